@@ -1,21 +1,9 @@
+import type { EngineSource } from './engine-source.ts';
 import type { TextEngine, TextState } from './text-service.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-/** An engine that stays loaded until it is released. */
-export interface TextUse {
-  readonly engine: TextEngine;
-  release(): void;
-}
-
-/**
- * Provides the engine of a text model. It may have to be loaded first, perhaps after another one is evicted, and stays loaded while
- * it is in use.
- */
-export interface TextSource {
-  /** Resolves when it is loaded; rejects if it cannot be, or with the reason of the signal. */
-  use(signal?: AbortSignal): Promise<TextUse>;
-  /** The engine if it is loaded. */
-  peek(): TextEngine | undefined;
+/** Provides the engine of a text model. */
+export interface TextSource extends Pick<EngineSource<TextEngine>, 'use' | 'peek' | 'keepFor' | 'expiresAt'> {
   /** An unloaded model is reported as ready, because the next request loads it. */
   state(): TextState;
   contextSize(): number;

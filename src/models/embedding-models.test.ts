@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { writeGguf } from '../gguf/write.ts';
 import { Terminal } from '../observe/terminal.ts';
-import { embeddingModels, embeddingOptions } from './embedding-models.ts';
+import { embeddingModel, embeddingOptions, textEmbeddingModel } from './embedding-models.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-embedding-models-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -14,15 +14,20 @@ const terminal = new Terminal({ write: () => undefined, columns: () => undefined
 const shape = { architecture: 'llama', layers: 2, trainedContext: 64, sizeBytes: 1000, cacheBytesPerToken: 10 };
 const chat = { name: 'chat', file: { path: '/models/chat.gguf', shape, chatTemplate: undefined } };
 const nobody = { name: '', file: undefined };
-const models = (own: Partial<Settings> = {}, text: typeof chat | typeof nobody = chat) =>
-  embeddingModels({ ...defaultSettings, ...own }, text, terminal);
+const models = (own: Partial<Settings> = {}, text: typeof chat | typeof nobody = chat) => {
+  const settings = { ...defaultSettings, ...own };
+  return {
+    embedding: embeddingModel(settings, { text, terminal }),
+    textEmbedding: textEmbeddingModel(settings, { text, terminal }),
+  };
+};
 
 describe('with nothing said', () => {
   test('the built-in model is there, small and for a while', async () => {
     const { embedding } = models();
     expect(embedding).toMatchObject({
       given: false,
-      spec: { name: 'all-MiniLM-L6-v2', kind: 'embedding', besides: true, keepMs: 600_000 },
+      spec: { name: 'all-MiniLM-L6-v2', kind: 'embedding', auxiliary: true, keepMs: 600_000 },
     });
     expect(await embedding.spec.need()).toBeGreaterThan(46_000_000);
   });
@@ -30,7 +35,7 @@ describe('with nothing said', () => {
   test('the text model stands beside it, as large as it is', async () => {
     const { textEmbedding } = models();
     expect(textEmbedding).toMatchObject({ given: false, spec: { name: 'chat', kind: 'embedding', keepMs: 600_000 } });
-    expect(textEmbedding?.spec.besides).toBeUndefined();
+    expect(textEmbedding?.spec.auxiliary).toBeUndefined();
     const need = (await textEmbedding?.spec.need()) ?? 0;
     // 64 tokens, and not the 4096 of the default: it was trained for no more.
     const shorter = (await models({ embeddingsmaxctx: 32 }).textEmbedding?.spec.need()) ?? 0;
@@ -38,7 +43,7 @@ describe('with nothing said', () => {
   });
 
   test('without a text model there is the built-in one alone', () => {
-    expect(Object.keys(models({}, nobody))).toEqual(['embedding']);
+    expect(models({}, nobody).textEmbedding).toBeUndefined();
   });
 });
 

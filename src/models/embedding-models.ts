@@ -2,58 +2,33 @@ import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
-import type { EmbeddingFacts } from '../core/embedding.ts';
+import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
 import { sameName } from '../core/model-names.ts';
 import { EmbeddingHost } from '../engines/embedding/host.ts';
 import type { EmbeddingOptions } from '../engines/embedding/messages.ts';
-import { spawnChild } from '../engines/host/child.ts';
-import { lossLine } from '../engines/host/engine-state.ts';
 import type { TaskObserver } from '../engines/host/task-engine.ts';
 import { type ModelShape, memoryNeed } from '../engines/llama/load-options.ts';
 import { type ModelFile, readModelFile } from '../engines/llama/model-file.ts';
 import { loadOptions } from '../engines/llama/placement.ts';
-import { embeddingModel } from '../engines/weights.ts';
+import { embeddingModel as builtInWeights } from '../engines/weights.ts';
 import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { EngineLifecycle } from './engine-lifecycle.ts';
-import type { TaskModel } from './kinds.ts';
-import { remoteEmbedding } from './remote-others.ts';
-import { displayName, engineThreads, engineTimer } from './text-engine.ts';
+import { engineConsole } from './engine-console.ts';
+import { lifecycles } from './engine-lifecycle.ts';
+import { remoteEmbedding } from './remote-task-models.ts';
+import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
+import { displayName, engineThreads } from './text-engine.ts';
 
-/** The text model that embeddings may be asked of. */
-export interface TextModelFile {
-  readonly name: string;
-  readonly file: ModelFile | undefined;
-}
-
-type EmbeddingModel = TaskModel<'embedding'>;
-
-/** What is not used for so long gives its memory back. */
-const keepMs = 600_000;
+type EmbeddingModel = TaskModel<EmbeddingEngine>;
 
 const noShape: ModelShape = { architecture: '', layers: 0, trainedContext: 0, sizeBytes: 0, cacheBytesPerToken: 0 };
 
-/** The model of `--embeddingsmodel` or else the built-in one, and beside it the text model's own file. */
-export function embeddingModels(
-  settings: Settings,
-  text: TextModelFile,
-  terminal: Terminal,
-): { readonly embedding: EmbeddingModel; readonly textEmbedding?: EmbeddingModel } {
-  const { file } = text;
-  // A config that names a model for embeddings is asked for that one by its own name.
-  const isFile = file !== undefined && sameName(displayName(file.path), basename(text.name));
-  const own =
-    file && (isFile || settings.embeddingsmodel === '')
-      ? { textEmbedding: { spec: fileSpec(text.name, file, settings, terminal), given: false } }
-      : {};
-  return { embedding: chosenModel(settings, terminal), ...own };
-}
-
-function chosenModel(settings: Settings, terminal: Terminal): EmbeddingModel {
-  const elsewhere = remoteEmbedding(settings, terminal);
-  if (elsewhere) return elsewhere;
+/** The model of `--remote` or `--embeddingsmodel`, or the built-in one. */
+export function embeddingModel(settings: Settings, { terminal }: ModelTools): EmbeddingModel {
+  const remote = remoteEmbedding(settings, terminal);
+  if (remote) return remote;
   const { embeddingsmodel } = settings;
-  if (embeddingsmodel === '') return { spec: builtInSpec(settings, terminal), given: false, file: builtInFileFacts };
+  if (embeddingsmodel === '') return { ...builtInEmbedding(settings, terminal), file: builtInFileFacts };
   const path = resolve(embeddingsmodel);
   const options = () => embeddingOptions(settings, { path }, noShape);
   const need = async (): Promise<number> => needOf(await readModelFile(path), settings);
@@ -65,37 +40,37 @@ function chosenModel(settings: Settings, terminal: Terminal): EmbeddingModel {
   };
 }
 
+/** The text model's own file, for embedding requests that name it. */
+export function textEmbeddingModel(settings: Settings, { text, terminal }: ModelTools): EmbeddingModel | undefined {
+  const { name, file } = text;
+  // The name of a config file that sets --embeddingsmodel means that model.
+  const isFile = file !== undefined && sameName(displayName(file.path), basename(name));
+  if (!file || !(isFile || settings.embeddingsmodel === '')) return undefined;
+  const options = () => embeddingOptions(settings, { path: file.path }, file.shape);
+  const need = async (): Promise<number> => needOf(file, settings);
+  const { keepMs } = builtIn;
+  return { given: false, spec: { name, kind: 'embedding', keepMs, need, make: maker(name, options, terminal) } };
+}
+
+/** The embedding model that is part of the package. */
+export function builtInEmbedding(settings: Settings, terminal: Terminal): EmbeddingModel {
+  const { name, bytes } = builtInWeights;
+  const options = () => embeddingOptions(settings, { builtIn: true }, noShape);
+  const need = async (): Promise<number> => memoryNeed({ sizeBytes: bytes, cacheBytesPerToken: 0 }, 0, 1);
+  return { given: false, spec: { name, kind: 'embedding', ...builtIn, need, make: maker(name, options, terminal) } };
+}
+
 function fileFacts(path: string): ReturnType<NonNullable<EmbeddingModel['file']>> {
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat && { sizeBytes: stat.size, modifiedAt: stat.mtimeMs };
 }
 
-/** The program that serves it. */
 const entry = fileURLToPath(new URL('../engines/embedding/worker/main.js', import.meta.url));
 
-/** It came with this program, and is as old as its installation: packages have no times of their own for their files. */
+/** Dated by the installation, because files of packages have no dates. */
 function builtInFileFacts(): ReturnType<NonNullable<EmbeddingModel['file']>> {
   const stat = statSync(entry, { throwIfNoEntry: false });
-  return { sizeBytes: embeddingModel.bytes, modifiedAt: stat?.ctimeMs ?? 0 };
-}
-
-/** What comes along, whatever else is named. */
-export function builtInSpec(settings: Settings, terminal: Terminal): EmbeddingModel['spec'] {
-  const { name, bytes } = embeddingModel;
-  const options = () => embeddingOptions(settings, { builtIn: true }, noShape);
-  const need = async (): Promise<number> => memoryNeed({ sizeBytes: bytes, cacheBytesPerToken: 0 }, 0, 1);
-  return { name, kind: 'embedding', besides: true, keepMs, need, make: maker(name, options, terminal) };
-}
-
-function fileSpec(name: string, file: ModelFile, settings: Settings, terminal: Terminal): EmbeddingModel['spec'] {
-  const options = () => embeddingOptions(settings, { path: file.path }, file.shape);
-  return {
-    name,
-    kind: 'embedding',
-    keepMs,
-    need: async () => needOf(file, settings),
-    make: maker(name, options, terminal),
-  };
+  return { sizeBytes: builtInWeights.bytes, modifiedAt: stat?.ctimeMs ?? 0 };
 }
 
 function needOf({ shape }: ModelFile, { embeddingsmaxctx }: Settings): number {
@@ -103,7 +78,7 @@ function needOf({ shape }: ModelFile, { embeddingsmaxctx }: Settings): number {
   return memoryNeed(shape, embeddingsmaxctx > 0 ? Math.min(embeddingsmaxctx, trained) : trained, 1);
 }
 
-/** The flags about embeddings, and those about computing as far as they are not about the text model alone. */
+/** The flags of embeddings, and those of computation that do not concern the text model alone. */
 export function embeddingOptions(
   settings: Settings,
   model: EmbeddingOptions['model'],
@@ -133,22 +108,18 @@ export function embeddingOptions(
   };
 }
 
-/** What the flags ask for is made of them when somebody needs it: a server without embeddings has nothing to say to it. */
+/** Options are read from the flags when the model is loaded, so that wrong ones do not stop a server that needs no embeddings. */
 function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal): EmbeddingModel['spec']['make'] {
-  let proven = false;
-  return () => {
-    const said = options();
-    const observer = consoleObserver(name, said, terminal);
-    const parts = { entry, options: said, spawn: spawnChild, startTimer: engineTimer, proven, observer };
-    return new EngineLifecycle(new EmbeddingHost(parts), () => {
-      proven = true;
-    });
-  };
+  return lifecycles((parts) => {
+    const chosen = options();
+    return new EmbeddingHost({ ...parts, entry, options: chosen, observer: consoleObserver(name, chosen, terminal) });
+  });
 }
 
 function consoleObserver(name: string, { model }: EmbeddingOptions, terminal: Terminal): TaskObserver<EmbeddingFacts> {
   const log = new LoadLog(terminal, name, () => performance.now(), 'Embeddings');
   return {
+    ...engineConsole('embedding', name, terminal, { advice: '--embeddingsmodel names another model.' }),
     starting: () => {
       log.begin('path' in model ? model.path : `${name} (built in)`);
       log.started();
@@ -157,7 +128,5 @@ function consoleObserver(name: string, { model }: EmbeddingOptions, terminal: Te
     loaded: ({ dimensions, maxTokens, pooling }) =>
       log.done([`${dimensions} dimensions`, `texts of up to ${maxTokens} tokens`, `pooling ${pooling}`]),
     failed: (reason) => log.failed(reason),
-    lost: (loss) => terminal.line(lossLine('embedding', loss, '--embeddingsmodel names another model.')),
-    note: (text) => terminal.line(text),
   };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { TextState } from '../core/text-service.ts';
 import type { EngineState } from '../engines/host/engine-state.ts';
-import { EngineLifecycle, type HostedEngine, residentBytes, TextLifecycle } from './engine-lifecycle.ts';
+import { EngineLifecycle, type HostedEngine, residentBytes } from './engine-lifecycle.ts';
 import type { TextEngineProcess } from './text-engine.ts';
 
 function hosted(state: EngineState, pid?: number): HostedEngine & { readonly calls: string[] } {
@@ -74,7 +74,7 @@ function life(state: TextState, pid?: number) {
     start: () => void log.push('start'),
     stop: async () => void log.push('stop'),
   } as unknown as TextEngineProcess;
-  return { log, remembered, engine, life: new TextLifecycle(engine, (seen) => remembered.push(seen)) };
+  return { log, remembered, engine, life: new EngineLifecycle(engine, () => remembered.push(engine.state())) };
 }
 
 test('begins and ends its engine', async () => {

@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs';
-import type { TextState } from '../core/text-service.ts';
-import type { EngineState } from '../engines/host/engine-state.ts';
+import { type Spawn, spawnChild } from '../engines/host/child.ts';
+import type { StartTimer } from '../engines/host/engine-process.ts';
 import type { Lifecycle, LifecycleState } from './lifecycle.ts';
-import type { TextEngineProcess } from './text-engine.ts';
 
-/** An engine in its own process. */
+/** An engine in its own process, or on a remote backend. */
 export interface HostedEngine {
-  readonly pid: number | undefined;
+  /** The process that holds the model, if there is one. */
+  readonly pid?: number | undefined;
   start(): void;
   stop(): Promise<void>;
-  state(): EngineState;
+  state(): { readonly type: string; readonly progress?: number; readonly reason?: string };
   settled(): Promise<void>;
 }
 
-/** Lifecycle of such an engine, for the registry. */
+/** Lifecycle of an engine of any kind, for the registry. */
 export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
   constructor(
     readonly engine: Engine,
-    /** Called when it has been loaded once: later failures may be temporary. */
-    private readonly proved: () => void = () => {},
+    /** Called when the model is loaded. */
+    private readonly onLoaded: () => void = () => {},
   ) {}
 
   start(): void {
@@ -30,22 +30,14 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
   }
 
   state(): LifecycleState {
-    const state = this.engine.state();
-    switch (state.type) {
-      case 'ready':
-        return { type: 'ready' };
-      case 'failed':
-        return { type: 'failed', reason: state.reason };
-      case 'starting':
-        return { type: 'loading', progress: state.progress };
-      default:
-        return { type: 'loading', progress: 0 };
-    }
+    const { type, progress = 0, reason = '' } = this.engine.state();
+    if (type === 'ready' || type === 'none') return { type: 'ready' };
+    return type === 'failed' ? { type, reason } : { type: 'loading', progress };
   }
 
   async settled(): Promise<void> {
     await this.engine.settled();
-    if (this.engine.state().type === 'ready') this.proved();
+    if (this.engine.state().type === 'ready') this.onLoaded();
   }
 
   bytes(): number | undefined {
@@ -53,38 +45,30 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
   }
 }
 
-/** Lifecycle of a text engine, for the registry. */
-export class TextLifecycle implements Lifecycle {
-  constructor(
-    readonly engine: TextEngineProcess,
-    /** Called with the state of the loaded model, which is reported while it is unloaded. */
-    private readonly remember: (state: TextState) => void,
-  ) {}
-
-  start(): void {
-    this.engine.start();
-  }
-
-  stop(): Promise<void> {
-    return this.engine.stop();
-  }
-
-  state(): LifecycleState {
-    const state = this.engine.state();
-    if (state.type === 'loading') return { type: 'loading', progress: state.progress };
-    return state.type === 'failed' ? { type: 'failed', reason: state.reason } : { type: 'ready' };
-  }
-
-  async settled(): Promise<void> {
-    await this.engine.settled();
-    const state = this.engine.state();
-    if (state.type === 'ready') this.remember(state);
-  }
-
-  bytes(): number | undefined {
-    return this.engine.state().type === 'ready' ? residentBytes(this.engine.pid) : undefined;
-  }
+/** What every engine process is started with. */
+export interface EngineProcessParts {
+  readonly spawn: Spawn;
+  readonly startTimer: StartTimer;
+  /** The model was loaded before, so that a failure may be temporary: the engine is started again. */
+  readonly proven: boolean;
 }
+
+/** The lifecycles of one model: the second one knows that the first was loaded. */
+export function lifecycles<Engine extends HostedEngine>(
+  make: (parts: EngineProcessParts) => Engine,
+): () => EngineLifecycle<Engine> {
+  let proven = false;
+  return () =>
+    new EngineLifecycle(make({ spawn: spawnChild, startTimer: engineTimer, proven }), () => {
+      proven = true;
+    });
+}
+
+/** A timer for engine processes. It does not keep the program running. */
+export const engineTimer: StartTimer = (milliseconds, passed) => {
+  const timeout = setTimeout(passed, milliseconds).unref();
+  return { cancel: () => clearTimeout(timeout) };
+};
 
 /** Resident memory of a process and its children; Linux only. */
 export function residentBytes(pid: number | undefined): number | undefined {

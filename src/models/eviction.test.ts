@@ -10,7 +10,7 @@ const resident = (id: string, bytes: number, lastUsed: number, more: Partial<Res
   bytes,
   lastUsed,
   pinned: false,
-  besides: false,
+  auxiliary: false,
   busy: false,
   ...more,
 });
@@ -23,7 +23,7 @@ describe('who has to go', () => {
   });
 
   test('nobody for what takes nothing, however little there is', () => {
-    expect(evict([resident('a', 12, 1)], { bytes: 0, besides: true }, room(10, 0))).toEqual([]);
+    expect(evict([resident('a', 12, 1)], { bytes: 0, auxiliary: true }, room(10, 0))).toEqual([]);
   });
 
   test('the one that was not needed for longest', () => {
@@ -57,13 +57,13 @@ describe('who has to go', () => {
 
   test("one that counts for nobody comes in beside as many as there may be, and takes nobody's number", () => {
     const full = [resident('a', 1, 1), resident('b', 1, 2)];
-    expect(evict(full, { bytes: 1, besides: true }, room(100, 2))).toEqual([]);
-    expect(evict([resident('a', 1, 1), resident('small', 1, 2, { besides: true })], 1, room(100, 2))).toEqual([]);
+    expect(evict(full, { bytes: 1, auxiliary: true }, room(100, 2))).toEqual([]);
+    expect(evict([resident('a', 1, 1), resident('small', 1, 2, { auxiliary: true })], 1, room(100, 2))).toEqual([]);
   });
 
   test('one that counts for nobody still needs its memory', () => {
-    expect(evict([resident('a', 8, 1)], { bytes: 5, besides: true }, room(10, 1))).toEqual(['a']);
-    expect(evict([resident('small', 8, 1, { besides: true })], 5, room(10))).toEqual(['small']);
+    expect(evict([resident('a', 8, 1)], { bytes: 5, auxiliary: true }, room(10, 1))).toEqual(['a']);
+    expect(evict([resident('small', 8, 1, { auxiliary: true })], 5, room(10))).toEqual(['small']);
   });
 
   test('what is larger than all the room cannot be had', () => {
@@ -78,7 +78,7 @@ describe('laws', () => {
       bytes: integer({ min: 0, max: 20 }),
       lastUsed: integer({ min: 0, max: 50 }),
       pinned: boolean(),
-      besides: boolean(),
+      auxiliary: boolean(),
       busy: boolean(),
     }),
     { selector: ({ id }) => id },
@@ -87,7 +87,8 @@ describe('laws', () => {
   const rooms = record({ bytes: integer({ min: 0, max: 60 }), count: integer({ min: 0, max: 6 }) });
   const left = (all: readonly Resident[], gone: readonly string[]) => all.filter(({ id }) => !gone.includes(id));
   const fits = (all: readonly Resident[], bytes: number, { bytes: most, count }: MemoryBudget) =>
-    all.filter(({ besides }) => !besides).length < count && all.reduce((sum, one) => sum + one.bytes, bytes) <= most;
+    all.filter(({ auxiliary }) => !auxiliary).length < count &&
+    all.reduce((sum, one) => sum + one.bytes, bytes) <= most;
 
   test('afterwards it fits, no pinned one has gone, and each who went was needed for it', () => {
     assert(

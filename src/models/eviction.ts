@@ -8,7 +8,7 @@ export interface Resident {
   /** Never evicted. */
   readonly pinned: boolean;
   /** Small and of another kind: uses memory, but does not count against `count`. */
-  readonly besides: boolean;
+  readonly auxiliary: boolean;
   /** Has running requests, which must finish before it is unloaded. */
   readonly busy: boolean;
 }
@@ -23,7 +23,7 @@ export interface MemoryBudget {
 /** The model to be loaded. */
 export interface Newcomer {
   readonly bytes: number;
-  readonly besides?: boolean;
+  readonly auxiliary?: boolean;
 }
 
 /**
@@ -33,14 +33,14 @@ export interface Newcomer {
 export function evict(
   residents: readonly Resident[],
   newcomer: Newcomer,
-  room: MemoryBudget,
+  budget: MemoryBudget,
 ): readonly string[] | 'cannot' {
   const order = residents.filter(({ pinned }) => !pinned).sort(byWhoGoesFirst);
   const fitsWithout = (gone: readonly Resident[]): boolean =>
     fits(
       residents.filter((resident) => !gone.includes(resident)),
       newcomer,
-      room,
+      budget,
     );
   const gone: Resident[] = [];
   for (const next of order) {
@@ -57,11 +57,11 @@ export function evict(
 }
 
 /** Whether one more fits beside these. */
-export function fits(residents: readonly Resident[], newcomer: Newcomer, room: MemoryBudget): boolean {
+export function fits(residents: readonly Resident[], newcomer: Newcomer, budget: MemoryBudget): boolean {
   // A model that needs no memory always fits.
-  if (newcomer.besides && newcomer.bytes === 0) return true;
-  const counted = residents.filter(({ besides }) => !besides).length;
-  return (newcomer.besides || counted < room.count) && sum(residents) + newcomer.bytes <= room.bytes;
+  if (newcomer.auxiliary && newcomer.bytes === 0) return true;
+  const counted = residents.filter(({ auxiliary }) => !auxiliary).length;
+  return (newcomer.auxiliary || counted < budget.count) && sum(residents) + newcomer.bytes <= budget.bytes;
 }
 
 function byWhoGoesFirst(a: Resident, b: Resident): number {

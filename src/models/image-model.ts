@@ -1,49 +1,91 @@
+import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
-import { spawnChild } from '../engines/host/child.ts';
+import type { ImageFacts } from '../core/image.ts';
+import { type DiffusionOptions, diffusionOptions } from '../engines/image/diffusion/options.ts';
+import { findPack } from '../engines/image/diffusion/pack.ts';
 import { sketch, sketchFacts } from '../engines/image/facts.ts';
 import { ImageHost } from '../engines/image/host.ts';
-import type { Terminal } from '../observe/terminal.ts';
-import { diffusionModel } from './diffusion-model.ts';
-import { EngineLifecycle } from './engine-lifecycle.ts';
-import { imageObserver } from './image-observer.ts';
-import type { TaskModels } from './kinds.ts';
-import { remoteImageModel } from './remote-image-model.ts';
-import { engineThreads, engineTimer } from './text-engine.ts';
+import { builtInEmbedding } from './embedding-models.ts';
+import { engineConsole } from './engine-console.ts';
+import { lifecycles } from './engine-lifecycle.ts';
+import { remoteDrawing, remoteImage } from './remote-task-models.ts';
+import { builtIn, type ImageModel, type ModelTools } from './task-model.ts';
+import { engineThreads } from './text-engine.ts';
 
-/** With all that it computes, an upscaler too; measured. */
+/** The built-in model with an upscaler, measured. */
 const sketchBytes = 400 * 2 ** 20;
-const restMs = 10 * 60_000;
+const sketchPath = fileURLToPath(new URL('../../models/parley-sketch.onnx', import.meta.url));
 
-const path = fileURLToPath(new URL('../../models/parley-sketch.onnx', import.meta.url));
-const { name } = sketch;
-
-/** What `--sdmodel` or `--sdremote` names, or else the small model that is built in, which the first request loads. */
-export function imageModel(settings: Settings, terminal: Terminal): NonNullable<TaskModels['image']> {
-  if (settings.sdremote) return remoteImageModel(settings.sdremote, terminal);
-  return settings.sdmodel === '' ? sketchModel(settings, terminal) : diffusionModel(settings, terminal);
+/** The model of `--remote`, `--sdremote` or `--sdmodel`, or the built-in one. */
+export function imageModel(settings: Settings, tools: ModelTools): ImageModel {
+  const { terminal } = tools;
+  const remote = remoteImage(settings, terminal);
+  if (remote) return remote;
+  if (settings.sdremote) return remoteDrawing(settings.sdremote, terminal);
+  return settings.sdmodel === '' ? sketchModel(settings, tools) : diffusionModel(settings, tools);
 }
 
-function sketchModel(settings: Settings, terminal: Terminal): NonNullable<TaskModels['image']> {
-  let proven = false;
-  const make = () => {
-    const host = new ImageHost({
-      entry: fileURLToPath(new URL('../engines/image/worker/main.js', import.meta.url)),
-      options: { path, threads: engineThreads(settings.sdthreads, settings) },
-      spawn: spawnChild,
-      startTimer: engineTimer,
-      proven,
-      observer: imageObserver(name, terminal, settings),
-    });
-    return new EngineLifecycle(host, () => {
-      proven = true;
-    });
-  };
-  const need = async (): Promise<number> => sketchBytes;
+function sketchModel(settings: Settings, { terminal }: ModelTools): ImageModel {
+  const { name } = sketch;
+  const entry = fileURLToPath(new URL('../engines/image/worker/main.js', import.meta.url));
+  const options = { path: sketchPath, threads: engineThreads(settings.sdthreads, settings) };
+  const observer = imageConsole(name, settings, terminal);
+  const make = lifecycles((parts) => new ImageHost({ ...parts, entry, options, observer }));
   return {
     given: false,
-    encoded: true,
-    facts: sketchFacts(path),
-    spec: { name, kind: 'image', besides: true, keepMs: restMs, need, make },
+    encoder: builtInEmbedding(settings, terminal),
+    facts: sketchFacts(sketchPath),
+    spec: { name, kind: 'image', ...builtIn, need: async () => sketchBytes, make },
   };
+}
+
+/** Memory beside the weights, for a picture of the default size. */
+const workingBytes = 700 * 2 ** 20;
+/** Size of weights of 16 bits after `--sdquant` 0, 1 and 2. */
+const quantizedShares = [1, 0.55, 0.3] as const;
+
+/** The model of `--sdmodel`, by the engine of the pack. */
+export function diffusionModel(
+  settings: Settings,
+  { terminal }: Pick<ModelTools, 'terminal'>,
+  find: typeof findPack = findPack,
+): ImageModel {
+  const options = diffusionOptions(settings, engineThreads(settings.sdthreads, settings));
+  const { name } = options.facts;
+  const entry = fileURLToPath(new URL('../engines/image/diffusion/worker/main.js', import.meta.url));
+  const observer = imageConsole(name, settings, terminal);
+  const make = lifecycles(
+    (parts) => new ImageHost<DiffusionOptions>({ ...parts, entry, options, readsPrompts: true, observer }),
+  );
+  return {
+    given: true,
+    // The settings are valid without the pack: everything else is served, and image requests get an error that names the pack.
+    optional: isMissing(find),
+    facts: options.facts,
+    spec: { name, kind: 'image', need: () => bytesFor(options, quantizedShares[settings.sdquant as 0 | 1 | 2]), make },
+  };
+}
+
+function isMissing(find: typeof findPack): boolean {
+  try {
+    find();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+async function bytesFor({ files, upscaler }: DiffusionOptions, share: number): Promise<number> {
+  const paths = [...Object.values(files as unknown as Record<string, string>), ...(upscaler ? [upscaler] : [])];
+  const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
+  return sizes.reduce((sum, size) => sum + size, 0) * share + workingBytes;
+}
+
+function imageConsole(name: string, { debugmode }: Settings, terminal: ModelTools['terminal']) {
+  return engineConsole<ImageFacts>('image', name, terminal, {
+    debug: debugmode === 1,
+    loaded: () => `Loaded ${name} for pictures.`,
+    advice: 'If this goes on, --debugmode shows what the engine says.',
+  });
 }

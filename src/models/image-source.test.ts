@@ -6,11 +6,10 @@ import type { ImageEvent } from '../core/image.ts';
 import { sketch, sketchFacts } from '../engines/image/facts.ts';
 import type { Condition, ConditionedEngine } from '../engines/image/host.ts';
 import { imageRequest } from '../engines/image/testing/request.ts';
+import { specsOf, type TaskModels, taskModels, taskSources } from './engine-kinds.ts';
 import { imageModel } from './image-model.ts';
 import { encodedImageSource, imageSource } from './image-source.ts';
-import type { ModelKinds, TaskModels } from './kinds.ts';
 import { Registry } from './registry.ts';
-import { specsOf, taskModels, taskSources } from './task-models.ts';
 
 const never = new AbortController().signal;
 
@@ -135,7 +134,7 @@ describe('the built-in model', () => {
 
   test('is loaded by the first who needs it, counts for nobody, and goes when nobody has for a while', async () => {
     expect(given).toBe(false);
-    expect(spec).toMatchObject({ name: 'parley-sketch (built-in)', kind: 'image', besides: true, keepMs: 600_000 });
+    expect(spec).toMatchObject({ name: 'parley-sketch (built-in)', kind: 'image', auxiliary: true, keepMs: 600_000 });
     expect(await spec.need()).toBeGreaterThan(100 * 2 ** 20);
   });
 
@@ -155,7 +154,7 @@ describe('the built-in model', () => {
     const text = { name: 'text', file: undefined };
     const settings = { ...defaultSettings, embeddingsmodel: '/other.gguf' };
     const models = taskModels(settings, { terminal, text });
-    expect([models.embedding?.spec.name, models.encoder?.spec.name]).toEqual(['other', 'all-MiniLM-L6-v2']);
+    expect([models.embedding?.spec.name, models.image?.encoder?.spec.name]).toEqual(['other', 'all-MiniLM-L6-v2']);
     expect(specsOf(models).map(({ name }) => name)).toContain('all-MiniLM-L6-v2');
   });
 });
@@ -191,18 +190,19 @@ describe('with memory for one engine', () => {
       need: async () => 100,
       make: () => life(engine),
     });
-    const registry = new Registry<ModelKinds>(
-      { specs: [], usual: {} },
-      {
-        room: () => ({ bytes: 150, count: 2 }),
-        startTimer: () => ({ cancel: () => undefined }),
-        now: () => 0,
-        defaultKeepMs: () => Number.POSITIVE_INFINITY,
-      },
-    );
+    const registry = new Registry({
+      memoryBudget: () => ({ bytes: 150, count: 2 }),
+      startTimer: () => ({ cancel: () => undefined }),
+      now: () => 0,
+      defaultKeepMs: () => Number.POSITIVE_INFINITY,
+    });
     const models = {
-      image: { spec: spec('image', image), given: false, encoded: true, facts: sketchFacts('/m') },
-      encoder: { spec: spec('embedding', encoder), given: false },
+      image: {
+        spec: spec('image', image),
+        given: false,
+        encoder: { spec: spec('embedding', encoder), given: false },
+        facts: sketchFacts('/m'),
+      },
     } as unknown as TaskModels;
     return taskSources(registry, models);
   }

@@ -5,40 +5,40 @@ import { unit } from '../core/vectors.ts';
 import { sketch } from '../engines/image/facts.ts';
 import type { Condition, ConditionedEngine } from '../engines/image/host.ts';
 
-/** An engine for pictures that reads its prompts itself. */
-export function imageSource(kept: EngineSource<ConditionedEngine>): EngineSource<ImageEngine> {
+/** An image engine that encodes its prompts itself. */
+export function imageSource(source: EngineSource<ConditionedEngine>): EngineSource<ImageEngine> {
   const whole = (engine: ConditionedEngine): ImageEngine => ({
     facts: () => engine.facts(),
     draw: (request, signal) => engine.draw(request, signal, () => Promise.reject(new Error('it has no encoder'))),
     upscale: (request, signal) => engine.upscale(request, signal),
   });
   return {
-    ...kept,
+    ...source,
     use: async (signal) => {
-      const { engine, release } = await kept.use(signal);
+      const { engine, release } = await source.use(signal);
       return { engine: whole(engine), release };
     },
     peek: () => {
-      const engine = kept.peek();
+      const engine = source.peek();
       return engine && whole(engine);
     },
   };
 }
 
 /**
- * An engine for pictures whose prompts another engine reads. Neither is held while the other is waited for: each may have to be
- * evicted to make room for the other, and what is in use cannot be. So both are loaded by the work and not by `use`.
+ * An image engine whose prompts an embedding engine encodes. Neither is in use while the other is loaded, because each may have to be
+ * evicted for the other. So both are loaded by the work and not by `use`.
  */
 export function encodedImageSource(
-  kept: EngineSource<ConditionedEngine>,
+  source: EngineSource<ConditionedEngine>,
   encoder: EngineSource<EmbeddingEngine>,
 ): EngineSource<ImageEngine> {
-  const condition = conditionBy(encoder);
+  const condition = promptReader(encoder);
   const engine: ImageEngine = {
-    facts: () => kept.peek()?.facts(),
+    facts: () => source.peek()?.facts(),
     draw: async function* (request, signal) {
       const read = await condition([request.prompt, request.negativePrompt], signal);
-      const use = await kept.use(signal);
+      const use = await source.use(signal);
       try {
         yield* use.engine.draw(request, signal, async () => read);
       } finally {
@@ -46,7 +46,7 @@ export function encodedImageSource(
       }
     },
     upscale: async (request, signal) => {
-      const use = await kept.use(signal);
+      const use = await source.use(signal);
       try {
         return await use.engine.upscale(request, signal);
       } finally {
@@ -55,17 +55,17 @@ export function encodedImageSource(
     },
   };
   return {
-    ...kept,
+    ...source,
     use: async (signal) => {
       signal?.throwIfAborted();
       return { engine, release: () => {} };
     },
-    peek: () => kept.peek() && engine,
+    peek: () => source.peek() && engine,
   };
 }
 
-/** No text is no wish, and needs nobody who reads it. */
-function conditionBy(encoder: EngineSource<EmbeddingEngine>): Condition {
+/** An empty prompt is the zero vector and needs no encoder. */
+function promptReader(encoder: EngineSource<EmbeddingEngine>): Condition {
   return async (texts, signal) => {
     const inputs = texts.filter((text) => text.trim() !== '');
     const none = new Float32Array(sketch.conditionLength);

@@ -28,13 +28,13 @@ export type EntryState =
   | { readonly type: 'leaving' };
 
 /** How to load a model: its kind, its name, its memory, its engine. */
-export interface ModelSpec<Kind extends string, Loaded extends Lifecycle> {
+export interface ModelSpec<Loaded extends Lifecycle = Lifecycle> {
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: string;
   /** Never evicted. */
   readonly pinned?: boolean;
   /** Small: does not count against `--maxmodels`. */
-  readonly besides?: boolean;
+  readonly auxiliary?: boolean;
   /** Longest time that it stays loaded after its last use, unless a client sets another. */
   readonly keepMs?: number;
   /** Expected memory in bytes, from the model file. Throws if the file cannot be read. */
@@ -43,9 +43,9 @@ export interface ModelSpec<Kind extends string, Loaded extends Lifecycle> {
 }
 
 /** A loaded model. It is not unloaded before it is released. */
-export interface Use<Loaded> {
+export interface Use {
   readonly name: string;
-  readonly loaded: Loaded;
+  readonly lifecycle: Lifecycle;
   /** Idempotent. */
   release(): void;
 }

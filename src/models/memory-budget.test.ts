@@ -1,7 +1,6 @@
 import { freemem, totalmem } from 'node:os';
 import { expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../config/flags.ts';
-import type { ModelKinds } from './kinds.ts';
 import type { Listed } from './lifecycle.ts';
 import { memoryBudget } from './memory-budget.ts';
 import type { Registry } from './registry.ts';
@@ -9,7 +8,7 @@ import type { Registry } from './registry.ts';
 const gigabyte = 2 ** 30;
 
 function room(settings: Partial<Settings>, models: readonly Partial<Listed>[] = []) {
-  const registry = { list: () => models } as unknown as Registry<ModelKinds>;
+  const registry = { list: () => models } as unknown as Registry;
   return memoryBudget({ ...defaultSettings, ...settings }, () => registry);
 }
 

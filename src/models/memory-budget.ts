@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
 import type { Settings } from '../config/flags.ts';
 import type { MemoryBudget } from './eviction.ts';
-import type { ModelKinds } from './kinds.ts';
 import type { Registry } from './registry.ts';
 
 /** Memory for models: what is free, and what loaded models use. */
-export function memoryBudget(settings: Settings, registry: () => Registry<ModelKinds>): MemoryBudget {
+export function memoryBudget(settings: Settings, registry: () => Registry): MemoryBudget {
   // A single model may be larger than the memory: its file is mapped, and slow is better than an error.
   if (!settings.routermode) return { bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY };
   const held = registry()

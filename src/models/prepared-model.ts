@@ -10,11 +10,10 @@ import { noTextEngine } from '../engines/none.ts';
 import { contextFact, LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { type ChatFormat, loadChatFormat } from './chat-format.ts';
-import { TextLifecycle } from './engine-lifecycle.ts';
-import type { TaskModels } from './kinds.ts';
+import { type TaskModels, taskModels } from './engine-kinds.ts';
+import { EngineLifecycle } from './engine-lifecycle.ts';
 import type { ModelSpec } from './lifecycle.ts';
-import { taskModels } from './task-models.ts';
-import { createTextEngine, textLoadOptions } from './text-engine.ts';
+import { createTextEngine, type TextEngineProcess, textLoadOptions } from './text-engine.ts';
 
 const adviceForLosses =
   'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
@@ -32,14 +31,14 @@ export interface Wanted {
 export interface PreparedModel extends Wanted {
   readonly format: ChatFormat;
   /** Models of the other kinds. */
-  readonly others: TaskModels;
-  readonly spec: ModelSpec<'text', TextLifecycle>;
+  readonly taskModels: TaskModels;
+  readonly spec: ModelSpec<EngineLifecycle<TextEngineProcess>>;
   /** The expected context size, from the model file. */
   readonly contextSize: number;
   /** The state when it was last loaded. */
   readonly known: () => TextState | undefined;
   /** Set for a model on a remote backend. */
-  readonly elsewhere?: RemoteModel;
+  readonly remote?: RemoteModel;
 }
 
 /** A model on a remote backend. */
@@ -53,8 +52,8 @@ export interface RemoteModel {
 }
 
 /** Whether there is a text model, local or remote. */
-export function hasText({ file, elsewhere }: Pick<PreparedModel, 'file' | 'elsewhere'>): boolean {
-  return file !== undefined || elsewhere !== undefined;
+export function hasText({ file, remote }: Pick<PreparedModel, 'file' | 'remote'>): boolean {
+  return file !== undefined || remote !== undefined;
 }
 
 /** Throws if the chat format cannot be loaded. */
@@ -72,17 +71,19 @@ export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<
   return {
     ...wanted,
     format,
-    others: taskModels(settings, { terminal, text: wanted }),
+    taskModels: taskModels(settings, { terminal, text: wanted }),
     contextSize,
     known: () => known,
     spec: {
       name,
       kind: 'text',
       need: async () => (file ? memoryNeed(file.shape, contextSize, settings.parallelrequests) : 0),
-      make: () =>
-        new TextLifecycle(make(known !== undefined), (state) => {
-          known = state;
-        }),
+      make: () => {
+        const engine = make(known !== undefined);
+        return new EngineLifecycle(engine, () => {
+          known = engine.state();
+        });
+      },
     },
   };
 }

@@ -13,8 +13,8 @@ export interface RegistryEntryParts {
 const longestTimer = 2 ** 31 - 1;
 
 /** One model of the registry: its engine, its users, and when it is unloaded. */
-export class RegistryEntry<Loaded extends Lifecycle> {
-  #life: Loaded | undefined;
+export class RegistryEntry {
+  #lifecycle: Lifecycle | undefined;
   /** Set while it finishes its requests; resolves when it is unloaded. */
   #leaving: Promise<void> | undefined;
   #drained: (() => void) | undefined;
@@ -29,7 +29,7 @@ export class RegistryEntry<Loaded extends Lifecycle> {
   #timer: { cancel(): void } | undefined;
 
   constructor(
-    readonly spec: ModelSpec<string, Loaded>,
+    readonly spec: ModelSpec,
     private readonly parts: RegistryEntryParts,
     private readonly onLeft: (why: UnloadReason) => void,
   ) {
@@ -41,23 +41,23 @@ export class RegistryEntry<Loaded extends Lifecycle> {
     return `${this.spec.kind} ${this.spec.name}`;
   }
 
-  get life(): Loaded | undefined {
-    return this.#life;
+  get lifecycle(): Lifecycle | undefined {
+    return this.#lifecycle;
   }
 
   /** Whether it uses memory: it is being loaded, loaded or being unloaded. */
   get resident(): boolean {
-    return this.#life !== undefined;
+    return this.#lifecycle !== undefined;
   }
 
   /** Whether it accepts requests, now or after a restart. */
   get open(): boolean {
-    return this.#life !== undefined && this.#leaving === undefined;
+    return this.#lifecycle !== undefined && this.#leaving === undefined;
   }
 
   state(): EntryState {
     if (this.#leaving) return { type: 'leaving' };
-    if (this.#life) return this.#life.state();
+    if (this.#lifecycle) return this.#lifecycle.state();
     return this.#failure === undefined ? { type: 'unloaded' } : { type: 'failed', reason: this.#failure };
   }
 
@@ -71,14 +71,14 @@ export class RegistryEntry<Loaded extends Lifecycle> {
       resident: this.resident,
       inUse: this.#uses,
       bytes,
-      expiresAt: this.#life ? this.#expiresAt : Number.POSITIVE_INFINITY,
+      expiresAt: this.#lifecycle ? this.#expiresAt : Number.POSITIVE_INFINITY,
     };
   }
 
   asResident(): Resident {
-    const { pinned = false, besides = false } = this.spec;
+    const { pinned = false, auxiliary = false } = this.spec;
     const bytes = this.#bytes() ?? 0;
-    return { id: this.id, bytes, lastUsed: this.#lastUsed, pinned, besides, busy: this.#uses > 0 };
+    return { id: this.id, bytes, lastUsed: this.#lastUsed, pinned, auxiliary, busy: this.#uses > 0 };
   }
 
   async need(): Promise<number> {
@@ -93,7 +93,7 @@ export class RegistryEntry<Loaded extends Lifecycle> {
   }
 
   settled(): Promise<void> {
-    return this.#life?.settled() ?? Promise.resolve();
+    return this.#lifecycle?.settled() ?? Promise.resolve();
   }
 
   /** Resolves at once unless it is being unloaded. */
@@ -104,33 +104,33 @@ export class RegistryEntry<Loaded extends Lifecycle> {
   /** Rejects with the reason if it cannot be loaded; then it holds no memory. */
   async enter(): Promise<void> {
     this.#failure = undefined;
-    let life: Loaded;
+    let lifecycle: Lifecycle;
     try {
-      life = this.spec.make();
-      this.#life = life;
-      life.start();
-      await life.settled();
+      lifecycle = this.spec.make();
+      this.#lifecycle = lifecycle;
+      lifecycle.start();
+      await lifecycle.settled();
     } catch (error) {
-      this.#life = undefined;
+      this.#lifecycle = undefined;
       this.#failure = (error as Error).message;
       throw error;
     }
     // It may have been unloaded while it was being loaded.
-    if (this.#life !== life || this.#leaving) throw new Error('it was unloaded while it was being loaded');
-    const state = life.state();
+    if (this.#lifecycle !== lifecycle || this.#leaving) throw new Error('it was unloaded while it was being loaded');
+    const state = lifecycle.state();
     if (state.type === 'failed') {
-      this.#life = undefined;
+      this.#lifecycle = undefined;
       this.#failure = state.reason;
-      await life.stop();
+      await lifecycle.stop();
       throw new Error(state.reason);
     }
     this.#lastUsed = this.parts.now();
     this.#plan();
   }
 
-  take(): Use<Loaded> {
-    const loaded = this.#life;
-    if (!loaded) throw new Error('nothing is loaded that could be used');
+  take(): Use {
+    const lifecycle = this.#lifecycle;
+    if (!lifecycle) throw new Error('nothing is loaded that could be used');
     this.#uses += 1;
     this.#timer?.cancel();
     this.#lastUsed = this.parts.now();
@@ -139,7 +139,7 @@ export class RegistryEntry<Loaded extends Lifecycle> {
     let released = false;
     return {
       name: this.spec.name,
-      loaded,
+      lifecycle,
       release: () => {
         if (released) return;
         released = true;
@@ -158,31 +158,31 @@ export class RegistryEntry<Loaded extends Lifecycle> {
 
   /** Finishes its requests and is unloaded. */
   leave(why: UnloadReason): Promise<void> {
-    const life = this.#life;
-    if (!life) return Promise.resolve();
-    this.#leaving ??= this.#leave(life, why);
+    const lifecycle = this.#lifecycle;
+    if (!lifecycle) return Promise.resolve();
+    this.#leaving ??= this.#leave(lifecycle, why);
     return this.#leaving;
   }
 
   /** Ends the engine without waiting for its requests. */
   async end(): Promise<void> {
     this.#timer?.cancel();
-    const life = this.#life;
-    this.#life = undefined;
-    await life?.stop();
+    const lifecycle = this.#lifecycle;
+    this.#lifecycle = undefined;
+    await lifecycle?.stop();
   }
 
-  async #leave(life: Loaded, why: UnloadReason): Promise<void> {
+  async #leave(lifecycle: Lifecycle, why: UnloadReason): Promise<void> {
     this.#timer?.cancel();
-    this.#measured = life.bytes?.() ?? this.#measured;
+    this.#measured = lifecycle.bytes?.() ?? this.#measured;
     if (this.#uses > 0) {
       await new Promise<void>((resolve) => {
         this.#drained = resolve;
       });
     }
     this.#drained = undefined;
-    await life.stop();
-    if (this.#life === life) this.#life = undefined;
+    await lifecycle.stop();
+    if (this.#lifecycle === lifecycle) this.#lifecycle = undefined;
     // `keepFor` was about this load: the next one has the default.
     this.#keepMs = this.#defaultKeepMs();
     this.#leaving = undefined;
@@ -194,20 +194,20 @@ export class RegistryEntry<Loaded extends Lifecycle> {
   }
 
   #bytes(): number | undefined {
-    return this.#life?.bytes?.() ?? this.#measured ?? this.#estimated;
+    return this.#lifecycle?.bytes?.() ?? this.#measured ?? this.#estimated;
   }
 
   #plan(): void {
     this.#timer?.cancel();
     this.#expiresAt = this.parts.now() + this.#keepMs;
-    if (!this.#life || this.#leaving || this.#uses > 0 || this.#keepMs > longestTimer) return;
+    if (!this.#lifecycle || this.#leaving || this.#uses > 0 || this.#keepMs > longestTimer) return;
     this.#timer = this.parts.startTimer(this.#keepMs, () => this.#idle());
   }
 
   #idle(): void {
-    if (!this.#life || this.#uses > 0) return;
+    if (!this.#lifecycle || this.#uses > 0) return;
     // A model that is being loaded has a request that waits for it.
-    if (this.#life.state().type === 'loading') this.#plan();
+    if (this.#lifecycle.state().type === 'loading') this.#plan();
     else void this.leave('idle');
   }
 }

@@ -4,8 +4,7 @@ import type { TextState } from '../core/text-service.ts';
 import { fakeEngine } from '../engines/fake/engine.ts';
 import { handTimer } from '../http/testing/world.ts';
 import { type Arrival, Arriving } from './arrival.ts';
-import { TextLifecycle } from './engine-lifecycle.ts';
-import type { ModelKinds } from './kinds.ts';
+import { EngineLifecycle } from './engine-lifecycle.ts';
 import type { LifecycleState } from './lifecycle.ts';
 import { Registry } from './registry.ts';
 import { textSourceOf } from './registry-source.ts';
@@ -19,32 +18,26 @@ function world({ seconds, arrival }: { seconds?: number; arrival?: Arrival } = {
   engine.become(loading);
   let known: TextState | undefined;
   const timer = { restart: () => undefined, cancel: () => undefined };
-  const registry = new Registry<ModelKinds>(
-    {
-      specs: [
-        {
-          name: 'mini',
-          kind: 'text',
-          need: async () => 1,
-          make: () =>
-            new TextLifecycle(engine, (state) => {
-              known = state;
-            }),
-        },
-      ],
-      usual: { text: 'mini' },
-    },
-    {
-      room: () => ({ bytes: 10, count: 10 }),
-      startTimer: () => timer,
-      now: () => 0,
-      defaultKeepMs: () => Number.POSITIVE_INFINITY,
-    },
-  );
+  const spec = {
+    name: 'mini',
+    kind: 'text',
+    need: async () => 1,
+    make: () =>
+      new EngineLifecycle(engine, () => {
+        known = engine.state();
+      }),
+  };
+  const registry = new Registry({
+    memoryBudget: () => ({ bytes: 10, count: 10 }),
+    startTimer: () => timer,
+    now: () => 0,
+    defaultKeepMs: () => Number.POSITIVE_INFINITY,
+  });
+  registry.add(spec);
   const time = handTimer();
   const source = textSourceOf(
     registry,
-    { name: 'mini', contextSize: 2048, known: () => known },
+    { spec, contextSize: 2048, known: () => known },
     { ...(seconds === undefined ? {} : { timeout: { seconds, startTimer: time.startTimer } }), arrival },
   );
   const state = (): LifecycleState['type'] | undefined =>

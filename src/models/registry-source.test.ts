@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { TextState } from '../core/text-service.ts';
-import type { TextLifecycle } from './engine-lifecycle.ts';
-import type { ModelKinds } from './kinds.ts';
+import type { EngineLifecycle } from './engine-lifecycle.ts';
 import type { LifecycleState, ModelSpec } from './lifecycle.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { Registry } from './registry.ts';
 import { textSourceOf } from './registry-source.ts';
 import { quiet } from './testing/registry.ts';
+import type { TextEngineProcess } from './text-engine.ts';
 
 const ready = { type: 'ready', model: { name: 'm', contextSize: 700 } } as TextState;
 
@@ -22,18 +22,21 @@ function world(broken?: string) {
       known = ready;
     },
     state: (): LifecycleState => (broken === undefined ? { type: 'ready' } : { type: 'failed', reason: broken }),
-  } as unknown as TextLifecycle;
-  const spec: ModelSpec<'text', TextLifecycle> = { name: 'm', kind: 'text', need: async () => 1, make: () => life };
-  const registry = new Registry<ModelKinds>(
-    { specs: [spec], usual: {} },
-    {
-      room: () => ({ bytes: 10, count: 1 }),
-      startTimer: () => ({ cancel: () => undefined }),
-      now: () => 0,
-      defaultKeepMs: () => Number.POSITIVE_INFINITY,
-    },
-  );
-  const model = { name: 'm', contextSize: 600, known: () => known } as unknown as PreparedModel;
+  } as unknown as EngineLifecycle<TextEngineProcess>;
+  const spec: ModelSpec<EngineLifecycle<TextEngineProcess>> = {
+    name: 'm',
+    kind: 'text',
+    need: async () => 1,
+    make: () => life,
+  };
+  const registry = new Registry({
+    memoryBudget: () => ({ bytes: 10, count: 1 }),
+    startTimer: () => ({ cancel: () => undefined }),
+    now: () => 0,
+    defaultKeepMs: () => Number.POSITIVE_INFINITY,
+  });
+  registry.add(spec);
+  const model = { spec, contextSize: 600, known: () => known } as unknown as PreparedModel;
   return { registry, engine, source: textSourceOf(registry, model) };
 }
 

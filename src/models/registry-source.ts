@@ -2,39 +2,71 @@ import type { EngineSource, SourceState } from '../core/engine-source.ts';
 import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import { type Arrival, type LoadTimeout, withTimeout } from './arrival.ts';
-import type { ModelKinds, TaskEngineKind, TaskEngines } from './kinds.ts';
-import type { Held, Registry } from './registry.ts';
+import type { EngineLifecycle, HostedEngine } from './engine-lifecycle.ts';
+import type { ModelSpec } from './lifecycle.ts';
+import type { Registry } from './registry.ts';
+import type { TextEngineProcess } from './text-engine.ts';
+
+interface SourceOptions {
+  readonly timeout?: LoadTimeout | undefined;
+  /** Set during a swap: until the old model is removed, the entry of this name is the old one. */
+  readonly arrival?: Arrival | undefined;
+}
+
+/** Engine source of a model in the registry. */
+export function engineSourceOf<Engine extends HostedEngine>(
+  registry: Registry,
+  { kind, name }: Pick<ModelSpec<EngineLifecycle<Engine>>, 'kind' | 'name' | 'make'>,
+  { timeout, arrival }: SourceOptions = {},
+): EngineSource<Engine> {
+  const isOwn = () => arrival?.begun() ?? true;
+  // Entries of this name are made by this spec, or by an equal one.
+  const engineOf = (lifecycle: unknown) => (lifecycle as EngineLifecycle<Engine>).engine;
+  return {
+    name,
+    use: async (signal) => {
+      const { lifecycle, release } = await withTimeout(name, timeout, signal, async (until) => {
+        await arrival?.over(until);
+        return registry.use(kind, name, until);
+      });
+      return { engine: engineOf(lifecycle), release };
+    },
+    keepFor: (milliseconds) => registry.keepFor(kind, name, milliseconds),
+    expiresAt: () =>
+      registry.list().find((one) => one.kind === kind && one.name === name)?.expiresAt ?? Number.POSITIVE_INFINITY,
+    peek: () => {
+      const lifecycle = isOwn() ? registry.peek(kind, name) : undefined;
+      return lifecycle && engineOf(lifecycle);
+    },
+    state: (): SourceState => {
+      const state = (isOwn() ? registry.state(kind, name) : undefined) ?? { type: 'unloaded' };
+      return state.type === 'leaving' ? { type: 'unloaded' } : state;
+    },
+  };
+}
 
 interface TextModelFacts {
-  readonly name: string;
+  readonly spec: ModelSpec<EngineLifecycle<TextEngineProcess>>;
   /** The expected context size, from the model file. */
   readonly contextSize: number;
   /** The state when the model was last loaded. */
   readonly known: () => TextState | undefined;
 }
 
-/** Engine source of a model in the registry. */
+/** The same for a text model, which has facts before it is loaded. */
 export function textSourceOf(
-  registry: Registry<ModelKinds>,
-  { name, contextSize, known }: TextModelFacts,
-  { timeout, arrival }: { readonly timeout?: LoadTimeout | undefined; readonly arrival?: Arrival | undefined } = {},
+  registry: Registry,
+  { spec, contextSize, known }: TextModelFacts,
+  options: SourceOptions = {},
 ): TextSource {
-  // Until then another model may have the name.
-  const isOwn = () => arrival?.begun() ?? true;
-  const present = () => (isOwn() ? registry.peek('text', name)?.engine : undefined);
+  const { name } = spec;
+  const source = engineSourceOf(registry, spec, options);
   return {
-    use: async (signal) => {
-      const { loaded, release } = await withTimeout(name, timeout, signal, async (until) => {
-        await arrival?.over(until);
-        return registry.use('text', name, until);
-      });
-      return { engine: loaded.engine, release };
-    },
-    peek: present,
+    ...source,
     state: (): TextState => {
-      const engine = present();
+      const engine = source.peek();
       if (engine) return engine.state();
-      const entry = isOwn() ? registry.state('text', name) : undefined;
+      const entry = options.arrival?.begun() === false ? undefined : registry.state('text', name);
       if (entry?.type === 'failed') return { type: 'failed', name, reason: entry.reason };
       // An unloaded model counts as ready if it was loaded before, because the next request loads it.
       const asleep = entry?.type === 'unloaded' ? { asleep: true } : {};
@@ -42,39 +74,7 @@ export function textSourceOf(
     },
     contextSize: () => {
       const state = known();
-      return present()?.contextSize() ?? (state?.type === 'ready' ? state.model.contextSize : contextSize);
-    },
-  };
-}
-
-interface KeptEngineOptions {
-  readonly timeout?: LoadTimeout | undefined;
-  /** Models that its users hold while they wait for it. */
-  readonly holding?: readonly Held[];
-}
-
-/** Engine source of a model in the registry. */
-export function engineSourceOf<Kind extends TaskEngineKind>(
-  registry: Registry<ModelKinds>,
-  kind: Kind,
-  name: string,
-  { timeout, holding = [] }: KeptEngineOptions = {},
-): EngineSource<TaskEngines[Kind]> {
-  return {
-    name,
-    use: async (signal) => {
-      const { loaded, release } = await withTimeout(name, timeout, signal, (until) =>
-        registry.use(kind, name, until, holding),
-      );
-      return { engine: loaded.engine as unknown as TaskEngines[Kind], release };
-    },
-    keepFor: (milliseconds) => registry.keepFor(kind, name, milliseconds),
-    expiresAt: () =>
-      registry.list().find((one) => one.kind === kind && one.name === name)?.expiresAt ?? Number.POSITIVE_INFINITY,
-    peek: () => registry.peek(kind, name)?.engine as unknown as TaskEngines[Kind] | undefined,
-    state: (): SourceState => {
-      const state = registry.state(kind, name) ?? { type: 'unloaded' };
-      return state.type === 'leaving' ? { type: 'unloaded' } : state;
+      return source.peek()?.contextSize() ?? (state?.type === 'ready' ? state.model.contextSize : contextSize);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
-import { house, quiet } from './testing/registry.ts';
+import { type FakeLife, house, quiet } from './testing/registry.ts';
 
 const failure = async (work: Promise<unknown>): Promise<AppError> => {
   const error = await work.then(
@@ -15,19 +15,14 @@ const failure = async (work: Promise<unknown>): Promise<AppError> => {
 describe('using', () => {
   test('what is not there is loaded, and used at once the next time', async () => {
     const { registry, log, lives } = house({ a: {} });
-    expect(registry.state('text')).toEqual({ type: 'unloaded' });
+    expect(registry.state('text', 'a')).toEqual({ type: 'unloaded' });
     const use = await registry.use('text', 'a');
-    expect(use.loaded).toBe(lives[0]);
-    expect(registry.state('text')).toEqual({ type: 'ready' });
+    expect(use.lifecycle).toBe(lives[0]);
+    expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
     use.release();
     (await registry.use('text', 'a')).release();
     expect(log).toEqual(['loading a', 'loaded a']);
     expect(lives).toHaveLength(1);
-  });
-
-  test('who names nothing gets the usual one', async () => {
-    const { registry } = house({ a: {}, b: {} });
-    expect((await registry.use('text', undefined)).name).toBe('a');
   });
 
   test('a name that nobody has is refused by name', async () => {
@@ -36,7 +31,6 @@ describe('using', () => {
       code: 'model-not-found',
       details: { model: 'x' },
     });
-    expect(await failure(house({}).registry.use('text', undefined))).toMatchObject({ code: 'model-not-found' });
   });
 
   test('several models are there at once while there is room', async () => {
@@ -51,7 +45,7 @@ describe('using', () => {
     const { registry, life, lives } = house({ a: { manual: true } });
     const uses = [registry.use('text', 'a'), registry.use('text', 'a'), registry.use('text', 'a')];
     await quiet();
-    expect(registry.state('text')).toEqual({ type: 'loading', progress: 0 });
+    expect(registry.state('text', 'a')).toEqual({ type: 'loading', progress: 0 });
     life('a').become({ type: 'ready' });
     await Promise.all(uses);
     expect(lives).toHaveLength(1);
@@ -79,7 +73,7 @@ describe('using', () => {
     await quiet();
     expect(got).toBe(false);
     life('a').become({ type: 'ready' });
-    expect((await use).loaded).toBe(life('a'));
+    expect((await use).lifecycle).toBe(life('a'));
   });
 });
 
@@ -110,7 +104,7 @@ describe('making room', () => {
     (await wanted).release();
     expect(log.slice(3, 5)).toEqual(['left a: room', 'loaded b']);
     // Whoever came for the first one meanwhile has it brought back.
-    expect((await late).loaded).toBe(life('a'));
+    expect((await late).lifecycle).toBe(life('a'));
     expect(registry.state('text', 'b')).toEqual({ type: 'unloaded' });
   });
 
@@ -131,10 +125,10 @@ describe('making room', () => {
     const [a, b] = [registry.use('text', 'a'), registry.use('text', 'b')];
     const use = await a;
     await quiet();
-    expect(use.loaded.stopped).toBe(false);
+    expect((use.lifecycle as FakeLife).stopped).toBe(false);
     expect(registry.state('text', 'a')).toEqual({ type: 'leaving' });
     use.release();
-    expect((await b).loaded).toBe(life('b'));
+    expect((await b).lifecycle).toBe(life('b'));
   });
 
   test('a pinned one stays, and what does not fit beside it is refused with its size', async () => {
@@ -210,101 +204,6 @@ describe('loads that do not compete for memory', () => {
     (await waiting).release();
     expect((await again).name).toBe('voice');
   });
-});
-
-describe('a load for somebody who holds another model', () => {
-  test('does not wait for those who wait for that model', async () => {
-    const { registry } = house({ image: { bytes: 60 }, text: { bytes: 95 }, encoder: { bytes: 10 } });
-    const drawing = await registry.use('text', 'image');
-    const waiting = registry.use('text', 'text');
-    await quiet();
-    const held = [{ kind: 'text', name: 'image' }];
-    for (let round = 0; round < 2; round += 1) {
-      (await registry.use('text', 'encoder', undefined, held)).release();
-      await registry.unload('text', 'encoder');
-    }
-    drawing.release();
-    expect((await waiting).name).toBe('text');
-  });
-
-  test('never has that model make room: it is refused where it does not fit beside it', async () => {
-    const { registry } = house({ image: { bytes: 95 }, encoder: { bytes: 10 } });
-    const drawing = await registry.use('text', 'image');
-    const held = [{ kind: 'text', name: 'image' }];
-    expect((await failure(registry.use('text', 'encoder', undefined, held))).code).toBe('model-load-failed');
-    expect(registry.state('text', 'image')).toEqual({ type: 'ready' });
-    drawing.release();
-    expect((await registry.use('text', 'encoder')).name).toBe('encoder');
-  });
-
-  test('has others make room', async () => {
-    const { registry, log } = house({ image: { bytes: 50 }, text: { bytes: 50 }, encoder: { bytes: 10 } });
-    (await registry.use('text', 'text')).release();
-    const drawing = await registry.use('text', 'image');
-    await registry.use('text', 'encoder', undefined, [{ kind: 'text', name: 'image' }]);
-    expect(log).toContain('loading encoder instead of text');
-    drawing.release();
-  });
-});
-
-test('for any order of requests of which some need a second model: all are settled, and the memory suffices', async () => {
-  const sizes = { a: 40, b: 40, c: 60, d: 90, encoder: 10 };
-  const step = record({
-    what: constantFrom('use', 'draw', 'release', 'pass', 'ready'),
-    which: constantFrom('a', 'b', 'c', 'd'),
-    time: integer({ min: 0, max: 80 }),
-  });
-  await assert(
-    asyncProperty(
-      array(step, { maxLength: 50 }),
-      async (steps: readonly { what: string; which: string; time: number }[]) => {
-        const models = Object.entries(sizes).map(([name, bytes]) => [name, { bytes, manual: name !== 'encoder' }]);
-        const { registry, lives, pass } = house(Object.fromEntries(models), { keepMs: 50 });
-        const held: { release(): void }[] = [];
-        const open = new Set<Promise<unknown>>();
-        // As a picture is drawn: the model is kept while another one is asked for its prompt.
-        const draw = async (name: string) => {
-          const use = await registry.use('text', name);
-          // Two that are drawn at once may hold all memory; then it is refused, and nobody waits.
-          const encoder = registry.use('text', 'encoder', undefined, [{ kind: 'text', name }]);
-          await encoder.then(
-            (one) => one.release(),
-            ({ code }: AppError) => expect(code).toBe('model-load-failed'),
-          );
-          use.release();
-        };
-        const begin = (work: Promise<unknown>) => {
-          open.add(work);
-          void work.finally(() => open.delete(work));
-        };
-        const finishLoads = () => {
-          for (const life of lives)
-            if (!life.stopped && life.state().type === 'loading') life.become({ type: 'ready' });
-        };
-        for (const { what, which, time } of steps) {
-          if (what === 'use') begin(registry.use('text', which).then((one) => held.push(one)));
-          else if (what === 'draw') begin(draw(which));
-          else if (what === 'release') held.shift()?.release();
-          else if (what === 'ready') finishLoads();
-          else await pass(time);
-          await quiet();
-          const present = registry.list().filter(({ resident }) => resident);
-          expect(present.reduce((sum, { bytes = 0 }) => sum + bytes, 0)).toBeLessThanOrEqual(100);
-        }
-        for (let round = 0; round < 300 && (open.size > 0 || held.length > 0); round += 1) {
-          held.shift()?.release();
-          finishLoads();
-          await quiet();
-        }
-        expect(open.size).toBe(0);
-        finishLoads();
-        await quiet();
-        await pass(50);
-        expect(registry.list().every(({ inUse, resident }) => inUse === 0 && !resident)).toBe(true);
-      },
-    ),
-    { numRuns: 200 },
-  );
 });
 
 test('whatever is in memory and leaves, a load that fits beside it starts at once', async () => {
@@ -418,9 +317,9 @@ describe('staying and going', () => {
     const { registry, log, pass } = house({ a: {} }, { keepMs: 100 });
     (await registry.use('text', 'a')).release();
     await pass(99);
-    expect(registry.state('text')).toEqual({ type: 'ready' });
+    expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
     await pass(1);
-    expect(registry.state('text')).toEqual({ type: 'unloaded' });
+    expect(registry.state('text', 'a')).toEqual({ type: 'unloaded' });
     (await registry.use('text', 'a')).release();
     expect(log).toEqual(['loading a', 'loaded a', 'left a: idle', 'loading a', 'loaded a']);
   });
@@ -429,13 +328,13 @@ describe('staying and going', () => {
     const { registry, pass } = house({ a: {} }, { keepMs: 100 });
     const use = await registry.use('text', 'a');
     await pass(1000);
-    expect(registry.state('text')).toEqual({ type: 'ready' });
+    expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
     use.release();
     expect(registry.list()[0]?.expiresAt).toBe(1100);
     await pass(60);
     (await registry.use('text', 'a')).release();
     await pass(60);
-    expect(registry.state('text')).toEqual({ type: 'ready' });
+    expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
   });
 
   test('a wish to let go at once is fulfilled when its work is over, and overtaken by somebody who comes', async () => {
@@ -443,15 +342,15 @@ describe('staying and going', () => {
     const use = await registry.use('text', 'a');
     registry.keepFor('text', 'a', 0);
     await pass(0);
-    expect(registry.state('text')).toEqual({ type: 'ready' });
+    expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
     const second = await registry.use('text', 'a');
     use.release();
     second.release();
     await pass(10_000);
-    expect(registry.state('text')).toEqual({ type: 'ready' });
-    registry.keepFor('text', undefined, 0);
+    expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
+    registry.keepFor('text', 'a', 0);
     await pass(0);
-    expect(registry.state('text')).toEqual({ type: 'unloaded' });
+    expect(registry.state('text', 'a')).toEqual({ type: 'unloaded' });
   });
 
   test('a wish holds for this load only', async () => {
@@ -461,20 +360,20 @@ describe('staying and going', () => {
     await pass(50);
     (await registry.use('text', 'a')).release();
     await pass(10_000);
-    expect(registry.state('text')).toEqual({ type: 'ready' });
+    expect(registry.state('text', 'a')).toEqual({ type: 'ready' });
   });
 
   test('unloading waits for those who are served, and is at once where nobody is', async () => {
     const { registry, log } = house({ a: {} });
     await registry.unload('text', 'a');
     const use = await registry.use('text', 'a');
-    const unloaded = registry.unload('text');
+    const unloaded = registry.unload('text', 'a');
     await quiet();
-    expect(registry.state('text')).toEqual({ type: 'leaving' });
+    expect(registry.state('text', 'a')).toEqual({ type: 'leaving' });
     use.release();
     await unloaded;
     expect(log.at(-1)).toBe('left a: asked');
-    expect(registry.peek('text')).toBeUndefined();
+    expect(registry.peek('text', 'a')).toBeUndefined();
   });
 
   test('unloading what is still being loaded ends that', async () => {
@@ -489,39 +388,37 @@ describe('staying and going', () => {
 
   test('loading ahead uses nothing', async () => {
     const { registry } = house({ a: {} });
-    await registry.load('text');
+    await registry.load('text', 'a');
     expect(registry.list()[0]).toMatchObject({ state: { type: 'ready' }, inUse: 0 });
   });
 });
 
-describe('replacing', () => {
-  test('what is not among the new goes when its work is over; what is stays as it is', async () => {
-    const { registry, spec, specs, lives } = house({ a: {}, b: {} });
+describe('Registry.remove', () => {
+  test('the spec is gone at once, and the model when its requests are finished', async () => {
+    const { registry, lives } = house({ a: {}, b: {} });
     const use = await registry.use('text', 'a');
     (await registry.use('text', 'b')).release();
-    const kept = specs.filter(({ name }) => name === 'b');
-    const replaced = registry.replace({ specs: [...kept, spec('c', {})], usual: { text: 'c' } });
+    const removed = registry.remove('text', 'a');
     await quiet();
-    expect(registry.list().map(({ name, state }) => [name, state.type])).toEqual([
-      ['b', 'ready'],
-      ['c', 'unloaded'],
-    ]);
+    expect(registry.list().map(({ name, state }) => [name, state.type])).toEqual([['b', 'ready']]);
     expect(lives[0]?.stopped).toBe(false);
     use.release();
-    await replaced;
+    await removed;
     expect(lives[0]?.stopped).toBe(true);
-    expect((await registry.use('text', undefined)).name).toBe('c');
   });
 
-  test('who waits for something that is no more is told so', async () => {
-    const { registry, spec } = house({ a: { manual: true }, b: { manual: true } });
-    const first = failure(registry.use('text', 'a'));
-    const second = failure(registry.use('text', 'b'));
+  test('rejects requests that wait for its load', async () => {
+    const { registry } = house({ a: { manual: true } });
+    const waiting = failure(registry.use('text', 'a'));
     await quiet();
-    await registry.replace({ specs: [spec('c', {})], usual: { text: 'c' } });
-    expect((await second).code).toBe('model-not-found');
-    expect((await first).code).toBe('model-not-found');
-    expect((await registry.use('text', 'c')).name).toBe('c');
+    await registry.remove('text', 'a');
+    expect((await waiting).code).toBe('model-not-found');
+  });
+
+  test('resolves at once for an unknown model', async () => {
+    const { registry } = house({ a: {} });
+    await registry.remove('text', 'x');
+    expect(registry.list()).toHaveLength(1);
   });
 });
 

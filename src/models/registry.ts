@@ -4,20 +4,9 @@ import { evict, fits, type MemoryBudget, type Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import { RegistryEntry, type RegistryEntryParts } from './registry-entry.ts';
 
-/** The type of a loaded model, by kind. */
-export type Kinds = Readonly<Record<string, Lifecycle>>;
-export type AnyModelSpec<All extends Kinds> = { [Kind in keyof All & string]: ModelSpec<Kind, All[Kind]> }[keyof All &
-  string];
-
-/** All model specs, and the default model of each kind. */
-export interface Catalogue<All extends Kinds> {
-  readonly specs: readonly AnyModelSpec<All>[];
-  readonly usual: { readonly [Kind in keyof All & string]?: string };
-}
-
 export interface RegistryParts extends RegistryEntryParts {
   /** The memory for all models; read for each load. */
-  readonly room: () => MemoryBudget;
+  readonly memoryBudget: () => MemoryBudget;
   readonly observer?: RegistryObserver;
 }
 
@@ -29,29 +18,21 @@ export interface RegistryObserver {
   left?(name: string, why: UnloadReason): void;
 }
 
-interface LoadRequest<All extends Kinds> {
-  readonly kept: RegistryEntry<All[keyof All]>;
-  /** Models that the caller uses while it waits: they cannot be unloaded before this request is settled. */
-  readonly holding: readonly Held[];
-  readonly granted: (use: Use<All[keyof All]>) => void;
-  readonly refused: (error: AppError) => void;
-}
-
-/** A model in use, by name. */
-export interface Held {
-  readonly kind: string;
-  readonly name: string;
+interface LoadRequest {
+  readonly entry: RegistryEntry;
+  readonly resolve: (use: Use) => void;
+  readonly reject: (error: AppError) => void;
 }
 
 /** One load, for all requests that wait for it. */
-interface Load<All extends Kinds> {
-  readonly kept: RegistryEntry<All[keyof All]>;
+interface Load {
+  readonly entry: RegistryEntry;
   /** `measuring` until its memory is known, `waiting` until that memory is free, `entering` while it is loaded. */
   phase: 'measuring' | 'waiting' | 'entering';
   need: number;
   announced: boolean;
   /** Later loads that were started first, with memory that it needs. */
-  readonly passedBy: Set<RegistryEntry<All[keyof All]>>;
+  readonly passedBy: Set<RegistryEntry>;
 }
 
 /**
@@ -59,64 +40,45 @@ interface Load<All extends Kinds> {
  * that fits beside what is loaded starts at once. A model that is evicted finishes its requests first and accepts no new ones,
  * so requests that name models in turn are served in order, and none waits forever.
  */
-export class Registry<All extends Kinds> {
-  #kept: readonly RegistryEntry<All[keyof All]>[] = [];
-  #usual: Catalogue<All>['usual'] = {};
-  readonly #claims: LoadRequest<All>[] = [];
+export class Registry {
+  readonly #entries: RegistryEntry[] = [];
+  readonly #loadRequests: LoadRequest[] = [];
   /** In the order of their requests. */
-  readonly #loads = new Set<Load<All>>();
-  #roomAtRest: MemoryBudget | undefined;
+  readonly #loads = new Set<Load>();
+  /** The memory budget while nothing was being loaded. */
+  #idleBudget: MemoryBudget | undefined;
   #closed = false;
 
-  constructor(
-    catalogue: Catalogue<All>,
-    private readonly parts: RegistryParts,
-  ) {
-    this.#enter(catalogue);
-  }
+  constructor(private readonly parts: RegistryParts) {}
 
   list(): readonly Listed[] {
-    return this.#kept.map((kept) => kept.listed());
+    return this.#entries.map((entry) => entry.listed());
   }
 
-  has(kind: string, name: string): boolean {
-    return this.#kept.some((kept) => kept.spec.kind === kind && kept.spec.name === name);
-  }
-
-  /** Default model of a kind. */
-  usual(kind: keyof All & string): string | undefined {
-    return this.#usual[kind];
-  }
-
-  state(kind: keyof All & string, name = this.usual(kind)): EntryState | undefined {
+  state(kind: string, name: string): EntryState | undefined {
     return this.#find(kind, name)?.state();
   }
 
   /** The loaded model of this name; loads nothing. */
-  peek<Kind extends keyof All & string>(kind: Kind, name = this.usual(kind)): All[Kind] | undefined {
-    return this.#find(kind, name)?.life as All[Kind] | undefined;
+  peek(kind: string, name: string): Lifecycle | undefined {
+    return this.#find(kind, name)?.lifecycle;
   }
 
   /**
    * Loads the model unless it is loaded. Rejects if it cannot be loaded, or with the reason of the signal. The model stays loaded until
-   * it is released. `holding` names the models that the caller uses while it waits; they are not evicted for this load, because each
-   * would wait for the other.
+   * it is released.
    */
-  async use<Kind extends keyof All & string>(
-    kind: Kind,
-    name: string | undefined,
-    signal?: AbortSignal,
-    holding: readonly Held[] = [],
-  ): Promise<Use<All[Kind]>> {
+  async use(kind: string, name: string, signal?: AbortSignal): Promise<Use> {
     signal?.throwIfAborted();
-    const kept = this.#wanted(kind, name);
+    const entry = this.#find(kind, name);
+    if (this.#closed || !entry) throw new AppError('model-not-found', { model: name });
     // Waiting for an engine that restarts after a crash must not block other loads.
-    const use = kept.open ? kept.take() : await this.#claim(kept, holding, signal);
+    const use = entry.open ? entry.take() : await this.#requestLoad(entry, signal);
     try {
-      await unlessAborted(kept.settled(), signal);
-      const state = kept.state();
-      if (state.type === 'failed') throw loadFailed(kept.spec.name, state.reason);
-      return use as Use<All[Kind]>;
+      await unlessAborted(entry.settled(), signal);
+      const state = entry.state();
+      if (state.type === 'failed') throw loadFailed(entry.spec.name, state.reason);
+      return use;
     } catch (error) {
       use.release();
       throw error;
@@ -124,45 +86,41 @@ export class Registry<All extends Kinds> {
   }
 
   /** Loads it without using it. */
-  async load(kind: keyof All & string, name?: string): Promise<void> {
+  async load(kind: string, name: string): Promise<void> {
     (await this.use(kind, name)).release();
   }
 
   /** Resolves when it is unloaded; running requests finish first. */
-  async unload(kind: keyof All & string, name = this.usual(kind)): Promise<void> {
+  async unload(kind: string, name: string): Promise<void> {
     await this.#find(kind, name)?.leave('asked');
   }
 
   /** Sets how long it stays loaded after its last use; 0 unloads it when its running requests are finished. */
-  keepFor(kind: keyof All & string, name: string | undefined, milliseconds: number): void {
-    this.#find(kind, name ?? this.usual(kind))?.keepFor(milliseconds);
+  keepFor(kind: string, name: string, milliseconds: number): void {
+    this.#find(kind, name)?.keepFor(milliseconds);
   }
 
   /** Adds a spec, unless one of this kind and name exists. */
-  add(spec: AnyModelSpec<All>): void {
-    if (this.has(spec.kind, spec.name)) return;
-    this.#enter({ specs: [...this.#specs(), spec], usual: this.#usual });
+  add(spec: ModelSpec): void {
+    if (this.#find(spec.kind, spec.name)) return;
+    const onLeft = (why: UnloadReason): void => {
+      this.parts.observer?.left?.(spec.name, why);
+      this.#startLoads();
+    };
+    this.#entries.push(new RegistryEntry(spec, this.parts, onLeft));
   }
 
-  /** Removes the spec at once; resolves when the model is unloaded. */
-  remove(kind: keyof All & string, name: string): Promise<void> {
-    const specs = this.#specs().filter((spec) => spec.kind !== kind || spec.name !== name);
-    return this.replace({ specs, usual: this.#usual });
-  }
-
-  /**
-   * Replaces all specs. Models whose spec is removed finish their requests and are unloaded; those with the same spec stay loaded.
-   */
-  async replace(catalogue: Catalogue<All>): Promise<void> {
-    const before = this.#kept;
-    this.#enter(catalogue);
-    const gone = before.filter((kept) => !this.#kept.includes(kept));
-    for (const claim of this.#claims.filter(({ kept }) => gone.includes(kept))) {
-      this.#claims.splice(this.#claims.indexOf(claim), 1);
-      claim.refused(new AppError('model-not-found', { model: claim.kept.spec.name }));
+  /** Removes the spec at once. The model finishes its requests; resolves when it is unloaded. */
+  async remove(kind: string, name: string): Promise<void> {
+    const gone = this.#find(kind, name);
+    if (!gone) return;
+    this.#entries.splice(this.#entries.indexOf(gone), 1);
+    for (const request of this.#loadRequests.filter(({ entry }) => entry === gone)) {
+      this.#loadRequests.splice(this.#loadRequests.indexOf(request), 1);
+      request.reject(new AppError('model-not-found', { model: name }));
     }
-    for (const load of this.#loads) if (gone.includes(load.kept) && load.phase !== 'entering') this.#loads.delete(load);
-    const left = Promise.all(gone.map((kept) => kept.leave('replaced')));
+    for (const load of this.#loads) if (load.entry === gone && load.phase !== 'entering') this.#loads.delete(load);
+    const left = gone.leave('replaced');
     this.#startLoads();
     await left;
   }
@@ -170,74 +128,48 @@ export class Registry<All extends Kinds> {
   /** Ends all engines without waiting for their requests: the program is ending. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { kept, refused } of this.#claims.splice(0)) refused(loadFailed(kept.spec.name, 'the server is ending'));
+    for (const { entry, reject } of this.#loadRequests.splice(0))
+      reject(loadFailed(entry.spec.name, 'the server is ending'));
     this.#loads.clear();
-    await Promise.all(this.#kept.map((kept) => kept.end()));
+    await Promise.all(this.#entries.map((entry) => entry.end()));
   }
 
-  #enter({ specs, usual }: Catalogue<All>): void {
-    this.#kept = specs.map(
-      (spec) =>
-        this.#kept.find((kept) => kept.spec === spec) ??
-        new RegistryEntry<All[keyof All]>(spec as unknown as ModelSpec<string, All[keyof All]>, this.parts, (why) => {
-          this.parts.observer?.left?.(spec.name, why);
-          this.#startLoads();
-        }),
-    );
-    this.#usual = usual;
+  #find(kind: string, name: string): RegistryEntry | undefined {
+    return this.#entries.find(({ spec }) => spec.kind === kind && spec.name === name);
   }
 
-  #specs(): readonly AnyModelSpec<All>[] {
-    return this.#kept.map(({ spec }) => spec as unknown as AnyModelSpec<All>);
-  }
-
-  #find(kind: string, name: string | undefined): RegistryEntry<All[keyof All]> | undefined {
-    return this.#kept.find(({ spec }) => spec.kind === kind && spec.name === name);
-  }
-
-  #wanted(kind: keyof All & string, name: string | undefined): RegistryEntry<All[keyof All]> {
-    const meant = name ?? this.usual(kind);
-    const kept = this.#find(kind, meant);
-    if (this.#closed || !kept) throw new AppError('model-not-found', { model: meant ?? kind });
-    return kept;
-  }
-
-  #claim(
-    kept: RegistryEntry<All[keyof All]>,
-    holding: readonly Held[],
-    signal: AbortSignal | undefined,
-  ): Promise<Use<All[keyof All]>> {
+  #requestLoad(entry: RegistryEntry, signal: AbortSignal | undefined): Promise<Use> {
     return new Promise((resolve, reject) => {
       const settle =
         <Value>(how: (value: Value) => void) =>
         (value: Value): void => {
-          signal?.removeEventListener('abort', goAway);
+          signal?.removeEventListener('abort', abort);
           how(value);
         };
-      const claim: LoadRequest<All> = { kept, holding, granted: settle(resolve), refused: settle(reject) };
-      const goAway = (): void => {
-        const place = this.#claims.indexOf(claim);
-        if (place !== -1) this.#claims.splice(place, 1);
+      const request: LoadRequest = { entry, resolve: settle(resolve), reject: settle(reject) };
+      const abort = (): void => {
+        const index = this.#loadRequests.indexOf(request);
+        if (index !== -1) this.#loadRequests.splice(index, 1);
         reject(signal?.reason);
         this.#startLoads();
       };
-      this.#claims.push(claim);
-      signal?.addEventListener('abort', goAway, { once: true });
-      if (![...this.#loads].some((load) => load.kept === kept)) void this.#measure(kept);
+      this.#loadRequests.push(request);
+      signal?.addEventListener('abort', abort, { once: true });
+      if (![...this.#loads].some((load) => load.entry === entry)) void this.#measure(entry);
       else this.#startLoads();
     });
   }
 
   /** Never rejects: errors go to the requests that wait for the load. */
-  async #measure(kept: RegistryEntry<All[keyof All]>): Promise<void> {
-    const load: Load<All> = { kept, phase: 'measuring', need: 0, announced: false, passedBy: new Set() };
+  async #measure(entry: RegistryEntry): Promise<void> {
+    const load: Load = { entry, phase: 'measuring', need: 0, announced: false, passedBy: new Set() };
     this.#loads.add(load);
     try {
       // It may be being evicted.
-      await kept.gone();
-      load.need = await kept.need();
+      await entry.gone();
+      load.need = await entry.need();
     } catch (error) {
-      if (this.#loads.has(load)) this.#settle(load, asLoadError(kept.spec.name, error));
+      if (this.#loads.has(load)) this.#settle(load, asLoadError(entry.spec.name, error));
       return;
     }
     load.phase = 'waiting';
@@ -249,27 +181,33 @@ export class Registry<All extends Kinds> {
     if (this.#closed) return;
     for (const load of this.#loads) {
       if (load.phase !== 'waiting') continue;
-      if (this.#claims.some(({ kept }) => kept === load.kept)) this.#tryToStart(load);
+      if (this.#loadRequests.some(({ entry }) => entry === load.entry)) this.#tryToStart(load);
       // All its requests were aborted.
       else this.#loads.delete(load);
     }
   }
 
-  #tryToStart(load: Load<All>): void {
-    const { kept, need } = load;
-    const room = this.#room();
-    const newcomer = { bytes: need, besides: kept.spec.besides ?? false };
-    const residents = this.#kept.filter((other) => other !== kept && other.resident);
-    // The models that earlier loads wait for may be in use until this one is loaded.
-    const earlier = this.#isHeldUp(load) ? [] : this.#earlier(load);
-    const stays = this.#afterwards(load, residents, earlier);
-    const rival = !fits(stays, newcomer, room);
-    if (fits(residents.map(asResident), newcomer, room) && (!rival || this.#mayPass(load, earlier))) {
+  #tryToStart(load: Load): void {
+    const { entry, need } = load;
+    const budget = this.#budget();
+    const newcomer = { bytes: need, auxiliary: entry.spec.auxiliary ?? false };
+    const residents = this.#entries.filter((other) => other !== entry && other.resident);
+    const earlier = this.#earlier(load);
+    const stays = this.#afterwards(residents, earlier);
+    const rival = !fits(stays, newcomer, budget);
+    if (
+      fits(
+        residents.map((other) => other.asResident()),
+        newcomer,
+        budget,
+      ) &&
+      (!rival || this.#mayPass(load, earlier))
+    ) {
       this.#announce(load, []);
       void this.#bring(load);
       return;
     }
-    const gone = evict(stays, newcomer, room);
+    const gone = evict(stays, newcomer, budget);
     if (gone !== 'cannot') {
       const leaving = residents.filter((other) => gone.includes(other.id));
       this.#announce(load, leaving);
@@ -279,34 +217,23 @@ export class Registry<All extends Kinds> {
     }
     // Models that are being loaded, or will be loaded before it, can be evicted after their first use.
     if (earlier.length > 0 || residents.some((other) => this.#isEntering(other))) return;
-    this.#settle(load, tooLarge(kept.spec.name, need, room));
+    this.#settle(load, tooLarge(entry.spec.name, need, budget));
   }
 
   /** Loads that wait for evicted models to be unloaded. */
-  #earlier(load: Load<All>): readonly Load<All>[] {
+  #earlier(load: Load): readonly Load[] {
     const all = [...this.#loads];
     return all.slice(0, all.indexOf(load)).filter(({ phase }) => phase === 'waiting');
   }
 
   /**
-   * The models in memory once all evictions are done and all earlier loads are loaded. Models that were not used yet, and those that
-   * the waiting requests hold, cannot be evicted.
+   * The models in memory once all evictions are done and all earlier loads are loaded. Models that were not used yet cannot be evicted.
    */
-  #afterwards(
-    { kept }: Load<All>,
-    residents: readonly RegistryEntry<All[keyof All]>[],
-    earlier: readonly Load<All>[],
-  ): readonly Resident[] {
-    const held = this.#claims.filter((claim) => claim.kept === kept).flatMap(({ holding }) => holding);
-    const isHeld = ({ spec }: RegistryEntry<All[keyof All]>) =>
-      held.some(({ kind, name }) => kind === spec.kind && name === spec.name);
+  #afterwards(residents: readonly RegistryEntry[], earlier: readonly Load[]): readonly Resident[] {
     const staying = residents
-      .filter((other) => other.open || isHeld(other))
-      .map((other) => ({
-        ...other.asResident(),
-        ...(this.#isEntering(other) || isHeld(other) ? { pinned: true } : {}),
-      }));
-    const coming = earlier.map((load) => ({ ...load.kept.asResident(), bytes: load.need, pinned: true }));
+      .filter((other) => other.open)
+      .map((other) => ({ ...other.asResident(), ...(this.#isEntering(other) ? { pinned: true } : {}) }));
+    const coming = earlier.map((load) => ({ ...load.entry.asResident(), bytes: load.need, pinned: true }));
     return [...staying, ...coming];
   }
 
@@ -314,66 +241,58 @@ export class Registry<All extends Kinds> {
    * A load may start before earlier ones that need the same memory while those wait anyway, because the models they wait for may
    * themselves wait for this one. Only once, so that the earlier ones are not starved.
    */
-  #mayPass({ kept }: Load<All>, earlier: readonly Load<All>[]): boolean {
-    if (earlier.some(({ passedBy }) => passedBy.has(kept))) return false;
-    for (const { passedBy } of earlier) passedBy.add(kept);
+  #mayPass({ entry }: Load, earlier: readonly Load[]): boolean {
+    if (earlier.some(({ passedBy }) => passedBy.has(entry))) return false;
+    for (const { passedBy } of earlier) passedBy.add(entry);
     return true;
   }
 
-  #isHeldUp({ kept }: Load<All>): boolean {
-    return this.#claims.some((claim) => claim.kept === kept && claim.holding.length > 0);
-  }
-
-  #isEntering(kept: RegistryEntry<All[keyof All]>): boolean {
-    return [...this.#loads].some((load) => load.kept === kept && load.phase === 'entering');
+  #isEntering(entry: RegistryEntry): boolean {
+    return [...this.#loads].some((load) => load.entry === entry && load.phase === 'entering');
   }
 
   /** A model that is being loaded counts in full among the residents, but does not use all of that memory yet. */
-  #room(): MemoryBudget {
-    const now = this.parts.room();
+  #budget(): MemoryBudget {
+    const now = this.parts.memoryBudget();
     const isLoading = [...this.#loads].some(({ phase }) => phase === 'entering');
-    if (isLoading && this.#roomAtRest) return { ...now, bytes: Math.min(now.bytes, this.#roomAtRest.bytes) };
-    this.#roomAtRest = now;
+    if (isLoading && this.#idleBudget) return { ...now, bytes: Math.min(now.bytes, this.#idleBudget.bytes) };
+    this.#idleBudget = now;
     return now;
   }
 
-  #announce(load: Load<All>, leaving: readonly RegistryEntry<All[keyof All]>[]): void {
+  #announce(load: Load, leaving: readonly RegistryEntry[]): void {
     if (load.announced && leaving.length === 0) return;
     load.announced = true;
     const names = leaving.map(({ spec }) => spec.name);
-    this.parts.observer?.loading?.(load.kept.spec.name, names);
+    this.parts.observer?.loading?.(load.entry.spec.name, names);
   }
 
-  async #bring(load: Load<All>): Promise<void> {
-    const { kept } = load;
+  async #bring(load: Load): Promise<void> {
+    const { entry } = load;
     load.phase = 'entering';
     try {
-      await kept.enter();
+      await entry.enter();
     } catch (error) {
-      this.#settle(load, asLoadError(kept.spec.name, error));
+      this.#settle(load, asLoadError(entry.spec.name, error));
       return;
     }
-    this.parts.observer?.loaded?.(kept.spec.name);
+    this.parts.observer?.loaded?.(entry.spec.name);
     this.#settle(load);
   }
 
   /** Settles all requests that wait for this load. */
-  #settle(load: Load<All>, error?: AppError): void {
-    const { kept } = load;
+  #settle(load: Load, error?: AppError): void {
+    const { entry } = load;
     this.#loads.delete(load);
-    if (error) this.parts.observer?.failed?.(kept.spec.name, reasonOf(error));
-    for (const one of this.#claims.filter((other) => other.kept === kept)) {
-      this.#claims.splice(this.#claims.indexOf(one), 1);
-      if (error) one.refused(error);
+    if (error) this.parts.observer?.failed?.(entry.spec.name, reasonOf(error));
+    for (const one of this.#loadRequests.filter((other) => other.entry === entry)) {
+      this.#loadRequests.splice(this.#loadRequests.indexOf(one), 1);
+      if (error) one.reject(error);
       // In use at once, so that the next load does not evict it.
-      else one.granted(kept.take());
+      else one.resolve(entry.take());
     }
     this.#startLoads();
   }
-}
-
-function asResident(kept: Pick<RegistryEntry<Lifecycle>, 'asResident'>): Resident {
-  return kept.asResident();
 }
 
 function loadFailed(model: string, reason: string): AppError {

@@ -5,7 +5,7 @@ import type { Terminal } from '../observe/terminal.ts';
 import { inProcessEditor } from '../protocols/testing/pictures.ts';
 import { hasText } from './prepared-model.ts';
 import { firstLook, prepareRemote, remoteOffers, servesRemote, textPool } from './remote-models.ts';
-import { remoteEmbedding, remoteImage } from './remote-others.ts';
+import { remoteEmbedding, remoteImage } from './remote-task-models.ts';
 
 const terminal = { line: () => undefined } as unknown as Terminal;
 const given = new Set<never>();
@@ -18,7 +18,7 @@ async function wantedOn(...addresses: readonly string[]) {
   return { settings, given, pool };
 }
 
-test('a text model is elsewhere where it is named and no file is', () => {
+test('a text model is remote where it is named and no file is', () => {
   const remote = ['http://a:1'];
   expect(servesRemote({ remote, model: null, nomodel: false })).toBe(true);
   expect(servesRemote({ remote, model: ['m.gguf'], nomodel: false })).toBe(false);
@@ -28,7 +28,7 @@ test('a text model is elsewhere where it is named and no file is', () => {
   expect(textPool({ remote: null }, terminal)).toBeUndefined();
 });
 
-describe('a model elsewhere', () => {
+describe('a model remote', () => {
   test('stands in the registry under its own name, needs no memory and is never made to leave', async () => {
     const one = await upstream(wellVllm);
     const wanted = await wantedOn(one.base);
@@ -36,12 +36,12 @@ describe('a model elsewhere', () => {
     expect(model).toMatchObject({
       name: 'model-8b',
       file: undefined,
-      spec: { kind: 'text', besides: true, pinned: true },
+      spec: { kind: 'text', auxiliary: true, pinned: true },
     });
     expect(hasText(model)).toBe(true);
     expect(await model.spec.need()).toBe(0);
-    expect(model.elsewhere?.names).toEqual(['org/model-8b']);
-    expect(model.elsewhere?.capacity()).toBe(64);
+    expect(model.remote?.names).toEqual(['org/model-8b']);
+    expect(model.remote?.capacity()).toBe(64);
     expect(model.known()).toBeUndefined();
     const life = model.spec.make();
     life.start();
@@ -74,7 +74,7 @@ describe('a model elsewhere', () => {
   });
 });
 
-describe('other engines elsewhere', () => {
+describe('other engines remote', () => {
   const settings = {
     ...defaultSettings,
     remote: ['http://a:1,for=embeddings,model=org/bge,parallel=5', 'http://b:1,for=images'],

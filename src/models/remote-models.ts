@@ -1,16 +1,17 @@
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { remoteAddresses } from '../config/remote.ts';
-import { BackendPool } from '../engines/remote/backend-pool.ts';
+import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import { randomCallId, remoteChatService } from '../engines/remote/chat-service.ts';
 import { RemoteText } from '../engines/remote/text.ts';
 import { RemoteTokens } from '../engines/remote/tokens.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { loadChatFormat } from './chat-format.ts';
-import { TextLifecycle } from './engine-lifecycle.ts';
+import { taskModels } from './engine-kinds.ts';
+import { EngineLifecycle } from './engine-lifecycle.ts';
 import type { PreparedModel } from './prepared-model.ts';
+import { backendPool } from './remote-task-models.ts';
 import type { ModelOffer } from './router.ts';
-import { taskModels } from './task-models.ts';
-import { engineTimer } from './text-engine.ts';
+import { remoteSpec } from './task-model.ts';
 
 /** How long the start waits for remote backends to answer; later ones are added when they do. */
 const firstLookMs = 5000;
@@ -19,14 +20,7 @@ const firstLookMs = 5000;
 export function textPool({ remote }: Pick<Settings, 'remote'>, terminal: Terminal): BackendPool | undefined {
   const addresses = remoteAddresses(remote, 'text');
   if (addresses.length === 0) return undefined;
-  return new BackendPool({
-    addresses,
-    environment: process.env,
-    capability: 'text',
-    startTimer: engineTimer,
-    now: () => performance.now(),
-    say: (line) => terminal.line(line),
-  });
+  return backendPool('text', { addresses }, terminal);
 }
 
 /** Whether the text model is a remote one, and not a file. `--nomodel` means that no file is loaded here. */
@@ -58,18 +52,16 @@ export async function prepareRemote(
   const usualContext = settings.contextsize;
   const tokens = new RemoteTokens(pool, model);
   let known: ReturnType<PreparedModel['known']>;
-  const engine = () =>
-    new RemoteText({ pool, model, name, usualContext, now: () => performance.now(), newCallId: randomCallId });
   return {
     name,
     settings,
     given,
     file: undefined,
     format: await loadChatFormat(settings, undefined, (text) => terminal.line(text)),
-    others: taskModels(settings, { terminal, text: { name, file: undefined } }),
+    taskModels: taskModels(settings, { terminal, text: { name, file: undefined } }),
     contextSize: usualContext,
     known: () => known,
-    elsewhere: {
+    remote: {
       names: pool.models().flatMap((one) => (one.name === model ? [one.id] : [])),
       capacity: () => pool.capacity(model),
       chat: (text, serverTools) => remoteChatService({ text, tokens, serverTools }),
@@ -77,13 +69,20 @@ export async function prepareRemote(
     spec: {
       name,
       kind: 'text',
-      besides: true,
-      pinned: true,
-      need: async () => 0,
-      make: () =>
-        new TextLifecycle(engine(), (state) => {
-          known = state;
-        }),
+      ...remoteSpec,
+      make: () => {
+        const engine = new RemoteText({
+          pool,
+          model,
+          name,
+          usualContext,
+          now: () => performance.now(),
+          newCallId: randomCallId,
+        });
+        return new EngineLifecycle(engine, () => {
+          known = engine.state();
+        });
+      },
     },
   };
 }

@@ -6,7 +6,6 @@ import { equalName, sameName } from '../core/model-names.ts';
 import type { Call } from '../http/call.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { Arrival } from './arrival.ts';
-import type { ModelKinds } from './kinds.ts';
 import type { Lifecycle, LifecycleState, ModelSpec } from './lifecycle.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { Registry } from './registry.ts';
@@ -49,19 +48,17 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<RouterP
       file,
       known,
       spec: spec(name, fake, log),
-      others: { embedding: { spec: { name: 'beside', kind: 'embedding' }, given: false } },
+      taskModels: { embedding: { spec: { name: 'beside', kind: 'embedding' }, given: false } },
     } as unknown as PreparedModel;
   };
   const initial = model(first);
-  const registry: Registry<ModelKinds> = new Registry<ModelKinds>(
-    { specs: initial.file ? [initial.spec] : [], usual: {} },
-    {
-      room: () => ({ bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY }),
-      startTimer: () => ({ cancel: () => undefined }),
-      now: () => 0,
-      defaultKeepMs: () => Number.POSITIVE_INFINITY,
-    },
-  );
+  const registry = new Registry({
+    memoryBudget: () => ({ bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY }),
+    startTimer: () => ({ cancel: () => undefined }),
+    now: () => 0,
+    defaultKeepMs: () => Number.POSITIVE_INFINITY,
+  });
+  if (initial.file) registry.add(initial.spec);
   const arrivals = new Map<string, Arrival>();
   const contextOf = ({ name }: PreparedModel, arrival?: Arrival): Named => {
     const unfit = fakes[name]?.unfit;
@@ -121,7 +118,7 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<RouterP
   };
 }
 
-function spec(name: string, fake: Fake, log: string[]): ModelSpec<'text', never> {
+function spec(name: string, fake: Fake, log: string[]): ModelSpec<never> {
   const make = (): Lifecycle => {
     log.push(`load ${name}`);
     const broken = fake.broken;
@@ -295,7 +292,7 @@ describe('a swap', () => {
     expect(router.defaultModel.name).toBe('newer');
   });
 
-  test('that fails tells those who waited for it why, and sends them elsewhere', async () => {
+  test('that fails tells those who waited for it why, and sends them remote', async () => {
     const { router, ask, model, arrival } = world('old');
     const inside = await ask();
     const swap = router.swapTo(model('new', { broken: 'too large' }));

@@ -15,11 +15,10 @@ import type { Call } from '../http/call.ts';
 import type { ModelEndpoint, ModelSelection } from '../protocols/endpoint.ts';
 import { namingOf, shownName } from '../protocols/native/model-name.ts';
 import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './arrival.ts';
-import type { ModelKinds } from './kinds.ts';
+import { specsOf } from './engine-kinds.ts';
 import { hasText, type PreparedModel } from './prepared-model.ts';
 import type { Registry } from './registry.ts';
 import type { Selected } from './routed.ts';
-import { specsOf } from './task-models.ts';
 import { displayName } from './text-engine.ts';
 
 /** A model that can be requested by name. Its file is read only when a request names it. */
@@ -32,7 +31,7 @@ export interface ModelOffer {
 }
 
 export interface RouterParts<Context> {
-  readonly registry: Registry<ModelKinds>;
+  readonly registry: Registry;
   /** Requests of a model that is still being swapped in wait for its arrival. */
   readonly contextOf: (model: PreparedModel, arrival?: Arrival) => Context;
   /** The models that can be requested by name (`--routermode`). Listed for each request, because files come and go. */
@@ -204,11 +203,11 @@ export class ModelRouter<Context> {
   }
 
   /** Engines of the other kinds that only the removed model used. */
-  async #removeAuxiliary({ others }: PreparedModel): Promise<void> {
-    const wanted = [...this.#instances.values()].flatMap(({ model }) => specsOf(model.others));
+  async #removeAuxiliary({ taskModels }: PreparedModel): Promise<void> {
+    const wanted = [...this.#instances.values()].flatMap(({ model }) => specsOf(model.taskModels));
     const isWanted = ({ kind, name }: { readonly kind: string; readonly name: string }) =>
       wanted.some((one) => one.kind === kind && one.name === name);
-    const gone = specsOf(others).filter((spec) => !isWanted(spec));
+    const gone = specsOf(taskModels).filter((spec) => !isWanted(spec));
     await Promise.all(gone.map(({ kind, name }) => this.parts.registry.remove(kind, name)));
   }
 
@@ -275,7 +274,7 @@ export class ModelRouter<Context> {
   async #unaliased(name: string): Promise<string> {
     const target = this.parts.alias?.(name);
     if (target === undefined || this.#open(name)) return name;
-    const beside = specsOf(this.defaultModel.others).some((spec) => equalName(spec.name, name));
+    const beside = specsOf(this.defaultModel.taskModels).some((spec) => equalName(spec.name, name));
     return beside || findExactly(await this.#offers(), ({ names }) => names, name) ? name : target;
   }
 
@@ -366,16 +365,16 @@ export class ModelRouter<Context> {
   /** Models also answer to their file name, their horde name and their names on a remote backend, unless another model has that name. */
   #aliased(name: string): ModelInstance<Context> | undefined {
     return [this.#default, ...this.#instances.values()].find(({ model }) => {
-      const { file, settings, elsewhere } = model;
+      const { file, settings, remote } = model;
       const own = [model.name, file && displayName(file.path), settings.hordemodelname];
-      const nicknames = [...own, ...(elsewhere?.names ?? [])];
+      const nicknames = [...own, ...(remote?.names ?? [])];
       return nicknames.some((one) => one && sameName(one, name));
     });
   }
 
   /** The text model whose context has the engine of another kind with this name; undefined for the default one. */
   async #textModelOf(name: string, selection: ModelSelection): Promise<string | undefined> {
-    if (specsOf(this.defaultModel.others).some((spec) => sameName(spec.name, name))) return undefined;
+    if (specsOf(this.defaultModel.taskModels).some((spec) => sameName(spec.name, name))) return undefined;
     if (selection === 'own-name' && !isCommonEmbeddingName(name)) return name;
     return this.#instanceOf(name) || this.#aliased(name) || (await this.#offerOf(name)) ? name : undefined;
   }

@@ -6,12 +6,12 @@ import type { FlagKey, Settings } from '../config/flags.ts';
 import { linuxProcessors, type Processors, threadCount } from '../config/threads.ts';
 import type { TextEngine } from '../core/text-service.ts';
 import { spawnChild } from '../engines/host/child.ts';
-import type { StartTimer } from '../engines/host/engine-process.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
 import type { LoadOptions } from '../engines/llama/load-options.ts';
 import type { ModelFile } from '../engines/llama/model-file.ts';
 import { loadOptions } from '../engines/llama/placement.ts';
+import { engineTimer } from './engine-lifecycle.ts';
 
 /** The model that comes with Parley, so that it works the minute it is installed. */
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
@@ -61,12 +61,6 @@ export function createTextEngine(
     gpuBuilds: [...installedBuilds().keys()],
   });
 }
-
-/** A clock for engine processes that keeps nobody from ending the program. */
-export const engineTimer: StartTimer = (milliseconds, passed) => {
-  const timeout = setTimeout(passed, milliseconds).unref();
-  return { cancel: () => clearTimeout(timeout) };
-};
 
 /** How many threads an engine should have, where its own flag or the common one says nothing. */
 export function engineThreads(wanted: number, settings: Settings): number {

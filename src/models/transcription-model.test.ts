@@ -3,19 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
-import { taskModels } from './task-models.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { taskModels } from './engine-kinds.ts';
 import { transcriptionModel } from './transcription-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-whisper-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const terminal = { line: () => undefined };
+const terminal = { line: () => undefined } as unknown as Terminal;
+const tools = { terminal, text: { name: '', file: undefined } };
 
 describe('the built-in recogniser', () => {
-  const { spec, given } = transcriptionModel(defaultSettings, terminal);
+  const { spec, given } = transcriptionModel(defaultSettings, tools);
 
   test('is loaded by the first who needs it, and goes when nobody has for a while', () => {
     expect(given).toBe(false);
-    expect(spec).toMatchObject({ name: 'moonshine-tiny', kind: 'transcription', besides: true, keepMs: 600_000 });
+    expect(spec).toMatchObject({ name: 'moonshine-tiny', kind: 'transcription', auxiliary: true, keepMs: 600_000 });
   });
 
   test('tells what it needs', async () => {
@@ -34,12 +36,12 @@ describe('the built-in recogniser', () => {
 describe('a model that the command line names', () => {
   const path = join(folder, 'ggml-base.en.bin');
   writeFileSync(path, Buffer.alloc(1000));
-  const { spec, given } = transcriptionModel({ ...defaultSettings, whispermodel: path }, terminal);
+  const { spec, given } = transcriptionModel({ ...defaultSettings, whispermodel: path }, tools);
 
   test('is loaded at the start, stays, and counts as a model', () => {
     expect(given).toBe(true);
     expect(spec.name).toBe('ggml-base.en');
-    expect([spec.besides, spec.keepMs]).toEqual([undefined, undefined]);
+    expect([spec.auxiliary, spec.keepMs]).toEqual([undefined, undefined]);
   });
 
   test('needs what its file has, and more', async () => {

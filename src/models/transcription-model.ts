@@ -2,22 +2,18 @@ import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
-import type { TranscriptionFacts } from '../core/transcription.ts';
-import { spawnChild } from '../engines/host/child.ts';
-import { lossLine } from '../engines/host/engine-state.ts';
-import type { TaskObserver } from '../engines/host/task-engine.ts';
+import type { TranscriptionEngine } from '../core/transcription.ts';
 import { type RecogniserOptions, TranscriptionHost } from '../engines/transcription/host.ts';
-import type { Terminal } from '../observe/terminal.ts';
-import { EngineLifecycle } from './engine-lifecycle.ts';
-import type { TaskModel } from './kinds.ts';
-import { engineThreads, engineTimer } from './text-engine.ts';
+import { engineConsole } from './engine-console.ts';
+import { lifecycles } from './engine-lifecycle.ts';
+import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
+import { engineThreads } from './text-engine.ts';
 
-/** The built-in recogniser with all that it computes, as measured after a minute of speech. */
+/** Memory of the built-in recogniser, measured after a minute of speech. */
 const moonshineBytes = 400 * 1024 * 1024;
-const restingMs = 10 * 60_000;
 
-/** What makes text of speech: the model of `--whispermodel`, or the one that comes along, which the first request loads. */
-export function transcriptionModel(settings: Settings, terminal: Pick<Terminal, 'line'>): TaskModel<'transcription'> {
+/** The model of `--whispermodel`, or the built-in one. */
+export function transcriptionModel(settings: Settings, { terminal }: ModelTools): TaskModel<TranscriptionEngine> {
   const threads = engineThreads(0, settings);
   const path = settings.whispermodel === '' ? undefined : resolve(settings.whispermodel);
   const name = path === undefined ? 'moonshine-tiny' : basename(path).replace(/\.(?:bin|gguf)$/i, '');
@@ -25,42 +21,17 @@ export function transcriptionModel(settings: Settings, terminal: Pick<Terminal, 
     path === undefined
       ? { type: 'moonshine', threads }
       : { type: 'whisper', model: path, name, threads, cpuOnly: settings.usecpu };
-  let proven = false;
-  const make = () => {
-    const host = new TranscriptionHost({
-      entry: fileURLToPath(new URL('../engines/transcription/worker/main.js', import.meta.url)),
-      options: { recogniser },
-      spawn: spawnChild,
-      startTimer: engineTimer,
-      proven,
-      observer: consoleObserver(name, settings, terminal),
-    });
-    return new EngineLifecycle(host, () => {
-      proven = true;
-    });
-  };
-  const spec = { name, kind: 'transcription', make } as const;
-  if (path === undefined) {
-    return { given: false, spec: { ...spec, besides: true, keepMs: restingMs, need: async () => moonshineBytes } };
-  }
-  return { given: true, spec: { ...spec, need: async () => (await stat(path)).size * 1.5 } };
-}
-
-const adviceForLosses = 'If this goes on, --debugmode shows what the recogniser says.';
-
-function consoleObserver(
-  name: string,
-  { debugmode }: Settings,
-  terminal: Pick<Terminal, 'line'>,
-): TaskObserver<TranscriptionFacts> {
-  return {
-    loaded: ({ languages }) => {
+  const observer = engineConsole('transcription', name, terminal, {
+    debug: settings.debugmode === 1,
+    loaded: ({ languages }: { readonly languages: readonly string[] }) => {
       const hears = languages.length === 1 ? languages[0] : `${languages.length} languages`;
-      terminal.line(`Loaded ${name} for speech to text (${hears}).`);
+      return `Loaded ${name} for speech to text (${hears}).`;
     },
-    failed: (reason) => terminal.line(`${name} could not be loaded: ${reason}`),
-    lost: (loss) => terminal.line(lossLine('transcription', loss, adviceForLosses)),
-    note: (text) => terminal.line(text),
-    ...(debugmode === 1 ? { line: (line: string) => terminal.line(`${name}: ${line}`) } : {}),
-  };
+    advice: 'If this goes on, --debugmode shows what the recogniser says.',
+  });
+  const entry = fileURLToPath(new URL('../engines/transcription/worker/main.js', import.meta.url));
+  const make = lifecycles((parts) => new TranscriptionHost({ ...parts, entry, options: { recogniser }, observer }));
+  const spec = { name, kind: 'transcription', make };
+  if (path === undefined) return { given: false, spec: { ...spec, ...builtIn, need: async () => moonshineBytes } };
+  return { given: true, spec: { ...spec, need: async () => (await stat(path)).size * 1.5 } };
 }

@@ -18,15 +18,14 @@ export function welcome(version: string): readonly string[] {
 }
 
 /** The lines that people look for and that launchers wait for, once everything is loaded. */
-export function readyLines(addresses: Addresses, settings: Settings, withModel: boolean): readonly string[] {
+export function readyLines(
+  addresses: Addresses,
+  settings: Settings,
+  engines: Readonly<Record<string, boolean>>,
+): readonly string[] {
   const url = baseUrl(addresses);
   const modules = {
-    TextGeneration: withModel,
-    // There is always one of each, which comes along.
-    ImageGeneration: true,
-    VoiceRecognition: true,
-    TextToSpeech: true,
-    VectorEmbeddings: true,
+    ...engines,
     NetworkMultiplayer: settings.multiplayer,
     WebSearchProxy: settings.websearch,
     ApiKeyPassword: Boolean(settings.password),

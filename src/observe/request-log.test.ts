@@ -199,7 +199,12 @@ describe('on a terminal', () => {
 function told(kind: string, error?: AppError): string {
   let output = '';
   const terminal = new Terminal({ write: (text) => (output += text), interactive: false, columns: 100 });
-  new TaskLog(terminal).ended({ number: 7, kind }, 1234, error);
+  new TaskLog(terminal, {
+    embedding: 'Embedding',
+    speech: 'Speech',
+    transcription: 'Transcription',
+    image: 'Image',
+  }).ended({ number: 7, kind }, 1234, error);
   return output.trim();
 }
 

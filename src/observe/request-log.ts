@@ -176,19 +176,16 @@ interface Task {
   readonly kind: string;
 }
 
-const nouns: Readonly<Record<string, string>> = {
-  embedding: 'Embedding',
-  speech: 'Speech',
-  transcription: 'Transcription',
-  image: 'Image',
-};
-
 /** One line for each piece of work beside text: what it was, and how long it took or why it came to nothing. */
 export class TaskLog {
-  constructor(private readonly terminal: Terminal) {}
+  constructor(
+    private readonly terminal: Terminal,
+    /** The word for each kind. */
+    private readonly nouns: Readonly<Record<string, string>>,
+  ) {}
 
   ended({ number, kind }: Task, milliseconds: number, error: AppError | undefined): void {
-    const what = `${nouns[kind] ?? kind} #${number}`;
+    const what = `${this.nouns[kind] ?? kind} #${number}`;
     const seconds = `${(milliseconds / 1000).toFixed(2)} s`;
     if (!error) this.terminal.line(`${what} took ${seconds}`);
     else if (error.code === 'stopped') this.terminal.line(`${what} was stopped after ${seconds}`);

@@ -5,8 +5,6 @@ import type { Ticket } from '../core/request.ts';
 import { embeddingService } from './embedding.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
-import { taskServices } from './task-services.ts';
-import { usualCapacity } from './tasks.ts';
 
 const facts: EmbeddingFacts = {
   dimensions: 2,
@@ -21,10 +19,7 @@ function world(own: Partial<EngineSource<EmbeddingEngine>> = {}) {
   let now = 0;
   let state: SourceState = { type: 'unloaded' };
   let loadMs = 0;
-  const requestQueue = new RequestQueue(
-    new Queue({ capacity: usualCapacity, places: () => 20, now: () => now }),
-    () => now,
-  );
+  const requestQueue = new RequestQueue(new Queue({ capacity: 8, places: () => 20, now: () => now }), () => now);
   const signals: AbortSignal[] = [];
   const engine: EmbeddingEngine = {
     facts: () => facts,
@@ -54,7 +49,7 @@ function world(own: Partial<EngineSource<EmbeddingEngine>> = {}) {
     requestQueue,
     source,
     signals,
-    service: embeddingService({ requestQueue, source }),
+    service: embeddingService({ requestQueue, source, work: { name: 'embedding', cost: 0.1, firstGuessSeconds: 0.2 } }),
     unload: () => {
       state = { type: 'unloaded' };
     },
@@ -113,11 +108,4 @@ describe('what is known of the model', () => {
     expect([kept, service.expiresAt?.()]).toEqual([[5], 77]);
     expect(world().service.keepFor).toBeUndefined();
   });
-});
-
-test('there is a service for each model, and none for those that are not there', () => {
-  const { requestQueue, source } = world();
-  expect(Object.keys(taskServices(requestQueue, {}))).toEqual([]);
-  const both = taskServices(requestQueue, { embedding: source, textEmbedding: { ...source, name: 'text' } });
-  expect([both.embedding?.name, both.textEmbedding?.name]).toEqual(['tiny', 'text']);
 });

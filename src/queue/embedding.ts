@@ -1,9 +1,9 @@
 import type { EmbeddingEngine, EmbeddingFacts, EmbeddingService } from '../core/embedding.ts';
 import { type TaskParts, tasks } from './tasks.ts';
 
-export function embeddingService(parts: Omit<TaskParts<EmbeddingEngine>, 'kind'>): EmbeddingService {
+export function embeddingService(parts: TaskParts<EmbeddingEngine>): EmbeddingService {
   const { source } = parts;
-  const { once } = tasks({ ...parts, kind: 'embedding' });
+  const { once } = tasks(parts);
   let known: EmbeddingFacts | undefined;
   const facts = (): EmbeddingFacts | undefined => {
     known = source.peek()?.facts() ?? known;

@@ -8,7 +8,6 @@ import type { Ticket } from '../core/request.ts';
 import { imageService, RunningDrawings } from './image.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
-import { usualCapacity } from './tasks.ts';
 
 const facts: ImageFacts = {
   name: 'brush',
@@ -40,7 +39,7 @@ const request: ImageRequest = {
 /** An engine that draws what it is told to, and notes what becomes of its work. */
 function world() {
   let now = 1000;
-  const queue = new Queue({ capacity: usualCapacity, places: () => 5, now: () => now });
+  const queue = new Queue({ capacity: 1, places: () => 5, now: () => now });
   const requestQueue = new RequestQueue(queue, () => now);
   const drawings = new RunningDrawings(() => now);
   interface Run {
@@ -77,12 +76,14 @@ function world() {
     requestQueue,
     running,
     drawings,
-    service: imageService({ requestQueue, source, facts, drawings }),
+    service: imageService({ requestQueue, source: { ...source, facts }, drawings, work }),
     pass: (milliseconds: number) => {
       now += milliseconds;
     },
   };
 }
+
+const work = { name: 'image', cost: 2, firstGuessSeconds: 20 };
 
 function ticket(genkey = ''): Ticket & { readonly leave: () => void } {
   const control = new AbortController();
@@ -367,7 +368,7 @@ test('what is known of the model is what the engine says once it is there, and w
     peek: () => present,
     state: () => ({ type: 'unloaded' }),
   };
-  const service = imageService({ requestQueue, source, facts, drawings });
+  const service = imageService({ requestQueue, source: { ...source, facts }, drawings, work });
   expect(service.facts).toBe(facts);
   const engine = { facts: () => found, draw: async function* () {}, upscale: async () => new Uint8Array() };
   present = engine;

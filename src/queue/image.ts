@@ -1,3 +1,4 @@
+import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type {
   Drawings,
@@ -12,9 +13,10 @@ import type {
 import type { Ticket } from '../core/request.ts';
 import { type TaskParts, tasks } from './tasks.ts';
 
-export interface ImageParts extends Omit<TaskParts<ImageEngine>, 'kind'> {
-  /** Facts of the model that are known without loading it. */
-  readonly facts: ImageFacts;
+/** The facts are known without loading the model. */
+export type ImageSource = EngineSource<ImageEngine> & { readonly facts: ImageFacts };
+
+export interface ImageParts extends TaskParts<ImageEngine, ImageSource> {
   /** Shared by the services of all models. */
   readonly drawings: RunningDrawings;
 }
@@ -77,8 +79,8 @@ interface Order {
   readonly stop: AbortController;
 }
 
-export function imageService({ facts, drawings, ...parts }: ImageParts): ImageService {
-  const own = tasks({ ...parts, kind: 'image' });
+export function imageService({ drawings, ...parts }: ImageParts): ImageService {
+  const own = tasks(parts);
 
   async function* watched(engine: ImageEngine, order: Order, signal: AbortSignal): AsyncGenerator<ImageEvent> {
     const { request, genkey, stop } = order;
@@ -137,7 +139,7 @@ export function imageService({ facts, drawings, ...parts }: ImageParts): ImageSe
   return {
     name: parts.source.name,
     get facts() {
-      return parts.source.peek()?.facts() ?? facts;
+      return parts.source.peek()?.facts() ?? parts.source.facts;
     },
     inTurn,
     draw: (request, ticket) => inTurn(ticket, (turn) => turn.draw(request)),

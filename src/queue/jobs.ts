@@ -1,7 +1,6 @@
 import type { AbortCause } from '../core/abort-cause.ts';
 import type { FinishReason, TokenLogprob } from '../core/events.ts';
 import type { QueuePosition } from '../core/request.ts';
-import type { WorkKind } from './work.ts';
 
 export type JobState = 'waiting' | 'running' | 'done';
 
@@ -12,7 +11,8 @@ export interface Job {
   readonly client: string;
   /** Sequence number since the start, for the log. */
   readonly number: number;
-  readonly kind: WorkKind;
+  /** The name of its kind of work. */
+  readonly kind: string;
   /** Whether it may run together with others. */
   readonly shared: boolean;
   state: JobState;

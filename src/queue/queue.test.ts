@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import { type Place, Queue } from './queue.ts';
+import { stateWork } from './work.ts';
 
 async function begun(place: Place): Promise<boolean> {
   return Promise.race([place.turn.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
@@ -130,11 +131,11 @@ test('each kind of work has a time of its own', () => {
   let now = 0;
   const queue = new Queue({ capacity: 1, places: () => 10, now: () => now });
   for (let round = 0; round < 20; round += 1) {
-    const place = queue.enter({ kind: 'state', alone: true });
+    const place = queue.enter({ kind: stateWork, alone: true });
     now += 2000;
     place.leave();
   }
-  queue.enter({ kind: 'state', alone: true });
+  queue.enter({ kind: stateWork, alone: true });
   expect(queue.estimateSeconds()).toBe(2);
   queue.enter();
   expect(queue.estimateSeconds()).toBe(7);

@@ -3,7 +3,7 @@ import type { QueuePosition } from '../core/request.ts';
 import { ExpectedClients } from './expected-clients.ts';
 import { type ForeseenWork, secondsLeft, secondsUntilFirstEnds, secondsUntilLast } from './forecast.ts';
 import { isTakenIn, mayBegin, nextTurn, type Ring, seated, servingOrder, type Waiting } from './policy.ts';
-import { type WorkKind, workKinds } from './work.ts';
+import { textWork, type WorkKind } from './work.ts';
 
 /** A place in the queue: `turn` resolves when the work may begin, and `leave` gives the place back at any time. */
 export interface Place {
@@ -60,7 +60,7 @@ export class Queue {
   readonly #rings = new Map<string, Ring>();
   readonly #expected = new ExpectedClients();
   /** A moving mean of how long each kind of work takes. */
-  readonly #meanSeconds = new Map<WorkKind, number>();
+  readonly #meanSeconds = new Map<string, number>();
 
   constructor(private readonly options: QueueOptions) {}
 
@@ -172,12 +172,12 @@ export class Queue {
   }
 
   #mean(kind: WorkKind): number {
-    return this.#meanSeconds.get(kind) ?? Math.max(workKinds[kind].firstGuessSeconds, ...this.#elapsed(kind));
+    return this.#meanSeconds.get(kind.name) ?? Math.max(kind.firstGuessSeconds, ...this.#elapsed(kind));
   }
 
   /** Before the first has finished, those that run are all that is known: they show how long it takes at least. */
   #elapsed(kind: WorkKind): number[] {
-    const running = [...this.#running].filter((entry) => entry.kind === kind);
+    const running = [...this.#running].filter((entry) => entry.kind.name === kind.name);
     return running.map(({ startedAt = this.#now() }) => (this.#now() - startedAt) / 1000);
   }
 
@@ -239,7 +239,7 @@ export class Queue {
   #note({ startedAt, kind }: Entry): void {
     if (startedAt === undefined) return;
     const seconds = (this.#now() - startedAt) / 1000;
-    this.#meanSeconds.set(kind, 0.7 * this.#mean(kind) + 0.3 * seconds);
+    this.#meanSeconds.set(kind.name, 0.7 * this.#mean(kind) + 0.3 * seconds);
   }
 
   #now(): number {
@@ -248,8 +248,8 @@ export class Queue {
 }
 
 function entryOf(
-  { client = '', part = '', alone = false, kind = 'text', lane = '', rank }: Applicant,
+  { client = '', part = '', alone = false, kind = textWork, lane = '', rank }: Applicant,
   begin: Entry['begin'] = () => {},
 ): Entry {
-  return { client, part, alone, kind, lane, rank, cost: workKinds[kind].cost, begin, startedAt: undefined };
+  return { client, part, alone, kind, lane, rank, cost: kind.cost, begin, startedAt: undefined };
 }

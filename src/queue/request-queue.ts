@@ -1,14 +1,13 @@
 import { Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
 import type { Queue } from './queue.ts';
-import type { WorkKind } from './work.ts';
 
 /** Shared by all engines: admission and order, requests by key, and the figures of the last requests. */
 export class RequestQueue {
   readonly jobs = new Jobs();
   readonly log: PerformanceLog;
   #number = 0;
-  readonly #finished = new Map<WorkKind, Finished>();
+  readonly #finished = new Map<string, Finished>();
 
   constructor(
     readonly queue: Queue,
@@ -24,12 +23,12 @@ export class RequestQueue {
   }
 
   /** Counts a finished task. Texts are counted by the log. */
-  finished(kind: WorkKind, well: boolean): void {
+  finished(kind: string, well: boolean): void {
     const { done, failed } = this.count(kind);
     this.#finished.set(kind, well ? { done: done + 1, failed } : { done, failed: failed + 1 });
   }
 
-  count(kind: WorkKind): Finished {
+  count(kind: string): Finished {
     return this.#finished.get(kind) ?? { done: 0, failed: 0 };
   }
 }

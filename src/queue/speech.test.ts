@@ -4,8 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { SpeechEngine, SpeechEvent, SpeechRequest } from '../core/speech.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
-import { taskServices } from './task-services.ts';
-import { usualCapacity } from './tasks.ts';
+import { speechService } from './speech.ts';
 
 const request: SpeechRequest = {
   text: 'Hello.',
@@ -49,9 +48,12 @@ function world({ places = 10 } = {}) {
     peek: () => engine,
     state: () => ({ type: 'ready' }),
   };
-  const requestQueue = new RequestQueue(new Queue({ capacity: usualCapacity, places: () => places }), () => 0);
-  const { speech } = taskServices(requestQueue, { speech: { ...source, voices: async () => [], maxWords: 7 } });
-  if (!speech) throw new Error('nobody speaks');
+  const requestQueue = new RequestQueue(new Queue({ capacity: 1, places: () => places }), () => 0);
+  const speech = speechService({
+    requestQueue,
+    work: { name: 'speech', cost: 0.5, firstGuessSeconds: 2 },
+    source: { ...source, voices: async () => [], maxWords: 7 },
+  });
   const say = (genkey = '') => {
     const stop = new AbortController();
     const heard: SpeechEvent[] = [];
@@ -141,9 +143,4 @@ describe('speech at the common requestQueue', () => {
     expect(refused).toContain('busy');
     stop.abort();
   });
-});
-
-test('nobody speaks where there is no source', () => {
-  const requestQueue = new RequestQueue(new Queue({ capacity: 1, places: () => 1 }), () => 0);
-  expect(taskServices(requestQueue, {}).speech).toBeUndefined();
 });

@@ -1,16 +1,15 @@
-import type { SpeechEngine, SpeechService, Voice } from '../core/speech.ts';
+import type { EngineSource } from '../core/engine-source.ts';
+import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import { type TaskParts, tasks } from './tasks.ts';
 
-export interface SpeechParts extends Omit<TaskParts<SpeechEngine>, 'kind'> {
-  /** Those of the model, without loading it. */
-  readonly voices: () => Promise<readonly Voice[]>;
-  readonly maxWords: number;
-}
+/** The voices are known without loading the model. */
+export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;
 
-export function speechService({ voices, maxWords, ...parts }: SpeechParts): SpeechService {
-  const { stream } = tasks({ ...parts, kind: 'speech' });
+export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): SpeechService {
+  const { stream } = tasks(parts);
+  const { name, voices, maxWords } = parts.source;
   return {
-    name: parts.source.name,
+    name,
     maxWords,
     voices,
     speak: (request, ticket) => stream(ticket, ({ engine, signal }) => engine.speak(request, signal), { paced: true }),

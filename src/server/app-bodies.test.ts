@@ -19,7 +19,7 @@ async function world(): Promise<World> {
   const { endpoints } = createApp({
     settings,
     source: alwaysThere(engine),
-    others: { embedding: fakeEmbeddingSource },
+    taskSources: { embedding: fakeEmbeddingSource },
     format: await loadChatFormat(settings, undefined, () => undefined),
     product: { name: 'parley', version: '0.0.0' },
     observer: {},

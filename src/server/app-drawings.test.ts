@@ -42,7 +42,7 @@ async function world(multiuser = 10) {
       settings: { ...defaultSettings, multiuser },
       source: alwaysThere(noTextEngine(4096)),
       format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
-      others: { image },
+      taskSources: { image },
     };
   };
   let present: ModelContext;

@@ -9,11 +9,11 @@ import { fakeEmbeddingSource, fakeEngine } from '../engines/fake/engine.ts';
 import { noTextEngine } from '../engines/none.ts';
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
+import type { TaskSources } from '../models/engine-kinds.ts';
 import { requestExamples } from '../protocols/openapi/examples.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
 import { imageFacts } from '../protocols/testing/pictures.ts';
-import type { Sources } from '../queue/task-services.ts';
 import { type App, createApp } from './app.ts';
 
 import type { ClientServices } from './client-services.ts';
@@ -25,7 +25,7 @@ async function appOf(
   state: TextState,
   own: Partial<Settings> = {},
   clients: ClientServices = {},
-  others: Sources = {},
+  taskSources: TaskSources = {},
 ): Promise<App> {
   const engine = fakeEngine({ script: () => ({ pieces: ['Hello'] }), pace: (next) => next() });
   if (state.type !== 'ready') engine.become(state);
@@ -36,7 +36,7 @@ async function appOf(
     format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
     product: { name: 'Parley', version: '1.2.3' },
     clients,
-    others,
+    taskSources,
     observer: {},
     warn: () => undefined,
     onError: () => undefined,
@@ -368,7 +368,7 @@ describe('names of models', () => {
     loras: [{ name: 'hidden-lora', file: 'hidden-lora.safetensors' }],
     vae: 'hidden-vae.safetensors',
   };
-  const others: Sources = {
+  const taskSources: TaskSources = {
     image: { ...sourceOf('hidden-painter'), facts: painter },
     speech: {
       ...sourceOf('hidden-speaker'),
@@ -389,7 +389,7 @@ describe('names of models', () => {
   test.each([ready, hiddenLoading, hiddenFailed])(
     'names of models: no open path tells one without the key, while the text model is $type',
     async (state) => {
-      const app = await appOf(state, { password: 'x' }, {}, others);
+      const app = await appOf(state, { password: 'x' }, {}, taskSources);
       for (const endpoint of app.endpoints.filter(({ access }) => access === 'open')) {
         const { method, path } = endpoint;
         const asked = path === '/api/show' ? { model: 'any' } : '';
@@ -412,13 +412,13 @@ describe('names of models', () => {
     ['GET', '/v1/audio/models', /hidden-speaker/],
     ['GET', '/get_models_list', /hidden-speaker/],
   ])('names of models: %s %s tells them with the key, and never the masked one beside', async (method, path, name) => {
-    const { text } = await ask(await appOf(ready, { password: 'x' }, {}, others), method, path);
+    const { text } = await ask(await appOf(ready, { password: 'x' }, {}, taskSources), method, path);
     expect(text).toMatch(name);
     expect(text).not.toContain('protected-model');
   });
 
   test('names of models: /v1/models has one masked entry without the key', async () => {
-    const app = await appOf(ready, { password: 'x' }, {}, others);
+    const app = await appOf(ready, { password: 'x' }, {}, taskSources);
     const endpoint = router(app.endpoints).find('GET', '/v1/models') as Endpoint;
     const { text } = await told(endpoint, callOf('/v1/models', '', { method: 'GET', authorized: false }));
     const { data, models } = JSON.parse(text);

@@ -9,6 +9,13 @@ import { schemaToGrammar } from '../grammar/convert.ts';
 import type { JsonObject } from '../http/body.ts';
 import { systemTimer } from '../http/timers.ts';
 import { batchingSettings } from '../models/batching-settings.ts';
+import {
+  type EngineServices,
+  taskCapacities,
+  taskCounters,
+  taskFeatures,
+  taskServices,
+} from '../models/engine-kinds.ts';
 import { adminLevel } from '../protocols/admin/access.ts';
 import type { AdminContext } from '../protocols/admin/routes.ts';
 import type { ControlParts } from '../protocols/controls/decode.ts';
@@ -25,7 +32,6 @@ import type { SdapiContext } from '../protocols/sdapi/routes.ts';
 import type { XttsContext } from '../protocols/xtts/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
-import { ownCapacities, taskServices } from '../queue/task-services.ts';
 import { textService } from '../queue/text.ts';
 import { type ModelParts, modelChat } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
@@ -39,29 +45,29 @@ export type ModelContext = NativeContext &
   SdapiContext &
   XttsContext &
   AdminContext &
-  NoscriptParts & { readonly name: string };
+  NoscriptParts & { readonly name: string; readonly others: EngineServices };
 
 /** Registers the model with the queue and the metrics, and builds its context. */
 export function modelContext(parts: ModelParts, services: ServerServices): ModelContext {
-  const { name = '', settings, source, elsewhere, format, resting } = parts;
+  const { name = '', settings, source, remote, format } = parts;
   const { product, warn, models, requestQueue, clients = {}, tools, capacities, admin } = services;
   // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
   const lane = `${name}\u0000${capacities.size}`;
-  const capacity = elsewhere?.capacity ?? (() => Math.max(1, settings.parallelrequests));
-  for (const [own, atOnce] of [[lane, capacity] as const, ...ownCapacities(parts.others ?? {})])
+  const capacity = remote?.capacity ?? (() => Math.max(1, settings.parallelrequests));
+  for (const [own, atOnce] of [[lane, capacity] as const, ...taskCapacities(parts.taskSources ?? {})])
     capacities.set(own, atOnce);
   const slots = new SlotWatch(capacity());
   const text: TextService = textService({
     source,
     requestQueue,
     lane,
-    sharing: (traits) => (elsewhere ? { type: 'shared' } : sharingOf(traits, batchingSettings(settings))),
+    sharing: (traits) => (remote ? { type: 'shared' } : sharingOf(traits, batchingSettings(settings))),
     randomSeed: () => randomInt(1, 1_000_000),
     observer: together([services.observer, services.metrics.watch(name, () => text), slots]),
   });
   const chat = modelChat(parts, { tools, warn }, text);
-  const tasks = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
-  const others = taskServices(requestQueue, parts.others ?? {}, tasks, services.drawings);
+  const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
+  const others = taskServices(parts.taskSources ?? {}, { requestQueue, observer, drawings: services.drawings });
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
   const adapter = format.adapter.adapter;
@@ -92,6 +98,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   };
   return {
     ...dialect,
+    others,
     name,
     product,
     sizes: { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft },
@@ -113,25 +120,20 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
       admin: adminLevel(admin),
       router: models?.byName ?? false,
       mcp: tools !== undefined,
-      transcribe: Boolean(others.transcription),
-      txt2img: Boolean(others.image),
-      tts: Boolean(others.speech),
-      embeddings: Boolean(others.embedding),
+      ...taskFeatures(others),
       savedata: Boolean(clients.slots),
       multiplayer: Boolean(clients.story),
       websearch: Boolean(clients.search),
     }),
-    counters: () => ({
-      images: requestQueue.count('image').done,
-      speech: requestQueue.count('speech').done,
-      transcriptions: requestQueue.count('transcription').done,
-    }),
+    counters: () => taskCounters(requestQueue),
     advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
     quiet: settings.quiet && settings.debugmode !== 1,
     preloadStory: preloadedStory(settings.preloadstory),
     cacheReport: async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport,
     chatTemplate: format.templateText,
-    ...(resting ? { keepAlive: resting.restAfter, expiresAt: resting.expiresAt, loaded: resting.loaded } : {}),
+    ...(source.keepFor
+      ? { keepAlive: source.keepFor, expiresAt: source.expiresAt, loaded: () => source.peek() !== undefined }
+      : {}),
     slots,
     metrics: { exposition: () => services.metrics.exposition(text) },
     loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),

@@ -9,14 +9,12 @@ import { noTextEngine } from '../engines/none.ts';
 import { systemTimer } from '../http/timers.ts';
 import type { Arrival, LoadTimeout } from '../models/arrival.ts';
 import type { ChatFormat } from '../models/chat-format.ts';
-import type { ModelKinds } from '../models/kinds.ts';
+import { type TaskSources, taskSources } from '../models/engine-kinds.ts';
 import { hasText, type PreparedModel, type RemoteModel } from '../models/prepared-model.ts';
 import type { Registry } from '../models/registry.ts';
 import { textSourceOf } from '../models/registry-source.ts';
-import { taskSources } from '../models/task-models.ts';
 import { printable } from '../observe/printable.ts';
 import { randomId } from '../protocols/dialect.ts';
-import type { Sources } from '../queue/task-services.ts';
 
 /** What a model brings; everything else is shared by all models of the server. */
 export interface ModelParts {
@@ -24,42 +22,27 @@ export interface ModelParts {
   readonly name?: string;
   readonly settings: Settings;
   readonly source: TextSource;
-  /** How long the model stays in memory after its last use, where the source can unload it. */
-  readonly resting?: Resting;
   readonly format: ChatFormat;
   /** Of a model on a remote backend: how many requests may run at once, and its chat service. */
-  readonly elsewhere?: Pick<RemoteModel, 'capacity' | 'chat'>;
+  readonly remote?: Pick<RemoteModel, 'capacity' | 'chat'>;
   /** The engines of the other kinds. */
-  readonly others?: Sources;
-}
-
-export interface Resting {
-  restAfter(milliseconds: number): void;
-  /** Milliseconds since 1970. */
-  expiresAt(): number;
-  loaded(): boolean;
+  readonly taskSources?: TaskSources;
 }
 
 /** What the context of a model is built from. */
-export function modelParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): ModelParts {
-  const { name, settings, format, elsewhere } = model;
+export function modelParts(model: PreparedModel, registry: Registry, arrival?: Arrival): ModelParts {
+  const { name, settings, format, remote } = model;
   const timeout = loadTimeoutOf(settings);
-  const others = taskSources(registry, model.others, timeout);
+  const sources = taskSources(registry, model.taskModels, timeout);
   if (!hasText(model))
-    return { name, settings, format, others, source: alwaysThere(noTextEngine(settings.contextsize)) };
-  const entry = () => registry.list().find((one) => one.kind === 'text' && one.name === name);
+    return { name, settings, format, taskSources: sources, source: alwaysThere(noTextEngine(settings.contextsize)) };
   return {
     name,
     settings,
     format,
-    others,
-    ...(elsewhere ? { elsewhere } : {}),
+    taskSources: sources,
+    ...(remote ? { remote } : {}),
     source: textSourceOf(registry, model, { timeout, arrival }),
-    resting: {
-      restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
-      expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
-      loaded: () => entry()?.resident ?? false,
-    },
   };
 }
 
@@ -71,7 +54,7 @@ interface ModelChatParts {
   readonly settings: Pick<Settings, 'jinja_kwargs' | 'mcpserverloop'>;
   readonly format: ChatFormat;
   /** The chat service of a model on a remote backend. */
-  readonly elsewhere?: Pick<RemoteModel, 'chat'>;
+  readonly remote?: Pick<RemoteModel, 'chat'>;
 }
 
 /** What all models share. */
@@ -82,14 +65,14 @@ interface SharedChatParts {
 
 /** The chats of one model. */
 export function modelChat(
-  { settings, format, elsewhere }: ModelChatParts,
+  { settings, format, remote }: ModelChatParts,
   { tools, warn }: SharedChatParts,
   text: TextService,
 ): ChatService {
   const { tags } = format.adapter.adapter;
   const turns = settings.mcpserverloop;
   const serverTools = tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer, ran } : undefined;
-  if (elsewhere) return elsewhere.chat(text, serverTools);
+  if (remote) return remote.chat(text, serverTools);
   return chatService({
     text,
     tags,

@@ -19,11 +19,10 @@ import {
   unloadModel,
 } from '../models/admin-options.ts';
 import type { Arrival } from '../models/arrival.ts';
-import type { ModelKinds } from '../models/kinds.ts';
+import { specsOf } from '../models/engine-kinds.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import type { Registry } from '../models/registry.ts';
 import { type ModelOffer, ModelRouter } from '../models/router.ts';
-import { specsOf } from '../models/task-models.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { App, AppParts } from './app.ts';
@@ -33,10 +32,10 @@ import { modelParts } from './model-parts.ts';
 export interface RoutedParts {
   readonly initial: Running;
   readonly first: PreparedModel;
-  readonly registry: Registry<ModelKinds>;
+  readonly registry: Registry;
   readonly terminal: Terminal;
   /** The models of remote backends, by name. */
-  readonly elsewhere?: (() => readonly ModelOffer[]) | undefined;
+  readonly remoteModels?: (() => readonly ModelOffer[]) | undefined;
   /** Nothing is selected before this function returns. */
   readonly build: (routing: Routing) => App;
 }
@@ -49,14 +48,14 @@ export async function createRoutedApp({
   first,
   registry,
   terminal,
-  elsewhere,
+  remoteModels,
   build,
 }: RoutedParts): Promise<App> {
   const { settings } = initial;
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
   const links = { allowLinks: settings.adminallowlinks, onSkipped: once(linkSkipped) };
-  const byName = settings.routermode || elsewhere !== undefined;
+  const byName = settings.routermode || remoteModels !== undefined;
   const versions = new FileVersions(() => Date.now());
   let firstNow = first;
   if (first.file) {
@@ -119,8 +118,8 @@ export async function createRoutedApp({
 
   /** A remote model with the name of a local one gets the prefix `remote/`. */
   function remoteOffers(local: readonly ModelOffer[]): readonly ModelOffer[] {
-    const all = elsewhere?.() ?? [];
-    const isFirst = ({ names }: ModelOffer) => first.elsewhere !== undefined && names[0] === first.name;
+    const all = remoteModels?.() ?? [];
+    const isFirst = ({ names }: ModelOffer) => first.remote !== undefined && names[0] === first.name;
     const others = all.filter((offer) => !isFirst(offer));
     const taken = [...local.map(({ names: [id = ''] }) => id), ...(hasText(first) ? [first.name] : [])];
     const ids = uniqueNames(
@@ -184,7 +183,8 @@ export async function createRoutedApp({
   async function checkAliases(): Promise<void> {
     if (aliases.length === 0) return;
     const listed = (await router.list()).flatMap(({ id, name, aliases: more = [] }) => [id, name, ...more]);
-    for (const line of aliasRemarks(aliases, [...listed, ...specsOf(first.others).map(({ name }) => name)])) say(line);
+    for (const line of aliasRemarks(aliases, [...listed, ...specsOf(first.taskModels).map(({ name }) => name)]))
+      say(line);
   }
 }
 

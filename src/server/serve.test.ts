@@ -14,9 +14,9 @@ function world(
   {
     failures = [],
     state,
-    others = [],
+    given = [],
     onTerminal,
-  }: { failures?: Error[]; state?: TextState; others?: Serving['others']; onTerminal?: (made: Terminal) => void } = {},
+  }: { failures?: Error[]; state?: TextState; given?: Serving['given']; onTerminal?: (made: Terminal) => void } = {},
 ) {
   const { engine } = fakeService(() => ({ pieces: [] }));
   if (state) engine.become(state);
@@ -36,12 +36,14 @@ function world(
   const running = serve({
     app: { server } as App,
     engine: {
-      ...engine,
       state: engine.state,
-      settled: engine.settled,
-      start: () => void happened.push('engine started'),
+      start: async () => {
+        happened.push('engine started');
+        await engine.settled();
+      },
     },
-    others: others ?? [],
+    given: given ?? [],
+    model: { taskModels: {} },
     settings: { ...defaultSettings, ...changes },
     terminal,
     exit: (code) => void happened.push(`exit ${code}`),
@@ -61,7 +63,7 @@ describe('a server', () => {
 
   test('ends where something cannot be loaded that the command line names', async () => {
     const load = () => Promise.reject(new AppError('model-load-failed', { model: 'dream', reason: 'damaged' }));
-    const { running, happened, written } = world({}, { others: [{ name: 'dream', load }] });
+    const { running, happened, written } = world({}, { given: [{ name: 'dream', load }] });
     await running;
     expect(happened).toEqual(['listening', 'engine started', 'closed', 'exit 3']);
     expect(written()).toContain('dream could not be loaded: damaged');
@@ -74,18 +76,18 @@ describe('a server', () => {
       terminal?.line('The voice dream could not be loaded: damaged');
       return Promise.reject(error);
     };
-    const told = world({}, { others: [{ name: 'dream', load }], onTerminal: (made) => (terminal = made) });
+    const told = world({}, { given: [{ name: 'dream', load }], onTerminal: (made) => (terminal = made) });
     await told.running;
     expect(told.written().split('dream could not be loaded')).toHaveLength(2);
   });
 
   test('goes on without what may be missing, and says why it is', async () => {
     const loaded: string[] = [];
-    const others = [
+    const given = [
       { name: 'far', optional: true, load: () => Promise.reject(new Error('away')) },
       { name: 'near', load: async () => void loaded.push('near') },
     ];
-    const { running, happened, written } = world({}, { others });
+    const { running, happened, written } = world({}, { given });
     await running;
     expect([happened, loaded]).toEqual([['listening', 'engine started'], ['near']]);
     expect(written()).toMatch(/far could not be loaded: Error: away\n[\s\S]*Please connect/);

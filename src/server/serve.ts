@@ -2,17 +2,20 @@ import { spawn } from 'node:child_process';
 import { setTimeout as systemWait } from 'node:timers/promises';
 import type { Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
-import type { TextEngineProcess } from '../models/text-engine.ts';
+import { kindModules } from '../models/engine-kinds.ts';
+import type { PreparedModel } from '../models/prepared-model.ts';
 import { type Addresses, baseUrl, readyLines } from '../observe/banner.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { App } from './app.ts';
 import { openBrowser } from './open-browser.ts';
+import type { StartableModel } from './runtime.ts';
 
 export interface Serving {
   readonly app: App;
-  readonly engine: Pick<TextEngineProcess, 'start' | 'settled' | 'state'>;
-  /** What else the command line names: it is loaded once the text model is there. */
-  readonly others?: readonly { readonly name: string; readonly optional?: boolean; load(): Promise<void> }[];
+  readonly engine: StartableModel;
+  readonly model: Pick<PreparedModel, 'taskModels'>;
+  /** Models of other kinds that flags name; they are loaded after the text model. */
+  readonly given?: readonly { readonly name: string; readonly optional?: boolean; load(): Promise<void> }[];
   readonly settings: Settings;
   readonly terminal: Terminal;
   readonly exit: (code: number) => void;
@@ -21,7 +24,7 @@ export interface Serving {
   readonly wait?: (milliseconds: number) => Promise<void>;
 }
 
-/** Opens the port at once, loads the model behind it unless that is left to the first request, and says when all is ready. */
+/** Opens the port at once, loads the models unless that is left to the first request, and prints the addresses. */
 export async function serve(serving: Serving): Promise<void> {
   const { app, engine, settings, terminal, exit } = serving;
   const { port } = await listen(serving);
@@ -29,10 +32,7 @@ export async function serve(serving: Serving): Promise<void> {
   const addresses: Addresses = { scheme: settings.ssl ? 'https' : 'http', port, host: settings.host };
   terminal.line(`Listening on ${baseUrl(addresses)}`);
   // In autoswap mode the first request loads what it needs.
-  if (!settings.autoswapmode) {
-    engine.start();
-    await engine.settled();
-  }
+  if (!settings.autoswapmode) await engine.start();
   const state = engine.state();
   if (state.type === 'failed') {
     await app.server.close();
@@ -41,12 +41,13 @@ export async function serve(serving: Serving): Promise<void> {
   }
   // It was stopped before it was loaded.
   if (state.type === 'loading' && !state.asleep && !state.trouble) return;
-  if (!settings.autoswapmode && !(await loadOthers(serving))) {
+  if (!settings.autoswapmode && !(await loadGiven(serving))) {
     await app.server.close();
     exit(3);
     return;
   }
-  for (const line of readyLines(addresses, settings, state.type !== 'none')) terminal.line(line);
+  const modules = kindModules(serving.model.taskModels, state.type !== 'none');
+  for (const line of readyLines(addresses, settings, modules)) terminal.line(line);
   if (settings.launch) {
     const url = baseUrl(addresses);
     openBrowser(url, () => terminal.line(`No browser could be started; open ${url} yourself.`));
@@ -54,14 +55,14 @@ export async function serve(serving: Serving): Promise<void> {
   if (settings.onready) runOnReady(settings.onready, terminal);
 }
 
-/** False where one of them cannot be had that must be. */
-async function loadOthers({ others = [], terminal }: Serving): Promise<boolean> {
-  for (const { name, load, optional = false } of others) {
+/** False if one that is not optional cannot be loaded. */
+async function loadGiven({ given = [], terminal }: Serving): Promise<boolean> {
+  for (const { name, load, optional = false } of given) {
     try {
       await load();
     } catch (error) {
       const line = error instanceof AppError ? error.message : `${name} could not be loaded: ${String(error)}`;
-      // An engine that fails in its own process has told so already.
+      // An engine that failed in its own process has reported it already.
       if (!terminal.hasSaid(line)) terminal.line(line);
       if (!optional) return false;
     }
@@ -69,7 +70,7 @@ async function loadOthers({ others = [], terminal }: Serving): Promise<boolean> 
   return true;
 }
 
-/** With `--singleinstance` an older instance on the port is asked to go, and is given a moment to do so. */
+/** With `--singleinstance` an older instance on the port is asked to stop first. */
 async function listen({ app, settings, terminal, wait = systemWait }: Serving): Promise<{ port: number }> {
   try {
     return await app.server.listen();

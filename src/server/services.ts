@@ -15,7 +15,7 @@ import { RunningDrawings } from '../queue/image.ts';
 import { Queue } from '../queue/queue.ts';
 import { queuePlaces } from '../queue/queue-size.ts';
 import { RequestQueue } from '../queue/request-queue.ts';
-import { type TaskObserver, usualCapacity } from '../queue/tasks.ts';
+import type { TaskObserver } from '../queue/tasks.ts';
 import type { TextObserver } from '../queue/text.ts';
 import type { ClientServices } from './client-services.ts';
 
@@ -25,7 +25,7 @@ export interface ServiceParts {
   /** Settings of the default model, which a swap may change. */
   readonly presentSettings?: () => Settings;
   /** Whether a model of another kind than text counts as loaded, for `--multiuser 0`. */
-  readonly hasOthers?: () => boolean;
+  readonly hasTaskModels?: () => boolean;
   /** The models that can be loaded and swapped, where that is possible. */
   readonly models?: ModelsView;
   /** The servers of `--mcpfile`. */
@@ -60,10 +60,14 @@ export function serverServices(parts: ServiceParts): ServerServices {
   const { settings, product, models, warn } = parts;
   const capacities = new Map<string, () => number>();
   const queue = new Queue({
-    capacity: (lane) => capacities.get(lane)?.() ?? usualCapacity(lane),
+    capacity: (lane) => capacities.get(lane)?.() ?? 1,
     places: () => {
       const { multiuser, parallelrequests } = parts.presentSettings?.() ?? settings;
-      return queuePlaces({ multiuser, parallelRequests: parallelrequests, taskModels: parts.hasOthers?.() ?? false });
+      return queuePlaces({
+        multiuser,
+        parallelRequests: parallelrequests,
+        taskModels: parts.hasTaskModels?.() ?? false,
+      });
     },
   });
   const startedAt = Date.now();

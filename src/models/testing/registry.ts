@@ -51,7 +51,7 @@ export interface FakeModel {
   readonly bytes?: number;
   readonly measured?: number;
   readonly pinned?: boolean;
-  readonly besides?: boolean;
+  readonly auxiliary?: boolean;
   readonly keepMs?: number;
   /** Whether it is ready by itself; otherwise the test says when. */
   readonly manual?: boolean;
@@ -70,11 +70,11 @@ export function house(
   let timers: { at: number; action: () => void }[] = [];
   const lives: FakeLife[] = [];
   const log: string[] = [];
-  const spec = (name: string, model: FakeModel): ModelSpec<'text', FakeLife> => ({
+  const spec = (name: string, model: FakeModel): ModelSpec<FakeLife> => ({
     name,
     kind: 'text',
     ...(model.pinned && { pinned: true }),
-    ...(model.besides && { besides: true }),
+    ...(model.auxiliary && { auxiliary: true }),
     ...(model.keepMs !== undefined && { keepMs: model.keepMs }),
     need: async () => {
       if (model.broken) throw new Error(model.broken);
@@ -88,29 +88,27 @@ export function house(
     },
   });
   const specs = Object.entries(models).map(([name, model]) => spec(name, model));
-  const registry = new Registry<{ text: FakeLife }>(
-    { specs, usual: { ...(specs[0] && { text: specs[0].name }) } },
-    {
-      room: () => room,
-      now: () => now,
-      defaultKeepMs: () => keepMs,
-      startTimer: (milliseconds, action) => {
-        const timer = { at: now + milliseconds, action };
-        timers.push(timer);
-        return {
-          cancel: () => {
-            timers = timers.filter((one) => one !== timer);
-          },
-        };
-      },
-      observer: {
-        loading: (name, gone) => log.push(`loading ${name}${gone.length > 0 ? ` instead of ${gone.join(' ')}` : ''}`),
-        loaded: (name) => log.push(`loaded ${name}`),
-        failed: (name, reason) => log.push(`failed ${name}: ${reason}`),
-        left: (name, why: UnloadReason) => log.push(`left ${name}: ${why}`),
-      },
+  const registry = new Registry({
+    memoryBudget: () => room,
+    now: () => now,
+    defaultKeepMs: () => keepMs,
+    startTimer: (milliseconds, action) => {
+      const timer = { at: now + milliseconds, action };
+      timers.push(timer);
+      return {
+        cancel: () => {
+          timers = timers.filter((one) => one !== timer);
+        },
+      };
     },
-  );
+    observer: {
+      loading: (name, gone) => log.push(`loading ${name}${gone.length > 0 ? ` instead of ${gone.join(' ')}` : ''}`),
+      loaded: (name) => log.push(`loaded ${name}`),
+      failed: (name, reason) => log.push(`failed ${name}: ${reason}`),
+      left: (name, why: UnloadReason) => log.push(`left ${name}: ${why}`),
+    },
+  });
+  for (const one of specs) registry.add(one);
   return {
     registry,
     spec,

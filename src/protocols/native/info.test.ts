@@ -33,7 +33,7 @@ function parts(state: TextState, own: Partial<InfoParts> = {}, performance = bef
     product: { name: 'Parley', version: '0.1.0' },
     modelName: () => 'koboldcpp/mini',
     features: () => ({ protected: true, jinja: true, admin: 2 }),
-    counters: () => ({ images: 1, speech: 2, transcriptions: 3 }),
+    counters: () => ({ total_img_gens: 1, total_tts_gens: 2, total_transcribe_gens: 3 }),
     advertised: { maxLength: 0, maxContext: 0 },
     quiet: false,
     ...own,

@@ -35,18 +35,13 @@ export type Features = { readonly [Name in Exclude<FeatureName, 'admin'>]?: bool
   readonly admin?: 0 | 1 | 2;
 };
 
-export interface Counters {
-  readonly images: number;
-  readonly speech: number;
-  readonly transcriptions: number;
-}
-
 export interface InfoParts {
   readonly text: TextService;
   readonly product: { readonly name: string; readonly version: string; readonly homepage?: string };
   readonly modelName: () => string;
   readonly features: () => Features;
-  readonly counters: () => Counters;
+  /** How many tasks of other kinds were done, by their names in the performance reply. */
+  readonly counters: () => Readonly<Record<string, number>>;
   /** Limits that are told to clients, but not kept; 0 means none. */
   readonly advertised: { readonly maxLength: number; readonly maxContext: number };
   readonly quiet: boolean;
@@ -142,7 +137,12 @@ const stopReasons: Record<Performance['stop'], number> = {
   'stop-text': 2,
 };
 
-function performanceBody(figures: Performance, state: TextState, counters: Counters, quiet: boolean): object {
+function performanceBody(
+  figures: Performance,
+  state: TextState,
+  counters: Readonly<Record<string, number>>,
+  quiet: boolean,
+): object {
   const { processMsPerToken, evalMsPerToken, promptTokens, processedTokens, completionTokens } = figures;
   return {
     last_process: processMsPerToken,
@@ -159,9 +159,7 @@ function performanceBody(figures: Performance, state: TextState, counters: Count
     last_draft_failed: figures.draftRejected,
     total_gens: figures.generations,
     stop_reason: stopReasons[figures.stop],
-    total_img_gens: counters.images,
-    total_tts_gens: counters.speech,
-    total_transcribe_gens: counters.transcriptions,
+    ...counters,
     queue: figures.waiting,
     queue_estimate: figures.estimateSeconds,
     idle: figures.idle ? 1 : 0,

@@ -114,7 +114,7 @@ function parts(service: TextService, own: Partial<NativeParts> = {}): NativePart
     product: { name: 'Parley', version: '0.1.0' },
     modelName: () => 'koboldcpp/mini',
     features: () => ({ protected: false }),
-    counters: () => ({ images: 0, speech: 0, transcriptions: 0 }),
+    counters: () => ({ total_img_gens: 0, total_tts_gens: 0, total_transcribe_gens: 0 }),
     advertised: { maxLength: 0, maxContext: 0 },
     quiet: false,
     cacheReport: async () => emptyCacheReport,

@@ -131,7 +131,11 @@ export function fakeImage({ facts, script, notes = [], places = 100 }: FakeImage
       name: own.name,
       facts: own,
       inTurn: (ticket, work) => {
-        const place = queue.enter({ client: ticket.client, kind: 'image', rank: ticket.rank });
+        const place = queue.enter({
+          client: ticket.client,
+          kind: { name: 'image', cost: 2, firstGuessSeconds: 20 },
+          rank: ticket.rank,
+        });
         return (async function* () {
           try {
             await unlessAborted(place.turn, ticket.signal);

@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../config/flags.ts';
-import { diffusionModel } from './diffusion-model.ts';
-import { imageModel } from './image-model.ts';
+import { diffusionModel, imageModel } from './image-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-diffusion-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const terminal = { line: () => undefined } as never;
+const tools = { terminal: { line: () => undefined } as never, text: { name: '', file: undefined } };
 const path = join(folder, 'dream.safetensors');
 const vae = join(folder, 'vae.gguf');
 writeFileSync(path, 'model.diffusion_model.input_blocks.0'.padEnd(1000));
@@ -19,13 +18,13 @@ const missing = () => {
   throw new Error('not installed');
 };
 const model = (changes: Partial<Settings> = {}, find: () => ReturnType<typeof there> = there) =>
-  diffusionModel({ ...defaultSettings, sdmodel: path, ...changes }, terminal, find);
+  diffusionModel({ ...defaultSettings, sdmodel: path, ...changes }, tools, find);
 
 describe('the model of --sdmodel', () => {
   test('is loaded at the start, counts as a model and stays', () => {
     const { given, optional, spec } = model();
     expect([given, optional, spec.name, spec.kind]).toEqual([true, false, 'dream', 'image']);
-    expect([spec.besides, spec.keepMs]).toEqual([undefined, undefined]);
+    expect([spec.auxiliary, spec.keepMs]).toEqual([undefined, undefined]);
   });
 
   test('does not keep the rest from being served where its engine is not installed', () => {
@@ -50,7 +49,7 @@ describe('the model of --sdmodel', () => {
 });
 
 describe('who draws', () => {
-  const name = (changes: Partial<Settings>) => imageModel({ ...defaultSettings, ...changes }, terminal).spec.name;
+  const name = (changes: Partial<Settings>) => imageModel({ ...defaultSettings, ...changes }, tools).spec.name;
 
   test('is the built-in model, that of --sdmodel, or the server of --sdremote', () => {
     expect(name({})).toBe('parley-sketch (built-in)');
@@ -59,8 +58,8 @@ describe('who draws', () => {
   });
 
   test('at another server takes no memory here, and may come later', async () => {
-    const { given, optional, spec, facts } = imageModel({ ...defaultSettings, sdremote: ['http://x:1'] }, terminal);
-    expect([given, optional, spec.besides, await spec.need()]).toEqual([true, true, true, 0]);
+    const { given, optional, spec, facts } = imageModel({ ...defaultSettings, sdremote: ['http://x:1'] }, tools);
+    expect([given, optional, spec.auxiliary, await spec.need()]).toEqual([true, true, true, 0]);
     expect(facts.title).toBe('http://x:1');
     expect(spec.make().engine.facts()).toBeUndefined();
   });

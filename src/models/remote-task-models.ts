@@ -1,0 +1,105 @@
+import type { Settings } from '../config/flags.ts';
+import { type RemotePurpose, readDrawingRemote, remoteAddresses } from '../config/remote.ts';
+import type { EmbeddingEngine } from '../core/embedding.ts';
+import type { ImageFacts } from '../core/image.ts';
+import type { PictureEdit, PictureEditor } from '../core/pictures.ts';
+import { BackendPool, type BackendPoolParts } from '../engines/remote/backend-pool.ts';
+import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
+import type { AsPng } from '../engines/remote/drawing-server.ts';
+import { RemoteEmbedding } from '../engines/remote/embedding.ts';
+import { RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
+import { shownName } from '../engines/remote/probe.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { EngineLifecycle, engineTimer } from './engine-lifecycle.ts';
+import { pictureEditor } from './picture-editor.ts';
+import { type ImageModel, remoteSpec, type TaskModel } from './task-model.ts';
+
+type Console = Pick<Terminal, 'line'>;
+
+/** Remote backends for embeddings (`--remote URL,for=embeddings`); undefined if there are none. */
+export function remoteEmbedding(settings: Settings, terminal: Console): TaskModel<EmbeddingEngine> | undefined {
+  const remote = remoteModel(settings, 'embeddings');
+  if (!remote) return undefined;
+  const { name, model, addresses, atOnce } = remote;
+  const make = () => new EngineLifecycle(new RemoteEmbedding(backendPool('embedding', { addresses }, terminal), model));
+  return { given: true, atOnce, spec: { name, kind: 'embedding', ...remoteSpec, make } };
+}
+
+/** Remote backends for images (`for=images`). */
+export function remoteImage(
+  settings: Settings,
+  terminal: Console,
+  editor: PictureEditor = pictureEditor,
+): ImageModel | undefined {
+  const remote = remoteModel(settings, 'images');
+  if (!remote) return undefined;
+  const { name, model, addresses, atOnce } = remote;
+  const make = () => {
+    const pool = backendPool('image', { addresses }, terminal);
+    return new EngineLifecycle(new RemoteImage(pool, { name, model, asPng: asPng(editor) }));
+  };
+  return { given: true, atOnce, facts: remoteImageFacts(name), spec: { name, kind: 'image', ...remoteSpec, make } };
+}
+
+/** The backend of `--sdremote`. It may start later than this server, and may stop: image requests then get an error. */
+export function remoteDrawing(words: readonly string[], terminal: Console): ImageModel {
+  const { address, kind } = readDrawingRemote(words, process.env);
+  // The adapters of the products are loaded only if there is such a backend.
+  const identify: BackendPoolParts['identify'] = async (connection) =>
+    (await import('../engines/remote/drawing/identify.ts')).identifyDrawing(connection, kind);
+  const pool = () => backendPool('image', { addresses: [address], identify }, terminal);
+  const make = () => new EngineLifecycle(new RemoteDrawing(pool(), asPng(pictureEditor)));
+  const facts = unknownFacts(address.base);
+  const spec = { name: address.base, kind: 'image', auxiliary: true, need: async () => 0, make };
+  return { given: true, optional: true, facts, spec };
+}
+
+/** A pool of remote backends of one capability. */
+export function backendPool(
+  capability: string,
+  parts: Pick<BackendPoolParts, 'addresses' | 'identify'>,
+  terminal: Console,
+): BackendPool {
+  return new BackendPool({
+    ...parts,
+    environment: process.env,
+    capability,
+    startTimer: engineTimer,
+    now: () => performance.now(),
+    say: (line) => terminal.line(line),
+  });
+}
+
+function remoteModel({ remote }: Settings, purpose: RemotePurpose) {
+  const addresses = remoteAddresses(remote, purpose);
+  const [first] = addresses;
+  if (!first) return undefined;
+  // Until they are probed, only the command line is known.
+  const model = first.model === undefined ? undefined : shownName(first.model);
+  const atOnce = addresses.reduce((sum, { parallel }) => sum + parallel, 0);
+  return { name: model ?? first.host, model, addresses, atOnce: () => atOnce };
+}
+
+/** Facts of a drawing server before it has answered. */
+function unknownFacts(url: string): ImageFacts {
+  return {
+    name: url,
+    title: url,
+    path: url,
+    nativeSize: 512,
+    samplers: ['Euler a'],
+    schedulers: ['automatic'],
+    upscalers: [],
+    defaults: { steps: 20, guidance: 7, size: 512 },
+  };
+}
+
+/** Decodes and encodes every picture of a remote backend, which validates it and removes its text chunks. */
+export const asPng =
+  (editor: PictureEditor): AsPng =>
+  async (bytes, size) => {
+    const edit: PictureEdit = size ? { type: 'resize', size } : { type: 'encode', format: 'png', quality: 100 };
+    const png = Buffer.from((await editor.edit(edit, [{ bytes, field: 'it' }])) ?? bytes);
+    // The first chunk of a PNG begins with its size.
+    return { png, width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+  };

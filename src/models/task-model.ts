@@ -1,0 +1,46 @@
+import type { EmbeddingEngine } from '../core/embedding.ts';
+import type { EngineSource } from '../core/engine-source.ts';
+import type { ImageFacts } from '../core/image.ts';
+import type { ConditionedEngine } from '../engines/image/host.ts';
+import type { ModelFile } from '../engines/llama/model-file.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import type { EngineLifecycle, HostedEngine } from './engine-lifecycle.ts';
+import type { ModelSpec } from './lifecycle.ts';
+
+/** A model of another kind than text: from a file, built in, or on a remote backend. */
+export interface TaskModel<Engine> {
+  readonly spec: ModelSpec<EngineLifecycle<Engine & HostedEngine>>;
+  /** Set by a flag: it is loaded at the start, and the program ends if it cannot be. */
+  readonly given: boolean;
+  /** The server starts without it if it cannot be loaded; requests for it get the reason. */
+  readonly optional?: boolean;
+  /** Size and date of its file. */
+  readonly file?: NonNullable<EngineSource<unknown>['file']>;
+  /** How many of its tasks may run at once, if more than the default. */
+  readonly atOnce?: () => number;
+}
+
+export interface ImageModel extends TaskModel<ConditionedEngine> {
+  /** Known without loading the model. */
+  readonly facts: ImageFacts;
+  /** Encodes its prompts, if the model does not: the embedding model that it was trained with. */
+  readonly encoder?: TaskModel<EmbeddingEngine>;
+}
+
+/** What the models of one configuration are made with. */
+export interface ModelTools {
+  readonly terminal: Terminal;
+  /** The text model of the same configuration. */
+  readonly text: TextModelFile;
+}
+
+export interface TextModelFile {
+  readonly name: string;
+  readonly file: ModelFile | undefined;
+}
+
+/** Built-in models are small, and are unloaded ten minutes after their last use. */
+export const builtIn = { auxiliary: true, keepMs: 10 * 60_000 } as const;
+
+/** Models on remote backends use no memory here. */
+export const remoteSpec = { auxiliary: true, pinned: true, need: async (): Promise<number> => 0 } as const;

@@ -1,0 +1,34 @@
+import { writeFileSync } from 'node:fs';
+import type { Settings } from '../config/flags.ts';
+import { fileExitCode, StartError } from './start-error.ts';
+
+/** `--help`, `--version`, `--analyze`, `--exportconfig` and `--exporttemplate`. */
+export async function inform(settings: Settings, product: { readonly version: string }): Promise<void> {
+  if (settings.help) await help();
+  else if (settings.version) console.log(product.version);
+  else if (settings.analyze) await analyze(settings.analyze);
+  else if (settings.exportconfig) await exportConfig(settings.exportconfig, '.kcpps', settings);
+  else await exportConfig(settings.exporttemplate, '.kcppt', settings);
+}
+
+async function help(): Promise<void> {
+  const { helpText } = await import('../config/help.ts');
+  console.log(helpText(process.stdout.columns ?? 100));
+}
+
+async function analyze(path: string): Promise<void> {
+  const { readGguf } = await import('../gguf/read.ts');
+  const { describeGguf } = await import('../gguf/describe.ts');
+  try {
+    console.log(describeGguf(await readGguf(path)));
+  } catch (error) {
+    throw new StartError(`${path}: ${(error as Error).message}`, fileExitCode(error));
+  }
+}
+
+async function exportConfig(name: string, ending: '.kcpps' | '.kcppt', settings: Settings): Promise<void> {
+  const { writeConfigFile } = await import('../config/config-file.ts');
+  const path = name.endsWith(ending) ? name : `${name}${ending}`;
+  writeFileSync(path, writeConfigFile(settings, ending === '.kcpps' ? 'config' : 'template'));
+  console.log(`Written: ${path}`);
+}

@@ -1,0 +1,118 @@
+import { appendFileSync, existsSync } from 'node:fs';
+import { constants, homedir, setPriority } from 'node:os';
+import type { FlagKey, Settings } from '../config/flags.ts';
+import { requestScope } from '../http/request-scope.ts';
+import { ownFolder } from '../library/places.ts';
+import { givenModels } from '../models/engine-kinds.ts';
+import { welcome } from '../observe/banner.ts';
+import { streamOutput, Terminal } from '../observe/terminal.ts';
+import { guardFaults } from './guard-faults.ts';
+import type { ReachedOutput } from './reached-output.ts';
+import { createRuntime, later, type Runtime } from './runtime.ts';
+import { serve } from './serve.ts';
+import type { Stops } from './stops.ts';
+
+/** What the command line asks for. */
+export interface Invocation {
+  readonly settings: Settings;
+  /** The flags that were given. */
+  readonly given: ReadonlySet<FlagKey>;
+  readonly notes: readonly string[];
+}
+
+export interface ModelModeParts {
+  readonly product: { readonly name: string; readonly version: string };
+  readonly stops: Stops;
+  readonly output: ReachedOutput;
+}
+
+/** `--prompt`: one reply; `--cli`: a chat in the terminal; `--benchmark`; or the server. */
+type Mode = 'prompt' | 'chat' | 'benchmark' | 'serve';
+
+function modeOf({ prompt, cli, benchmark }: Settings): Mode {
+  if (prompt !== '') return 'prompt';
+  if (cli) return 'chat';
+  return benchmark === null ? 'serve' : 'benchmark';
+}
+
+/** Runs a mode that loads a model. */
+export async function runModel(
+  { settings, given, notes }: Invocation,
+  { product, stops, output }: ModelModeParts,
+): Promise<void> {
+  const mode = modeOf(settings);
+  // With --prompt, standard output is the reply and nothing else.
+  const scripted = mode === 'prompt';
+  const terminal = new Terminal(streamOutput(scripted ? process.stderr : process.stdout, { moving: !scripted }));
+  for (const line of scripted ? notes : [...welcome(product.version), ...notes]) terminal.line(line);
+  if (settings.highpriority) raisePriority(terminal);
+  findPacks();
+  const served = mode === 'serve';
+  const quiet = settings.quiet || settings.debugmode === -1 || scripted || mode === 'chat';
+  const observed = served || mode === 'benchmark';
+  const runtime = await createRuntime({ settings, given, terminal, product, served, quiet, observed });
+  stops.handle(runtime.stop);
+  if (served) return serveModel(runtime, settings, terminal);
+  await runtime.engine.start();
+  const { type } = runtime.engine.state();
+  if (type !== 'ready') return runtime.exit(type === 'none' ? 2 : 3);
+  await terminalModes[mode](runtime, settings, terminal, output);
+  await runtime.exit(await output.settled(console.error));
+}
+
+async function serveModel(runtime: Runtime, settings: Settings, terminal: Terminal): Promise<void> {
+  const { app, engine, model, registry, exit } = runtime;
+  const given = givenModels(model.taskModels).map(({ spec: { kind, name }, optional = false }) => ({
+    name,
+    optional,
+    load: () => registry.load(kind, name),
+  }));
+  const listening = (): void =>
+    guardFaults({ process, scope: () => requestScope.getStore(), say: (line) => terminal.line(line), later });
+  await serve({ app, engine, model, given, settings, terminal, exit: (code) => void exit(code), listening });
+}
+
+type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, output: ReachedOutput) => Promise<void>;
+
+const terminalModes: Readonly<Record<Exclude<Mode, 'serve'>, TerminalMode>> = {
+  prompt: async ({ app: { context } }, settings, _, output) => {
+    const { oneShot } = await import('./one-shot.ts');
+    await oneShot(context.text, settings.prompt, replyTokens(context.text.contextSize(), settings), output);
+  },
+  chat: async ({ app: { context }, model }, settings, _, output) => {
+    const { terminalChat } = await import('./terminal-chat.ts');
+    await terminalChat({
+      text: context.text,
+      tags: model.format.adapter.adapter.tags,
+      maxTokens: replyTokens(context.text.contextSize(), settings),
+      input: process.stdin,
+      output: process.stdout,
+      lost: output.lost,
+    });
+  },
+  benchmark: async ({ app: { context } }, { benchmark: target }, terminal) => {
+    const { benchmark, benchmarkCsv, benchmarkText } = await import('./benchmark.ts');
+    const result = await benchmark(context.text);
+    terminal.line(benchmarkText(result));
+    if (!target || target === 'stdout') return;
+    appendFileSync(target, benchmarkCsv(result, new Date().toISOString(), !existsSync(target)));
+  },
+};
+
+function replyTokens(contextSize: number, { defaultgenamt }: Settings): number {
+  return Math.min(defaultgenamt, Math.floor(contextSize / 2));
+}
+
+function raisePriority(terminal: Terminal): void {
+  try {
+    setPriority(constants.priority.PRIORITY_ABOVE_NORMAL);
+  } catch {
+    terminal.line('--highpriority: the system does not allow this user a higher priority.');
+  }
+}
+
+/** Engines look there for packs. */
+function findPacks(): void {
+  const folder = ownFolder({ home: homedir(), platform: process.platform, environment: process.env }, 'packs');
+  if (existsSync(folder)) process.env.PARLEY_PACKS = folder;
+}

@@ -1,0 +1,241 @@
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { aliasRemarks, modelAliases } from '../config/aliases.ts';
+import type { FlagKey, Settings } from '../config/flags.ts';
+import { readDiskCache } from '../config/paths.ts';
+import type { TextState } from '../core/text-service.ts';
+import type { TextSource } from '../core/text-source.ts';
+import { tryFolder } from '../engines/llama/cache-folder.ts';
+import { type ModelFile, readModelFile } from '../engines/llama/model-file.ts';
+import type { BackendPool } from '../engines/remote/backend-pool.ts';
+import { systemTimer } from '../http/timers.ts';
+import { ownFolder } from '../library/places.ts';
+import { countsTaskModels, specsOf, taskNouns } from '../models/engine-kinds.ts';
+import type { UnloadReason } from '../models/lifecycle.ts';
+import { memoryBudget } from '../models/memory-budget.ts';
+import { pictureEditor } from '../models/picture-editor.ts';
+import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
+import { Registry } from '../models/registry.ts';
+import { firstLook, prepareRemote, remoteOffers, servesRemote, textPool } from '../models/remote-models.ts';
+import { displayName, modelPath } from '../models/text-engine.ts';
+import { printable } from '../observe/printable.ts';
+import { RefusalLog } from '../observe/refusal-log.ts';
+import { Repeats } from '../observe/repeats.ts';
+import { RequestLog, TaskLog } from '../observe/request-log.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import type { App, AppParts } from './app.ts';
+import type { ClientServices } from './client-services.ts';
+import { modelParts } from './model-parts.ts';
+import { preloadedStory } from './preloaded-story.ts';
+import type { Routing } from './routed-app.ts';
+import { checked, fileExitCode, StartError } from './start-error.ts';
+import { connectToolServers, namedServers } from './tool-servers.ts';
+
+export interface RuntimeParts {
+  readonly settings: Settings;
+  readonly given: ReadonlySet<FlagKey>;
+  readonly terminal: Terminal;
+  readonly product: { readonly name: string; readonly version: string };
+  /** Whether a server is started, and not only a mode of the terminal. */
+  readonly served: boolean;
+  readonly quiet: boolean;
+  /** Whether requests are logged on the console. */
+  readonly observed: boolean;
+}
+
+/** The model of the command line. */
+export interface StartableModel {
+  /** Resolves when it is loaded, or has failed: see its state. */
+  start(): Promise<void>;
+  state(): TextState;
+}
+
+/** Everything that a mode with a model needs. */
+export interface Runtime {
+  readonly app: App;
+  readonly model: PreparedModel;
+  readonly engine: StartableModel;
+  readonly registry: Registry;
+  /** Closes the server, ends all engines and the program. */
+  stop(why: string): void;
+  exit(code: number): Promise<void>;
+}
+
+export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
+  const { settings, terminal, served } = parts;
+  const pool = textPool(settings, terminal);
+  if (pool) await firstLook(pool);
+  const model = await textModel(parts, pool);
+  const clients = served ? await clientServices(settings, terminal) : {};
+  const registry = createRegistry(settings, model, terminal);
+  const engine = startable(modelParts(model, registry).source);
+  // The model loads while the rest is set up. With --singleinstance an older instance has to stop first: both may not fit.
+  if (!settings.autoswapmode && !settings.singleinstance) void engine.start();
+  const tools = served ? await toolServers(parts) : undefined;
+  const { createApp } = await import('./app.ts');
+  const build = (routing: Partial<Routing> = {}): App =>
+    createApp({
+      ...modelParts(model, registry),
+      ...routing,
+      ...logs(parts, pool),
+      tools,
+      clients,
+      product: parts.product,
+      hasTaskModels: () => countsTaskModels(model.taskModels, registry.list()),
+      // The answer is sent first.
+      shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
+    });
+  const app = await routedApp(parts, { model, pool, registry, build });
+  const exit = async (code: number): Promise<void> => {
+    await Promise.all([
+      registry.close(),
+      pictureEditor.stop(),
+      tools && Promise.race([tools.close(), wait(toolsClosingMs)]),
+    ]);
+    process.exit(code);
+  };
+  function stop(why: string): void {
+    if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
+    void app.server.close().then(() => exit(0));
+  }
+  return { app, model, engine, registry, stop, exit };
+}
+
+/** Tool servers that have not stopped by then are ended by their guard process. */
+const toolsClosingMs = 1000;
+
+export const later = (milliseconds: number, action: () => void): void => void setTimeout(action, milliseconds).unref();
+
+/** The text model of the command line: a file, a model on a remote backend, or none. */
+async function textModel(
+  { settings, given, terminal }: RuntimeParts,
+  pool: BackendPool | undefined,
+): Promise<PreparedModel> {
+  if (pool && servesRemote(settings))
+    return prepareRemote({ settings, given, pool, model: pool.models()[0]?.name }, terminal);
+  const path = modelPath(settings);
+  if (path === undefined) return prepareModel({ name: '', settings, given, file: undefined }, terminal);
+  const file = await modelFile(path);
+  if (settings.diskcache !== '') await checkDiskCache(settings.diskcache);
+  return prepareModel({ name: displayName(path), settings, given, file }, terminal);
+}
+
+function createRegistry(settings: Settings, model: PreparedModel, terminal: Terminal): Registry {
+  const registry: Registry = new Registry({
+    memoryBudget: () => memoryBudget(settings, () => registry),
+    startTimer: systemTimer,
+    now: () => Date.now(),
+    defaultKeepMs: () =>
+      settings.adminunloadtimeout > 0 ? settings.adminunloadtimeout * 1000 : Number.POSITIVE_INFINITY,
+    observer: {
+      left: (name, why) => {
+        const reason = unloadReasons[why];
+        if (reason) terminal.line(`${name} ${reason}`);
+      },
+    },
+  });
+  if (hasText(model)) registry.add(model.spec);
+  return registry;
+}
+
+const unloadReasons: Partial<Record<UnloadReason, string>> = {
+  idle: 'was not needed for a while and is unloaded; the next request loads it again.',
+  room: 'is unloaded to make room; the next request for it loads it again.',
+};
+
+function startable(source: TextSource): StartableModel {
+  let started: Promise<void> | undefined;
+  return {
+    start: () => {
+      started ??= source.use().then(
+        ({ release }) => release(),
+        // Its state says how it failed.
+        () => undefined,
+      );
+      return started;
+    },
+    state: () => source.state(),
+  };
+}
+
+/** What the console shows of requests. */
+function logs(
+  { settings, terminal, quiet, observed }: RuntimeParts,
+  pool: BackendPool | undefined,
+): Pick<AppParts, 'observer' | 'taskObserver' | 'warn' | 'onError' | 'onRefused'> {
+  const now = () => new Date();
+  const say = (line: string) => terminal.line(line);
+  const several = settings.parallelrequests > 1 || pool !== undefined;
+  const requestLog = new RequestLog({ terminal, quiet, several, now });
+  const isTold: RequestLog['isTold'] = (error) => requestLog.isTold(error);
+  const refusalLog = new RefusalLog({ repeats: new Repeats({ say, later }), quiet, now, isTold });
+  return {
+    observer: observed ? requestLog : {},
+    taskObserver: new TaskLog(terminal, taskNouns),
+    warn: say,
+    onError: (error, { method, path }) =>
+      say(`${method} ${printable(path)} failed: ${error instanceof Error ? error.stack : String(error)}`),
+    onRefused: (refused) => refusalLog.refused(refused),
+  };
+}
+
+interface RoutedAppParts {
+  readonly model: PreparedModel;
+  readonly pool: BackendPool | undefined;
+  readonly registry: Registry;
+  readonly build: (routing?: Partial<Routing>) => App;
+}
+
+/** The server, with a model router if models can be swapped or chosen by name. */
+async function routedApp(
+  { settings, given, terminal, served }: RuntimeParts,
+  { model, pool, registry, build }: RoutedAppParts,
+): Promise<App> {
+  const several = pool !== undefined && (model.file !== undefined || pool.models().length > 1);
+  if (served && (settings.admin || settings.routermode || several)) {
+    const { createRoutedApp } = await import('./routed-app.ts');
+    const remoteModels =
+      pool && (settings.routermode || several) ? remoteOffers({ settings, given, pool }, terminal) : undefined;
+    return createRoutedApp({ initial: { settings, given }, first: model, registry, terminal, build, remoteModels });
+  }
+  const names = [model.name, ...specsOf(model.taskModels).map((spec) => spec.name)];
+  for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);
+  return build();
+}
+
+async function modelFile(path: string): Promise<ModelFile> {
+  try {
+    return await readModelFile(path);
+  } catch (error) {
+    throw new StartError(`${path} could not be loaded: ${(error as Error).message}`, fileExitCode(error));
+  }
+}
+
+async function toolServers({ settings, product, terminal }: RuntimeParts) {
+  const parts = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
+  const configs = await checked(() => namedServers(parts));
+  return configs.length > 0 ? connectToolServers(configs, parts) : undefined;
+}
+
+async function checkDiskCache(text: string): Promise<void> {
+  const reading = readDiskCache(text);
+  if (!reading.ok) return;
+  try {
+    await tryFolder(resolve(reading.folder), process.pid);
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new StartError(`--diskcache: the folder ${reading.folder} cannot be used: ${reason}`, 2);
+  }
+}
+
+/** Save slots, multiplayer stories and web search, if flags enable them. */
+function clientServices(settings: Settings, terminal: Terminal): Promise<ClientServices> {
+  return checked(async () => {
+    preloadedStory(settings.preloadstory);
+    if (settings.savedatafile === '' && !settings.multiplayer && !settings.websearch) return {};
+    const { openClientServices } = await import('./client-services.ts');
+    const folder = ownFolder({ home: homedir(), platform: process.platform, environment: process.env }, 'stories');
+    return openClientServices(settings, { folder, warn: (sentence) => terminal.line(sentence) });
+  });
+}
