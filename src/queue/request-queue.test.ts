@@ -1,13 +1,22 @@
 import { expect, test } from 'vitest';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
+import { textWork } from './work.ts';
 
 const requestQueue = (now = () => 0) => new RequestQueue(new Queue({ capacity: 1, places: () => 3 }), now);
 
-test('numbers all that comes, whoever serves it, from one on and none twice', () => {
+test('admit: numbers requests of all kinds from one on', () => {
   const shared = requestQueue();
-  expect([shared.nextNumber(), shared.nextNumber(), shared.nextNumber()]).toEqual([1, 2, 3]);
-  expect(requestQueue().nextNumber()).toBe(1);
+  const ticket = { genkey: '', client: '', signal: new AbortController().signal };
+  const number = () => shared.admit(ticket, { work: textWork, lane: '', abort: () => {} }).job.number;
+  expect([number(), number(), number()]).toEqual([1, 2, 3]);
+});
+
+test('admit: aborts a request whose client is gone already', () => {
+  const stopped: string[] = [];
+  const ticket = { genkey: '', client: '', signal: AbortSignal.abort() };
+  requestQueue().admit(ticket, { work: textWork, lane: '', abort: (_, by) => stopped.push(by) });
+  expect(stopped).toEqual(['client-gone']);
 });
 
 test('has one queue, one register of requests and one log for all who work at it', () => {

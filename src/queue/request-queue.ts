@@ -1,6 +1,31 @@
-import { Jobs } from './jobs.ts';
+import type { AbortCause } from '../core/abort-cause.ts';
+import type { Ticket } from '../core/request.ts';
+import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
-import type { Queue } from './queue.ts';
+import type { Place, Queue } from './queue.ts';
+import type { WorkKind } from './work.ts';
+
+export interface EnterOptions {
+  readonly work: WorkKind;
+  readonly lane: string;
+  /** It needs the engine for itself. */
+  readonly alone?: boolean;
+  /** Called when it may begin, with the milliseconds that it waited. */
+  readonly onTurn?: ((waited: number) => void) | undefined;
+}
+
+export interface AdmitOptions extends EnterOptions {
+  /** Called when the client disconnects, when an abort is requested, and when the output is not read any more. */
+  readonly abort: (job: Job, by: AbortCause) => void;
+}
+
+/** A request in the queue. */
+export interface Admitted {
+  readonly place: Place;
+  readonly job: Job;
+  /** Leaves the queue. The job can still be polled by its key. */
+  done(): void;
+}
 
 /** Shared by all engines: admission and order, requests by key, and the figures of the last requests. */
 export class RequestQueue {
@@ -17,9 +42,45 @@ export class RequestQueue {
     this.log = new PerformanceLog(now);
   }
 
-  nextNumber(): number {
+  /** Takes a place in the queue, or throws `busy`. */
+  enter({ client, genkey, part = genkey, rank }: Ticket, { work, lane, alone = false, onTurn }: EnterOptions): Place {
+    const enteredAt = this.now();
+    const place = this.queue.enter({ client, part, kind: work, lane, alone, rank });
+    void place.turn.then(() => onTurn?.(this.now() - enteredAt));
+    return place;
+  }
+
+  /** Admits a request, or throws `busy`. From then on it can be polled and aborted by its key. */
+  admit(ticket: Ticket, { abort, ...options }: AdmitOptions): Admitted {
+    const { client, genkey, signal } = ticket;
+    const place = this.enter(ticket, options);
     this.#number += 1;
-    return this.#number;
+    const job: Job = {
+      genkey,
+      client,
+      number: this.#number,
+      kind: options.work.name,
+      shared: !options.alone,
+      state: 'waiting',
+      kept: ticket.kept ?? false,
+      text: '',
+      logprobs: [],
+      standing: place.standing,
+      abort: (by) => abort(job, by),
+    };
+    this.jobs.add(job);
+    const onAbort = () => job.abort('client-gone');
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    return {
+      place,
+      job,
+      done: () => {
+        job.state = 'done';
+        signal.removeEventListener('abort', onAbort);
+        place.leave();
+      },
+    };
   }
 
   /** Counts a finished task. Texts are counted by the log. */

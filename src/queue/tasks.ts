@@ -84,35 +84,18 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
     { paced = false }: StreamOptions = {},
   ): AsyncIterable<Event> {
-    const enteredAt = requestQueue.now();
-    const { client, genkey, part = genkey, rank } = ticket;
-    const place = requestQueue.queue.enter({ client, part, kind, lane, rank });
-    void place.turn.then(() => observer.turnCame?.(requestQueue.now() - enteredAt));
-    ticket.placed?.(() => queued(place.standing()));
     const stop = new AbortController();
-    const abort = (): void => stop.abort(new AppError('stopped', {}));
-    const leave = (): void => stop.abort(ticket.signal.reason);
-    const job: Job = {
-      genkey,
-      client,
-      number: requestQueue.nextNumber(),
-      kind: kind.name,
-      shared: true,
-      state: 'waiting',
-      text: '',
-      logprobs: [],
-      standing: place.standing,
-      abort,
-    };
-    requestQueue.jobs.add(job);
-    ticket.signal.addEventListener('abort', leave, { once: true });
-    if (ticket.signal.aborted) leave();
-    const items = new Channel<Item<Event>>(abort);
+    const { place, job, done } = requestQueue.admit(ticket, {
+      work: kind,
+      lane,
+      onTurn: observer.turnCame,
+      abort: () => stop.abort(ticket.signal.aborted ? ticket.signal.reason : new AppError('stopped', {})),
+    });
+    ticket.placed?.(() => queued(place.standing()));
+    const items = new Channel<Item<Event>>(() => job.abort('unread'));
     const reader = paced ? new Reader() : undefined;
     void run(work, { job, signal: stop.signal, turn: place.turn, reader }, items).finally(() => {
-      job.state = 'done';
-      ticket.signal.removeEventListener('abort', leave);
-      place.leave();
+      done();
       items.end();
     });
     return unpacked(items, reader);

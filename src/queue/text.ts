@@ -20,7 +20,7 @@ import type { TextSource } from '../core/text-source.ts';
 import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
-import type { Applicant, Place } from './queue.ts';
+import type { Place } from './queue.ts';
 import { loading, queued } from './queue-status.ts';
 import type { RequestQueue } from './request-queue.ts';
 import { stateWork, textWork } from './work.ts';
@@ -73,17 +73,11 @@ export function textService({
   randomSeed,
   observer = {},
 }: TextParts): TextService {
-  const { queue, jobs, log, now } = requestQueue;
-
-  function enter({ client, genkey, part = genkey }: Ticket, work: Applicant): Place {
-    const enteredAt = now();
-    const place = queue.enter({ ...work, lane, client, part });
-    void place.turn.then(() => observer.turnCame?.(now() - enteredAt));
-    return place;
-  }
+  const { queue, jobs, log } = requestQueue;
 
   async function exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result> {
-    const { turn, leave, standing } = enter(ticket, { alone: true, kind: stateWork });
+    const options = { work: stateWork, lane, alone: true, onTurn: observer.turnCame };
+    const { turn, leave, standing } = requestQueue.enter(ticket, options);
     ticket.placed?.(() => queued(standing()));
     try {
       await Promise.race([turn, aborted(ticket.signal)]);
@@ -96,35 +90,22 @@ export function textService({
 
   function reserve(ticket: Ticket, traits: SharingTraits): OwnReservation {
     const shared = sharing(traits);
-    const place = enter(ticket, { alone: shared.type === 'alone', kind: textWork });
     const stop = new AbortController();
-    const { standing } = place;
-    const abort = (by: AbortCause) => {
-      if (job.state === 'done' || stop.signal.aborted) return;
-      // Whoever reads stops when its client goes; the client is the reason then, whichever is heard first.
-      observer.aborted?.(job, ticket.signal.aborted ? abortCause(ticket.signal) : by);
-      stop.abort();
-    };
-    const leave = () => abort('client-gone');
-    const job: Job = {
-      genkey: ticket.genkey,
-      client: ticket.client,
-      number: requestQueue.nextNumber(),
-      kind: 'text',
-      shared: shared.type === 'shared',
-      state: 'waiting',
-      kept: ticket.kept ?? false,
-      text: '',
-      logprobs: [],
-      standing,
-      abort,
-    };
+    const { place, job, done } = requestQueue.admit(ticket, {
+      work: textWork,
+      lane,
+      alone: shared.type === 'alone',
+      onTurn: observer.turnCame,
+      abort: (own, by) => {
+        if (own.state === 'done' || stop.signal.aborted) return;
+        // A reader stops when its client disconnects; the cause is the client then, whichever is noticed first.
+        observer.aborted?.(own, ticket.signal.aborted ? abortCause(ticket.signal) : by);
+        stop.abort();
+      },
+    });
     const seat: Seat = { job, stop, place, wantsEngine: false, resting: false };
-    ticket.placed?.(() => queued(standing()) ?? (seat.wantsEngine ? loading(source.state()) : undefined));
-    jobs.add(job);
+    ticket.placed?.(() => queued(place.standing()) ?? (seat.wantsEngine ? loading(source.state()) : undefined));
     if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason, job);
-    ticket.signal.addEventListener('abort', leave, { once: true });
-    if (ticket.signal.aborted) leave();
     const again = (): void => {
       seat.resting = false;
       void place.again();
@@ -141,11 +122,7 @@ export function textService({
         place.rest();
       },
       stopped: stop.signal,
-      release: () => {
-        job.state = 'done';
-        ticket.signal.removeEventListener('abort', leave);
-        place.leave();
-      },
+      release: done,
     };
   }
 
