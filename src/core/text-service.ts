@@ -119,7 +119,7 @@ export interface TextService {
   /** Why the request with this key has ended; null while it has not, undefined unless it goes on without its client. */
   finished(genkey: string): FinishReason | 'error' | null | undefined;
   /** Where the request with this key stands in the queue; undefined unless it waits there. */
-  standing(genkey: string): QueuePosition | undefined;
+  queuePosition(genkey: string): QueuePosition | undefined;
   /**
    * Stops all that run with this key, or where none does all that wait with it. Without a key the running one: that of the client that
    * asks, if it has any here.

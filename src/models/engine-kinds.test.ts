@@ -110,7 +110,7 @@ function sources(): TaskSources {
 }
 
 const parts = () => {
-  const requestQueue = new RequestQueue(new Queue({ capacity: 1, places: () => 9 }), () => 0);
+  const requestQueue = new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 9 }), () => 0);
   return { requestQueue, drawings: new RunningDrawings(() => 0) };
 };
 

@@ -5,7 +5,7 @@ import { type Place, Queue } from './queue.ts';
 
 function world(places: number, capacity = 1) {
   const time = { now: 0 };
-  const queue = new Queue({ capacity, places: () => places, now: () => time.now });
+  const queue = new Queue({ capacity, maxRequests: () => places, now: () => time.now });
   const enter = (client: string): Place => queue.enter({ client });
   /** The seconds after which somebody who is refused may come again; nothing where it is taken in. */
   const told = (client: string): number | undefined => {
@@ -23,7 +23,7 @@ function world(places: number, capacity = 1) {
   return { queue, enter, told, pass };
 }
 
-describe('a client that holds nothing', () => {
+describe('a client that hasRequests nothing', () => {
   test.each([1, 2, 3, 10])('one alone may have all of %i places, and no more', (places) => {
     const { enter, told, queue } = world(places);
     for (let count = 0; count < places; count += 1) enter('crowd');
@@ -39,7 +39,7 @@ describe('a client that holds nothing', () => {
     expect(told('crowd')).toBeDefined();
     expect(told('crowd')).toBeDefined();
     const single = enter('single');
-    expect([single.standing()?.position, queue.running + queue.waiting]).toEqual([2, 3]);
+    expect([single.position()?.position, queue.running + queue.waiting]).toEqual([2, 3]);
     crowd[1]?.leave();
     expect(told('crowd')).toBeUndefined();
   });
@@ -91,7 +91,7 @@ describe('a client that holds nothing', () => {
     expect(told('a')).toBeDefined();
   });
 
-  test('one that holds something and is refused is not expected: it has its place', () => {
+  test('one that hasRequests something and is refused is not expected: it has its place', () => {
     const { enter, told } = world(3);
     enter('other');
     const crowd = [enter('crowd'), enter('crowd')];
@@ -213,7 +213,7 @@ test('whatever comes and goes, what was taken in is there until it leaves, and n
   );
 });
 
-test('whatever comes and goes, a client that holds nothing is refused only where every place is taken', () => {
+test('whatever comes and goes, a client that hasRequests nothing is refused only where every place is taken', () => {
   fc.assert(
     fc.property(fc.record(shape), (course) => {
       play(course, ({ inside, refused }) => {
@@ -241,7 +241,7 @@ test('whatever comes and goes, everybody who was taken in gets its turn', async 
   );
 });
 
-test('after a refusal the next place goes to somebody who holds nothing, as long as the refused one is expected', () => {
+test('after a refusal the next place goes to somebody who hasRequests nothing, as long as the refused one is expected', () => {
   const crowd = fc.array(fc.constantFrom('enter', 'leave'), { maxLength: 60 });
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 8 }), crowd, (places, list) => {

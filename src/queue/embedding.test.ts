@@ -19,7 +19,7 @@ function world(own: Partial<EngineSource<EmbeddingEngine>> = {}) {
   let now = 0;
   let state: SourceState = { type: 'unloaded' };
   let loadMs = 0;
-  const requestQueue = new RequestQueue(new Queue({ capacity: 8, places: () => 20, now: () => now }), () => now);
+  const requestQueue = new RequestQueue(new Queue({ capacity: 8, maxRequests: () => 20, now: () => now }), () => now);
   const signals: AbortSignal[] = [];
   const engine: EmbeddingEngine = {
     facts: () => facts,

@@ -7,7 +7,7 @@ const remembered = 64;
 export class ExpectedClients {
   readonly #until = new Map<string, number>();
 
-  sentAway(client: string, retryAfterSeconds: number, now: number): void {
+  refused(client: string, retryAfterSeconds: number, now: number): void {
     this.#until.delete(client);
     this.#until.set(client, now + retryAfterSeconds * 1000 + graceMs);
     const [oldest] = this.#until.keys();

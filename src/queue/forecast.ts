@@ -1,15 +1,15 @@
 import { mayBegin } from './policy.ts';
 
 /** A job with its expected duration, or the remaining one if it runs. */
-export interface ForeseenWork {
+export interface ExpectedWork {
   readonly alone: boolean;
   readonly seconds: number;
 }
 
 /** When the last of these begins, if they run in this order and take as long as expected. */
 export function secondsUntilLast(
-  order: readonly ForeseenWork[],
-  running: readonly ForeseenWork[],
+  order: readonly ExpectedWork[],
+  running: readonly ExpectedWork[],
   capacity: number,
 ): number {
   let now = 0;
@@ -26,7 +26,7 @@ export function secondsUntilLast(
 }
 
 /** When the first of these ends and frees its place. */
-export function secondsUntilFirstEnds(running: readonly ForeseenWork[]): number {
+export function secondsUntilFirstEnds(running: readonly ExpectedWork[]): number {
   return running.length === 0 ? 0 : Math.min(...running.map(({ seconds }) => seconds));
 }
 

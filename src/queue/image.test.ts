@@ -39,7 +39,7 @@ const request: ImageRequest = {
 /** An engine that draws what it is told to, and notes what becomes of its work. */
 function world() {
   let now = 1000;
-  const queue = new Queue({ capacity: 1, places: () => 5, now: () => now });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 5, now: () => now });
   const requestQueue = new RequestQueue(queue, () => now);
   const drawings = new RunningDrawings(() => now);
   interface Run {

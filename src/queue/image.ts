@@ -124,14 +124,14 @@ export function imageService({ drawings, ...parts }: ImageParts): ImageService {
     const stop = new AbortController();
     const { genkey } = ticket;
     const stoppable: Ticket = { ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) };
-    return own.inTurn(stoppable, ({ signal, seat }) =>
+    return own.inTurn(stoppable, ({ signal, begin }) =>
       work({
         signal,
         draw: async function* (request) {
-          const { engine } = await seat();
+          const { engine } = await begin();
           yield* watched(engine, { request, genkey, stop }, signal);
         },
-        upscale: async (request) => (await seat()).engine.upscale(request, signal),
+        upscale: async (request) => (await begin()).engine.upscale(request, signal),
       }),
     );
   }

@@ -10,7 +10,7 @@ const job = (genkey: string, text: string, state: JobState = 'done', own: Partia
   text,
   state,
   logprobs: [],
-  standing: () => (state === 'waiting' ? { position: 1, estimateSeconds: 1 } : undefined),
+  position: () => (state === 'waiting' ? { position: 1, estimateSeconds: 1 } : undefined),
   abort: () => {},
   ...own,
 });
@@ -49,7 +49,7 @@ describe('Jobs.running: what an abort without a genkey stops', () => {
     ['its own running one among several', [running('1', 'a'), running('2', 'me'), running('3', 'b')], '2'],
     ['the newest of its own', [running('1', 'me'), running('2', 'me')], '2'],
     ['its own waiting one, and not the work of somebody else', [running('1', 'a'), queued('2', 'me')], '2'],
-    ['one that waits only for the model', [job('', '1', 'waiting', { standing: () => undefined })], '1'],
+    ['one that waits only for the model', [job('', '1', 'waiting', { position: () => undefined })], '1'],
     ['a text rather than what was begun later', [running('1', 'me'), running('2', 'me', { kind: 'speech' })], '1'],
     ['nothing where several of others run', [running('1', 'a'), running('2', 'b')], undefined],
     ['nothing that is done', [job('', '1')], undefined],

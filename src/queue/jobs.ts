@@ -23,7 +23,7 @@ export interface Job {
   finish?: FinishReason | 'error';
   readonly logprobs: TokenLogprob[];
   /** Undefined unless it waits in the queue. */
-  standing(): QueuePosition | undefined;
+  position(): QueuePosition | undefined;
   abort(by: AbortCause): void;
 }
 
@@ -92,7 +92,7 @@ export class Jobs {
 
 /** One that has its turn may still wait for the model. */
 function hasTurn(job: Job): boolean {
-  return job.state === 'running' || job.standing() === undefined;
+  return job.state === 'running' || job.position() === undefined;
 }
 
 /** Text requests first, because clients poll and abort those. */

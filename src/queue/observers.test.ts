@@ -13,7 +13,7 @@ const job: Job = {
   state: 'running',
   text: '',
   logprobs: [],
-  standing: () => undefined,
+  position: () => undefined,
   abort: () => {},
 };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mayBegin, nextTurn, type Ring, seated, servingOrder, type Waiting } from './policy.ts';
+import { mayBegin, nextTurn, type Ring, servingOrder, updateRing, type Waiting } from './policy.ts';
 
 const entry = (client: string, cost = 1): Waiting => ({ client, alone: false, cost });
 const several = (count: number, client: string, cost = 1) => Array.from({ length: count }, () => entry(client, cost));
@@ -23,7 +23,7 @@ describe('whose turn it is', () => {
   });
   test('one that has nothing more leaves it, and sits down behind the others when it comes again', () => {
     const ring = nextTurn([], [entry('a'), entry('b')])?.ring ?? [];
-    expect(seated(ring, [entry('b'), entry('c'), entry('a')]).map(({ client }) => client)).toEqual(['b', 'c', 'a']);
+    expect(updateRing(ring, [entry('b'), entry('c'), entry('a')]).map(({ client }) => client)).toEqual(['b', 'c', 'a']);
   });
 });
 
@@ -111,7 +111,7 @@ function simulate(arrivals: readonly Arrival[], capacity: number) {
         const next = coming.shift() as (typeof coming)[number];
         const seatedBefore = ring.map(({ client }) => client);
         waiting.push({ ...next, begunAt: -1, seatedBefore });
-        ring = seated(ring, waiting);
+        ring = updateRing(ring, waiting);
       } else break;
     }
     const first = nextTurn(ring, waiting)?.entry;

@@ -1,48 +1,46 @@
 /**
- * Who goes next, as pure functions: the queue around them owns the places. The clients that wait sit in a ring and take
- * turns, and within one client its parts do (the genkeys of one address) in a ring of their own; of one part the oldest request
- * goes first. So somebody with twenty requests does not keep out somebody with one, whatever keys they are sent with. A newcomer sits down at the end of the ring: nobody who comes later goes before somebody who waits,
- * unless it is by a turn that was due before. So a client that waits is served after at most one turn of each that sat there
- * when it came, however many strangers follow.
+ * Round robin over clients, as pure functions. Waiting clients take turns, and so do the parts of one client (the genkeys of one
+ * address); within a part the oldest request goes first. A new client joins at the end of the ring, so a waiting client is served
+ * after at most one turn of each client that waited before it, however many requests others send.
  */
 export interface Waiting {
   readonly client: string;
   /** Which part of the client: parts share its turns and take turns in them. */
   readonly part?: string;
-  /** Cannot share the engine with others: it begins when nobody works, and nobody begins beside it. */
+  /** Needs the engine for itself. */
   readonly alone: boolean;
-  /** How much of a turn it takes. With less than 1 the client goes on with its turn; with more it sits the next ones out. */
+  /** Share of a turn. Below 1 the client keeps its turn; above 1 it misses later turns. */
   readonly cost: number;
 }
 
-export interface Seat {
+export interface RingEntry {
   readonly client: string;
-  /** How much of its turn is used up; from 1 on it is the turns to come. */
+  /** Used share of its turn; from 1 on it misses turns. */
   readonly used: number;
   /** The parts of the client that wait. */
   readonly parts: Ring;
 }
 
 /** The waiting clients, the next one first. */
-export type Ring = readonly Seat[];
+export type Ring = readonly RingEntry[];
 
-/** The ring for those who wait now: whoever waits no longer has left it and owes nothing, whoever is new is last. */
-export function seated(ring: Ring, waiting: readonly Waiting[]): Ring {
-  return seatedBy(byClient, ring, waiting);
+/** Removes clients that do not wait any more, and appends new ones. */
+export function updateRing(ring: Ring, waiting: readonly Waiting[]): Ring {
+  return updateRingBy(byClient, ring, waiting);
 }
 
 export interface Turn<Entry extends Waiting> {
   readonly entry: Entry;
-  /** The ring once it has begun. */
+  /** The ring after this turn. */
   readonly ring: Ring;
 }
 
-/** Whose turn it is. `waiting` is in the order of arrival. */
+/** The next request. `waiting` is in the order of arrival. */
 export function nextTurn<Entry extends Waiting>(ring: Ring, waiting: readonly Entry[]): Turn<Entry> | undefined {
   return turnBy(byClient, ring, waiting);
 }
 
-/** How those who wait are told apart, and how those within one seat are. */
+/** How those who wait are told apart, and how those within one first are. */
 interface Level {
   readonly nameOf: (one: Waiting) => string;
   readonly within?: Level;
@@ -50,34 +48,34 @@ interface Level {
 
 const byClient: Level = { nameOf: ({ client }) => client, within: { nameOf: ({ part = '' }) => part } };
 
-function seatedBy({ nameOf, within }: Level, ring: Ring, waiting: readonly Waiting[]): Ring {
+function updateRingBy({ nameOf, within }: Level, ring: Ring, waiting: readonly Waiting[]): Ring {
   const names = new Set(waiting.map(nameOf));
   const kept = ring.filter(({ client }) => names.delete(client));
-  const seats = [...kept, ...[...names].map((client) => ({ client, used: 0, parts: [] }))];
-  if (!within) return seats;
-  return seats.map((seat) => {
-    const own = waiting.filter((one) => nameOf(one) === seat.client);
-    return { ...seat, parts: seatedBy(within, seat.parts, own) };
+  const entries = [...kept, ...[...names].map((client) => ({ client, used: 0, parts: [] }))];
+  if (!within) return entries;
+  return entries.map((first) => {
+    const own = waiting.filter((one) => nameOf(one) === first.client);
+    return { ...first, parts: updateRingBy(within, first.parts, own) };
   });
 }
 
 function turnBy<Entry extends Waiting>(level: Level, ring: Ring, waiting: readonly Entry[]): Turn<Entry> | undefined {
-  let seats = seatedBy(level, ring, waiting);
+  let entries = updateRingBy(level, ring, waiting);
   for (;;) {
-    const [seat, ...others] = seats;
-    if (!seat) return undefined;
-    if (seat.used >= 1) {
-      seats = [...others, { ...seat, used: seat.used - 1 }];
+    const [first, ...others] = entries;
+    if (!first) return undefined;
+    if (first.used >= 1) {
+      entries = [...others, { ...first, used: first.used - 1 }];
       continue;
     }
-    const own = waiting.filter((one) => level.nameOf(one) === seat.client);
-    const next = level.within ? turnBy(level.within, seat.parts, own) : own[0] && { entry: own[0], ring: [] };
+    const own = waiting.filter((one) => level.nameOf(one) === first.client);
+    const next = level.within ? turnBy(level.within, first.parts, own) : own[0] && { entry: own[0], ring: [] };
     if (!next) return undefined;
-    const used = seat.used + next.entry.cost;
-    const after = { ...seat, parts: next.ring };
-    seats = used >= 1 ? [...others, { ...after, used: used - 1 }] : [{ ...after, used }, ...others];
+    const used = first.used + next.entry.cost;
+    const after = { ...first, parts: next.ring };
+    entries = used >= 1 ? [...others, { ...after, used: used - 1 }] : [{ ...after, used }, ...others];
     const left = waiting.filter((one) => one !== next.entry);
-    return { entry: next.entry, ring: seatedBy(level, seats, left) };
+    return { entry: next.entry, ring: updateRingBy(level, entries, left) };
   }
 }
 
@@ -106,16 +104,15 @@ export function servingOrder<Entry extends Waiting>(ring: Ring, waiting: readonl
 /** A request for admission. */
 export interface Newcomer {
   /** Whether its client already has a running or waiting request. */
-  readonly holds: boolean;
+  readonly hasRequests: boolean;
   /** How many other clients were refused and are expected to retry. */
-  readonly expectedOthers: number;
+  readonly expectedClients: number;
 }
 
 /**
- * Whether a newcomer gets one of the free places. Who has nothing here does as long as there is one; who has something leaves
- * one for each that is expected. So a lone client may have all places, but not again and again while others are sent
- * away, and nobody is ever thrown out for somebody else.
+ * Whether a request is admitted. A client without requests gets any free place; a client with requests leaves one for each refused
+ * client that is expected to retry. So one client may use the whole queue, but not while others are refused.
  */
-export function isTakenIn({ holds, expectedOthers }: Newcomer, freePlaces: number): boolean {
-  return freePlaces > (holds ? expectedOthers : 0);
+export function isAdmitted({ hasRequests, expectedClients }: Newcomer, free: number): boolean {
+  return free > (hasRequests ? expectedClients : 0);
 }

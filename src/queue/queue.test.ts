@@ -9,7 +9,7 @@ async function begun(place: Place): Promise<boolean> {
 }
 
 test('one works, the others wait and begin in the order in which they came', async () => {
-  const queue = new Queue({ capacity: 1, places: () => 10 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()];
   expect([await begun(first), await begun(second), await begun(third)]).toEqual([true, false, false]);
   expect([queue.running, queue.waiting]).toEqual([1, 2]);
@@ -24,7 +24,7 @@ test.each([
   [2, 2],
   [1, 1],
 ])('with %i places in all, %i of four requests are taken in', (places, expected) => {
-  const queue = new Queue({ capacity: 1, places: () => places });
+  const queue = new Queue({ capacity: 1, maxRequests: () => places });
   const taken = [1, 2, 3, 4].filter(() => {
     try {
       queue.enter();
@@ -39,7 +39,7 @@ test.each([
 });
 
 test('a waiting request that leaves frees its place and is passed over', async () => {
-  const queue = new Queue({ capacity: 1, places: () => 3 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 3 });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()];
   second.leave();
   const fourth = queue.enter();
@@ -48,10 +48,10 @@ test('a waiting request that leaves frees its place and is passed over', async (
 });
 
 test('a client with many requests does not keep out one with a single request', async () => {
-  const queue = new Queue({ capacity: 1, places: () => 10 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const crowd = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
   const single = queue.enter({ client: 'single' });
-  expect(single.standing()?.position).toBe(2);
+  expect(single.position()?.position).toBe(2);
   crowd[0]?.leave();
   expect([await begun(crowd[1] as Place), await begun(single)]).toEqual([true, false]);
   crowd[1]?.leave();
@@ -59,7 +59,7 @@ test('a client with many requests does not keep out one with a single request', 
 });
 
 test('what must be alone waits until nobody works, and nobody begins beside it', async () => {
-  const queue = new Queue({ capacity: 2, places: () => 10 });
+  const queue = new Queue({ capacity: 2, maxRequests: () => 10 });
   const [first, second] = [queue.enter(), queue.enter()];
   const lone = queue.enter({ alone: true });
   const last = queue.enter();
@@ -73,7 +73,7 @@ test('what must be alone waits until nobody works, and nobody begins beside it',
 
 test('whoever is refused is told how long the work takes', () => {
   let now = 0;
-  const queue = new Queue({ capacity: 1, places: () => 1, now: () => now });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 1, now: () => now });
   for (let round = 0; round < 20; round += 1) {
     const place = queue.enter();
     now += 8000;
@@ -85,51 +85,51 @@ test('whoever is refused is told how long the work takes', () => {
 
 test('each place tells where it stands and how long that will last, as long as it waits', () => {
   let now = 0;
-  const queue = new Queue({ capacity: 1, places: () => 10, now: () => now });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 10, now: () => now });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()] as const;
-  expect([first, second, third].map((place) => place.standing())).toEqual([
+  expect([first, second, third].map((place) => place.position())).toEqual([
     undefined,
     { position: 1, estimateSeconds: 5 },
     { position: 2, estimateSeconds: 10 },
   ]);
   now = 2000;
-  expect(second.standing()).toEqual({ position: 1, estimateSeconds: 3 });
+  expect(second.position()).toEqual({ position: 1, estimateSeconds: 3 });
   second.leave();
-  expect([second.standing(), third.standing()?.position]).toEqual([undefined, 1]);
+  expect([second.position(), third.position()?.position]).toEqual([undefined, 1]);
   first.leave();
-  expect(third.standing()).toBeUndefined();
+  expect(third.position()).toBeUndefined();
 });
 
 test('one that a newcomer of another client does not overtake keeps its position', () => {
-  const queue = new Queue({ capacity: 1, places: () => 10 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const [, second, third] = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
-  const standings = () => [second, third].map((place) => place?.standing()?.position);
+  const standings = () => [second, third].map((place) => place?.position()?.position);
   expect(standings()).toEqual([1, 2]);
   const single = queue.enter({ client: 'single' });
-  expect([...standings(), single.standing()?.position]).toEqual([1, 3, 2]);
+  expect([...standings(), single.position()?.position]).toEqual([1, 3, 2]);
 });
 
 test('a newcomer is told its own wait: a client with nothing in the queue would not go last', () => {
-  const queue = new Queue({ capacity: 1, places: () => 4 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 4 });
   for (const _ of [1, 2, 3, 4]) queue.enter({ client: 'crowd' });
   const wait = (client: string) => queue.estimateSeconds({ client });
   expect([wait('crowd'), wait('single')]).toEqual([20, 10]);
 });
 
 test('somebody who was refused has no seat, and comes after those who came meanwhile', () => {
-  const queue = new Queue({ capacity: 1, places: () => 3 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 3 });
   const several = ['a', 'b', 'c'].map((client) => queue.enter({ client }));
   expect(() => queue.enter({ client: 'refused' })).toThrow();
   several[0]?.leave();
   const other = queue.enter({ client: 'other' });
   several[1]?.leave();
   const again = queue.enter({ client: 'refused' });
-  expect([other.standing()?.position, again.standing()?.position]).toEqual([1, 2]);
+  expect([other.position()?.position, again.position()?.position]).toEqual([1, 2]);
 });
 
 test('each kind of work has a time of its own', () => {
   let now = 0;
-  const queue = new Queue({ capacity: 1, places: () => 10, now: () => now });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 10, now: () => now });
   for (let round = 0; round < 20; round += 1) {
     const place = queue.enter({ kind: stateWork, alone: true });
     now += 2000;
@@ -142,7 +142,7 @@ test('each kind of work has a time of its own', () => {
 });
 
 test('nobody waits for a place that is free, but what must be alone waits for all', () => {
-  const queue = new Queue({ capacity: 2, places: () => 10 });
+  const queue = new Queue({ capacity: 2, maxRequests: () => 10 });
   expect(queue.estimateSeconds()).toBe(0);
   queue.enter();
   expect([queue.estimateSeconds(), queue.estimateSeconds({ alone: true })]).toEqual([0, 5]);
@@ -154,13 +154,13 @@ test('nobody waits for a place that is free, but what must be alone waits for al
 });
 
 test('whoever must be alone and is refused is never told to come back at once', () => {
-  const queue = new Queue({ capacity: 2, places: () => 1 });
+  const queue = new Queue({ capacity: 2, maxRequests: () => 1 });
   queue.enter();
   expect(() => queue.enter({ alone: true })).toThrow(new AppError('busy', { retryAfterSeconds: 5 }));
 });
 
 test('leaving twice is leaving once', async () => {
-  const queue = new Queue({ capacity: 1, places: () => 10 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const first = queue.enter();
   queue.enter();
   const third = queue.enter();
@@ -174,7 +174,7 @@ test('whatever comes and goes, never more work than the capacity allows, and nob
   const steps = fc.array(fc.oneof(fc.constant('enter'), fc.nat(20)), { maxLength: 80 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4 }), steps, (capacity, actions) => {
-      const queue = new Queue({ capacity: capacity, places: () => 6 });
+      const queue = new Queue({ capacity: capacity, maxRequests: () => 6 });
       const places: Place[] = [];
       for (const action of actions) {
         try {
@@ -193,7 +193,7 @@ test('whatever comes and goes, never more work than the capacity allows, and nob
 });
 
 test('a client that has been served before is not kept out by strangers who keep coming', async () => {
-  const queue = new Queue({ capacity: 1, places: () => 10 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const regular = [1, 2, 3].map(() => queue.enter({ client: 'regular' }));
   const mine = regular[2] as Place;
   const strangers = [1, 2].map((name) => queue.enter({ client: `stranger ${name}` }));
@@ -208,26 +208,26 @@ test('a client that has been served before is not kept out by strangers who keep
 
 describe('whoever has several things to do', () => {
   test('goes on at once where nobody waits', async () => {
-    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     const many = queue.enter({ client: 'many' });
     void many.again();
     expect([await begun(many), queue.running, queue.waiting]).toEqual([true, 1, 0]);
   });
 
   test('lets others have their turns in between', async () => {
-    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     const many = queue.enter({ client: 'many' });
     const one = queue.enter({ client: 'one' });
     void many.again();
     expect([await begun(one), await begun(many)]).toEqual([true, false]);
-    expect(many.standing()).toMatchObject({ position: 1 });
+    expect(many.position()).toMatchObject({ position: 1 });
     one.leave();
     expect(await begun(many)).toBe(true);
-    expect(many.standing()).toBeUndefined();
+    expect(many.position()).toBeUndefined();
   });
 
   test('takes turns with another request of the same client', async () => {
-    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     const many = queue.enter({ client: 'same' });
     const other = queue.enter({ client: 'same' });
     void many.again();
@@ -235,7 +235,7 @@ describe('whoever has several things to do', () => {
   });
 
   test('is never refused its next turn, and takes no place from anybody', async () => {
-    const queue = new Queue({ capacity: 1, places: () => 3 });
+    const queue = new Queue({ capacity: 1, maxRequests: () => 3 });
     const many = queue.enter({ client: 'many' });
     const one = queue.enter({ client: 'one' });
     void many.again();
@@ -249,7 +249,7 @@ describe('whoever has several things to do', () => {
   });
 
   test('may leave while it waits for its next turn', async () => {
-    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     const many = queue.enter({ client: 'many' });
     const one = queue.enter({ client: 'one' });
     void many.again();
@@ -259,7 +259,7 @@ describe('whoever has several things to do', () => {
   });
 
   test('still waits for its first turn when it passes on what it never had', async () => {
-    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     queue.enter({ client: 'one' });
     const many = queue.enter({ client: 'many' });
     void many.again();
@@ -273,16 +273,16 @@ describe('the room for more', () => {
     [1, 2, 0],
     [3, 0, 0],
   ])('with %i at work is %i for those who share, and %i for one alone', (working, shared, alone) => {
-    const queue = new Queue({ capacity: 3, places: () => 9 });
+    const queue = new Queue({ capacity: 3, maxRequests: () => 9 });
     for (let count = 0; count < working; count += 1) queue.enter();
     expect([queue.room(), queue.room({ alone: true })]).toEqual([shared, alone]);
   });
 
   test('is none beside one who works alone, or while somebody waits', () => {
-    const queue = new Queue({ capacity: 3, places: () => 9 });
+    const queue = new Queue({ capacity: 3, maxRequests: () => 9 });
     queue.enter({ alone: true });
     expect(queue.room()).toBe(0);
-    const waiting = new Queue({ capacity: 3, places: () => 9 });
+    const waiting = new Queue({ capacity: 3, maxRequests: () => 9 });
     waiting.enter();
     waiting.enter({ alone: true });
     expect(waiting.room()).toBe(0);
@@ -291,7 +291,7 @@ describe('the room for more', () => {
 
 describe('lanes', () => {
   const lanes = (capacity: number | ((lane: string) => number) = 1, places = 10) =>
-    new Queue({ capacity, places: () => places });
+    new Queue({ capacity, maxRequests: () => places });
 
   test('do not wait for each other', async () => {
     const queue = lanes();
@@ -333,7 +333,7 @@ describe('lanes', () => {
   test('have each their own order and their own wait', () => {
     const queue = lanes();
     const places = ['a', 'a', 'a', 'b', 'b'].map((lane) => queue.enter({ lane }));
-    expect(places.map((place) => place.standing()?.position)).toEqual([undefined, 1, 2, undefined, 1]);
+    expect(places.map((place) => place.position()?.position)).toEqual([undefined, 1, 2, undefined, 1]);
     expect(['a', 'b', 'c'].map((lane) => queue.estimateSeconds({ lane }))).toEqual([15, 10, 0]);
   });
 
@@ -365,14 +365,14 @@ describe('lanes', () => {
     const capacities: Record<string, number> = { a: 1, b: 2, c: 3 };
     fc.assert(
       fc.property(steps, (actions) => {
-        const queue = new Queue({ capacity: (name) => capacities[name] ?? 1, places: () => 1000 });
+        const queue = new Queue({ capacity: (name) => capacities[name] ?? 1, maxRequests: () => 1000 });
         const present: { readonly lane: string; readonly place: Place }[] = [];
         for (const action of actions) {
           if (typeof action === 'string') present.push({ lane: action, place: queue.enter({ lane: action }) });
           else present.splice(action % Math.max(1, present.length), 1)[0]?.place.leave();
           for (const name of ['a', 'b', 'c']) {
             const all = present.filter((one) => one.lane === name);
-            const waiting = all.filter(({ place }) => place.standing() !== undefined).length;
+            const waiting = all.filter(({ place }) => place.position() !== undefined).length;
             expect(waiting).toBe(Math.max(0, all.length - (capacities[name] ?? 1)));
           }
         }
@@ -385,11 +385,11 @@ describe('lanes', () => {
 
 describe('rank', () => {
   test('Queue: of one client, entries with a lower rank begin first, and no other client is passed over', async () => {
-    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     const first = queue.enter({ client: 'a' });
     const [second, third, front] = [2, 3, -4].map((rank) => queue.enter({ client: 'a', rank }));
     const other = queue.enter({ client: 'b' });
-    const positions = () => [second, third, front, other].map((place) => place?.standing()?.position);
+    const positions = () => [second, third, front, other].map((place) => place?.position()?.position);
     expect(positions()).toEqual([3, 4, 1, 2]);
     first.leave();
     expect(positions()).toEqual([2, 3, undefined, 1]);

@@ -1,18 +1,18 @@
 import { AppError } from '../core/errors.ts';
 import type { QueuePosition } from '../core/request.ts';
 import { ExpectedClients } from './expected-clients.ts';
-import { type ForeseenWork, secondsLeft, secondsUntilFirstEnds, secondsUntilLast } from './forecast.ts';
-import { isTakenIn, mayBegin, nextTurn, type Ring, seated, servingOrder, type Waiting } from './policy.ts';
+import { type ExpectedWork, secondsLeft, secondsUntilFirstEnds, secondsUntilLast } from './forecast.ts';
+import { isAdmitted, mayBegin, nextTurn, type Ring, servingOrder, updateRing, type Waiting } from './policy.ts';
 import { textWork, type WorkKind } from './work.ts';
 
 /** A place in the queue: `turn` resolves when the work may begin, and `leave` gives the place back at any time. */
 export interface Place {
   readonly turn: Promise<void>;
   /** Its current position; undefined unless it waits. */
-  standing(): QueuePosition | undefined;
+  position(): QueuePosition | undefined;
   /** Lets waiting requests run first; resolves at its next turn. */
   again(): Promise<void>;
-  /** Gives its turn up but not its place, while it is busy elsewhere; `again` asks for the next turn. */
+  /** Gives its turn up but not its place, while it waits for something else; `again` asks for the next turn. */
   rest(): void;
   leave(): void;
 }
@@ -21,15 +21,15 @@ export interface QueueOptions {
   /** How many requests may run at once in a lane, if they can share its engine. */
   readonly capacity: number | ((lane: string) => number);
   /** How many requests are accepted at once, including running ones. */
-  readonly places: () => number;
+  readonly maxRequests: () => number;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
 /** A request for admission. */
-export interface Applicant {
+export interface QueueRequest {
   readonly client?: string;
-  /** Which part of the client: parts take turns within the turns of their client. */
+  /** Part of the client; parts share its turns. */
   readonly part?: string;
   readonly alone?: boolean;
   readonly kind?: WorkKind;
@@ -48,14 +48,13 @@ interface Entry extends Waiting {
 }
 
 /**
- * Who works and who waits. What was taken in stays until it leaves by itself; a waiting request that leaves (its client went
- * away) frees its place for the next. Clients take turns, and whoever is sent away with nothing here finds a place kept
- * when it comes again; see `policy`.
+ * Running and waiting requests. An admitted request stays until it leaves; one that leaves while it waits frees its place. Clients take
+ * turns, and a client that was refused while it had no request here finds a place when it retries; see `policy.ts`.
  */
 export class Queue {
   readonly #running = new Set<Entry>();
   readonly #waiting: Entry[] = [];
-  readonly #resting = new Set<Entry>();
+  readonly #paused = new Set<Entry>();
   /** The clients that wait for each lane. */
   readonly #rings = new Map<string, Ring>();
   readonly #expected = new ExpectedClients();
@@ -73,29 +72,29 @@ export class Queue {
   }
 
   /** Expected wait of a new request. */
-  estimateSeconds(applicant: Applicant = {}): number {
-    const newcomer = entryOf(applicant);
-    return this.#standing(newcomer, [...this.#waiting, newcomer]).estimateSeconds;
+  estimateSeconds(request: QueueRequest = {}): number {
+    const newcomer = entryOf(request);
+    return this.#position(newcomer, [...this.#waiting, newcomer]).estimateSeconds;
   }
 
   /** Takes a place, or throws `busy` with the time after which one is free. */
-  enter(applicant: Applicant = {}): Place {
-    this.#refuseWithoutRoom(applicant.client ?? '');
-    this.#expected.arrived(applicant.client ?? '');
+  enter(request: QueueRequest = {}): Place {
+    this.#refuseWhenFull(request.client ?? '');
+    this.#expected.arrived(request.client ?? '');
     let begin: Entry['begin'] = () => {};
     let turn = new Promise<void>((resolve) => {
       begin = resolve;
     });
-    const entry = entryOf(applicant, begin);
+    const entry = entryOf(request, begin);
     this.#waiting.splice(this.#placeOf(entry), 0, entry);
     this.#admit();
     return {
       get turn() {
         return turn;
       },
-      standing: () => (this.#waiting.includes(entry) ? this.#standing(entry, this.#waiting) : undefined),
+      position: () => (this.#waiting.includes(entry) ? this.#position(entry, this.#waiting) : undefined),
       again: () => {
-        if (this.#resting.delete(entry)) turn = this.#again(entry);
+        if (this.#paused.delete(entry)) turn = this.#again(entry);
         else if (this.#waitingIn(entry.lane).length > 0 && this.#running.delete(entry)) turn = this.#again(entry);
         return turn;
       },
@@ -105,7 +104,7 @@ export class Queue {
   }
 
   /** How many requests could begin now without delaying others. */
-  room({ alone = false, lane = '' }: Applicant = {}): number {
+  room({ alone = false, lane = '' }: QueueRequest = {}): number {
     if (this.#waitingIn(lane).length > 0) return 0;
     const running = this.#runningIn(lane);
     if (!mayBegin({ alone }, running, this.#capacity(lane))) return 0;
@@ -136,37 +135,37 @@ export class Queue {
     if (!this.#running.delete(entry)) return;
     this.#note(entry);
     entry.startedAt = undefined;
-    this.#resting.add(entry);
+    this.#paused.add(entry);
     this.#admit();
   }
 
-  #refuseWithoutRoom(client: string): void {
-    const taken = [...this.#running, ...this.#waiting, ...this.#resting];
+  #refuseWhenFull(client: string): void {
+    const taken = [...this.#running, ...this.#waiting, ...this.#paused];
     const newcomer = {
-      holds: taken.some((entry) => entry.client === client),
-      expectedOthers: this.#expected.others(client, this.#now()),
+      hasRequests: taken.some((entry) => entry.client === client),
+      expectedClients: this.#expected.others(client, this.#now()),
     };
-    if (isTakenIn(newcomer, this.options.places() - taken.length)) return;
-    const seconds = secondsUntilFirstEnds([...this.#running].map((one) => this.#foreseen(one)));
+    if (isAdmitted(newcomer, this.options.maxRequests() - taken.length)) return;
+    const seconds = secondsUntilFirstEnds([...this.#running].map((one) => this.#expectedWork(one)));
     const retryAfterSeconds = Math.max(1, Math.round(seconds));
-    if (!newcomer.holds) this.#expected.sentAway(client, retryAfterSeconds, this.#now());
+    if (!newcomer.hasRequests) this.#expected.refused(client, retryAfterSeconds, this.#now());
     throw new AppError('busy', { retryAfterSeconds });
   }
 
-  #standing(entry: Entry, waiting: readonly Entry[]): QueuePosition {
+  #position(entry: Entry, waiting: readonly Entry[]): QueuePosition {
     const { lane } = entry;
     const order = servingOrder(
       this.#ring(lane),
       waiting.filter((one) => one.lane === lane),
     );
     const position = order.indexOf(entry) + 1;
-    const running = this.#runningIn(lane).map((one) => this.#foreseen(one));
-    const before = order.slice(0, position).map((one) => this.#foreseen(one));
+    const running = this.#runningIn(lane).map((one) => this.#expectedWork(one));
+    const before = order.slice(0, position).map((one) => this.#expectedWork(one));
     const seconds = secondsUntilLast(before, running, this.#capacity(lane));
     return { position, estimateSeconds: seconds === 0 ? 0 : Math.max(1, Math.round(seconds)) };
   }
 
-  #foreseen({ alone, kind, startedAt }: Entry): ForeseenWork {
+  #expectedWork({ alone, kind, startedAt }: Entry): ExpectedWork {
     const mean = this.#mean(kind);
     return { alone, seconds: startedAt === undefined ? mean : secondsLeft(mean, (this.#now() - startedAt) / 1000) };
   }
@@ -186,7 +185,7 @@ export class Queue {
   }
 
   #admitIn(lane: string): void {
-    this.#seat(lane);
+    this.#updateRing(lane);
     for (;;) {
       const next = nextTurn(this.#ring(lane), this.#waitingIn(lane));
       if (!next || !mayBegin(next.entry, this.#runningIn(lane), this.#capacity(lane))) return;
@@ -200,15 +199,15 @@ export class Queue {
 
   #remove(entry: Entry): boolean {
     const place = this.#waiting.indexOf(entry);
-    if (place === -1) return this.#running.delete(entry) || this.#resting.delete(entry);
+    if (place === -1) return this.#running.delete(entry) || this.#paused.delete(entry);
     this.#waiting.splice(place, 1);
-    this.#seat(entry.lane);
+    this.#updateRing(entry.lane);
     return true;
   }
 
   /** Removes lanes without waiting requests. */
-  #seat(lane: string): void {
-    const ring = seated(this.#ring(lane), this.#waitingIn(lane));
+  #updateRing(lane: string): void {
+    const ring = updateRing(this.#ring(lane), this.#waitingIn(lane));
     if (ring.length === 0) this.#rings.delete(lane);
     else this.#rings.set(lane, ring);
   }
@@ -248,7 +247,7 @@ export class Queue {
 }
 
 function entryOf(
-  { client = '', part = '', alone = false, kind = textWork, lane = '', rank }: Applicant,
+  { client = '', part = '', alone = false, kind = textWork, lane = '', rank }: QueueRequest,
   begin: Entry['begin'] = () => {},
 ): Entry {
   return { client, part, alone, kind, lane, rank, cost: kind.cost, begin, startedAt: undefined };

@@ -3,7 +3,7 @@ import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
 import { textWork } from './work.ts';
 
-const requestQueue = (now = () => 0) => new RequestQueue(new Queue({ capacity: 1, places: () => 3 }), now);
+const requestQueue = (now = () => 0) => new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 3 }), now);
 
 test('admit: numbers requests of all kinds from one on', () => {
   const shared = requestQueue();
@@ -20,7 +20,7 @@ test('admit: aborts a request whose client is gone already', () => {
 });
 
 test('has one queue, one register of requests and one log for all who work at it', () => {
-  const queue = new Queue({ capacity: 1, places: () => 3 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 3 });
   const shared = new RequestQueue(queue, () => 0);
   expect([shared.queue, shared.jobs, shared.log]).toEqual([queue, shared.jobs, shared.log]);
   expect(shared.jobs).not.toBe(requestQueue().jobs);

@@ -65,7 +65,7 @@ export class RequestQueue {
       kept: ticket.kept ?? false,
       text: '',
       logprobs: [],
-      standing: place.standing,
+      position: place.position,
       abort: (by) => abort(job, by),
     };
     this.jobs.add(job);

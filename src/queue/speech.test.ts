@@ -48,7 +48,7 @@ function world({ places = 10 } = {}) {
     peek: () => engine,
     state: () => ({ type: 'ready' }),
   };
-  const requestQueue = new RequestQueue(new Queue({ capacity: 1, places: () => places }), () => 0);
+  const requestQueue = new RequestQueue(new Queue({ capacity: 1, maxRequests: () => places }), () => 0);
   const speech = speechService({
     requestQueue,
     work: { name: 'speech', cost: 0.5, firstGuessSeconds: 2 },

@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import type { Ticket } from '../core/request.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
-import { type TaskSeat, tasks } from './tasks.ts';
+import { type TaskRun, tasks } from './tasks.ts';
 
 /** An engine that does nothing but have a name. */
 interface Bell {
@@ -16,7 +16,7 @@ function world({ places = 10, broken = '' }: { places?: number; broken?: string 
   let now = 0;
   const queue = new Queue({
     capacity: (lane) => (lane.includes('embedding') ? 8 : 1),
-    places: () => places,
+    maxRequests: () => places,
     now: () => now,
   });
   const requestQueue = new RequestQueue(queue, () => now);
@@ -227,17 +227,17 @@ describe('turns', () => {
     const { speech } = world();
     const first = held<string>();
     void speech.once(ticket('a'), () => first.result);
-    let standing: (() => unknown) | undefined;
-    void speech.once({ ...ticket('b'), placed: (own) => (standing = own) }, async () => '');
-    expect(standing?.()).toMatchObject({ position: 1 });
+    let position: (() => unknown) | undefined;
+    void speech.once({ ...ticket('b'), placed: (own) => (position = own) }, async () => '');
+    expect(position?.()).toMatchObject({ position: 1 });
     first.end('');
     await settle();
-    expect(standing?.()).toBeUndefined();
+    expect(position?.()).toBeUndefined();
   });
 });
 
 describe('being stopped', () => {
-  const endless = ({ signal }: TaskSeat<Bell>) =>
+  const endless = ({ signal }: TaskRun<Bell>) =>
     new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
   test('by its key, while it runs', async () => {

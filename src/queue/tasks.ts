@@ -32,7 +32,7 @@ export function laneOf({ name }: WorkKind, model: string): string {
 }
 
 /** What a task has while it runs. */
-export interface TaskSeat<Engine> {
+export interface TaskRun<Engine> {
   readonly engine: Engine;
   /** How long the engine took to load. */
   readonly loadMs: number;
@@ -47,7 +47,7 @@ export interface TaskTurn<Engine> {
   /** Aborts when the task is aborted or its client disconnects. */
   readonly signal: AbortSignal;
   /** The engine, loaded by the first call and kept until the task ends. The task counts as begun from then on. */
-  seat(): Promise<TaskSeat<Engine>>;
+  begin(): Promise<TaskRun<Engine>>;
 }
 
 export interface StreamOptions {
@@ -66,13 +66,13 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
 
   function stream<Event>(
     ticket: Ticket,
-    work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>,
+    work: (run: TaskRun<Engine>) => AsyncIterable<Event>,
     options: StreamOptions = {},
   ): AsyncIterable<Event> {
     return inTurn(
       ticket,
-      async function* ({ seat }) {
-        yield* work(await seat());
+      async function* ({ begin }) {
+        yield* work(await begin());
       },
       options,
     );
@@ -91,10 +91,10 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       onTurn: observer.turnCame,
       abort: () => stop.abort(ticket.signal.aborted ? ticket.signal.reason : new AppError('stopped', {})),
     });
-    ticket.placed?.(() => queued(place.standing()));
+    ticket.placed?.(() => queued(place.position()));
     const items = new Channel<Item<Event>>(() => job.abort('unread'));
     const reader = paced ? new Reader() : undefined;
-    void run(work, { job, signal: stop.signal, turn: place.turn, reader }, items).finally(() => {
+    void execute(work, { job, signal: stop.signal, turn: place.turn, reader }, items).finally(() => {
       done();
       items.end();
     });
@@ -102,7 +102,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
   }
 
   /** Never rejects: an error is the last item. */
-  async function run<Event>(
+  async function execute<Event>(
     work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
     { job, signal, turn, reader }: Run,
     items: Channel<Item<Event>>,
@@ -110,7 +110,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     let begunAt: number | undefined;
     let error: unknown;
     let release = (): void => {};
-    const sitDown = async (): Promise<TaskSeat<Engine>> => {
+    const useEngine = async (): Promise<TaskRun<Engine>> => {
       const askedAt = requestQueue.now();
       const use = await source.use(signal);
       release = use.release;
@@ -127,14 +127,14 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
         },
       };
     };
-    let seat: Promise<TaskSeat<Engine>> | undefined;
+    let run: Promise<TaskRun<Engine>> | undefined;
     try {
       await unlessAborted(turn, signal);
       const own: TaskTurn<Engine> = {
         signal,
-        seat: () => {
-          seat ??= sitDown();
-          return seat;
+        begin: () => {
+          run ??= useEngine();
+          return run;
         },
       };
       for await (const event of work(own)) {
@@ -147,7 +147,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       items.push({ error: thrown });
     } finally {
       // An engine that is still being loaded is released when it is loaded.
-      await seat?.catch(() => undefined);
+      await run?.catch(() => undefined);
       release();
     }
     if (begunAt === undefined) return;
@@ -159,9 +159,9 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     stream,
     inTurn,
     /** For tasks with one result. */
-    async once<Result>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => Promise<Result>): Promise<Result> {
-      const results = stream(ticket, async function* (seat) {
-        yield await work(seat);
+    async once<Result>(ticket: Ticket, work: (run: TaskRun<Engine>) => Promise<Result>): Promise<Result> {
+      const results = stream(ticket, async function* (run) {
+        yield await work(run);
       });
       // Read to the end: closing the stream early would abort the task.
       const all: Result[] = [];

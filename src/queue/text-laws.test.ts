@@ -10,7 +10,7 @@ import type { TextState } from '../core/text-service.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/fake/engine.ts';
 import { plainRequest } from '../server/request.ts';
-import { type Applicant, type Place, Queue } from './queue.ts';
+import { type Place, Queue, type QueueRequest } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
 import { textService } from './text.ts';
 
@@ -49,8 +49,8 @@ const script: fc.Arbitrary<Script> = fc.record({
 class WatchedQueue extends Queue {
   readonly left: number[] = [];
 
-  override enter(applicant?: Applicant): Place {
-    const place = super.enter(applicant);
+  override enter(request?: QueueRequest): Place {
+    const place = super.enter(request);
     const index = this.left.push(0) - 1;
     const leave = () => {
       this.left[index] = (this.left[index] ?? 0) + 1;
@@ -92,7 +92,7 @@ function world(scripts: readonly Script[], capacity: number) {
     loading: { type: 'loading', name: 'fake', progress: 0 },
     failed: { type: 'failed', name: 'fake', reason: 'no memory' },
   };
-  const queue = new WatchedQueue({ capacity, places: () => capacity + 4 });
+  const queue = new WatchedQueue({ capacity, maxRequests: () => capacity + 4 });
   const service = textService({
     source: alwaysThere(engine),
     requestQueue: new RequestQueue(queue, () => 0),

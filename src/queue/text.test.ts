@@ -30,7 +30,7 @@ function world(
   });
   const service = textService({
     source: alwaysThere(engine),
-    requestQueue: new RequestQueue(new Queue({ capacity, places: () => places }), () => 0),
+    requestQueue: new RequestQueue(new Queue({ capacity, maxRequests: () => places }), () => 0),
     ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
     randomSeed: () => 77,
     observer,
@@ -260,7 +260,7 @@ test('a key that one runs and one waits with means the one that runs', async () 
   const first = fold(ask(service, 'k'));
   const second = fold(ask(service, 'k'));
   await step();
-  expect([service.check('k'), service.standing('k'), service.abort('k')]).toEqual(['a', undefined, 'stopped']);
+  expect([service.check('k'), service.queuePosition('k'), service.abort('k')]).toEqual(['a', undefined, 'stopped']);
   expect(await first).toMatchObject({ text: 'a', reason: 'aborted' });
   await finishAll();
   expect(await second).toMatchObject({ text: 'abc', reason: 'length' });
@@ -350,26 +350,26 @@ test('the seed of the request is kept, and one that was left open is drawn', asy
 test('a request that waits knows where it stands, and so does whoever has its key', async () => {
   const { service, step, finishAll } = world();
   const standings: (() => QueueStatus | undefined)[] = [];
-  const placed = (standing: () => QueueStatus | undefined) => void standings.push(standing);
+  const placed = (position: () => QueueStatus | undefined) => void standings.push(position);
   const { signal } = new AbortController();
   const replies = ['first', 'second'].map((genkey) =>
     fold(service.generate(plainRequest('Hello', 10), { genkey, client: genkey, signal, placed })),
   );
   await step();
   const waiting = { position: 1, estimateSeconds: expect.any(Number) };
-  expect(standings.map((standing) => standing())).toEqual([undefined, { type: 'queued', ...waiting }]);
-  expect([service.standing('second'), service.standing('first'), service.standing('')]).toEqual([
+  expect(standings.map((position) => position())).toEqual([undefined, { type: 'queued', ...waiting }]);
+  expect([service.queuePosition('second'), service.queuePosition('first'), service.queuePosition('')]).toEqual([
     waiting,
     undefined,
     undefined,
   ]);
   await finishAll();
   await Promise.all(replies);
-  expect([standings[1]?.(), service.standing('second')]).toEqual([undefined, undefined]);
+  expect([standings[1]?.(), service.queuePosition('second')]).toEqual([undefined, undefined]);
 });
 
 test('the wait of a newcomer is that for the same engine, whatever others do', async () => {
-  const requestQueue = new RequestQueue(new Queue({ capacity: 1, places: () => 10 }), () => 0);
+  const requestQueue = new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0);
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: () => undefined });
   const [busy, idle] = ['busy', 'idle'].map((lane) =>
     textService({ source: alwaysThere(engine), requestQueue, lane, randomSeed: () => 1 }),
@@ -382,51 +382,51 @@ test('the wait of a newcomer is that for the same engine, whatever others do', a
 describe('a request whose turn has come before its model', () => {
   const loading = (progress: number): TextState => ({ type: 'loading', name: 'mini', progress });
   function placed() {
-    let standing: () => QueueStatus | undefined = () => undefined;
+    let position: () => QueueStatus | undefined = () => undefined;
     const stop = new AbortController();
     const ticket = {
       genkey: 'k',
       client: '',
       signal: stop.signal,
-      placed: (own: typeof standing) => {
-        standing = own;
+      placed: (own: typeof position) => {
+        position = own;
       },
     };
-    return { stop, ticket, standing: () => standing() };
+    return { stop, ticket, position: () => position() };
   }
 
   test('knows how far the model is, and no more once that is there', async () => {
     const { service, engine, finishAll } = world();
     const ready = engine.state();
-    const { ticket, standing } = placed();
+    const { ticket, position } = placed();
     engine.become(loading(0));
     const reply = fold(service.generate(plainRequest('Hello', 10), ticket));
     await later();
-    expect(standing()).toEqual({ type: 'loading', model: 'mini', progress: 0 });
+    expect(position()).toEqual({ type: 'loading', model: 'mini', progress: 0 });
     engine.become(loading(0.5));
-    expect(standing()).toEqual({ type: 'loading', model: 'mini', progress: 0.5 });
+    expect(position()).toEqual({ type: 'loading', model: 'mini', progress: 0.5 });
     // It has no place among those who wait: nobody is in front of it.
-    expect(service.standing('k')).toBeUndefined();
+    expect(service.queuePosition('k')).toBeUndefined();
     engine.become(ready);
     await later();
-    expect(standing()).toBeUndefined();
+    expect(position()).toBeUndefined();
     await finishAll();
     expect(await reply).toMatchObject({ text: 'abc' });
-    expect(standing()).toBeUndefined();
+    expect(position()).toBeUndefined();
   });
 
   test('stands in the queue first, and before the model after that', async () => {
     const { service, engine, finishAll } = world();
     const ready = engine.state();
     const first = fold(ask(service, 'first'));
-    const { ticket, standing } = placed();
+    const { ticket, position } = placed();
     const second = fold(service.generate(plainRequest('Hello', 10), ticket));
     await later();
     engine.become(loading(0.25));
-    expect(standing()).toMatchObject({ type: 'queued', position: 1 });
+    expect(position()).toMatchObject({ type: 'queued', position: 1 });
     await finishAll();
     await first;
-    expect(standing()).toEqual({ type: 'loading', model: 'mini', progress: 0.25 });
+    expect(position()).toEqual({ type: 'loading', model: 'mini', progress: 0.25 });
     engine.become(ready);
     await finishAll();
     expect(await second).toMatchObject({ text: 'abc' });
@@ -443,29 +443,29 @@ describe('a request whose turn has come before its model', () => {
     });
     const service = textService({
       source: alwaysThere({ ...engine, settled: () => settled }),
-      requestQueue: new RequestQueue(new Queue({ capacity: 1, places: () => 10 }), () => 0),
+      requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0),
       randomSeed: () => 1,
     });
-    const { ticket, standing } = placed();
+    const { ticket, position } = placed();
     engine.become(loading(0));
     const reply = collect(service.generate(plainRequest('Hello', 10), ticket));
     await later();
-    expect(standing()).toMatchObject({ type: 'loading' });
+    expect(position()).toMatchObject({ type: 'loading' });
     engine.become(state);
     settle();
     expect(await reply).toMatchObject([{ type: 'error' }]);
-    expect(standing()).toBeUndefined();
+    expect(position()).toBeUndefined();
   });
 
   test('waits for nothing any more when it is stopped', async () => {
     const { service, engine } = world();
-    const { ticket, standing, stop } = placed();
+    const { ticket, position, stop } = placed();
     engine.become(loading(0));
     const reply = fold(service.generate(plainRequest('Hello', 10), ticket));
     await later();
     stop.abort();
     expect(await reply).toMatchObject({ text: '', reason: 'aborted' });
-    expect(standing()).toBeUndefined();
+    expect(position()).toBeUndefined();
   });
 
   test.each<[string, TextState, object | undefined]>([
@@ -480,24 +480,24 @@ describe('a request whose turn has come before its model', () => {
         state: () => state,
         contextSize: () => 1,
       },
-      requestQueue: new RequestQueue(new Queue({ capacity: 1, places: () => 10 }), () => 0),
+      requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0),
       randomSeed: () => 1,
     });
-    const { ticket, standing } = placed();
+    const { ticket, position } = placed();
     service.generate(plainRequest('Hello', 10), ticket);
     await later();
-    expect(standing()).toEqual(expected);
+    expect(position()).toEqual(expected);
   });
 
   test('is not there yet while its prompt is being written: a reservation wants no engine', async () => {
     const { service, engine } = world();
-    const { ticket, standing } = placed();
+    const { ticket, position } = placed();
     engine.become(loading(0));
     const reservation = service.reserve(ticket, plainRequest('Hello', 10));
     await later();
-    expect(standing()).toBeUndefined();
+    expect(position()).toBeUndefined();
     void fold(reservation.generate(plainRequest('Hello', 10)));
-    expect(standing()).toMatchObject({ type: 'loading' });
+    expect(position()).toMatchObject({ type: 'loading' });
   });
 });
 
@@ -518,7 +518,7 @@ test('those of one client share their turns, whatever their keys', async () => {
     service.generate(plainRequest('Hello', 10), { genkey, client, signal });
   }
   await step();
-  expect(['b', 'c', 'd'].map((key) => service.standing(key)?.position)).toEqual([1, 3, 2]);
+  expect(['b', 'c', 'd'].map((key) => service.queuePosition(key)?.position)).toEqual([1, 3, 2]);
 });
 
 describe('work that must not meet a generation', () => {
@@ -576,7 +576,7 @@ test('whoever watches is told how long each had to wait', async () => {
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: (next) => setImmediate(next) });
   const service = textService({
     source: alwaysThere(engine),
-    requestQueue: new RequestQueue(new Queue({ capacity: 1, places: () => 10 }), () => now),
+    requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => now),
     randomSeed: () => 77,
     observer: { turnCame: (waited) => waits.push(waited), event: ({ type }) => (now += type === 'finish' ? 3000 : 0) },
   });
@@ -696,7 +696,7 @@ describe('several generations in one place', () => {
     await finishAll();
     await first;
     place.pass();
-    expect(service.standing('many')).toMatchObject({ position: 1 });
+    expect(service.queuePosition('many')).toMatchObject({ position: 1 });
     const second = fold(place.generate(plainRequest('Hello', 10))).then(note('second'));
     await finishAll();
     await Promise.all([other, second]);
@@ -769,7 +769,7 @@ describe('a place whose owner is busy elsewhere', () => {
     const other = fold(ask(own.service, 'other')).then(() => 'other');
     await later();
     const back = fold(place.generate(plainRequest('Hello', 10))).then(() => 'back');
-    expect(own.service.standing('away')).toMatchObject({ position: 1 });
+    expect(own.service.queuePosition('away')).toMatchObject({ position: 1 });
     const first = Promise.race([other, back]);
     await own.finishAll();
     await own.finishAll();

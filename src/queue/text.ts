@@ -51,13 +51,13 @@ export interface TextParts {
 }
 
 /** What the generations of one reservation share. */
-interface Seat {
+interface TextJob {
   readonly job: Job;
   readonly stop: AbortController;
   readonly place: Place;
   /** It wants the engine, and does not have it yet. */
   wantsEngine: boolean;
-  resting: boolean;
+  paused: boolean;
 }
 
 interface OwnReservation extends Reservation {
@@ -77,8 +77,8 @@ export function textService({
 
   async function exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result> {
     const options = { work: stateWork, lane, alone: true, onTurn: observer.turnCame };
-    const { turn, leave, standing } = requestQueue.enter(ticket, options);
-    ticket.placed?.(() => queued(standing()));
+    const { turn, leave, position } = requestQueue.enter(ticket, options);
+    ticket.placed?.(() => queued(position()));
     try {
       await Promise.race([turn, aborted(ticket.signal)]);
       ticket.signal.throwIfAborted();
@@ -103,22 +103,22 @@ export function textService({
         stop.abort();
       },
     });
-    const seat: Seat = { job, stop, place, wantsEngine: false, resting: false };
-    ticket.placed?.(() => queued(place.standing()) ?? (seat.wantsEngine ? loading(source.state()) : undefined));
+    const own: TextJob = { job, stop, place, wantsEngine: false, paused: false };
+    ticket.placed?.(() => queued(place.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined));
     if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason, job);
     const again = (): void => {
-      seat.resting = false;
+      own.paused = false;
       void place.again();
-      if (place.standing()) job.state = 'waiting';
+      if (place.position()) job.state = 'waiting';
     };
     return {
       generate: (request, by = byPrompt(request), ended = () => {}) => {
-        if (seat.resting) again();
-        return run(request, by, seat, ended);
+        if (own.paused) again();
+        return run(request, by, own, ended);
       },
       pass: again,
       rest: () => {
-        seat.resting = true;
+        own.paused = true;
         place.rest();
       },
       stopped: stop.signal,
@@ -135,16 +135,16 @@ export function textService({
   function run(
     request: GenerationRequest,
     by: GenerateBy,
-    seat: Seat,
+    own: TextJob,
     ended: () => void,
   ): AsyncIterable<GenerationEvent> {
-    const { job, stop, place } = seat;
+    const { job, stop, place } = own;
     const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
     let begun = false;
     let over = false;
     job.text = '';
     job.logprobs.length = 0;
-    seat.wantsEngine = true;
+    own.wantsEngine = true;
     const event = (next: GenerationEvent): void => {
       if (over) return;
       if (next.type === 'text-delta') {
@@ -198,7 +198,7 @@ export function textService({
         if (!stop.signal.aborted) use = await usedUntil(stop.signal);
       })
       .finally(() => {
-        seat.wantsEngine = false;
+        own.wantsEngine = false;
       })
       .then(begin)
       .catch((error: unknown) => event({ type: 'error', error: asAppError(error) }));
@@ -234,7 +234,7 @@ export function textService({
     // Clients that stop what has just ended by itself take a refusal for a fault.
     if (meant.length === 0 && !(genkey === '' && jobs.idle)) return 'refused';
     const deferred = meant.some(
-      ({ state, standing }) => state === 'waiting' && (genkey !== '' || standing() !== undefined),
+      ({ state, position }) => state === 'waiting' && (genkey !== '' || position() !== undefined),
     );
     for (const job of meant) job.abort(genkey === '' ? 'no-key' : 'key');
     observer.abortAsked?.(genkey, deferred);
@@ -247,7 +247,7 @@ export function textService({
     room: (traits) => queue.room({ alone: sharing(traits).type === 'alone', lane }),
     exclusively,
     abort,
-    standing: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, '')?.standing()),
+    queuePosition: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, '')?.position()),
     check: (genkey, client = '') => jobs.visible(genkey, client)?.text ?? '',
     finished: (genkey) => {
       const job = genkey === '' ? undefined : jobs.visible(genkey, '');

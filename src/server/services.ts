@@ -61,7 +61,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
   const capacities = new Map<string, () => number>();
   const queue = new Queue({
     capacity: (lane) => capacities.get(lane)?.() ?? 1,
-    places: () => {
+    maxRequests: () => {
       const { multiuser, parallelrequests } = parts.presentSettings?.() ?? settings;
       return queuePlaces({
         multiuser,

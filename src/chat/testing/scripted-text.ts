@@ -38,7 +38,7 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
     pieces: async () => [],
     check: () => '',
     finished: () => undefined,
-    standing: () => undefined,
+    queuePosition: () => undefined,
     exclusively: (_, work) => work(),
     abort: () => 'refused',
     lastLogprobs: () => undefined,

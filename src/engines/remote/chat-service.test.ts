@@ -26,7 +26,7 @@ async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: Tex
   const engine = new RemoteText(parts);
   engine.start();
   await engine.settled();
-  const requestQueue = new RequestQueue(new Queue({ capacity: () => 8, places: () => 16 }), () => 0);
+  const requestQueue = new RequestQueue(new Queue({ capacity: () => 8, maxRequests: () => 16 }), () => 0);
   const desktop = textService({
     source: alwaysThere(instead ?? engine),
     requestQueue,
@@ -124,7 +124,7 @@ test('tools of the server are run here, for a model that is elsewhere too', asyn
   const chat = remoteChatService({
     text: textService({
       source: alwaysThere(engine),
-      requestQueue: new RequestQueue(new Queue({ capacity: () => 8, places: () => 16 }), () => 0),
+      requestQueue: new RequestQueue(new Queue({ capacity: () => 8, maxRequests: () => 16 }), () => 0),
       sharing: () => ({ type: 'shared' }),
       randomSeed: () => 5,
     }),

@@ -231,7 +231,7 @@ describe('a prompt', () => {
     const { json: queue } = await get('/queue');
     expect([queue.queue_running.length, queue.queue_pending.length]).toEqual([0, 1]);
     const later = fake.queue.enter({ client: 'other', kind: { name: 'image', cost: 2, firstGuessSeconds: 20 } });
-    expect(later.standing()?.position).toBe(2);
+    expect(later.position()?.position).toBe(2);
     other.leave();
     await drawAll();
     await later.turn;

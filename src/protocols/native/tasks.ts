@@ -71,7 +71,7 @@ function both(
 }
 
 function check(genkey: string, client: string, text: TextService): Reply {
-  const state = { ...finishField(text.finished(genkey)), ...standingFields(text.standing(genkey)) };
+  const state = { ...finishField(text.finished(genkey)), ...standingFields(text.queuePosition(genkey)) };
   return json({ results: [{ text: text.check(genkey, client), ...state }] });
 }
 

@@ -110,7 +110,7 @@ export function scriptedText(script: Script, own: Partial<TextService> = {}) {
     pieces: async (tokens) => tokens.map((token) => String.fromCodePoint(token)),
     check: () => '',
     finished: () => undefined,
-    standing: () => undefined,
+    queuePosition: () => undefined,
     exclusively: (_, work) => work(),
     abort: () => 'refused',
     lastLogprobs: () => undefined,

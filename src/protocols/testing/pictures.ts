@@ -108,7 +108,7 @@ export interface FakeImageOptions {
 /** Draws plain squares at once and notes what it was asked for. */
 export function fakeImage({ facts, script, notes = [], places = 100 }: FakeImageOptions = {}): FakeImage {
   const own = { ...imageFacts, ...facts };
-  const queue = new Queue({ capacity: 1, places: () => places });
+  const queue = new Queue({ capacity: 1, maxRequests: () => places });
   const fake: FakeImage = {
     queue,
     asked: [],

@@ -33,7 +33,7 @@ export async function world() {
     script: () => ({ pieces: ['Hel', 'lo'], end: 'end-token' }),
     pace: (go) => steps.push(go),
   });
-  const queue = new Queue({ capacity: 1, places: () => 10, now: () => 0 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 10, now: () => 0 });
   const text = textService({
     source: alwaysThere(engine),
     requestQueue: new RequestQueue(queue, () => 0),

@@ -26,7 +26,7 @@ export function fakeService(
     pace: (next) => void pace(next),
     contextSize,
   });
-  const queue = new Queue({ capacity: 1, places: () => 10 });
+  const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   return {
     text: textService({
       source: alwaysThere(engine),
