@@ -308,7 +308,7 @@ test('check and abort take a broken or missing body for one without a key', asyn
 });
 
 test('a look at a request that waits tells where it stands', async () => {
-  const standing = (genkey: string) => (genkey === 'B' ? { position: 2, estimateSeconds: 8 } : undefined);
+  const queuePosition = (genkey: string) => (genkey === 'B' ? { position: 2, estimateSeconds: 8 } : undefined);
   const all = parts(fakeService({ check: () => '', queuePosition }).service);
   const look = async (genkey: string) => textOf(await ask(all, 'POST', '/api/extra/generate/check', { genkey }));
   expect(await look('B')).toBe('{"results":[{"text":"","queue_position":2,"queue_estimate":8}]}');
