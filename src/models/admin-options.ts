@@ -41,7 +41,7 @@ export async function adminFiles(folder: string, links: LinkPolicy = {}): Promis
   return (await Promise.all(candidates)).flat().sort();
 }
 
-/** What a name stands for; undefined for one that is not listed, or that leads out of the folder through a link. */
+/** The option of this name; undefined if it is not listed, or is a link out of the folder. */
 export async function adminTarget(
   folder: string,
   name: string,

@@ -47,7 +47,7 @@ export async function loadChatFormat(
   };
 }
 
-/** One that somebody chose is meant to be used: where it cannot be, that is said at the start and not by every chat. */
+/** A template set by a flag must be valid: an error ends the start, not every chat. */
 async function chosenTemplate(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: Error) => {
     throw new Error(`--jinjatemplate: ${path} cannot be read: ${error.message}.`, { cause: error });

@@ -425,7 +425,7 @@ function drain(instance: ModelInstance<unknown>): Promise<void> {
   });
 }
 
-/** The model that a request names, in whatever dialect; nothing where it names none, or is no request of that kind. */
+/** The model that a request names in any dialect; undefined if it names none. */
 export async function namedModel({ method, body, signal }: Call): Promise<string | undefined> {
   if (method !== 'POST' || isBlankBody(body)) return undefined;
   try {
@@ -433,7 +433,7 @@ export async function namedModel({ method, body, signal }: Call): Promise<string
     const asked = typeof model === 'string' ? model : typeof name === 'string' ? name : '';
     return asked.trim() === '' ? undefined : asked.trim();
   } catch {
-    // What is wrong with it is said by whoever reads it.
+    // The endpoint reports what is wrong.
     return undefined;
   }
 }

@@ -51,7 +51,7 @@ const tests: readonly Test[] = [
   { reason: 'reasoning', fails: ({ reasoning }) => reasoning !== undefined },
 ];
 
-/** What cannot be shared at all: guidance runs a second sequence of its own, and no batch takes a picture. */
+/** Never shared: guidance runs a second sequence, and a batch takes no pictures. */
 const unshareable: readonly Test[] = [
   { reason: 'media', fails: ({ guidance, media }) => (guidance?.scale ?? 1) !== 1 || media.length > 0 },
 ];

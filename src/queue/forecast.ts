@@ -30,10 +30,7 @@ export function secondsUntilFirstEnds(running: readonly ExpectedWork[]): number 
   return running.length === 0 ? 0 : Math.min(...running.map(({ seconds }) => seconds));
 }
 
-/**
- * How long something that has run for a while still takes. Past the mean nobody knows; half of it is neither a promise that
- * it is nearly over nor one that it begins anew.
- */
+/** Expected remaining time of running work; at least half of the mean. */
 export function secondsLeft(meanSeconds: number, elapsedSeconds: number): number {
   return Math.max(meanSeconds - elapsedSeconds, meanSeconds / 2);
 }

@@ -47,8 +47,8 @@ export class Jobs {
   }
 
   /**
-   * The requests that a key means, the oldest first: those that run, else those that wait, else those that are done.
-   * Clients use one key for a whole session, so it may well be several.
+   * The requests of a key, oldest first: the running ones, else the waiting ones, else the finished ones. There may be several,
+   * because clients use one key for a session.
    */
   withKey(genkey: string): readonly Job[] {
     const own = this.#jobs.filter((job) => job.genkey === genkey);
@@ -57,8 +57,8 @@ export class Jobs {
   }
 
   /**
-   * The request that is stopped without a key: the running one. Whoever has requests here means those, because people who give up
-   * waiting must not stop the work of somebody else. Others mean the only one that runs; of several that might be anybody's.
+   * The request that an abort without a key means: the client's own running one. A client without requests means the only running
+   * one, and none if several run, because they may belong to other clients.
    */
   running(client: string): Job | undefined {
     const atWork = this.#atWork();
@@ -74,8 +74,8 @@ export class Jobs {
   }
 
   /**
-   * Whose text may be shown. Without a key only that of a request that has none either: the only one at work, or the last one that
-   * was, and where others are at work too that of the same client.
+   * The request whose output a poll returns. Without a key: a request without a key that is the only active one, the last one if none
+   * is active, or the client's own if several are.
    */
   visible(genkey: string, client: string): Job | undefined {
     if (genkey !== '') return this.withKey(genkey).at(-1);
@@ -90,7 +90,7 @@ export class Jobs {
   }
 }
 
-/** One that has its turn may still wait for the model. */
+/** A request that has its turn may still wait for the model. */
 function hasTurn(job: Job): boolean {
   return job.state === 'running' || job.position() === undefined;
 }

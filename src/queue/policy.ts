@@ -40,7 +40,7 @@ export function nextTurn<Entry extends Waiting>(ring: Ring, waiting: readonly En
   return turnBy(byClient, ring, waiting);
 }
 
-/** How those who wait are told apart, and how those within one first are. */
+/** By what requests are grouped, and how those of one group are. */
 interface Level {
   readonly nameOf: (one: Waiting) => string;
   readonly within?: Level;

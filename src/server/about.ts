@@ -9,7 +9,7 @@ import { fidelityByPage, smallEndpoints } from './fidelity.ts';
 
 type AboutParts = Pick<PagesParts, 'product' | 'endpoints'>;
 
-/** What the server tells about itself, from the tables that it works by: to programs, and as pages to people. */
+/** Documentation of the API and the pages, generated from the tables of endpoints and fields. */
 export function aboutEndpoints({ product, endpoints }: AboutParts): readonly ModelEndpoint<NoscriptParts>[] {
   const tables = Object.values(fidelityByPage).flat();
   const apiDocument = openapiReplies({ product, endpoints, fidelities: [...tables, ...smallEndpoints] });

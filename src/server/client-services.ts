@@ -9,7 +9,7 @@ import { webSearch } from '../search/web-search.ts';
 import { SaveSlots } from '../store/save-slots.ts';
 import { SharedStory } from '../store/shared-story.ts';
 
-/** What clients can have the server do beside generating. What is not switched on is not there. */
+/** Services for clients beside generation; absent ones are not enabled. */
 export interface ClientServices {
   readonly slots?: SaveSlots;
   readonly story?: SharedStory;
@@ -17,14 +17,14 @@ export interface ClientServices {
 }
 
 export interface ClientServicesParts {
-  /** Where Parley keeps stories that nobody named a file for. */
+  /** The default folder of stories. */
   readonly folder: string;
   readonly warn: (sentence: string) => void;
 }
 
 type Wanted = Pick<Settings, 'savedatafile' | 'multiplayer' | 'websearch' | 'websearchurl' | 'port'>;
 
-/** Throws, with a sentence for people, where a file cannot be used: better at the start than when somebody saves. */
+/** Throws a clear sentence at the start if a file cannot be used. */
 export async function openClientServices(settings: Wanted, parts: ClientServicesParts): Promise<ClientServices> {
   const { savedatafile, multiplayer, websearch, websearchurl, port } = settings;
   const common = { warn: parts.warn, now: () => new Date(), parse };
@@ -53,7 +53,7 @@ async function openSlots(flag: string, common: Common): Promise<SaveSlots> {
   return slots;
 }
 
-/** By the port, so that two servers of one person have two stories. */
+/** Named by the port, so that two servers have two stories. */
 async function openStory(folder: string, port: number, common: Common): Promise<SharedStory> {
   const path = join(folder, `multiplayer-${port}.json`);
   const story = new SharedStory({ ...common, path, clock: () => performance.now() });

@@ -30,7 +30,7 @@ export interface LauncherParts {
   readonly exit: (code: number) => void;
 }
 
-/** The page from which a server is started, on this machine only; the server is a process of its own beside it. */
+/** The launcher's web page, on this machine only. It starts the server as a child process. */
 export async function launcher({ product, settings, notes, terminal, stops, exit }: LauncherParts): Promise<void> {
   const launched = new Launched(startServer, (line) => terminal.line(line));
   const session = new Session(() => randomBytes(24).toString('base64url'));
@@ -39,7 +39,7 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
   let base = '';
   const address = (): string => `${base}/?token=${session.token}`;
   const end = (): void => {
-    // The answer to whoever asked for it goes out first.
+    // The answer is sent first.
     setTimeout(() => void server.close(), 200);
     launched.stop();
     if (!launched.busy) exitSoon();

@@ -1,14 +1,13 @@
 import type { TextService } from '../core/text-service.ts';
 import { plainRequest } from './request.ts';
 
-/** Where the reply goes. */
 export interface ReplyOutput {
-  /** Aborts when nobody reads any more. */
+  /** Aborts when the output is closed. */
   readonly lost: AbortSignal;
   write(text: string): void;
 }
 
-/** `--prompt`: one reply on standard output and nothing else, for scripts. A reader that had enough stops it. */
+/** `--prompt`: prints one reply and nothing else, for scripts. It stops when standard output is closed. */
 export async function oneShot(
   text: TextService,
   prompt: string,

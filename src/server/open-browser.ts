@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** `failed` is told where there is none to be opened. */
+/** Calls `failed` if no browser can be started. */
 export function openBrowser(url: string, failed: () => void): void {
   const command = { darwin: 'open', win32: 'explorer' }[process.platform as string] ?? 'xdg-open';
   const browser = spawn(command, [url], { stdio: 'ignore', detached: true });

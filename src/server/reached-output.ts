@@ -1,13 +1,12 @@
-/** What is needed of standard output. */
 export interface WritableText {
   write(text: string, done?: () => void): unknown;
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
 }
 
-/** As a program is told that its reader is gone: 128 and the number of SIGPIPE. */
+/** 128 and the number of SIGPIPE, as shells report it. */
 const readerGoneCode = 141;
 
-/** Standard output where it is the result itself: whether what was written reached somebody, and what that means in the end. */
+/** Standard output as the result of a mode: write errors decide the exit code. */
 export class ReachedOutput {
   readonly #lost = new AbortController();
   #error: NodeJS.ErrnoException | undefined;
@@ -19,7 +18,7 @@ export class ReachedOutput {
     });
   }
 
-  /** Aborts when writing on is useless. */
+  /** Aborts when writing fails. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
@@ -28,10 +27,10 @@ export class ReachedOutput {
     if (!this.#error) this.stream.write(text);
   }
 
-  /** The code to end with, once everything is written. A reader that had enough is nobody's failure and nothing to talk about. */
+  /** The exit code, once everything is written. A reader that closed the pipe is no error. */
   async settled(say: (sentence: string) => void): Promise<number> {
     await new Promise<void>((resolve) => this.stream.write('', () => resolve()));
-    // A failure is told after the write is over.
+    // Errors are emitted after the write callback.
     await new Promise((resolve) => setImmediate(resolve));
     if (!this.#error) return 0;
     if (this.#error.code === 'EPIPE') return readerGoneCode;

@@ -1,18 +1,17 @@
-/** What is needed of the process: its signals, and the channel to the launcher where there is one. */
+/** The signals of the process, and its channel to the launcher if there is one. */
 export interface StoppableProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly channel?: { unref(): void } | null | undefined;
   on(event: NodeJS.Signals | 'message' | 'disconnect', listener: (detail: unknown) => void): unknown;
 }
 
-/** Set by `scripts/start.mjs`: only then does the end of the other side of the channel mean anything. */
+/** Set by the parent process if its end must stop this one. */
 export const launcherVariable = 'PARLEY_LAUNCHER';
 
 /**
- * Every way in which the program is asked to end. A signal asks once, and a second one ends it at once. A launcher asks by a
- * message: what a terminal or npm sends to all of its processes would otherwise arrive here several times and count as
- * impatience. A launcher that is gone asks too; nobody else's end does, so that a server in the background outlives
- * its terminal.
+ * All ways to stop the program. The first signal stops it, a second one ends it at once. A launcher sends a message, because a signal
+ * that a terminal or npm sends to all processes would arrive several times. The end of the launcher stops the program too; the end of
+ * any other parent does not, so that a server in the background survives its terminal.
  */
 export class Stops {
   #stop: ((why: string) => void) | undefined;
@@ -29,11 +28,11 @@ export class Stops {
       if (message === 'stop-now') exit(1);
     });
     process.on('disconnect', () => this.#ask('the launcher is gone'));
-    // The listeners alone must not keep a program running that has done its work.
+    // The listeners must not keep the program running.
     process.channel.unref();
   }
 
-  /** From now on there is something to be ended well; before, a request to stop ends the program on the spot. */
+  /** Sets how to stop. Before, a request to stop ends the program at once. */
   handle(stop: (why: string) => void): void {
     this.#stop = stop;
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -42,7 +41,7 @@ export class Stops {
   }
 
   #signal(name: NodeJS.Signals): void {
-    // Node undoes what `nohup` did before it; the shell tells in this variable that it was there.
+    // Node resets the signal handling of `nohup`; the shell's variable shows that it was used.
     if (name === 'SIGHUP' && /(^|\/)nohup$/.test(this.process.env._ ?? '')) return;
     if (this.#signalled) this.exit(1);
     this.#signalled = true;

@@ -10,7 +10,7 @@ export interface TerminalChatParts {
   readonly maxTokens: number;
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
-  /** Aborts when nobody reads any more: the conversation is over then. */
+  /** Aborts when standard output is closed. */
   readonly lost?: AbortSignal;
 }
 

@@ -14,7 +14,7 @@ export interface ToolServerParts {
   readonly say: (line: string) => void;
 }
 
-/** The servers of `--mcpfile`; throws a sentence for people where the file cannot be used. */
+/** The servers of `--mcpfile`. Throws a clear sentence if the file cannot be used. */
 export function namedServers({ settings: { mcpfile }, environment }: ToolServerParts): readonly ServerConfig[] {
   if (mcpfile === '') return [];
   try {
@@ -24,7 +24,7 @@ export function namedServers({ settings: { mcpfile }, environment }: ToolServerP
   }
 }
 
-/** Connected in the background. What it needs is loaded only here. */
+/** Connects in the background. Loads the MCP modules on demand. */
 export async function connectToolServers(
   configs: readonly ServerConfig[],
   { settings, product, environment, say }: ToolServerParts,
@@ -35,7 +35,7 @@ export async function connectToolServers(
     import('../mcp/guard.ts'),
   ]);
   const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
-  // What a tool server does and says is not in our hands: it must not be able to fill a disk.
+  // Limited, because a faulty tool server must not fill the log.
   const repeats = new Repeats({ say, later, lines: 20 });
   return toolServerPool(configs, {
     open: sdkSessions({ product, environment, guard: processGuard() }),

@@ -85,7 +85,7 @@ function startEngine() {
   });
   engines.push(engine);
   const ask = (message: Omit<Told, 'id'>, attachments: readonly Uint8Array[] = []) =>
-    engine.ask<Answer>((id) => ({ ...message, id }), attachments);
+    engine.call<Answer>((id) => ({ ...message, id }), attachments);
   const failure = (promise: Promise<unknown>) => promise.then(String, (error: AppError) => error.code);
   return { engine, ask, failure, counted, losses };
 }

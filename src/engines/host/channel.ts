@@ -16,7 +16,7 @@ export function announced(message: object, attachments: Attachments): object {
 
 const none: Attachments = [];
 
-/** Brings messages and their bytes together again. Nobody is overtaken: what comes after a message waits for its bytes too. */
+/** Joins messages and their bytes again. Later messages wait for the bytes of earlier ones. */
 export class AttachmentReader {
   readonly #waiting: object[] = [];
   readonly #chunks: Uint8Array[] = [];
@@ -79,7 +79,7 @@ function isAnnounced(raw: unknown): raw is Announced {
 /** The pipes of a worker beside its standard streams and the channel for messages (3). */
 export const descriptors = { pulse: 4, attachments: 5 };
 
-/** Reads what a watchdog writes, in whatever pieces it comes. */
+/** Parses the pulses of a watchdog from chunks of any size. */
 export function pulseReader(listener: (pulse: Pulse) => void): (text: string) => void {
   let open = '';
   return (text) => {

@@ -6,35 +6,32 @@ import type { Pulse } from './heartbeat.ts';
 export interface ChildExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The last lines it wrote: usually the only place where native code says why it died. */
+  /** The last lines of its standard error, where native code says why it aborted. */
   readonly lastLines: readonly string[];
 }
 
 export interface ChildListeners<Incoming> {
   message(message: Incoming, attachments: Attachments): void;
   exit(exit: ChildExit): void;
-  /** A sign of life, several times in the time after which its absence means a hang. */
+  /** A sign of life. */
   pulse?(pulse: Pulse): void;
-  /** Each line of the child's standard error, for people who asked to see it. */
+  /** Each line of its standard error (`--debugmode`). */
   line?(line: string): void;
 }
 
-/**
- * A process of ours that does native work. It is spoken to in messages, it may die at any time without harm to us, and
- * it ends by itself when we are gone (its pipes close).
- */
+/** A child process for native code. It may crash at any time, and ends by itself when the server is gone, because its pipes close. */
 export interface Child<Outgoing> {
   readonly pid: number | undefined;
   send(message: Outgoing, attachments?: Attachments): void;
-  /** Ends it the hard way; `exit` follows. */
+  /** Sends SIGKILL; `exit` follows. */
   kill(): void;
-  /** Asks it to end by closing the channel, and ends it the hard way after the grace time. */
+  /** Closes the channel, and sends SIGKILL after the grace time. */
   stop(graceMs: number): Promise<void>;
 }
 
 export type Spawn = <Outgoing, Incoming>(entry: string, listeners: ChildListeners<Incoming>) => Child<Outgoing>;
 
-/** A process that the system cannot end, because a driver or a disk never comes back, is nothing to wait for. */
+/** A process that the system cannot end, because a driver hangs, is not waited for any longer. */
 const longestDyingMs = 5000;
 
 export const spawnChild: Spawn = <Outgoing, Incoming>(
@@ -46,7 +43,7 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
     // On Windows only overlapped pipes can be read and written at the same time; elsewhere all can.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'overlapped', 'overlapped'],
     execArgv: [],
-    // A debugger that llama.cpp starts on an abort would hang the process that should simply be gone.
+    // On an abort llama.cpp would start a debugger, which hangs the process.
     env: { ...process.env, GGML_NO_BACKTRACE: '1' },
   });
   const pulse = pipeOf(child, descriptors.pulse);
@@ -61,7 +58,7 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
       listeners.exit({ code, signal, lastLines: lines.last() });
       resolve();
     };
-    // `on`: a kill or a send that fails tells of it by another error event, which nobody else would hear.
+    // `on` and not `once`: a kill or send that fails emits another error event, which must have a listener.
     child.on('error', (error) => {
       lines.push(`${error.message}\n`);
       report(null, null);
@@ -86,7 +83,7 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
   return {
     pid: child.pid,
     send: (message, attachments = []) => {
-      // A send that fails means that the child is gone or going: `exit` tells the rest.
+      // A failed send means that the child is ending; `exit` follows.
       if (!child.connected) return;
       child.send(announced(message as object, attachments), () => {});
       for (const bytes of attachments) attachmentsPipe?.write(bytes);

@@ -40,7 +40,7 @@ function world(more: Partial<EngineProcessParts<To, From>> = {}) {
   /** Starts a piece of work and tells what becomes of it. */
   function undertake(name = 'work') {
     const told: string[] = [];
-    const { abort } = engine.undertake({
+    const { abort } = engine.startTask({
       fingerprint: () => name,
       begin: (id) => {
         told.push('begun');
@@ -53,7 +53,7 @@ function world(more: Partial<EngineProcessParts<To, From>> = {}) {
     return { told, abort, id: () => fakes.worker().sent.findLast(({ type }) => type === 'begin')?.id ?? 0 };
   }
 
-  const ask = () => engine.ask<unknown>((id) => ({ type: 'ask', id }));
+  const ask = () => engine.call<unknown>((id) => ({ type: 'ask', id }));
   const code = (promise: Promise<unknown>) => promise.then(String, (error: AppError) => error.code);
   /** The process dies, is started again, and is ready. */
   const crashAndReturn = () => {
@@ -206,7 +206,7 @@ describe('questions', () => {
 
   test('carry attachments', async () => {
     const { engine, worker } = readyWorld();
-    void engine.ask((id) => ({ type: 'ask', id }), [Uint8Array.of(1, 2)]);
+    void engine.call((id) => ({ type: 'ask', id }), [Uint8Array.of(1, 2)]);
     await engine.settled();
     expect(worker().attached.at(-1)).toEqual([Uint8Array.of(1, 2)]);
   });

@@ -6,22 +6,22 @@ import { type Pulse, Stillness, stillMs, tickMs } from './heartbeat.ts';
 import { CrashSuspects, type InFlightTask, InFlightTasks, PendingCalls } from './in-flight.ts';
 
 export interface EngineProcessParts<Outgoing, Incoming> {
-  /** What it does for people: `text`, `speech`, … */
+  /** The kind of engine, for error messages: `text`, `speech`, … */
   readonly capability: string;
   readonly spawn: Spawn;
   readonly entry: string;
   readonly startTimer: StartTimer;
   /** The first message to each process: what to load. */
   readonly opening: () => Outgoing;
-  /** Reads a message, and calls `progressed`, `becameReady`, `couldNotLoad`, `answered`, `refused` and `ended` by it. */
+  /** Handles a message by calling `progressed`, `becameReady`, `couldNotLoad`, `answered`, `refused` or `ended`. */
   readonly receive: (message: Incoming, attachments: Attachments) => void;
-  /** How long it may take to end when it is asked to. */
+  /** How long it may take to stop. */
   readonly closingMs: number;
-  /** It has been loaded before: a failure may pass, and is no reason to give up. */
+  /** The model was loaded before, so that a failure may be temporary: the process is started again. */
   readonly proven?: boolean;
-  /** Another start, with another opening, is the answer to this end; it is no failure. */
+  /** Whether to start again with other options, without counting a failure. */
   readonly startsOver?: (exit: ChildExit) => boolean;
-  /** Why it could not load, where it did not say so itself. */
+  /** Why it could not load, if it did not report a reason. */
   readonly loadReason?: (exit: ChildExit) => string;
   readonly observer?: EngineObserver;
 }
@@ -29,26 +29,25 @@ export interface EngineProcessParts<Outgoing, Incoming> {
 export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
 
 export interface EngineObserver {
-  /** A process begins to load, for the first time or again. */
+  /** A process starts to load, for the first time or again. */
   starting?(): void;
   failed?(reason: string): void;
-  /** The process is gone, and will be started again. */
+  /** The process has ended and will be started again. */
   lost?(loss: Loss): void;
   line?(line: string): void;
 }
 
-/** After this a process that even the system cannot end is left behind. */
+/** A process that has not ended this long after SIGKILL is abandoned. */
 const longestDyingMs = 10_000;
 
 /**
- * The life of one engine: a process of its own that is started when it is needed, watched, started again when it dies or
- * hangs, and stopped. It does not know what the messages say. Whoever waits for it is answered in the end, whatever
- * happens: `settled` resolves, questions are answered or refused, undertakings end or are lost.
+ * One engine process: started on demand, watched, restarted when it crashes or hangs, and stopped. It does not know the meaning of the
+ * messages. Every caller gets a result, whatever happens: `settled` resolves, calls are answered or rejected, tasks end or are lost.
  */
 export class EngineProcess<Outgoing, Incoming> {
   #state: EngineState = { type: 'idle' };
   #child: Child<Outgoing> | undefined;
-  #heart = new Heartbeat();
+  #heartbeat = new Heartbeat();
   #proven: boolean;
   #loadFailure: string | undefined;
   #nextId = 1;
@@ -56,16 +55,16 @@ export class EngineProcess<Outgoing, Incoming> {
   #ticker: { cancel(): void } | undefined;
   #nextTry: { cancel(): void } | undefined;
   #stopping: Promise<void> | undefined;
-  /** A process that was given up and is not gone yet. */
+  /** A killed process that has not exited yet. */
   #dying: { readonly child: Child<Outgoing>; readonly gone: () => void } | undefined;
   readonly #recovery = new Recovery();
-  readonly #questions: PendingCalls;
-  readonly #undertakings: InFlightTasks;
+  readonly #calls: PendingCalls;
+  readonly #tasks: InFlightTasks;
 
   constructor(private readonly parts: EngineProcessParts<Outgoing, Incoming>) {
     this.#proven = parts.proven ?? false;
-    this.#questions = new PendingCalls(parts.capability);
-    this.#undertakings = new InFlightTasks(parts.capability, new CrashSuspects());
+    this.#calls = new PendingCalls(parts.capability);
+    this.#tasks = new InFlightTasks(parts.capability, new CrashSuspects());
   }
 
   start(): void {
@@ -74,7 +73,7 @@ export class EngineProcess<Outgoing, Incoming> {
     this.#tickLater();
   }
 
-  /** The process, for those who watch or test it. */
+  /** For memory figures and tests. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -85,35 +84,35 @@ export class EngineProcess<Outgoing, Incoming> {
     return trouble ? { ...this.#state, trouble } : this.#state;
   }
 
-  /** Resolves when it is ready or when it is known that waiting is no use. Whoever waits for one that is idle starts it. */
+  /** Resolves when it is ready, or when waiting is pointless. Starts it if it is idle. */
   settled(): Promise<void> {
     this.start();
-    return this.#comes() ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve();
+    return this.#isComing() ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve();
   }
 
   send(message: Outgoing, attachments: Attachments = []): void {
     this.#child?.send(message, attachments);
   }
 
-  /** Waits for a process that is starting. */
-  async ask<Answer>(question: (id: number) => Outgoing, attachments: Attachments = []): Promise<Answer> {
+  /** Sends a call and resolves to its answer. Waits for a process that is starting. */
+  async call<Answer>(message: (id: number) => Outgoing, attachments: Attachments = []): Promise<Answer> {
     this.start();
-    while (this.#comes()) await this.settled();
+    while (this.#isComing()) await this.settled();
     if (this.#state.type !== 'ready') throw this.#down();
     const id = this.#nextId++;
-    const answer = this.#questions.ask<Answer>(id);
-    this.send(question(id), attachments);
+    const answer = this.#calls.add<Answer>(id);
+    this.send(message(id), attachments);
     return answer;
   }
 
-  /** Begins as soon as the engine lets it. It ends with `ended`, or is told that it was lost or withdrawn. */
-  undertake(work: InFlightTask): { abort(): void } {
+  /** Starts a task as soon as the engine is ready. It ends with `ended`, `lost` or `withdrawn`. */
+  startTask(task: InFlightTask): { abort(): void } {
     this.start();
     const id = this.#nextId++;
-    this.#undertakings.hold(id, work);
-    if (this.#state.type === 'ready') this.#undertakings.beginHeld();
-    else if (!this.#comes()) this.#undertakings.giveUp(this.#down());
-    return { abort: () => this.#undertakings.abort(id) };
+    this.#tasks.hold(id, task);
+    if (this.#state.type === 'ready') this.#tasks.beginHeld();
+    else if (!this.#isComing()) this.#tasks.giveUp(this.#down());
+    return { abort: () => this.#tasks.abort(id) };
   }
 
   progressed(progress: number): void {
@@ -126,29 +125,29 @@ export class EngineProcess<Outgoing, Incoming> {
     this.#state = { type: 'ready' };
     this.#recovery.ready();
     this.#settle();
-    this.#undertakings.beginHeld();
+    this.#tasks.beginHeld();
   }
 
-  /** The process will end now. Its last lines may still be on the way: its exit settles the matter. */
+  /** The process ends next. Its exit decides, because its last lines may not have arrived yet. */
   couldNotLoad(reason: string | undefined): void {
     this.#loadFailure = reason;
   }
 
   answered(id: number, value: unknown): void {
-    this.#questions.answer(id, value);
+    this.#calls.answer(id, value);
   }
 
   refused(id: number, error: AppError): void {
-    this.#questions.refuse(id, error);
+    this.#calls.refuse(id, error);
   }
 
   ended(id: number): void {
     this.#recovery.sound();
-    this.#undertakings.ended(id);
-    if (this.#state.type === 'ready') this.#undertakings.beginHeld();
+    this.#tasks.ended(id);
+    if (this.#state.type === 'ready') this.#tasks.beginHeld();
   }
 
-  /** Whoever waits is told at once; the process gets its time to end. */
+  /** Rejects all callers at once; the process has `closingMs` to end. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -160,7 +159,7 @@ export class EngineProcess<Outgoing, Incoming> {
     this.#state = { type: 'stopping' };
     this.#ticker?.cancel();
     this.#nextTry?.cancel();
-    this.#giveUp();
+    this.#rejectAll();
     await child?.stop(this.parts.closingMs);
     this.#state = { type: 'stopped' };
   }
@@ -170,7 +169,7 @@ export class EngineProcess<Outgoing, Incoming> {
     this.#recovery.loading();
     this.#loadFailure = undefined;
     const heart = new Heartbeat();
-    this.#heart = heart;
+    this.#heartbeat = heart;
     const { observer } = this.parts;
     observer?.starting?.();
     const child: Child<Outgoing> = this.parts.spawn<Outgoing, Incoming>(this.parts.entry, {
@@ -185,7 +184,7 @@ export class EngineProcess<Outgoing, Incoming> {
     child.send(this.parts.opening());
   }
 
-  /** Time is counted in ticks that came, and so does not pass while the machine sleeps. */
+  /** Time is counted in ticks, so that it does not pass while the machine sleeps. */
   #tickLater(): void {
     this.#ticker = this.parts.startTimer(tickMs, () => {
       this.#tick();
@@ -195,13 +194,13 @@ export class EngineProcess<Outgoing, Incoming> {
 
   #tick(): void {
     this.#recovery.tick(this.#state.type);
-    const { patienceMs } = this.#heart;
-    this.#questions.tick(patienceMs);
-    const stuck = this.#undertakings.tick(patienceMs);
+    const { patienceMs } = this.#heartbeat;
+    this.#calls.tick(patienceMs);
+    const stuck = this.#tasks.tick(patienceMs);
     if (this.#state.type === 'ready') {
-      const hung = this.#heart.tick();
+      const hung = this.#heartbeat.tick();
       if (stuck || hung) this.#endHung();
-    } else if (!this.#comes()) this.#giveUp();
+    } else if (!this.#isComing()) this.#rejectAll();
   }
 
   #endHung(): void {
@@ -241,7 +240,7 @@ export class EngineProcess<Outgoing, Incoming> {
     this.#state = { type: 'lost' };
     const nextTryMs = this.#recovery.lost(reason);
     this.parts.observer?.lost?.({ type, exit, reason, failures: this.#recovery.failures, nextTryMs });
-    if (!this.#comes()) this.#giveUp();
+    if (!this.#isComing()) this.#rejectAll();
     if (nextTryMs === 0) this.#spawn();
     else this.#nextTry = this.parts.startTimer(nextTryMs, () => this.#spawn());
   }
@@ -250,19 +249,19 @@ export class EngineProcess<Outgoing, Incoming> {
     this.#state = { type: 'failed', reason };
     this.#ticker?.cancel();
     this.parts.observer?.failed?.(reason);
-    this.#giveUp();
+    this.#rejectAll();
   }
 
   #crashed(error: AppError): void {
-    this.#undertakings.crashed(error);
-    this.#questions.refuseAll(error);
+    this.#tasks.crashed(error);
+    this.#calls.refuseAll(error);
   }
 
-  /** Nobody needs to wait any more. */
-  #giveUp(): void {
+  /** Rejects everything that waits. */
+  #rejectAll(): void {
     const error = this.#down();
-    this.#undertakings.giveUp(error);
-    this.#questions.refuseAll(error);
+    this.#tasks.giveUp(error);
+    this.#calls.refuseAll(error);
     this.#settle();
   }
 
@@ -270,8 +269,8 @@ export class EngineProcess<Outgoing, Incoming> {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** Whether it is on its way, and soon enough to be waited for. */
-  #comes(): boolean {
+  /** Whether it is starting, and soon enough to wait for. */
+  #isComing(): boolean {
     const state = this.state();
     return (state.type === 'starting' || state.type === 'lost') && !state.trouble;
   }
@@ -285,14 +284,14 @@ export class EngineProcess<Outgoing, Incoming> {
   }
 }
 
-/** What the server knows of the life of one process. */
+/** Signs of life of one process. */
 export class Heartbeat {
   #pulses = 0;
   #hung = false;
   #patienceMs = 0;
   readonly #silence = new Stillness();
 
-  /** How long the step that it does may take. */
+  /** How long its current step may take. */
   get patienceMs(): number {
     return this.#patienceMs;
   }
@@ -303,7 +302,7 @@ export class Heartbeat {
     this.#patienceMs = patienceMs;
   }
 
-  /** Half a second has passed: whether it hangs. One that never gave a sign is not known to be able to. */
+  /** Called every half second: whether it hangs. A process that never sent a pulse may not have a watchdog. */
   tick(): boolean {
     const silentMs = this.#silence.tick(this.#pulses);
     return this.#hung || (this.#pulses > 0 && silentMs > stillMs);

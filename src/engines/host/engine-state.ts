@@ -2,26 +2,26 @@ import { AppError } from '../../core/errors.ts';
 import type { ChildExit } from './child.ts';
 import { tickMs } from './heartbeat.ts';
 
-/** The life of an engine's process. */
+/** State of an engine process. */
 export type EngineState =
   | { readonly type: 'idle' }
   | { readonly type: 'starting'; readonly progress: number; readonly trouble?: Trouble }
   | { readonly type: 'ready' }
-  /** It is gone, and a new one will be started. */
+  /** It has ended and will be started again. */
   | { readonly type: 'lost'; readonly trouble?: Trouble }
-  /** It could not be started at all, and is not tried again. */
+  /** It could not be loaded and is not started again. */
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'stopping' | 'stopped' };
 
-/** Why an engine that is coming back is nothing to wait for. */
+/** Why requests do not wait for an engine that restarts. */
 export interface Trouble {
   readonly reason: string;
   readonly retryAfterSeconds: number;
 }
 
-/** The end of a process that will be followed by another one. */
+/** The end of a process that is started again. */
 export interface Loss {
-  /** `silent`: it gave no sign of life and was ended by us. */
+  /** `silent`: it hung and was killed. */
   readonly type: 'died' | 'silent' | 'not-loaded';
   readonly exit: ChildExit | undefined;
   readonly reason: string;
@@ -38,7 +38,7 @@ export function downError(capability: string, { reason, retryAfterSeconds }: Tro
   return new AppError('engine-down', { capability, reason, retryAfterSeconds });
 }
 
-/** One line for the console: what happened, what comes next, and now and then what a person can do. */
+/** A console line: what happened, what comes next, and from time to time what to do. */
 export function lossLine(capability: string, loss: Loss, advice: string): string {
   const { type, exit, failures, nextTryMs, reason } = loss;
   const what = {
@@ -52,14 +52,14 @@ export function lossLine(capability: string, loss: Loss, advice: string): string
   return `${what}, ${failures} times in a row now; the next try comes in ${seconds} s.${helps}`;
 }
 
-/** A next try that is further away than this is nothing to wait for. */
+/** Requests do not wait for a start that is further away. */
 const longestPauseMs = 5000;
-/** An engine that comes back is waited for, for so long or for some times as long as loading took before. */
+/** Requests wait for a restarting engine for this long, or this many times its last load time. */
 const comingBack = { leastMs: 60_000, loads: 4 };
-/** One that was ready for so long is sound: whatever happens then is its first failure. */
+/** Failures are forgotten after this long in the state `ready`. */
 const soundMs = 60_000;
 
-/** How an engine that dies comes back: when it is tried again, and whether that is worth waiting for. It never gives up. */
+/** When a crashed engine is started again, and whether requests wait for it. Never gives up. */
 export class Recovery {
   #failures = 0;
   #reason: string | undefined;
@@ -93,12 +93,12 @@ export class Recovery {
     this.#readyMs = 0;
   }
 
-  /** It has done a piece of work to its end. */
+  /** It has finished a task. */
   sound(): void {
     this.#failures = 0;
   }
 
-  /** Half a second has passed in this state. */
+  /** Called every half second. */
   tick(state: EngineState['type']): void {
     if (state === 'ready') {
       this.#readyMs += tickMs;
@@ -110,7 +110,7 @@ export class Recovery {
     this.#awayMs += tickMs;
   }
 
-  /** Why nobody should wait; undefined while it is worth it, and during the first load, which takes as long as it takes. */
+  /** Why requests should not wait; undefined while they should, and during the first load. */
   trouble(): Trouble | undefined {
     if (this.#reason === undefined) return undefined;
     const longestMs = Math.max(comingBack.leastMs, comingBack.loads * this.#lastLoadMs);
@@ -121,7 +121,7 @@ export class Recovery {
   }
 }
 
-/** How long to wait before the next start of an engine that keeps dying: at once, then longer and longer, up to a limit. */
+/** Exponential backoff between starts; the first restart is immediate. */
 export function backoffMs(failures: number): number {
   return failures <= 1 ? 0 : Math.min(30_000, 500 * 2 ** (failures - 2));
 }

@@ -1,20 +1,17 @@
-/** How often the watchdog looks and gives a sign, and how often the server looks for one. */
+/** Interval of the watchdog's pulses, and of the server's checks. */
 export const tickMs = 500;
-/** A thread or a process that has given no sign for this long hangs; with the ticks that is noticed within 10 s. */
+/** A thread or process without a sign of life for this long hangs. With the ticks, that is noticed within 10 s. */
 export const stillMs = 8000;
-/** Somebody whose memory comes back from the disk is slow and not stuck, but not for ever. */
+/** A thread that reads its memory from disk is slow and does not hang, up to this time. */
 const longestPagingMs = 600_000;
 
 export interface Pulse {
   readonly hung: boolean;
-  /** How long the step that is being done may take; 0 while there is none. */
+  /** How long the current step may take; 0 if there is none. */
   readonly patienceMs: number;
 }
 
-/**
- * Counts how long something stands still, in ticks that really came. Whoever was stopped together with what it watches (a
- * closed lid, a stopped process group) finds one tick passed when it wakes, and not an hour.
- */
+/** Measures how long a value has not changed, in ticks: while the machine sleeps or the process group is stopped, no time passes. */
 export class Stillness {
   #last: unknown;
   #ticks = 0;
@@ -37,7 +34,7 @@ export class StallDetector {
   #paged = 0;
   #pagingMs = 0;
 
-  /** `pageFaults` counts the pages that had to be read from the disk. */
+  /** `pageFaults` counts pages that were read from disk. */
   tick({ serving, beats, here, aside }: Signs, pageFaults: number): Pulse {
     this.#read(pageFaults, this.#turning.tick(`${beats} ${aside.serial}`) === 0);
     const still = this.#beats.tick(`${beats} ${this.#paged}`);
@@ -48,7 +45,7 @@ export class StallDetector {
     return { hung: serving && (stuck || stuckAside), patienceMs: Math.max(here.boundMs, aside.boundMs) };
   }
 
-  /** An endless loop reads nothing from the disk; a model that is larger than the memory does so all the time. */
+  /** A model larger than the memory reads pages all the time; an endless loop does not. */
   #read(pageFaults: number, turning: boolean): void {
     const grew = pageFaults > this.#pageFaults;
     this.#pageFaults = pageFaults;
@@ -57,15 +54,15 @@ export class StallDetector {
   }
 }
 
-/** What the main thread of a worker tells its watchdog. Written by one thread and read by the other, so: atomically. */
+/** What the main thread of a worker reports to its watchdog, through shared memory. */
 interface Signs {
-  /** Nothing is judged before the worker serves: loading may take as long as it takes. */
+  /** Loading may take any time, so nothing is checked before the worker serves. */
   readonly serving: boolean;
-  /** Grows each time round the event loop of the main thread, or nearly. */
+  /** Grows while the event loop of the main thread runs. */
   readonly beats: number;
-  /** Work in which the main thread cannot give a sign, with the time that it may take. */
+  /** Blocking work on the main thread. */
   readonly here: Step;
-  /** Work on another thread, beside which the main thread goes on. */
+  /** Work on another thread. */
   readonly aside: Step;
 }
 
@@ -75,18 +72,18 @@ interface Step {
   readonly serial: number;
 }
 
-/** How a worker says what it is at, so that long work is not taken for a hang. */
+/** Declares long work, with the time that it may take, so that it is not taken for a hang. */
 export interface Watch {
   here<Result>(boundMs: number, work: () => Result): Result;
   aside<Result>(boundMs: number, work: () => Promise<Result>): Promise<Result>;
-  /** From now on it is watched; once the server is gone it may go on for this long. */
+  /** Starts the checks. When the server is gone, the worker has `closingMs` to end. */
   serving(closingMs: number): void;
 }
 
 const cell = { serving: 0, closingMs: 1, beats: 2, hereBound: 3, hereSerial: 4, asideBound: 5, asideSerial: 6 };
 const longestMs = 2 ** 31 - 1;
 
-/** The memory that both threads share. */
+/** Memory that the two threads share. */
 export class HeartbeatMemory implements Watch {
   readonly #cells: Int32Array;
   readonly #asides = new Set<{ readonly boundMs: number }>();
@@ -110,7 +107,7 @@ export class HeartbeatMemory implements Watch {
     try {
       return work();
     } finally {
-      // First the beat: whoever sees that the step is over must not see the silence that it had.
+      // The beat first: a reader that sees the end of the step must not see the silence during it.
       this.beat();
       this.#begin(cell.hereBound, cell.hereSerial, outer);
     }
@@ -140,13 +137,13 @@ export class HeartbeatMemory implements Watch {
     return Atomics.load(this.#cells, cell.closingMs);
   }
 
-  /** Such work may overlap: as long as any of it ends now and then, all of it may take as long as the slowest. */
+  /** Background work may overlap. As long as some of it ends, all of it may take as long as the slowest. */
   #publishAsides(): void {
     const bounds = Array.from(this.#asides, ({ boundMs }) => boundMs);
     this.#begin(cell.asideBound, cell.asideSerial, Math.max(0, ...bounds));
   }
 
-  /** Gives the bound that held until now. */
+  /** Returns the previous bound. */
   #begin(bound: number, serial: number, boundMs: number): number {
     Atomics.add(this.#cells, serial, 1);
     return Atomics.exchange(this.#cells, bound, Math.min(longestMs, Math.ceil(boundMs)));

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../../core/errors.ts';
 import { tickMs } from './heartbeat.ts';
 
-/** Work that an engine does for a request, from its first message to its last event. */
+/** A task of an engine, from its first message to its last event. */
 export interface InFlightTask {
-  /** What was asked for, whoever asks and however often. Looked at only after a crash: to read a long request takes time. */
+  /** Identifies equal requests. Computed only after a crash, because hashing a long request takes time. */
   fingerprint(): string;
   begin(id: number): void;
   abort(id: number): void;
-  /** It was stopped before it began. */
+  /** It was aborted before it began. */
   withdrawn(): void;
   lost(error: AppError, id: number): void;
 }
@@ -16,17 +16,14 @@ export interface InFlightTask {
 interface Entry {
   readonly work: InFlightTask;
   alone: boolean;
-  /** Since it was asked to stop; nothing while nobody has asked. */
+  /** Time since its abort; undefined unless it was aborted. */
   abortedMs: number | undefined;
 }
 
-/** How long work that was asked to stop may go on. */
+/** How long an aborted task may go on. */
 const graceMs = 10_000;
 
-/**
- * What an engine has been asked to do: some of it runs, and some is held, because the engine is not there yet or because
- * something runs that must be alone. Nobody who is held is overtaken.
- */
+/** The tasks of an engine: running ones, and held ones that wait until the engine is ready or a task that must run alone has ended. Held tasks start in order. */
 export class InFlightTasks {
   readonly #held = new Map<number, InFlightTask>();
   readonly #running = new Map<number, Entry>();
@@ -40,7 +37,7 @@ export class InFlightTasks {
     this.#held.set(id, work);
   }
 
-  /** Begins what may run now; called when the engine is ready. */
+  /** Starts held tasks that may run now. Called when the engine is ready. */
   beginHeld(): void {
     for (const [id, work] of [...this.#held]) {
       const verdict = this.suspects.size === 0 ? 'free' : this.suspects.verdict(work.fingerprint());
@@ -70,7 +67,7 @@ export class InFlightTasks {
     entry.work.abort(id);
   }
 
-  /** It has come to its end. One that was stopped says nothing about what would have become of it. */
+  /** A task that was aborted is not proved harmless. */
   ended(id: number): void {
     const entry = this.#running.get(id);
     if (!entry) return;
@@ -78,7 +75,7 @@ export class InFlightTasks {
     if (this.suspects.size > 0 && entry.abortedMs === undefined) this.suspects.survived(entry.work.fingerprint());
   }
 
-  /** Half a second has passed. Whether work that was asked to stop goes on for longer than a sound engine lets it. */
+  /** Called every half second: whether an aborted task runs longer than it may. */
   tick(patienceMs: number): boolean {
     let stuck = false;
     for (const entry of this.#running.values()) {
@@ -89,7 +86,7 @@ export class InFlightTasks {
     return stuck;
   }
 
-  /** The engine died: what ran is lost and remembered. What is held waits on. */
+  /** The engine crashed: running tasks are lost and become suspects; held ones stay. */
   crashed(error: AppError): void {
     const running = [...this.#running];
     this.#running.clear();
@@ -97,7 +94,7 @@ export class InFlightTasks {
     for (const [id, { work }] of running) work.lost(error, id);
   }
 
-  /** Nothing will come of all this, and nothing of it is to blame. */
+  /** Rejects all tasks, without making them suspects. */
   giveUp(error: AppError): void {
     const all = [...this.#held];
     for (const [id, { work }] of this.#running) all.push([id, work]);
@@ -107,16 +104,15 @@ export class InFlightTasks {
   }
 }
 
-/** `free` runs as it comes, `alone` with nobody beside it, and `refused` not at all. */
+/** How a task may run: with others, alone, or not at all. */
 type Verdict = 'free' | 'alone' | 'refused';
 
-/** A few requests at most bring an engine down; whoever made more of them has them tried again. */
+/** Only the latest suspects are remembered. */
 const longestMemory = 100;
 
 /**
- * Who is to blame when an engine dies, told by the fingerprints of requests. All that ran are suspects, and a suspect runs
- * alone the next time: if the engine dies again it was this one, and if not, it was somebody else. So nobody is refused who
- * did not end the engine in both of its last two runs, the second time with nobody beside it.
+ * Finds the request that crashes an engine, by fingerprints. All tasks that ran during a crash are suspects. A suspect runs alone the
+ * next time: if the engine crashes again, the request is refused from then on; if not, it is cleared.
  */
 export class CrashSuspects {
   readonly #known = new Map<string, Exclude<Verdict, 'free'>>();
@@ -129,7 +125,7 @@ export class CrashSuspects {
     return this.#known.get(request) ?? 'free';
   }
 
-  /** The engine died while these ran. */
+  /** The engine crashed while these ran. */
   crashed(running: readonly string[]): void {
     const requests = new Set(running);
     for (const request of requests) {
@@ -138,7 +134,7 @@ export class CrashSuspects {
     }
   }
 
-  /** It came to an end of its own, and the engine lives. */
+  /** It ended by itself, and the engine did not crash. */
   survived(request: string): void {
     this.#known.delete(request);
   }
@@ -152,7 +148,7 @@ export class CrashSuspects {
   }
 }
 
-/** The same for the same content, in whatever order its fields stand; fields without a value do not count. */
+/** Equal for equal content. The order of fields does not matter, and undefined fields do not count. */
 export function fingerprint(content: unknown): string {
   return createHash('sha256').update(canonical(content)).digest('base64url');
 }
@@ -164,22 +160,22 @@ function canonical(content: unknown): string {
   });
 }
 
-interface Question {
+interface PendingCall {
   readonly resolve: (value: never) => void;
   readonly reject: (error: AppError) => void;
   waitedMs: number;
 }
 
-/** To count the tokens of a book takes seconds; nothing that is asked takes minutes. */
+/** Tokenizing a book takes seconds; no call takes minutes. */
 const longestAnswerMs = 120_000;
 
-/** What was asked of an engine and is not answered yet. Each question ends: with its answer, an error, or its time. */
+/** Calls to an engine that are not answered yet. Each one ends with an answer, an error or a time-out. */
 export class PendingCalls {
-  readonly #open = new Map<number, Question>();
+  readonly #open = new Map<number, PendingCall>();
 
   constructor(private readonly capability: string) {}
 
-  ask<Answer>(id: number): Promise<Answer> {
+  add<Answer>(id: number): Promise<Answer> {
     return new Promise((resolve, reject) => this.#open.set(id, { resolve, reject, waitedMs: 0 }));
   }
 
@@ -195,18 +191,18 @@ export class PendingCalls {
     for (const id of [...this.#open.keys()]) this.refuse(id, error);
   }
 
-  /** Half a second has passed; a step that is being done may take so long. */
+  /** Called every half second. `patienceMs` is how long the current step may take. */
   tick(patienceMs: number): void {
-    for (const [id, question] of [...this.#open]) {
-      question.waitedMs += tickMs;
-      if (question.waitedMs <= Math.max(longestAnswerMs, patienceMs)) continue;
+    for (const [id, call] of [...this.#open]) {
+      call.waitedMs += tickMs;
+      if (call.waitedMs <= Math.max(longestAnswerMs, patienceMs)) continue;
       this.refuse(id, new AppError('engine-silent', { capability: this.capability }));
     }
   }
 
-  #close(id: number): Question | undefined {
-    const question = this.#open.get(id);
+  #close(id: number): PendingCall | undefined {
+    const call = this.#open.get(id);
     this.#open.delete(id);
-    return question;
+    return call;
   }
 }

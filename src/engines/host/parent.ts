@@ -6,19 +6,19 @@ import type { WatchdogData } from './watchdog.ts';
 
 export interface ParentListeners<Incoming> {
   message(message: Incoming, attachments: Attachments): void;
-  /** The server wants no more, or is gone. The process ends when this is done. */
+  /** The channel was closed, or the server is gone. The process ends when this is done. */
   closed(): Promise<void> | undefined;
 }
 
-/** The server, as one of its workers sees it. */
+/** The server's side of a worker's channel. */
 export interface Parent<Outgoing> {
   send(message: Outgoing, attachments?: Attachments, sent?: () => void): void;
   readonly watch: Watch;
 }
 
-/** Called once in a worker, before anything that takes long. */
+/** Called once in a worker, before any long work. */
 export function openParent<Incoming, Outgoing extends object>(listeners: ParentListeners<Incoming>): Parent<Outgoing> {
-  // A key combination in a terminal reaches all processes of a program; it is the server that says what becomes of us.
+  // Ctrl+C in a terminal reaches all processes of the program; the server decides when its workers end.
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   const watch = startWatchdog();
   const reader = new AttachmentReader((message, attachments) => listeners.message(message as Incoming, attachments));
@@ -42,14 +42,14 @@ function startWatchdog(): HeartbeatMemory {
   const signs = new HeartbeatMemory();
   const workerData: WatchdogData = { memory: signs.memory, descriptor: descriptors.pulse };
   const thread = new Worker(new URL('./watchdog.js', import.meta.url), { workerData, execArgv: [] });
-  // Without it the worker is not watched, but it works.
+  // The worker works without a watchdog.
   thread.on('error', (error) => process.stderr.write(`the watchdog could not start: ${error.message}\n`));
   thread.unref();
   setInterval(() => signs.beat(), tickMs).unref();
   return signs;
 }
 
-/** Not `process.exit`, which waits for native calls on other threads: those of a load that nobody needs any more, too. */
+/** Not `process.exit`, which waits for native calls on other threads. */
 function endNow(): void {
   process.kill(process.pid, 'SIGKILL');
 }

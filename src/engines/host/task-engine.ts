@@ -8,17 +8,17 @@ import { fingerprint } from './in-flight.ts';
 import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
 
 export interface TaskEngineParts<Options, Facts> {
-  /** What it does for people: `speech`, `embedding`, … */
+  /** The kind of engine, for error messages: `speech`, `embedding`, … */
   readonly capability: string;
   readonly entry: string;
   readonly options: Options;
   readonly spawn: Spawn;
   readonly startTimer: StartTimer;
-  /** It was loaded before: when it cannot be loaded now, it is tried again. */
+  /** The model was loaded before, so that a failure may be temporary: the process is started again. */
   readonly proven?: boolean;
-  /** How to start over, where another start is the answer to this end; nothing where it is not. */
+  /** Options for another start after this exit; undefined to count a failure. */
   readonly startsOver?: (exit: ChildExit, options: Options) => Options | undefined;
-  /** Why it could not load, where it did not say so itself. */
+  /** Why it could not load, if it did not report a reason. */
   readonly loadReason?: (exit: ChildExit) => string;
   readonly observer?: TaskObserver<Facts>;
 }
@@ -29,7 +29,7 @@ export interface TaskObserver<Facts> extends EngineObserver {
   note?(text: string): void;
 }
 
-/** Something that a task tells, with the bytes that go with it. */
+/** An event of a task, with its bytes. */
 export interface Told<Event> {
   readonly event: Event;
   readonly attachments: Attachments;
@@ -37,10 +37,7 @@ export interface Told<Event> {
 
 type Item<Event> = Told<Event> | { readonly error: unknown } | 'ended';
 
-/**
- * An engine whose work is tasks: each begins with a message, tells what it tells, and ends. All engines but that for text are
- * of this form; each gives it the types of what it says.
- */
+/** An engine that does tasks: each starts with a message, sends events, and ends. Every engine but the text engine is one. */
 export class TaskEngine<Options, Facts, Task, Event> {
   readonly #process: EngineProcess<ToTaskWorker<Options, Task>, FromTaskWorker<Facts, Event>>;
   readonly #running = new Map<number, (item: Item<Event>) => void>();
@@ -89,9 +86,9 @@ export class TaskEngine<Options, Facts, Task, Event> {
     return this.#facts;
   }
 
-  /** Begins at once, or as soon as the engine is there. Whoever stops reading stops it; so does the signal, with its reason. */
+  /** Starts as soon as the engine is ready. It is aborted by the signal, and when its events are not read any more. */
   run(task: Task, signal: AbortSignal, attachments: Attachments = []): AsyncIterable<Told<Event>> {
-    // What is refused ends before there is anything to be stopped.
+    // A refused task ends before `work` is assigned.
     let work: { abort(): void } | undefined;
     let id: number | undefined;
     const stop = (): void => work?.abort();
@@ -103,7 +100,7 @@ export class TaskEngine<Options, Facts, Task, Event> {
       items.push(last);
       items.end();
     };
-    work = this.#process.undertake({
+    work = this.#process.startTask({
       fingerprint: () => fingerprint({ task, attachments: attachments.map(digest) }),
       begin: (given) => {
         id = given;
@@ -172,8 +169,8 @@ function digest(bytes: Uint8Array): string {
 }
 
 /**
- * What was stopped ends with the reason, so that half of a result is never taken for a whole one. An item counts as taken
- * when the reader comes back for the next one.
+ * An aborted task throws the reason, so that a partial result is never taken for a whole one. An item is taken when the reader asks for
+ * the next one.
  */
 async function* unpacked<Event>(
   items: Channel<Item<Event>>,

@@ -5,34 +5,34 @@ import type { Watch } from './heartbeat.ts';
 import { openParent, type Parent } from './parent.ts';
 import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
 
-/** What an engine is once it is loaded. */
+/** A loaded engine. */
 export interface LoadedTasks<Facts, Task, Event> {
   readonly facts: Facts;
-  /** How many may run at once; one unless told otherwise. */
+  /** How many tasks may run at once; 1 by default. */
   readonly atOnce?: number;
-  /** Resolves when it is done; an `AppError` that it throws reaches the client as it is. */
+  /** Resolves when the task is done. An `AppError` that it throws reaches the client unchanged. */
   run(task: Task, attachments: Attachments, tools: TaskTools<Event>): Promise<void>;
   close?(): Promise<void> | void;
 }
 
 export interface TaskTools<Event> {
   tell(event: Event, attachments?: Attachments): void;
-  /** To be waited for before many bytes are made: resolves when the reader has taken enough of those that were told. */
+  /** Await it before producing many bytes: resolves when the reader has taken enough of the earlier ones. */
   room(): Promise<void>;
-  /** To be looked at between two steps: nobody wants the rest. */
+  /** Check it between two steps. */
   readonly signal: AbortSignal;
-  /** Whatever keeps this thread busy for longer than a moment goes through it, with the time that it may take at most. */
+  /** Declares work that keeps this thread busy, with the time that it may take. */
   readonly watch: Pick<Watch, 'here' | 'aside'>;
 }
 
 export interface LoadTools {
   progress(fraction: number): void;
   note(text: string): void;
-  /** For what lives as long as the engine and keeps a thread busy. */
+  /** For work that keeps a thread busy as long as the engine lives. */
   readonly watch: Watch;
 }
 
-/** The main part of a worker process: called once, with how to load. */
+/** The main function of a worker process. */
 export function serveTasks<Options, Facts, Task, Event>(
   load: (options: Options, tools: LoadTools) => Promise<LoadedTasks<Facts, Task, Event>>,
 ): void {
@@ -136,15 +136,12 @@ async function outcome(work: Promise<void>): Promise<PlainError | undefined> {
   }
 }
 
-/**
- * How many bytes a task may have told that its reader has not taken. Some five minutes of speech as WAV: a task that is no
- * longer never waits for its reader, and so does not keep its engine from others.
- */
+/** Most bytes of a task that its reader has not taken: about five minutes of speech as WAV. A shorter task never waits for its reader. */
 export const mostUntakenBytes = 16 * 2 ** 20;
-/** A reader that takes nothing, or next to nothing, for this long is given up. */
+/** A task whose reader takes nothing for this long is aborted. */
 export const longestWaitMs = 60_000;
 
-/** Flow control between a task and its reader: counts the bytes on their way, and has the task wait where they are too many. */
+/** Flow control: a task waits while too many of its bytes are not taken. */
 export class ReaderCredit {
   #untaken = 0;
   #wake: (() => void) | undefined;
@@ -163,7 +160,7 @@ export class ReaderCredit {
     if (this.#untaken < mostUntakenBytes) this.#wake?.();
   }
 
-  /** Resolves when more may be told, and when nobody wants more; rejects where the reader has stalled. */
+  /** Resolves when more bytes may be sent, or the task is aborted; rejects if the reader has stalled. */
   async room(): Promise<void> {
     if (this.#untaken < mostUntakenBytes || this.signal.aborted) return;
     await new Promise<void>((resolve, reject) => {

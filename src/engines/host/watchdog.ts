@@ -8,23 +8,23 @@ export interface WatchdogData {
 }
 
 /**
- * A thread of its own in each worker, which goes on while the main one is in native code. It tells the server how the main
- * thread is, and ends the process when the server is gone, whatever the main thread is doing.
+ * A thread in each worker that runs while the main thread is in native code. It reports the state of the main thread to the server, and
+ * ends the process when the server is gone.
  */
 const { memory, descriptor } = workerData as WatchdogData;
 const signs = new HeartbeatMemory(memory);
-const judge = new StallDetector();
+const detector = new StallDetector();
 const pipe = new Socket({ fd: descriptor, readable: true, writable: true });
 
 pipe.on('error', () => {});
 pipe.once('close', () => setTimeout(() => process.kill(process.pid, 'SIGKILL'), signs.closingMs));
 pipe.resume();
-giveSign();
-setInterval(giveSign, tickMs);
+sendPulse();
+setInterval(sendPulse, tickMs);
 
-/** Also at once: a worker is missed only if it has ever given a sign. */
-function giveSign(): void {
-  const { hung, patienceMs } = judge.tick(signs.read(), process.resourceUsage().majorPageFault);
-  // A server that stands still reads nothing: there is no use in saying the same again.
+/** Also sent at once: a worker is checked only after its first pulse. */
+function sendPulse(): void {
+  const { hung, patienceMs } = detector.tick(signs.read(), process.resourceUsage().majorPageFault);
+  // A server that is stopped reads nothing: more pulses would only fill the pipe.
   if (!pipe.destroyed && pipe.writableLength === 0) pipe.write(hung ? 'hung\n' : `${patienceMs}\n`);
 }

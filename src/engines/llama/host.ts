@@ -121,7 +121,7 @@ export class LlamaHost implements TextEngine {
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
-    return this.#process.undertake({
+    return this.#process.startTask({
       // Whoever leaves the seed open sends the same request again.
       fingerprint: () => fingerprint({ ...request, sampling: { ...request.sampling, seed: undefined } }),
       begin: (id) => {
@@ -138,22 +138,22 @@ export class LlamaHost implements TextEngine {
   }
 
   tokenize(text: string, { addSpecial, parseSpecial = true }: TokenizeOptions): Promise<readonly number[]> {
-    return this.#process.ask((id) => ({ type: 'tokenize', id, text, addSpecial, parseSpecial }));
+    return this.#process.call((id) => ({ type: 'tokenize', id, text, addSpecial, parseSpecial }));
   }
 
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]> {
-    return this.#process.ask((id) => ({ type: 'pieces', id, tokens }));
+    return this.#process.call((id) => ({ type: 'pieces', id, tokens }));
   }
 
   detokenize(tokens: readonly number[], { renderSpecial }: { readonly renderSpecial: boolean }): Promise<string> {
-    return this.#process.ask((id) => ({ type: 'detokenize', id, tokens, renderSpecial }));
+    return this.#process.call((id) => ({ type: 'detokenize', id, tokens, renderSpecial }));
   }
 
   /** Where no model is there is no cache: nobody waits for one in order to hear that. */
   async cacheReport(): Promise<CacheReport> {
     if (this.#process.state().type !== 'ready') return emptyCacheReport;
     try {
-      return await this.#process.ask<CacheReport>((id) => ({ type: 'cache', id }));
+      return await this.#process.call<CacheReport>((id) => ({ type: 'cache', id }));
     } catch (error) {
       if (this.#process.state().type !== 'ready') return emptyCacheReport;
       throw error;
@@ -162,7 +162,7 @@ export class LlamaHost implements TextEngine {
 
   get states(): SavedStates | undefined {
     if (this.#process.state().type !== 'ready') return undefined;
-    const ask = <Answer>(action: StatesAction) => this.#process.ask<Answer>((id) => ({ type: 'states', id, action }));
+    const ask = <Answer>(action: StatesAction) => this.#process.call<Answer>((id) => ({ type: 'states', id, action }));
     return {
       count: this.options.statePlaces,
       check: () => ask({ type: 'check' }),
