@@ -36,19 +36,18 @@ export interface FlagText {
   readonly unsupported?: true;
 }
 
+export type DeprecatedFlag = FlagShape & {
+  readonly names: FlagText['names'];
+  /** What to use instead, as the end of a sentence. */
+  readonly instead: string;
+  /** The equivalent settings; without it the flag has no effect. */
+  readonly translate?: ((value: FlagValue) => Readonly<Record<string, FlagValue>>) | undefined;
+};
+
 export type FlagShape =
   | { readonly type: 'switch'; readonly default: false }
   | NumberShape
-  | {
-      readonly type: 'text';
-      readonly default: string | null;
-      readonly bare?: string;
-      /** `file` must exist at startup; `json` may be an object in a config file; `json-file` is either. */
-      readonly holds?: 'file' | 'folder' | 'json' | 'json-file';
-      /** File extension that may be omitted. */
-      readonly ending?: string;
-      readonly secret?: true;
-    }
+  | TextShape
   | {
       readonly type: 'choice';
       readonly default: string;
@@ -58,6 +57,17 @@ export type FlagShape =
     }
   | { readonly type: 'json'; readonly default: null }
   | ListShape;
+
+interface TextShape {
+  readonly type: 'text';
+  readonly default: string | null;
+  readonly bare?: string;
+  /** `file` must exist at startup; `json` may be an object in a config file; `json-file` is either. */
+  readonly holds?: 'file' | 'folder' | 'json' | 'json-file';
+  /** File extension that may be omitted. */
+  readonly ending?: string;
+  readonly secret?: true;
+}
 
 export interface NumberShape {
   readonly type: 'integer' | 'number';
@@ -84,7 +94,62 @@ export interface ListShape {
   readonly repeats?: true;
 }
 
-export type FlagTable = Readonly<Record<string, FlagDefinition>>;
+/** What a row may say besides its shape. */
+interface RowOptions extends Omit<FlagText, 'names' | 'help'> {
+  /** The first name; by default the key of the row with two dashes. */
+  readonly name?: string;
+  /** Aliases, dashes included. */
+  readonly also?: readonly string[];
+}
+
+type NumberOptions = RowOptions & Omit<NumberShape, 'type' | 'default'>;
+type TextOptions = RowOptions & Omit<TextShape, 'type' | 'default'>;
+type ListOptions = RowOptions & Partial<Omit<ListShape, 'type' | 'of'>>;
+
+/** Completes a row: `help` that of a current flag, `instead` that of a deprecated one. */
+const row = <Row>(shape: Row) => ({
+  help: (help: string) => ({ ...shape, help }),
+  instead: (instead: string, translate?: DeprecatedFlag['translate']) => ({ ...shape, instead, translate }),
+});
+
+export const toggle = (options: RowOptions = {}) => row({ type: 'switch', default: false, ...options } as const);
+
+export const integer = (initial: number, options: NumberOptions = {}) =>
+  row({ type: 'integer', default: initial, ...options } as const);
+
+export const number = (initial: number, options: NumberOptions = {}) =>
+  row({ type: 'number', default: initial, ...options } as const);
+
+export const text = <const Initial extends string | null>(initial: Initial, options: TextOptions = {}) =>
+  row({ type: 'text', default: initial, ...options } as const);
+
+export const file = (options: TextOptions) => text('', { holds: 'file', metavar: 'FILE', ...options });
+
+export const folder = (options: TextOptions) => text('', { holds: 'folder', metavar: 'FOLDER', ...options });
+
+/** The first choice is the default. */
+export const choice = <const Choices extends readonly [string, ...string[]]>(
+  choices: Choices,
+  options: RowOptions & { readonly synonyms?: Readonly<Record<string, string>> },
+) => row({ type: 'choice', default: choices[0] as string, choices, ...options } as const);
+
+export const json = (options: RowOptions = {}) =>
+  row({ type: 'json', default: null, metavar: 'JSON', ...options } as const);
+
+const listDefaults = { type: 'list', least: 1, default: null } as const;
+
+/** A list of one or more values; `least` 0 allows none. */
+export const list = <const Of extends ListShape['of'], const Options extends ListOptions>(of: Of, options: Options) =>
+  row({ ...listDefaults, of, ...options } as Omit<typeof listDefaults, keyof Options> & Options & { readonly of: Of });
+
+/** Adds the names to the rows. */
+export function flagTable<const Rows extends Readonly<Record<string, RowOptions & FlagShape>>>(rows: Rows) {
+  const entries = Object.entries(rows).map(([key, { name = `--${key}`, also = [], ...row }]) => [
+    key,
+    { names: [name, ...also], ...row },
+  ]);
+  return Object.fromEntries(entries) as { readonly [Key in keyof Rows]: Rows[Key] & Pick<FlagText, 'names'> };
+}
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export interface JsonObject {

@@ -1,11 +1,16 @@
-import type { FlagDefinition, FlagValue, TabName, ValueOf } from './flag.ts';
-import { type DeprecatedFlag, deprecatedFlags } from './flags/deprecated.ts';
-import { chatFlags, generationFlags } from './flags/generation.ts';
+import type { DeprecatedFlag, FlagDefinition, FlagValue, TabName, ValueOf } from './flag.ts';
+import { deprecatedFlags } from './flags/deprecated.ts';
 import { audioFlags, imageFlags } from './flags/media.ts';
-import { memoryFlags } from './flags/model.ts';
-import { parleyFlags } from './flags/parley.ts';
-import { internalFlags, mainFlags, runFlags } from './flags/run.ts';
-import { adminFlags, hordeFlags, serverFlags } from './flags/server.ts';
+import { chatFlags, generationFlags, memoryFlags } from './flags/model.ts';
+import {
+  adminFlags,
+  hordeFlags,
+  internalFlags,
+  mainFlags,
+  parleyFlags,
+  runFlags,
+  serverFlags,
+} from './flags/server.ts';
 
 /** All flags, by their key in config files and in `Settings`. */
 export const flags = {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from './flag.ts';
+import type { JsonObject } from './flag.ts';
 
 const maxDepth = 64;
 
@@ -7,37 +7,57 @@ const maxDepth = 64;
  * `False` and `None` are accepted. Returns `undefined` for anything else.
  */
 export function parseLooseObject(text: string): JsonObject | undefined {
+  return parseTokens(text) ?? parseTokens(text.replaceAll('\\"', '"').replaceAll('\\\\', '\\'));
+}
+
+/** A string in either kind of quotes, a mark, or a word: a number, a literal or a bare key. */
+const tokenPattern = new RegExp(
+  [
+    String.raw`\s*(?:"(?<double>(?:[^"\\]|\\u[\da-fA-F]{4}|\\[^u])*)"`,
+    String.raw`'(?<single>(?:[^'\\]|\\u[\da-fA-F]{4}|\\[^u])*)'`,
+    String.raw`(?<mark>[{}[\]:,])`,
+    String.raw`(?<word>[\w.+-]+))`,
+  ].join('|'),
+  'gy',
+);
+
+/** Rewrites the text as JSON, token by token. */
+function parseTokens(text: string): JsonObject | undefined {
   const plain = text.trim();
-  for (const candidate of [plain, plain.replaceAll('\\"', '"').replaceAll('\\\\', '\\')]) {
-    const object = new LooseReader(withBraces(candidate)).readAll();
-    if (object) return object;
-  }
-  return undefined;
-}
-
-function withBraces(text: string): string {
-  const opened = text.startsWith('{') ? text : `{${text}`;
-  // Only the outermost brace may be missing; counting tells it from that of a nested object.
-  return depthAtEnd(opened) > 0 ? `${opened}}` : opened;
-}
-
-function depthAtEnd(text: string): number {
+  const found = [...plain.matchAll(tokenPattern)];
+  if (found.map(([token]) => token).join('') !== plain) return undefined;
+  const tokens = found.map(({ groups }, index) => {
+    const content = groups?.double ?? groups?.single;
+    if (content !== undefined) return JSON.stringify(unescaped(content));
+    return groups?.mark ?? wordToken(groups?.word ?? '', found[index + 1]?.groups?.mark === ':');
+  });
+  if (tokens[0] !== '{') tokens.unshift('{');
   let depth = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}]/g)) {
-    if (token === '{') depth += 1;
-    if (token === '}') depth -= 1;
+  for (const token of tokens) {
+    if (/^[{[]$/.test(token)) depth += 1;
+    if (/^[}\]]$/.test(token)) depth -= 1;
+    if (depth > maxDepth) return undefined;
   }
-  return depth;
+  // Only the outermost brace may be missing.
+  if (depth > 0) tokens.push('}');
+  try {
+    return JSON.parse(tokens.filter(isNeeded).join(' '));
+  } catch {
+    return undefined;
+  }
 }
 
-const words: ReadonlyMap<string, JsonValue> = new Map([
-  ['true', true],
-  ['True', true],
-  ['false', false],
-  ['False', false],
-  ['null', null],
-  ['None', null],
+const words: ReadonlyMap<string, string> = new Map([
+  ['True', 'true'],
+  ['False', 'false'],
+  ['None', 'null'],
 ]);
+
+function wordToken(word: string, isKey: boolean): string {
+  if (isKey) return JSON.stringify(word);
+  const isNumber = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(word);
+  return isNumber ? String(Number(word)) : (words.get(word) ?? word);
+}
 
 const escapes: ReadonlyMap<string, string> = new Map([
   ['n', '\n'],
@@ -47,110 +67,14 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ['f', '\f'],
 ]);
 
-class LooseSyntaxError extends Error {}
+function unescaped(content: string): string {
+  return content.replace(/\\(?:u(.{4})|(.))/gs, (_, digits?: string, character = '') =>
+    digits === undefined ? (escapes.get(character) ?? character) : String.fromCharCode(Number.parseInt(digits, 16)),
+  );
+}
 
-class LooseReader {
-  #position = 0;
-
-  constructor(readonly text: string) {}
-
-  readAll(): JsonObject | undefined {
-    try {
-      const object = this.#object(0);
-      this.#space();
-      return this.#position === this.text.length ? object : undefined;
-    } catch (error) {
-      if (error instanceof LooseSyntaxError) return undefined;
-      throw error;
-    }
-  }
-
-  #value(depth: number): JsonValue {
-    if (depth > maxDepth) throw new LooseSyntaxError();
-    this.#space();
-    const next = this.text[this.#position];
-    if (next === '{') return this.#object(depth);
-    if (next === '[') return this.#array(depth);
-    if (next === '"' || next === "'") return this.#string(next);
-    const bare = this.#bare();
-    const word = words.get(bare);
-    if (word !== undefined) return word;
-    if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare) && Number.isFinite(Number(bare))) return Number(bare);
-    throw new LooseSyntaxError();
-  }
-
-  #object(depth: number): JsonObject {
-    const entries: [string, JsonValue][] = [];
-    this.#expect('{');
-    while (!this.#skip('}')) {
-      this.#space();
-      const next = this.text[this.#position];
-      const key = next === '"' || next === "'" ? this.#string(next) : this.#bare();
-      this.#expect(':');
-      entries.push([key, this.#value(depth + 1)]);
-      this.#separator('}');
-    }
-    // Unlike an assignment, this cannot reach the prototype through a key named `__proto__`.
-    return Object.fromEntries(entries);
-  }
-
-  #array(depth: number): JsonValue[] {
-    const items: JsonValue[] = [];
-    this.#expect('[');
-    while (!this.#skip(']')) {
-      items.push(this.#value(depth + 1));
-      this.#separator(']');
-    }
-    return items;
-  }
-
-  #string(quote: string): string {
-    let result = '';
-    this.#position += 1;
-    for (;;) {
-      const character = this.text[this.#position++];
-      if (character === undefined) throw new LooseSyntaxError();
-      if (character === quote) return result;
-      result += character === '\\' ? this.#escape() : character;
-    }
-  }
-
-  #escape(): string {
-    const character = this.text[this.#position++];
-    if (character === undefined) throw new LooseSyntaxError();
-    if (character !== 'u') return escapes.get(character) ?? character;
-    const digits = this.text.slice(this.#position, this.#position + 4);
-    if (!/^[\da-f]{4}$/i.test(digits)) throw new LooseSyntaxError();
-    this.#position += 4;
-    return String.fromCharCode(Number.parseInt(digits, 16));
-  }
-
-  #bare(): string {
-    const start = this.#position;
-    while (/[\w.+-]/.test(this.text[this.#position] ?? '')) this.#position += 1;
-    if (this.#position === start) throw new LooseSyntaxError();
-    return this.text.slice(start, this.#position);
-  }
-
-  /** Skips a comma, if the end does not follow. A trailing comma is accepted. */
-  #separator(end: string): void {
-    if (this.#skip(',')) return;
-    this.#space();
-    if (this.text[this.#position] !== end) throw new LooseSyntaxError();
-  }
-
-  #expect(character: string): void {
-    if (!this.#skip(character)) throw new LooseSyntaxError();
-  }
-
-  #skip(character: string): boolean {
-    this.#space();
-    if (this.text[this.#position] !== character) return false;
-    this.#position += 1;
-    return true;
-  }
-
-  #space(): void {
-    while (/\s/.test(this.text[this.#position] ?? '')) this.#position += 1;
-  }
+/** A trailing comma is left out. */
+function isNeeded(token: string, index: number, tokens: readonly string[]): boolean {
+  const isTrailing = /^[}\]]$/.test(tokens[index + 1] ?? '') && !/^[{[]$/.test(tokens[index - 1] ?? '');
+  return token !== ',' || !isTrailing;
 }

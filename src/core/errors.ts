@@ -1,160 +1,134 @@
+const error = <Details>(status: number, sentence: (details: Details) => string) => ({ status, sentence });
+
+type NoDetails = Record<never, never>;
+
 /**
- * Every way a request can fail, said once: status and sentence. A protocol turns the code into its own body;
- * nothing else writes an error to a client.
+ * Every way a request can fail: status and sentence. A protocol turns the code into its own body; nothing else writes an error
+ * to a client.
  */
 const catalogue = {
-  busy: {
-    status: 503,
-    sentence: (_: { retryAfterSeconds: number }) => 'Server is busy; please try again later.',
-  },
-  'rate-limited': {
-    status: 503,
-    sentence: ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
+  busy: error(503, (_: { retryAfterSeconds: number }) => 'Server is busy; please try again later.'),
+  'rate-limited': error(
+    503,
+    ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
       `You are sending requests too quickly. Please try again in ${retryAfterSeconds} seconds.`,
-  },
-  unauthorized: {
-    status: 401,
-    sentence: (_: Record<never, never>) => 'Authentication key is missing or invalid.',
-  },
-  'origin-refused': {
-    status: 403,
-    sentence: ({ origin }: { origin: string }) =>
+  ),
+  unauthorized: error(401, (_: NoDetails) => 'Authentication key is missing or invalid.'),
+  'origin-refused': error(
+    403,
+    ({ origin }: { origin: string }) =>
       `Pages from ${origin} may not call this server. Start it with --allowedorigins ${origin} to let them.`,
-  },
-  'host-refused': {
-    status: 421,
-    sentence: ({ host }: { host: string }) =>
+  ),
+  'host-refused': error(
+    421,
+    ({ host }: { host: string }) =>
       `This server does not answer to the name ${host}. Start it with --allowedhosts ${host} to allow it.`,
-  },
-  'not-found': {
-    status: 404,
-    sentence: ({ method, path }: { method: string; path: string }) => `There is no ${method} ${path} on this server.`,
-  },
-  'model-not-found': {
-    status: 404,
-    sentence: ({ model }: { model: string }) => `There is no model ${JSON.stringify(model)} on this server.`,
-  },
-  'not-stored': {
-    status: 404,
-    sentence: ({ what, id }: { what: string; id: string }) =>
-      `There is no ${what} ${JSON.stringify(id)} on this server.`,
-  },
-  'missing-parameter': {
-    status: 404,
-    sentence: ({ parameter, expected }: { parameter: string; expected: string }) =>
+  ),
+  'not-found': error(
+    404,
+    ({ method, path }: { method: string; path: string }) => `There is no ${method} ${path} on this server.`,
+  ),
+  'model-not-found': error(
+    404,
+    ({ model }: { model: string }) => `There is no model ${JSON.stringify(model)} on this server.`,
+  ),
+  'not-stored': error(
+    404,
+    ({ what, id }: { what: string; id: string }) => `There is no ${what} ${JSON.stringify(id)} on this server.`,
+  ),
+  'missing-parameter': error(
+    404,
+    ({ parameter, expected }: { parameter: string; expected: string }) =>
       `The query parameter ${parameter} is missing: it must be ${expected}.`,
-  },
-  'method-not-allowed': {
-    status: 405,
-    sentence: ({ method, allowed }: { method: string; allowed: string }) =>
-      `${method} is not possible here; use ${allowed}.`,
-  },
-  'payload-too-large': {
-    status: 413,
-    sentence: ({ limitMegabytes }: { limitMegabytes: number }) =>
-      `Payload is too big. Max payload size is ${limitMegabytes}MB.`,
-  },
-  'disk-full': {
-    status: 507,
-    sentence: (_: Record<never, never>) =>
+  ),
+  'method-not-allowed': error(
+    405,
+    ({ method, allowed }: { method: string; allowed: string }) => `${method} is not possible here; use ${allowed}.`,
+  ),
+  'payload-too-large': error(
+    413,
+    ({ limitMegabytes }: { limitMegabytes: number }) => `Payload is too big. Max payload size is ${limitMegabytes}MB.`,
+  ),
+  'disk-full': error(
+    507,
+    (_: NoDetails) =>
       'The disk of the server is full: the files of this request could not be stored. Free some space and send it again.',
-  },
-  'request-broken': {
-    status: 400,
-    sentence: ({ reason }: { reason: string }) => `The request could not be read: ${reason}.`,
-  },
-  'invalid-json': {
-    status: 400,
-    sentence: ({ reason }: { reason: string }) => `The request body is not valid JSON: ${reason}.`,
-  },
-  'invalid-field': {
-    status: 400,
-    sentence: ({ field, expected }: { field: string; expected: string }) => `${field} must be ${expected}.`,
-  },
-  unsupported: {
-    status: 400,
-    sentence: ({ feature, instead }: { feature: string; instead: string }) => `${feature} is not possible: ${instead}.`,
-  },
-  'context-overflow': {
-    status: 400,
-    sentence: ({ promptTokens, contextSize }: { promptTokens: number; contextSize: number }) =>
+  ),
+  'request-broken': error(400, ({ reason }: { reason: string }) => `The request could not be read: ${reason}.`),
+  'invalid-json': error(400, ({ reason }: { reason: string }) => `The request body is not valid JSON: ${reason}.`),
+  'invalid-field': error(
+    400,
+    ({ field, expected }: { field: string; expected: string }) => `${field} must be ${expected}.`,
+  ),
+  unsupported: error(
+    400,
+    ({ feature, instead }: { feature: string; instead: string }) => `${feature} is not possible: ${instead}.`,
+  ),
+  'context-overflow': error(
+    400,
+    ({ promptTokens, contextSize }: { promptTokens: number; contextSize: number }) =>
       `The prompt has ${promptTokens} tokens, and the context of ${contextSize} must have room for a reply too.`,
-  },
-  'input-too-long': {
-    status: 400,
-    sentence: ({ field, tokens, mostTokens }: { field: string; tokens: number; mostTokens: number }) =>
+  ),
+  'input-too-long': error(
+    400,
+    ({ field, tokens, mostTokens }: { field: string; tokens: number; mostTokens: number }) =>
       `${field} is too large: it has ${tokens} tokens, and this model reads at most ${mostTokens}.`,
-  },
-  'model-missing': {
-    status: 503,
-    sentence: ({ capability, flag }: { capability: string; flag: string }) =>
+  ),
+  'model-missing': error(
+    503,
+    ({ capability, flag }: { capability: string; flag: string }) =>
       `No ${capability} model is loaded. Start the server with ${flag}.`,
-  },
-  'model-unavailable': {
-    status: 503,
-    sentence: ({ sentence }: { sentence: string }) => sentence,
-  },
-  'model-load-failed': {
-    status: 503,
-    sentence: ({ model, reason }: { model: string; reason: string }) => `${model} could not be loaded: ${reason}`,
-  },
-  'model-late': {
-    status: 504,
-    sentence: ({ model, seconds }: { model: string; seconds: number }) =>
+  ),
+  'model-unavailable': error(503, ({ sentence }: { sentence: string }) => sentence),
+  'model-load-failed': error(
+    503,
+    ({ model, reason }: { model: string; reason: string }) => `${model} could not be loaded: ${reason}`,
+  ),
+  'model-late': error(
+    504,
+    ({ model, seconds }: { model: string; seconds: number }) =>
       `${model} was not loaded within ${seconds} s (--reqtimeout). Please try again later.`,
-  },
-  stopped: {
-    status: 409,
-    sentence: (_: Record<never, never>) => 'The request was stopped before it was done.',
-  },
-  'engine-lost': {
-    status: 500,
-    sentence: ({ capability }: { capability: string }) =>
+  ),
+  stopped: error(409, (_: NoDetails) => 'The request was stopped before it was done.'),
+  'engine-lost': error(
+    500,
+    ({ capability }: { capability: string }) =>
       `The ${capability} engine stopped in the middle of this request; it is being started again.`,
-  },
-  'engine-silent': {
-    status: 500,
-    sentence: ({ capability }: { capability: string }) =>
+  ),
+  'engine-silent': error(
+    500,
+    ({ capability }: { capability: string }) =>
       `The ${capability} engine did not answer any more, and this request was given up.`,
-  },
-  'engine-down': {
-    status: 503,
-    sentence: ({ capability, reason }: { capability: string; reason: string; retryAfterSeconds: number }) =>
+  ),
+  'engine-down': error(
+    503,
+    ({ capability, reason }: { capability: string; reason: string; retryAfterSeconds: number }) =>
       `The ${capability} engine is not there: ${reason}. Please try again later.`,
-  },
-  'remote-down': {
-    status: 503,
-    sentence: ({ sentence }: { sentence: string; retryAfterSeconds: number }) => sentence,
-  },
-  'remote-answer': {
-    status: 502,
-    sentence: ({ backend, reason }: { backend: string; reason: string }) =>
+  ),
+  'remote-down': error(503, ({ sentence }: { sentence: string; retryAfterSeconds: number }) => sentence),
+  'remote-answer': error(
+    502,
+    ({ backend, reason }: { backend: string; reason: string }) =>
       `The remote backend at ${backend} sent an answer that cannot be used: ${reason}.`,
-  },
-  'remote-refused': {
-    status: 400,
-    sentence: ({ message }: { message: string }) => message,
-  },
-  'remote-lost': {
-    status: 502,
-    sentence: ({ host, reason }: { host: string; reason: string }) =>
+  ),
+  'remote-refused': error(400, ({ message }: { message: string }) => message),
+  'remote-lost': error(
+    502,
+    ({ host, reason }: { host: string; reason: string }) =>
       `The engine at ${host} broke off in the middle of this reply: ${reason}.`,
-  },
-  'request-ends-engine': {
-    status: 400,
-    sentence: ({ capability }: { capability: string }) =>
+  ),
+  'request-ends-engine': error(
+    400,
+    ({ capability }: { capability: string }) =>
       `This request ended the ${capability} engine twice and is not tried again. Change it, or restart the server.`,
-  },
-  'engine-failed': {
-    status: 500,
-    sentence: ({ capability, reason }: { capability: string; reason: string }) =>
+  ),
+  'engine-failed': error(
+    500,
+    ({ capability, reason }: { capability: string; reason: string }) =>
       `The ${capability} engine could not do this: ${reason}.`,
-  },
-  internal: {
-    status: 500,
-    sentence: ({ reason }: { reason: string }) => `Something unexpected went wrong here: ${reason}.`,
-  },
-} satisfies Record<string, { status: number; sentence: (details: never) => string }>;
+  ),
+  internal: error(500, ({ reason }: { reason: string }) => `Something unexpected went wrong here: ${reason}.`),
+};
 
 type Catalogue = typeof catalogue;
 export type ErrorCode = keyof Catalogue;

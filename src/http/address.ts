@@ -1,9 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/**
- * What the Host header or an Origin names, without the port and in small letters; undefined when it is no plain name (a
- * user part, a path, a broken bracket), which is never to be trusted.
- */
+/** The host of a Host header or an origin, lower-case and without port; undefined if it is not a plain name or address. */
 export function hostName(authority: string): string | undefined {
   const bracketed = /^\[([0-9a-f:.]+)\](?::\d{1,5})?$/i.exec(authority);
   if (bracketed?.[1]) return isIP(bracketed[1]) === 6 ? bracketed[1].toLowerCase() : undefined;
@@ -11,21 +8,21 @@ export function hostName(authority: string): string | undefined {
   return name?.toLowerCase();
 }
 
-/** `localhost` and what lies below it never leave this machine: that top name is reserved for it. */
+/** `localhost` and all names below it are reserved for loopback. */
 export function isLoopback(name: string): boolean {
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
   if (isIP(name) === 4) return name.startsWith('127.');
   return name === '::1' || name.startsWith('::ffff:127.') || name.startsWith('::ffff:7f');
 }
 
-/** A socket that serves both kinds of address shows an IPv4 client in an IPv6 coat. */
+/** Dual-stack sockets report IPv4 clients as mapped IPv6 addresses. */
 export function plainAddress(address: string | undefined): string {
   return address?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
 }
 
 /**
- * The parts of the IPv4 space that are not the public internet: this machine, private and shared networks, link-local
- * (where clouds keep their secrets), documentation, benchmarks, relays, multicast and what is reserved.
+ * IPv4 networks that are not public: loopback, private, shared, link-local (cloud metadata), documentation, benchmarks,
+ * relays, multicast, reserved.
  */
 const reservedV4: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
@@ -45,7 +42,7 @@ const reservedV4: readonly (readonly [network: string, prefix: number])[] = [
   ['240.0.0.0', 4],
 ];
 
-/** The one part of the IPv6 space that is public, and the holes in it: tunnels that hide an IPv4 address among them. */
+/** The public IPv6 network, and the exceptions in it, such as tunnels that contain an IPv4 address. */
 const globalV6 = ['2000::', 3] as const;
 const reservedV6: readonly (readonly [network: string, prefix: number])[] = [
   ['2001::', 23],
@@ -60,10 +57,7 @@ for (const [network, prefix] of reservedV6) reserved.addSubnet(network, prefix, 
 const global = new BlockList();
 global.addSubnet(globalV6[0], globalV6[1], 'ipv6');
 
-/**
- * Whether an address is on the public internet. Everything that is not surely so is not: IPv4 addresses in the clothes of
- * IPv6, addresses with a zone, and texts that are no address at all.
- */
+/** Whether an address is on the public internet. False for mapped IPv4, addresses with a zone, and other texts. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:

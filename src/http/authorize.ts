@@ -1,40 +1,34 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../core/errors.ts';
-import type { Endpoint, Reply } from './call.ts';
+import type { Call, Endpoint, Reply } from './call.ts';
 import { errorRefusal, refusal } from './error-reply.ts';
 import type { Guard } from './guard.ts';
 import { notFoundPage } from './pages.ts';
 import { methods, type Router, sentPath } from './router.ts';
 
-/** The head of a request; nothing more is needed to decide who answers it, and whether. */
-export interface RequestHead {
-  readonly method: string;
-  readonly path: string;
+interface RequestHead extends Pick<Call, 'method' | 'path' | 'headers' | 'remoteAddress'> {
   readonly target: string;
-  readonly headers: IncomingHttpHeaders;
   /** How many Host headers it has. */
   readonly hosts: number;
-  readonly remoteAddress: string;
 }
 
-export type Authorization =
-  /** `error` is there where it is a refusal. */
+type Authorization =
+  /** `error` is set if the reply is a refusal. */
   | { readonly type: 'answered'; readonly reply: Reply; readonly error?: AppError }
   | { readonly type: 'handle'; readonly endpoint: Endpoint };
 
 export interface AuthorizeParts {
   readonly router: Router<Endpoint>;
   readonly guard: Guard;
-  readonly rate: RateLimit;
+  readonly rate: ReturnType<typeof rateLimit>;
   readonly now: () => number;
 }
 
-/** In this order: host, method, path, origin, key, rate. Whatever is refused is refused before its body is read. */
+/** Checks host, method, path, origin, key and rate, in this order, before the body is read. */
 export function authorize({ router, guard, rate, now }: AuthorizeParts, head: RequestHead): Authorization {
   const { method, path, headers } = head;
   const endpoint = router.find(method, path);
 
-  // A proxy in front may have looked at another one than we would.
+  // A proxy in front may have checked another one than we would.
   if (head.hosts > 1)
     return refused(new AppError('request-broken', { reason: 'it has several Host headers' }), endpoint);
   const hostRefused = guard.refuseHost(headers, endpoint);
@@ -43,10 +37,10 @@ export function authorize({ router, guard, rate, now }: AuthorizeParts, head: Re
     const status = method === 'HEAD' ? probeStatus(router, path) : 200;
     return answered({ status, headers: { 'content-type': 'text/html' }, body: '' });
   }
-  if (!isKnownMethod(method))
+  if (!methods.some((known) => known === method))
     return answered(refusal(501, `${method} is not possible on this server.`, 'not_implemented'));
   if (!endpoint)
-    return elsewhere(router, head) ?? refused((method === 'POST' ? tooSoon() : undefined) ?? notFound(head), undefined);
+    return notRouted(router, head) ?? refused((method === 'POST' ? tooSoon() : undefined) ?? notFound(head), undefined);
   if (method === 'GET' && path === '/lcpp' && sentPath(head.target) === '/lcpp') return answered(toSlash);
 
   const error =
@@ -56,7 +50,7 @@ export function authorize({ router, guard, rate, now }: AuthorizeParts, head: Re
   return error ? refused(error, endpoint) : { type: 'handle', endpoint };
 
   function tooSoon(): AppError | undefined {
-    const retryAfterSeconds = rate.take(head.remoteAddress, now());
+    const retryAfterSeconds = rate(head.remoteAddress, now());
     return retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined;
   }
 }
@@ -66,16 +60,16 @@ function probeStatus(router: Router<Endpoint>, path: string): number {
   return (known && router.find(known, path)?.probeStatus) ?? 200;
 }
 
-/** The page at `/lcpp/` names its parts relative to itself, which only works with the slash. */
+/** The page at `/lcpp/` has relative links, which need the slash. */
 const toSlash: Reply = { status: 302, headers: { location: '/lcpp/', 'content-type': 'text/html' }, body: '' };
 
-/** A path that exists for other methods is refused in the words of who answers there; or a page does not exist. */
-function elsewhere(router: Router<Endpoint>, head: RequestHead): Authorization | undefined {
-  const methods = router.methods(head.path);
-  const [other] = methods;
+/** 405 in the format of the endpoint that the path has for another method, or a page for people. */
+function notRouted(router: Router<Endpoint>, head: RequestHead): Authorization | undefined {
+  const allowed = router.methods(head.path);
+  const [other] = allowed;
   const endpoint = other && router.find(other, head.path);
   if (endpoint) {
-    const allow = methods.join(', ');
+    const allow = allowed.join(', ');
     const error = new AppError('method-not-allowed', { method: head.method, allowed: allow });
     const reply = endpoint.family.errorReply(error);
     return { type: 'answered', reply: { ...reply, headers: { ...reply.headers, allow } }, error };
@@ -95,22 +89,13 @@ function answered(reply: Reply): Authorization {
   return { type: 'answered', reply };
 }
 
-function isKnownMethod(method: string): boolean {
-  return (methods as readonly string[]).includes(method);
-}
-
 /**
- * One accepted request per client address and so many seconds. The clock starts when a request is accepted, not when it
- * ends, and a refused one does not start it anew.
+ * One accepted request per address and span of time, which starts when a request is accepted; rejected ones do not extend it.
+ * The function returns the whole seconds left to wait; 0 means that the request is accepted, and remembered.
  */
-interface RateLimit {
-  /** Whole seconds still to wait; 0 means that the request is accepted, and remembered. */
-  take(address: string, now: number): number;
-}
-
-export function rateLimit(seconds: number, remembered = 10_000): RateLimit {
+export function rateLimit(seconds: number, remembered = 10_000) {
   const span = seconds * 1000;
-  // Kept in the order of acceptance: what is too old, or too much, stands at the front.
+  // In the order of acceptance: entries to drop are at the front.
   const acceptedAt = new Map<string, number>();
 
   const forget = (now: number): void => {
@@ -120,15 +105,13 @@ export function rateLimit(seconds: number, remembered = 10_000): RateLimit {
     }
   };
 
-  return {
-    take(address, now) {
-      if (span <= 0) return 0;
-      const at = acceptedAt.get(address);
-      if (at !== undefined && now - at < span) return Math.max(1, Math.ceil((at + span - now) / 1000));
-      acceptedAt.delete(address);
-      forget(now);
-      acceptedAt.set(address, now);
-      return 0;
-    },
+  return (address: string, now: number): number => {
+    if (span <= 0) return 0;
+    const at = acceptedAt.get(address);
+    if (at !== undefined && now - at < span) return Math.max(1, Math.ceil((at + span - now) / 1000));
+    acceptedAt.delete(address);
+    forget(now);
+    acceptedAt.set(address, now);
+    return 0;
   };
 }

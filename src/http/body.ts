@@ -5,12 +5,12 @@ import { inSlices } from '../core/slices.ts';
 import { closingQuote, LargeJsonError, parseLargeJson } from './large-json.ts';
 import type { StartTimer } from './timers.ts';
 
-/** Deeper than any honest request; shallow enough that walking a parsed value recursively never ends a stack. */
+/** Deeper than any real request, and safe for recursive code. */
 const deepest = 128;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Programs send JSON under any content type or none, so that only the bytes count. */
+/** Ignores the content type: programs send JSON under any, or none. */
 export function parseJson(body: Uint8Array): unknown {
   const bytes = readableBytes(body);
   if (isDeeperThan(bytes, deepest)) throw invalid(`it is nested deeper than ${deepest} levels`);
@@ -22,13 +22,13 @@ export function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** From this size on others are let in while a body is parsed: what is smaller is done before anybody notices. */
+/** Larger bodies are parsed in slices, so that other requests are served meanwhile. */
 const largeBytes = 1024 * 1024;
 
-/** A body may be asked for twice: by who finds out which model is meant, and by who answers. Nobody changes it. */
+/** Parsed bodies, which must not be changed: the model router and the handler both read them. */
 const parsed = new WeakMap<Uint8Array, object>();
 
-/** For endpoints whose body is a JSON object. What an empty body means is the endpoint's to say. */
+/** For endpoints whose body is a JSON object. */
 export async function jsonObject(
   body: Uint8Array,
   { empty, signal }: { readonly empty: 'object' | 'refuse'; readonly signal?: AbortSignal },
@@ -51,17 +51,14 @@ async function parseInSlices(body: Uint8Array, signal: AbortSignal | undefined):
   }
 }
 
-/** The bytes behind a byte order mark. */
+/** The bytes after a byte order mark. */
 function readableBytes(body: Uint8Array): Buffer {
   if (!isUtf8(body)) throw invalid('it is not UTF-8');
   const start = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
   return Buffer.from(body.buffer, body.byteOffset + start, body.byteLength - start);
 }
 
-/**
- * Counts brackets outside of strings, before anything is parsed. Strings are skipped from quote to quote by a native
- * search: a body of megabytes is mostly one long string.
- */
+/** Counts brackets outside of strings, before anything is parsed. */
 function isDeeperThan(bytes: Buffer, limit: number): boolean {
   let depth = 0;
   for (let index = 0; index < bytes.length; index++) {
@@ -80,7 +77,7 @@ export function isBlankBody(body: Uint8Array): boolean {
   return body.every((byte) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09);
 }
 
-/** The parser's own words, made to fit into the middle of a sentence. */
+/** The message of the parser, for the middle of a sentence. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message.replace(/ is not valid JSON$/, '') : String(error);
   return message.charAt(0).toLowerCase() + message.slice(1);
@@ -96,19 +93,16 @@ type ReadBody =
   | { readonly type: 'stalled' }
   | { readonly type: 'gone' };
 
-interface BodyLimits {
+export interface BodyLimits {
   readonly bytes: number;
-  /** How long to wait for the next byte. */
+  /** Maximum time between two bytes. */
   readonly stallMilliseconds: number;
   readonly startTimer: StartTimer;
-  /** Called before the first byte is awaited; not at all when the declared length is too much already. */
+  /** Called before reading, unless the declared length exceeds the limit. */
   readonly begin?: () => void;
 }
 
-/**
- * Reads a body whole, up to the cap. A declared length past the cap is not read at all, and a chunked body no further
- * than to it. The request is left flowing or paused as it is: whoever answers decides what becomes of the rest.
- */
+/** Reads a whole body up to the limit. What follows after the limit is left to the caller. */
 export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<ReadBody> {
   const { bytes, stallMilliseconds, startTimer } = limits;
   if (declaredLength(request) > bytes) return Promise.resolve({ type: 'too-large' });
@@ -138,7 +132,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<
   });
 }
 
-/** Whether a body is announced whose end has not come yet. */
+/** Whether a body is announced and not complete. */
 export function bodyPending(request: IncomingMessage): boolean {
   return !request.complete && (declaredLength(request) > 0 || request.headers['transfer-encoding'] !== undefined);
 }

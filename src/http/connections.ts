@@ -2,30 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Aborted } from '../core/abort-cause.ts';
 
-/**
- * The requests in flight on each socket. The socket's own end is what counts: it comes in every phase (while a body is
- * read, while a request waits or runs or streams), over TLS too, and for requests that were sent ahead on one connection.
- */
-export interface Connections {
-  /** For every socket at its first event, before anything is awaited: from then on its errors end it alone. */
-  add(socket: Duplex): void;
-  /** Aborts when the socket closes before the response is complete, and never after. */
-  controllerFor(request: IncomingMessage, response: ServerResponse): AbortController;
-  /** Whether the head of an answer is out: whatever is written beside it would land in its middle. */
-  answering(socket: Duplex): boolean;
-  /** Settles when every request that came whole on the socket is answered, or the socket is closed. */
-  answered(socket: Duplex): Promise<void>;
-  /** Settles when every socket is closed and every signal that hung on one has fired. */
-  destroyAll(): Promise<void>;
-}
-
 interface PendingRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly controller: AbortController;
 }
 
-export function createConnections(): Connections {
+/**
+ * The requests in flight on each socket. The `close` event of the socket is what counts: it comes in every phase (body,
+ * queue, stream), over TLS too, and for pipelined requests.
+ */
+export function createConnections() {
   const sockets = new Set<Duplex>();
   let closing = false;
   const requests = new WeakMap<Duplex, Set<PendingRequest>>();
@@ -45,15 +32,16 @@ export function createConnections(): Connections {
   };
 
   return {
-    add(socket) {
-      // The HTTP server takes its own listener off when a connection is upgraded. A socket without one that is reset ends
-      // the process; its `close` event follows and is what everybody here listens to.
+    /** For every socket at its first event, before anything is awaited. */
+    add(socket: Duplex): void {
+      // The HTTP server removes its own listener on an upgrade, and an unhandled `error` would end the process.
       socket.on('error', () => undefined);
       if (sockets.has(socket)) return;
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     },
-    controllerFor(request, response) {
+    /** Aborts when the socket closes before the response is complete, and never after. */
+    controllerFor(request: IncomingMessage, response: ServerResponse): AbortController {
       const { socket } = request;
       const pending = { request, response, controller: new AbortController() };
       const open = requestsOf(socket);
@@ -62,8 +50,10 @@ export function createConnections(): Connections {
       if (socket.destroyed) pending.controller.abort(gone());
       return pending.controller;
     },
-    answering: (socket) => [...(requests.get(socket) ?? [])].some(({ response }) => response.headersSent),
-    async answered(socket) {
+    /** Whether the head of a response is sent, so that nothing else may be written to the socket. */
+    answering: (socket: Duplex) => [...(requests.get(socket) ?? [])].some(({ response }) => response.headersSent),
+    /** Settles when every complete request on the socket is answered, or the socket is closed. */
+    async answered(socket: Duplex): Promise<void> {
       for (;;) {
         const ahead = [...(requests.get(socket) ?? [])].find(({ request }) => request.complete);
         if (!ahead) return;
@@ -73,7 +63,8 @@ export function createConnections(): Connections {
         });
       }
     },
-    async destroyAll() {
+    /** Settles when every socket is closed and the signals of its requests are aborted. */
+    async destroyAll(): Promise<void> {
       closing = true;
       await Promise.all(
         [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve).destroy())),

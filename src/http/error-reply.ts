@@ -1,7 +1,7 @@
 import type { AppError, ErrorCode } from '../core/errors.ts';
 import { type Headers, json, type Reply } from './call.ts';
 
-/** How a failure is called where no family of endpoints is concerned; the shape is the one that the native clients know. */
+/** Error types of responses that belong to no family, in the native format. */
 const kinds: Partial<Record<ErrorCode, string>> = {
   'rate-limited': 'service_unavailable',
   'not-found': 'not_found',
@@ -18,16 +18,13 @@ export function errorRefusal(error: AppError): Reply {
   return refusal(error.status, error.message, kinds[error.code] ?? 'bad_input');
 }
 
-/**
- * The object that clients of the native family look for in a failure, on every path: they offer to abort when they read
- * `service_unavailable`. Families with an error object of their own send both.
- */
+/** Added to the error body of every family: native clients offer to abort when they read `service_unavailable`. */
 export function busyDetail({ code, message: msg }: AppError): object {
   if (code === 'unauthorized') return { detail: { error: 'Unauthorized', msg, type: 'unauthorized' } };
   return code === 'busy' || code === 'rate-limited' ? { detail: { msg, type: 'service_unavailable' } } : {};
 }
 
-/** When to ask again, where waiting helps; the official clients obey both headers. */
+/** When to retry, if that can help. The official clients obey both headers. */
 export function retryHeaders({ code, details }: AppError): Headers {
   if (code === 'model-missing' || code === 'model-unavailable' || code === 'model-load-failed')
     return { 'x-should-retry': 'false' };

@@ -5,21 +5,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import type { StartTimer } from './timers.ts';
+import type { BodyLimits } from './body.ts';
 
-/** A body of several parts (`multipart/form-data`): short texts as they are, files as files of ours. */
+/** A `multipart/form-data` body: fields in memory, files on disk. */
 export interface Form {
-  /** In the order in which they came; a name may come several times. */
+  /** In order of arrival; a name may occur several times. */
   readonly fields: ReadonlyMap<string, readonly string[]>;
   readonly files: readonly UploadedFile[];
 }
 
-export interface UploadedFile {
+interface UploadedFile {
   readonly field: string;
-  /** As the client calls it, without folders; never a name of a file of ours. */
+  /** As sent by the client, without folders. Never used as a path. */
   readonly name: string;
   readonly contentType: string;
-  /** Gone when the request is answered. */
+  /** Deleted when the request is answered. */
   readonly path: string;
   readonly bytes: number;
 }
@@ -30,9 +30,9 @@ export interface FormLimits {
   readonly fieldBytes: number;
 }
 
-const usualLimits: FormLimits = { files: 16, fields: 256, fieldBytes: 4 * 2 ** 20 };
+const defaultLimits: FormLimits = { files: 16, fields: 256, fieldBytes: 4 * 2 ** 20 };
 
-export type ReadForm =
+type ReadForm =
   | { readonly type: 'form'; readonly form: Form; readonly remove: () => Promise<void> }
   | { readonly type: 'too-large' }
   | { readonly type: 'stalled' }
@@ -40,28 +40,19 @@ export type ReadForm =
   | { readonly type: 'disk-full' }
   | { readonly type: 'broken'; readonly reason: string };
 
-export interface FormReading {
-  /** What all parts together may take. */
-  readonly bytes: number;
-  readonly stallMilliseconds: number;
-  readonly startTimer: StartTimer;
-  /** Where they differ from the usual ones. */
+export interface FormReading extends BodyLimits {
   readonly limits: Partial<FormLimits>;
-  /** Where files are put; a fresh folder of the system's own place for such things unless given. */
+  /** Creates the folder for the files; by default in the temporary folder of the system. */
   readonly folder?: () => Promise<string>;
-  /** Opens a fresh file, readable for this account only. */
+  /** Creates a file; by default readable for this account only. */
   readonly openFile?: ((path: string) => Writable) | undefined;
-  readonly begin?: () => void;
 }
 
 export function isForm(request: Pick<IncomingMessage, 'headers'>): boolean {
   return /^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '');
 }
 
-/**
- * Reads a form to its end. However it ends, no file is left of one that was not read whole; and of one that was, none once
- * `remove` was called, which is safe to do again.
- */
+/** Reads a whole form. Files of an incomplete form are deleted, those of a complete one by `remove`, which is idempotent. */
 export async function readForm(request: IncomingMessage, reading: FormReading): Promise<ReadForm> {
   if (Number(request.headers['content-length'] ?? 0) > reading.bytes) return { type: 'too-large' };
   if (request.destroyed) return { type: 'gone' };
@@ -72,22 +63,19 @@ export async function readForm(request: IncomingMessage, reading: FormReading): 
     if (isDiskFull(error)) return { type: 'disk-full' };
     throw error;
   }
-  const remove = () => removeUploads(folder);
   const read = await readParts(request, reading, folder).catch(
     (error: Error): ReadForm => ({ type: 'broken', reason: error.message }),
   );
-  if (read.type !== 'form') await remove();
-  return read.type === 'form' ? { ...read, remove } : read;
+  if (read.type !== 'form') await removeUploads(folder);
+  return read;
 }
-
-type Parts = Exclude<ReadForm, { type: 'form' }> | { readonly type: 'form'; readonly form: Form };
 
 async function readParts(request: IncomingMessage, reading: FormReading, folder: string): Promise<ReadForm> {
   const { bytes, stallMilliseconds, startTimer, begin, openFile = openUpload } = reading;
-  const limits = { ...usualLimits, ...reading.limits };
-  // Loaded by the first who needs it: most servers never do.
+  const limits = { ...defaultLimits, ...reading.limits };
+  // Imported on first use: most servers never need it.
   const { default: busboy } = await import('busboy');
-  // Its client may have gone while that was loaded: no event will tell of it any more.
+  // The client may have disconnected during the import, and no event follows.
   if (request.destroyed && !request.complete) return { type: 'gone' };
   const parser = busboy({
     headers: request.headers,
@@ -100,8 +88,8 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
   let length = 0;
   let number = 0;
 
-  return new Promise<Parts>((resolve) => {
-    const settle = (result: Parts): void => {
+  return new Promise((resolve) => {
+    const settle = (result: ReadForm): void => {
       stall.cancel();
       request.off('data', take).off('end', ended).off('close', gone);
       request.unpipe(parser);
@@ -131,7 +119,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
       stream.on('data', (chunk: Buffer) => {
         size += chunk.length;
       });
-      // A parser that is destroyed in mid-file ends this way; who asked is told by whatever destroyed it.
+      // The parser was destroyed in the middle of a file; whatever destroyed it has settled.
       stream.on('error', (error) => target.destroy(error));
       const done = finished(stream.pipe(target)).then(() => {
         files.push({ field, name: plainName(filename), contentType: mimeType, path, bytes: size });
@@ -144,7 +132,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
     parser.on('error', (error) => broken((error as Error).message));
     parser.on('close', () => {
       void Promise.all(written).then(
-        () => settle({ type: 'form', form: { fields, files } }),
+        () => settle({ type: 'form', form: { fields, files }, remove: () => removeUploads(folder) }),
         () => undefined,
       );
     });
@@ -153,26 +141,25 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
     begin?.();
     request.on('data', take).on('end', ended).on('close', gone);
     request.pipe(parser);
-  }) as Promise<ReadForm>;
+  });
 }
 
 function openUpload(path: string): Writable {
   return createWriteStream(path, { mode: 0o600, flags: 'wx' });
 }
 
-/** No space is left on the disk, or none that this account may use. */
 function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** The last part of a path in the manner of any system. */
+/** The last part of a path of any system. */
 function plainName(name: string | undefined): string {
   return (name ?? '').split(/[/\\]/).at(-1) ?? '';
 }
 
 const beginning = 'parley-upload-';
 
-/** A fresh folder for the files of one request, readable for this account only. Its name tells whose it is. */
+/** Creates a folder for the files of one request, readable for this account only. Its name has the process id. */
 export function uploadFolder(parent = tmpdir(), pid = process.pid): Promise<string> {
   return mkdtemp(join(parent, `${beginning}${pid}-`));
 }
@@ -181,7 +168,7 @@ async function removeUploads(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
-/** What servers left behind that were ended in the hard way. Folders of those that still run are theirs. */
+/** Removes folders of servers that were killed, but not those of running ones. */
 export async function removeLeftovers(parent = tmpdir(), alive: (pid: number) => boolean = isAlive): Promise<void> {
   const names = await readdir(parent).catch(() => []);
   const left = names.filter((name) => {

@@ -6,37 +6,27 @@ import { hostName, isLoopback } from './address.ts';
 import type { AccessRule } from './call.ts';
 import { queryOf } from './router.ts';
 
-/**
- * Who may ask for what. Three decisions over the headers alone, made before the body is read or a place in the queue is
- * taken: the name by which the server was called (a rebound DNS name reaches nothing), the page that calls (a page that
- * somebody merely visits cannot drive the server), and the key.
- */
 export interface GuardOptions {
   readonly password?: string | undefined;
   readonly adminPassword?: string | undefined;
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
-  /** The name that this machine gives itself. */
+  /** Host name of this machine. */
   readonly machineName?: string;
-  /** `--legacyopenpaths`: endpoints that are marked so need no key although they are guarded. */
+  /** `--legacyopenpaths`: guarded endpoints that are marked `legacyOpen` need no key. */
   readonly legacyOpen?: boolean;
 }
 
-export interface Guard {
-  refuseHost(headers: IncomingHttpHeaders, endpoint?: AccessRule): AppError | undefined;
-  refuseOrigin(headers: IncomingHttpHeaders, endpoint: AccessRule): AppError | undefined;
-  /** The target of the request is needed where its query may hold the key. */
-  refuseKey(headers: IncomingHttpHeaders, endpoint: AccessRule, target?: string): AppError | undefined;
-  /** Whether the right key came along, or none is needed. */
-  authorized(headers: IncomingHttpHeaders, endpoint?: AccessRule, target?: string): boolean;
-  /** Whether a page of this origin may read the answers. */
-  permits(origin: string, headers: IncomingHttpHeaders): boolean;
-}
+export type Guard = ReturnType<typeof createGuard>;
 
-/** The hosted copy of the client that many people use with a server of their own. */
+/** Hosted clients that call servers on the machine of their user. */
 const hostedClients = ['https://lite.koboldai.net'];
 
-export function createGuard(options: GuardOptions): Guard {
+/**
+ * Access decisions from the headers alone, before the body is read: the Host header (against DNS rebinding), the origin of
+ * the calling page (against pages that a user merely visits), and the key.
+ */
+export function createGuard(options: GuardOptions) {
   const protectedByKey = Boolean(options.password);
   const keys = [options.password, options.adminPassword].flatMap((key) => (key ? [digest(key)] : []));
   const origins = new Set([...hostedClients, ...(options.allowedOrigins ?? [])].map(plainOrigin));
@@ -46,39 +36,40 @@ export function createGuard(options: GuardOptions): Guard {
   const permits = (origin: string, headers: IncomingHttpHeaders): boolean =>
     origins.has('*') || origins.has(plainOrigin(origin)) || isOwnPage(origin, headers.host) || isLoopbackPage(origin);
 
-  // A key only makes names and origins harmless where it is really asked for.
+  // Host and origin need no check where a key is required.
   const keyGuards = (endpoint: AccessRule | undefined): boolean =>
     protectedByKey && !(endpoint !== undefined && legacyOpen(endpoint));
 
-  const authorized: Guard['authorized'] = (headers, endpoint, target = '') => {
+  const authorized = (headers: IncomingHttpHeaders, endpoint?: AccessRule, target = ''): boolean => {
     const key = credentials(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
-    const needed = protectedByKey && !(endpoint && legacyOpen(endpoint));
-    return !needed || matches(key ?? undefined, keys);
+    return !keyGuards(endpoint) || matches(key ?? undefined, keys);
   };
 
   return {
+    /** Whether the right key was sent, or none is needed. The target is used if the key may be in its query. */
     authorized,
-    permits: (origin, headers) => protectedByKey || permits(origin, headers),
+    /** Whether a page of this origin may read the responses. */
+    permits: (origin: string, headers: IncomingHttpHeaders) => protectedByKey || permits(origin, headers),
 
-    refuseHost(headers, endpoint) {
+    refuseHost(headers: IncomingHttpHeaders, endpoint?: AccessRule): AppError | undefined {
       const host = headers.host;
-      // Every browser sends Host; old programs that speak HTTP/1.0 do not.
+      // Every browser sends Host; HTTP/1.0 programs may not.
       if (host === undefined || hosts.has('*') || keyGuards(endpoint)) return undefined;
       const name = hostName(host);
       if (name !== undefined && (isLoopback(name) || isIP(name) !== 0 || hosts.has(name))) return undefined;
       return new AppError('host-refused', { host: name ?? host });
     },
 
-    refuseOrigin(headers, endpoint) {
+    refuseOrigin(headers: IncomingHttpHeaders, endpoint: AccessRule): AppError | undefined {
       const origin = callingPage(headers);
       const harmless = endpoint.access === 'open' && !endpoint.changes;
-      // An open endpoint asks for no key, whatever password is set.
+      // An open endpoint needs no key even if a password is set.
       const guardedByKey = endpoint.access !== 'open' && keyGuards(endpoint);
       if (harmless || origin === undefined || guardedByKey) return undefined;
       return permits(origin, headers) ? undefined : new AppError('origin-refused', { origin });
     },
 
-    refuseKey(headers, endpoint, target) {
+    refuseKey(headers: IncomingHttpHeaders, endpoint: AccessRule, target?: string): AppError | undefined {
       const open = endpoint.access === 'open' || legacyOpen(endpoint);
       if (open || authorized(headers, endpoint, target)) return undefined;
       return new AppError('unauthorized', {});
@@ -87,9 +78,8 @@ export function createGuard(options: GuardOptions): Guard {
 }
 
 /**
- * The origin of the page that makes this request, or undefined when no page does. Browsers leave Origin out when a page
- * of another site merely points a picture, a frame or a link here; they then say so in Sec-Fetch-Site, and the Referer
- * names the page unless it hides itself.
+ * The origin of the page that makes this request, if a page does. For pictures, frames and links on pages of other sites,
+ * browsers send Sec-Fetch-Site instead of Origin, and often a Referer.
  */
 function callingPage(headers: IncomingHttpHeaders): string | undefined {
   if (headers.origin !== undefined) return headers.origin;
@@ -98,10 +88,7 @@ function callingPage(headers: IncomingHttpHeaders): string | undefined {
   return referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : 'null';
 }
 
-/**
- * A page that came from the very name and port that it calls. The scheme is left out: a proxy in front may speak TLS
- * where this server does not.
- */
+/** Whether the page has the same host and port. The scheme may differ: a proxy in front may add TLS. */
 function isOwnPage(origin: string, host: string | undefined): boolean {
   return host !== undefined && host !== '' && authorityOf(origin) === host.toLowerCase();
 }
@@ -131,7 +118,7 @@ function ownNames(machineName: string | undefined): readonly string[] {
   return full && bare ? [full, bare, `${bare}.local`] : [];
 }
 
-/** Digests have one length, and every key is compared whole: the time taken tells nothing about how near a guess was. */
+/** In constant time: digests of equal length, and all keys are compared. */
 function matches(sent: string | undefined, keys: readonly Buffer[]): boolean {
   if (sent === undefined) return false;
   const given = digest(sent);
@@ -142,14 +129,14 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text.trim(), 'utf8').digest();
 }
 
-/** The key that came along, under any of the names that clients know; right or wrong. */
+/** The key that was sent, right or wrong, in any of the headers that clients use. */
 export function credentials(headers: IncomingHttpHeaders): string | undefined {
   const bearer = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1];
   const key = bearer ?? basicPassword(headers) ?? headers['x-api-key'] ?? headers['api-key'];
   return typeof key === 'string' ? key.trim() : undefined;
 }
 
-/** Clients of image programs know a name and a password only; the name does not matter here. */
+/** Image clients use HTTP basic authentication; the user name is ignored. */
 function basicPassword({ authorization = '' }: IncomingHttpHeaders): string | undefined {
   const pair = /^basic\s+([A-Za-z0-9+/=_-]+)$/i.exec(authorization)?.[1];
   const text = pair === undefined ? '' : Buffer.from(pair, 'base64').toString('utf8');

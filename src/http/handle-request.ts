@@ -19,32 +19,31 @@ export interface RequestParts extends AuthorizeParts, RespondParts {
   /** Whether uncaught exceptions are assigned to requests, at the cost that `scopesRequests` explains. */
   readonly scopeRequests: boolean;
   readonly stallMilliseconds: number;
-  /** Opens the file for an upload, unless it is to be done in the usual way. */
   readonly openUpload: FormReading['openFile'];
-  /** Told of each request that is sent away for a reason of its own. */
+  /** Called for each rejected request. */
   readonly onRefused: ((refused: Refused) => void) | undefined;
   readonly onError: (error: unknown, request: { readonly method: string; readonly path: string }) => void;
 }
 
-export interface Incoming {
+interface Incoming {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Its signal aborts when the client is gone. */
   readonly controller: AbortController;
-  /** The client holds its body back until it is told to go on. */
+  /** The client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
 }
 
 interface Answer {
   readonly reply: Reply;
   readonly linger: boolean;
-  /** What is to be done when the answer is out, or nobody is there to take it. */
+  /** Called when the response is sent, or the client is gone. */
   readonly afterwards?: () => Promise<void>;
 }
 
 /**
- * One request from its head to the end of its answer. Never rejects: what fails becomes an answer, or the end of the
- * connection. So does an exception that something throws on behalf of this request where nobody can catch it.
+ * One request from its head to the end of its response. Never rejects: a failure becomes an error response, or the end of
+ * the connection. So does an uncaught exception that belongs to this request.
  */
 export function handleRequest(parts: RequestParts, incoming: Incoming): Promise<void> {
   const { response, controller } = incoming;
@@ -57,7 +56,7 @@ export function handleRequest(parts: RequestParts, incoming: Incoming): Promise<
     fail(error) {
       if (response.writableEnded || controller.signal.aborted) return false;
       fail(error);
-      // The answer comes first: whoever is aborted is not answered.
+      // The response comes first: an aborted request gets none.
       setImmediate(() => controller.abort(new Aborted('unread')));
       return true;
     },
@@ -79,13 +78,13 @@ async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Prom
     if (signal.aborted) return;
     parts.onError(error, { method, path });
     const reply = errorRefusal(asAppError(error));
-    // What was written before the failure still goes out; then the missing end tells that something is missing.
+    // What was written before the failure is still sent; the missing end shows that the response is incomplete.
     if (response.headersSent) endSoon(request.socket, parts);
     else await send(parts, { request, response, signal, linger: false }, reply).catch(() => response.destroy());
   }
 }
 
-/** Node keeps the first of several in `headers` and says nothing. */
+/** `headers` has only the first of several Host headers. */
 function hostCount({ rawHeaders }: IncomingMessage): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -100,13 +99,11 @@ function endSoon(socket: Socket, parts: RequestParts): void {
   socket.once('close', stall.cancel).destroySoon();
 }
 
-interface Asked {
-  readonly method: string;
-  readonly path: string;
-  readonly fault: Promise<never>;
-}
-
-async function answer(parts: RequestParts, incoming: Incoming, { method, path, fault }: Asked): Promise<Answer> {
+async function answer(
+  parts: RequestParts,
+  incoming: Incoming,
+  { method, path, fault }: Pick<Call, 'method' | 'path'> & { readonly fault: Promise<never> },
+): Promise<Answer> {
   const { request, response, controller, expectsContinue } = incoming;
   const { signal } = controller;
   const { headers, url: target = '' } = request;
@@ -133,6 +130,11 @@ async function answer(parts: RequestParts, incoming: Incoming, { method, path, f
       : await readBody(request, bounds);
   const authorized = parts.guard.authorized(headers, endpoint, target);
   const handle = (call: Call) => handled(parts, endpoint, call, { tell, fault });
+  const refused = (error: AppError, linger: boolean): Answer => {
+    const reply = endpoint.family.errorReply(error);
+    tell(error, reply);
+    return { reply, linger };
+  };
   const common = { method, path, query: queryOf(target), headers, signal, remoteAddress, authorized };
   switch (read.type) {
     case 'whole':
@@ -142,24 +144,12 @@ async function answer(parts: RequestParts, incoming: Incoming, { method, path, f
       const reply = await handle({ ...common, body: nothing, form });
       return { reply, linger: false, afterwards };
     }
-    case 'broken': {
-      const error = new AppError('request-broken', { reason: read.reason });
-      const reply = endpoint.family.errorReply(error);
-      tell(error, reply);
-      return { reply, linger: true };
-    }
-    case 'disk-full': {
-      const error = new AppError('disk-full', {});
-      const reply = endpoint.family.errorReply(error);
-      tell(error, reply);
-      return { reply, linger: true };
-    }
-    case 'too-large': {
-      const error = new AppError('payload-too-large', { limitMegabytes: parts.maxRequestMegabytes });
-      const reply = endpoint.family.errorReply(error);
-      tell(error, reply);
-      return { reply, linger: !held };
-    }
+    case 'broken':
+      return refused(new AppError('request-broken', { reason: read.reason }), true);
+    case 'disk-full':
+      return refused(new AppError('disk-full', {}), true);
+    case 'too-large':
+      return refused(new AppError('payload-too-large', { limitMegabytes: parts.maxRequestMegabytes }), !held);
     case 'stalled':
       return { reply: refusal(408, 'The request was not sent to its end in time.', 'request_timeout'), linger: false };
     case 'gone':

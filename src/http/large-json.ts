@@ -1,9 +1,8 @@
 import type { Sliced } from '../core/slices.ts';
 
 /**
- * Reads a large JSON text piece by piece, so that others are let in between. One walk over the bytes finds where large
- * lists and objects can be taken apart; then each piece goes to the ordinary parser. What comes out is what the ordinary
- * parser would give for the whole, and whatever it would refuse is refused.
+ * Parses a large JSON text in slices, with the result of `JSON.parse`. One pass over the bytes finds where large lists and
+ * objects can be split; then each piece is parsed by `JSON.parse`.
  */
 export function* parseLargeJson(bytes: Buffer, deepest: number, pieceBytes = 64 * 1024): Sliced<unknown> {
   const root = yield* findContainers(bytes, deepest, pieceBytes);
@@ -11,32 +10,27 @@ export function* parseLargeJson(bytes: Buffer, deepest: number, pieceBytes = 64 
   return yield* readContainer(bytes, root);
 }
 
-/** Thrown with words that fit into the middle of a sentence. */
+/** Its message fits into the middle of a sentence. */
 export class LargeJsonError extends Error {}
 
-/** From just behind the opening bracket to the closing one. */
+/** A list or object: the bytes between its brackets. */
 interface Container {
   readonly isList: boolean;
   readonly start: number;
   end: number;
-  /** Where a member begins that could be parted from what stands before it, in rising order. */
+  /** Starts of members at which it can be split, in rising order. */
   readonly cuts: number[];
-  /** Members that are taken apart themselves, in order. */
-  readonly large: Member[];
-  /** Where the newest member begins. */
+  /** Members that are split themselves, in order. */
+  readonly large: { readonly start: number; readonly container: Container }[];
+  /** Start of the current member. */
   memberStart: number;
-}
-
-interface Member {
-  readonly start: number;
-  readonly container: Container;
 }
 
 const quote = 0x22;
 const comma = 0x2c;
 const [listOpen, listClose, objectOpen, objectClose] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** The outermost container with all large ones in it; undefined where the text is a single value. */
+/** The outermost container; undefined if the text is a scalar. */
 function* findContainers(bytes: Buffer, deepest: number, pieceBytes: number): Sliced<Container | undefined> {
   const open: Container[] = [];
   let root: Container | undefined;
@@ -78,7 +72,7 @@ function* findContainers(bytes: Buffer, deepest: number, pieceBytes: number): Sl
   return root;
 }
 
-/** A member that follows a large one always begins a piece: the large one stands alone. */
+/** A member after a large one always starts a piece. */
 function markMember(container: Container, start: number, pieceBytes: number): void {
   const lastCut = container.cuts.at(-1) ?? container.start;
   const behindLarge = container.large.at(-1)?.start === container.memberStart;
@@ -113,7 +107,7 @@ function* readContainer(bytes: Buffer, container: Container): Sliced<unknown> {
   return container.isList ? list : object;
 }
 
-/** The members from here to there. Where a comma stands before or behind them, there must be some. */
+/** The members in a range of bytes. `needed`: next to a comma, where there must be one. */
 function piece(bytes: Buffer, start: number, end: number, needed: boolean, brackets: '[]' | '{}'): unknown {
   const text = bytes.toString('utf8', start, end);
   if (needed && text.trim() === '') throw unexpected(bytes, end);
@@ -131,12 +125,12 @@ function keyBefore(bytes: Buffer, start: number, end: number): string {
     const key: unknown = text.endsWith(':') ? JSON.parse(text.slice(0, -1)) : undefined;
     if (typeof key === 'string') return key;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw unexpected(bytes, end);
 }
 
-/** As the parser does it: a key of any name is a property of the object itself. */
+/** As `JSON.parse` does: `__proto__` becomes an own property. */
 function put(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') object[key] = value;
   else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
@@ -154,7 +148,7 @@ function unexpected(bytes: Buffer, index: number): LargeJsonError {
   return new LargeJsonError(`unexpected ${JSON.stringify(found)} at byte ${index}`);
 }
 
-/** Strings are skipped from quote to quote by a native search: a body of megabytes is mostly long strings. */
+/** Skips a string by a native search: large bodies are mostly long strings. */
 export function closingQuote(bytes: Buffer, from: number): number {
   for (let end = bytes.indexOf(quote, from); end !== -1; end = bytes.indexOf(quote, end + 1)) {
     let backslashes = 0;

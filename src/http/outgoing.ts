@@ -1,18 +1,17 @@
-import { lookup as systemLookup } from 'node:dns/promises';
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { unlessAborted } from '../core/unless-aborted.ts';
 import { isPublicAddress } from './address.ts';
 import { type StartTimer, systemTimer } from './timers.ts';
 
-export interface Address {
-  readonly address: string;
-  readonly family: number;
-}
+type Address = Pick<LookupAddress, 'address' | 'family'>;
 
 export type Fetched =
   | { readonly type: 'fetched'; readonly bytes: Buffer; readonly contentType: string | undefined }
-  /** The reason goes on a sentence that begins with the address: "it …". */
+  /** Ends a sentence that begins with the URL: "URL is not on the public internet". */
   | { readonly type: 'refused'; readonly reason: string };
 
 export interface OutgoingOptions {
@@ -30,13 +29,12 @@ export interface OutgoingOptions {
 const limits = { bytes: 10 * 1024 * 1024, milliseconds: 10_000, redirects: 3 };
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Says why nothing came; never leaves this file as an exception. */
+/** The reason of a `refused` result; never leaves this file as an exception. */
 class Refusal extends Error {}
 
 /**
- * Fetches what a client names by its address, and nothing that only this machine can reach. The name is resolved once
- * per hop, every address that it has must be allowed, and the connection goes to those very addresses: a name that
- * changes its mind between the look and the connection gains nothing.
+ * Fetches a URL that a client sent, but nothing that only this machine can reach. The name is resolved once per hop, all its
+ * addresses must be allowed, and the connection goes to these very addresses, which prevents DNS rebinding.
  */
 export async function fetchRemote(target: string, options: OutgoingOptions): Promise<Fetched> {
   const stop = new AbortController();
@@ -79,7 +77,7 @@ function parse(target: string, base?: URL): URL {
 }
 
 async function checkedAddresses(url: URL, options: OutgoingOptions): Promise<readonly Address[]> {
-  const { allows = isPublicAddress, resolve = resolveAll, signal } = options;
+  const { allows = isPublicAddress, resolve = (name: string) => lookup(name, { all: true }), signal } = options;
   const name = url.hostname.replace(/^\[|\]$/g, '');
   const family = isIP(name);
   const addresses = family === 0 ? await unlessAborted(resolve(name), signal) : [{ address: name, family }];
@@ -88,11 +86,7 @@ async function checkedAddresses(url: URL, options: OutgoingOptions): Promise<rea
   return addresses;
 }
 
-function resolveAll(name: string): Promise<readonly Address[]> {
-  return systemLookup(name, { all: true });
-}
-
-/** A connection of its own: one that is kept alive for others may lead to another address than the one just checked. */
+/** Without an agent: a connection that is kept alive may lead to another address than the one just checked. */
 function open(
   url: URL,
   addresses: readonly Address[],
@@ -110,7 +104,7 @@ function open(
   });
 }
 
-/** Answers every question for a name with the addresses that were checked. */
+/** A DNS lookup that returns the addresses that were checked. */
 function only(addresses: readonly Address[]): LookupFunction {
   return (_name, { all }, done) => {
     const [first] = addresses;
@@ -137,16 +131,6 @@ async function read(response: IncomingMessage, { bytes = limits.bytes }: Outgoin
     chunks.push(chunk);
   }
   return { type: 'fetched', bytes: Buffer.concat(chunks), contentType: headers['content-type'] };
-}
-
-/** A name server cannot be told to hurry; its answer is left alone when nobody waits any more. */
-function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
 }
 
 function codeOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import type { Headers, Reply } from './call.ts';
 
-/** What a page may load and do, unless it says otherwise: only what this server sends, never inside another page. */
+/** Content security policy of pages by default: only resources of this server, never in a frame. */
 const strictPolicy = {
   'default-src': "'self'",
   'base-uri': "'none'",
@@ -21,10 +21,7 @@ export function pageHeaders(policy: Readonly<Record<string, string>> = {}): Head
   };
 }
 
-/**
- * On every answer: a browser must not guess a type, tell other sites an address of ours, or show an answer inside a page of
- * somebody else. Pages have a stricter policy; one that restricts loading would break scripts that run as workers.
- */
+/** On every response. Pages have a stricter policy, which would break scripts that run as workers. */
 export const securityHeaders: Headers = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

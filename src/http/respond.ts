@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bodyPending } from './body.ts';
-import type { Reply } from './call.ts';
-import { corsHeaders } from './cors.ts';
+import type { Headers, Reply } from './call.ts';
 import type { Guard } from './guard.ts';
 import { securityHeaders } from './pages.ts';
 import { type WriteStallParts, watchWrites, writeStream } from './stream.ts';
@@ -11,11 +10,11 @@ export interface RespondParts extends WriteStallParts {
   readonly lingerMilliseconds: number;
 }
 
-export interface Respondent {
+interface Respondent {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly signal: AbortSignal;
-  /** Whether the rest of an unread body is on its way. */
+  /** Whether the client is still sending an unread body. */
   readonly linger: boolean;
 }
 
@@ -24,7 +23,7 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
   const { request, response, signal } = respondent;
   const early = bodyPending(request);
   const headers = merged(commonHeaders(parts.guard, request), reply.headers ?? {});
-  // An answer before the end of the question: what still comes belongs to it and must not be read as the next request.
+  // The rest of the body must not be read as the next request.
   if (early) headers.connection = 'close';
 
   if ('stream' in reply) {
@@ -51,14 +50,14 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
   response.end();
 }
 
-/** For a reply that nobody is sent: whoever makes its stream is told that it ends here. */
+/** Ends the stream of a reply that is not sent. */
 export function discard(reply: Reply): void {
   if ('stream' in reply) Promise.resolve(reply.stream[Symbol.asyncIterator]().return?.()).catch(() => undefined);
 }
 
 /**
- * A connection that is closed while data comes in is reset, and a client that sends its whole body before it reads would
- * never see the answer. So the rest is let in and dropped, for a while.
+ * Reads and drops the rest of a body, for a limited time. Closing the connection meanwhile would reset it, and a client that
+ * sends its whole body before it reads would not see the response.
  */
 function drained(request: IncomingMessage, { startTimer, lingerMilliseconds }: RespondParts): Promise<void> {
   return new Promise((resolve) => {
@@ -75,8 +74,7 @@ function drained(request: IncomingMessage, { startTimer, lingerMilliseconds }: R
 function commonHeaders(guard: Guard, { headers }: IncomingMessage): Record<string, string> {
   const { origin } = headers;
   const permitted = origin !== undefined && guard.permits(origin, headers);
-  const requested = headers['access-control-request-headers'];
-  const cors = corsHeaders(origin, permitted, requested);
+  const cors = corsHeaders(origin, permitted, headers['access-control-request-headers']);
   return { server: 'Parley', 'cache-control': 'no-store', ...securityHeaders, ...cors };
 }
 
@@ -89,3 +87,41 @@ function merged(common: Record<string, string>, own: Readonly<Record<string, str
   }
   return headers;
 }
+
+/**
+ * CORS headers. A page that may not call gets none. Without an Origin header `*` is safe, because it never covers requests
+ * with credentials, and some proxies and programs expect it.
+ */
+export function corsHeaders(origin: string | undefined, permitted: boolean, requested = ''): Headers {
+  if (origin === undefined) return { 'access-control-allow-origin': '*', ...permission('*', requested), ...vary };
+  if (!permitted) return vary;
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-allow-credentials': 'true',
+    ...permission(allMethods, requested),
+    ...vary,
+  };
+}
+
+/** Always sent: caches must not serve the response of one origin to another. */
+const vary = { vary: 'Origin' };
+
+// `*` does not cover Authorization, and nothing at all if credentials are sent.
+const allMethods = '*, GET, POST, DELETE, OPTIONS, HEAD, PUT';
+const usualHeaders =
+  '*, Accept, Content-Type, Content-Length, Cache-Control, Accept-Encoding, X-CSRF-Token, Client-Agent, X-Fields, ' +
+  'Content-Type, Authorization, X-Requested-With, X-HTTP-Method-Override, apikey, genkey';
+
+/** Allows all headers that the browser asks for (`access-control-request-headers`): the official clients have dozens. */
+function permission(methods: string, requested: string): Headers {
+  const names = requested.split(',').map((name) => name.trim());
+  const allowed = [usualHeaders, ...names.filter((name) => headerName.test(name))].join(', ');
+  return {
+    'access-control-allow-methods': methods,
+    'access-control-allow-headers': allowed,
+    'access-control-allow-private-network': 'true',
+  };
+}
+
+/** Only valid header names are echoed. */
+const headerName = /^[\w!#$%&'*+.^`|~-]{1,100}$/;

@@ -1,32 +1,27 @@
 import type { Endpoint } from './call.ts';
 
 /**
- * Paths match by their ending, because apps put the server behind prefixes of their own (`/koboldcpp/api/v1/generate`).
- * A few must match whole, and some own everything below them. Exact beats ending, a longer ending beats a shorter one,
- * and a prefix comes last, the longest first. What is left over goes to the rest below a path, unless the path is known
- * for other methods.
+ * Paths match by their ending, because apps put the server behind prefixes (`/koboldcpp/api/v1/generate`). Precedence: exact,
+ * longest ending, longest prefix, then `rest`, unless the path exists for other methods.
  */
 export type Route = Pick<Endpoint, 'method' | 'match' | 'path'>;
-export type Method = Route['method'];
+type Method = Route['method'];
 
 export interface Router<Found> {
   /** Takes a plain path (`plainPath`). */
   find(method: string, path: string): Found | undefined;
-  /** The methods that do exist for this path: empty means that nobody knows it, or only as the rest. */
+  /** The methods of this path; those of `rest` do not count. */
   methods(path: string): readonly Method[];
 }
 
-interface Table<Found> {
-  readonly exact: Map<string, Found>;
-  readonly ending: Map<string, Found>;
-  readonly prefix: Map<string, Found>;
-  readonly rest: Map<string, Found>;
-}
+type Table<Found> = Readonly<Record<Route['match'], Map<string, Found>>>;
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const satisfies readonly Method[];
 
 export function router<Found extends Route>(routes: readonly Found[]): Router<Found> {
-  const tables = new Map<string, Table<Found>>(methods.map((method) => [method, emptyTable()]));
+  const tables = new Map<string, Table<Found>>(
+    methods.map((method) => [method, { exact: new Map(), ending: new Map(), prefix: new Map(), rest: new Map() }]),
+  );
   for (const route of routes) enter(tables.get(route.method)?.[route.match], route);
   const known = new Map([...tables].map(([method, table]) => [method, finder(table)]));
   const rest = new Map([...tables].map(([method, table]) => [method, below(table.rest)]));
@@ -38,7 +33,7 @@ export function router<Found extends Route>(routes: readonly Found[]): Router<Fo
   };
 }
 
-/** The query string and trailing slashes never choose the endpoint, and `/lcpp/x` is another name for `/x`. */
+/** The path without query and trailing slashes; `/lcpp/x` is an alias of `/x`. */
 export function plainPath(target: string): string {
   const path = sentPath(target);
   let end = path.length;
@@ -47,7 +42,7 @@ export function plainPath(target: string): string {
   return (bare.startsWith('/lcpp/') ? bare.slice('/lcpp'.length) : bare) || '/';
 }
 
-/** The path as the client wrote it. Proxies may send the whole address (`GET http://name/path`); its name is dropped. */
+/** The path as sent, without the host of an absolute target (`GET http://name/path`). */
 export function sentPath(target: string): string {
   const query = target.indexOf('?');
   const path = query === -1 ? target : target.slice(0, query);
@@ -60,7 +55,7 @@ export function queryOf(target: string): URLSearchParams {
 }
 
 function finder<Found>({ exact, ending, prefix }: Table<Found>): (path: string) => Found | undefined {
-  const deepest = Math.max(0, ...[...ending.keys()].map(slashes));
+  const deepest = Math.max(0, ...[...ending.keys()].map((path) => path.split('/').length - 1));
   const longestPrefix = below(prefix);
   return (path) => exact.get(path) ?? longestEnding(ending, deepest, path) ?? longestPrefix(path);
 }
@@ -70,7 +65,7 @@ function below<Found>(beginnings: ReadonlyMap<string, Found>): (path: string) =>
   return (path) => longestFirst.find(([start]) => path.startsWith(start))?.[1];
 }
 
-/** `/c`, then `/b/c`, as deep as the longest known ending goes: a path of a thousand slashes costs no more. */
+/** `/c`, then `/b/c`, up to the depth of the longest known ending. */
 function longestEnding<Found>(ending: Map<string, Found>, deepest: number, path: string): Found | undefined {
   let found: Found | undefined;
   let slash = path.length;
@@ -82,7 +77,7 @@ function longestEnding<Found>(ending: Map<string, Found>, deepest: number, path:
   return found;
 }
 
-/** Two endpoints with one name would hide each other in silence; better not to start at all. */
+/** Throws for an endpoint that could never be reached, which prevents the start. */
 function enter<Found extends Route>(table: Map<string, Found> | undefined, route: Found): void {
   const { method, match, path } = route;
   if (!path.startsWith('/')) throw new Error(`The path of ${method} ${path} must begin with a slash.`);
@@ -90,12 +85,4 @@ function enter<Found extends Route>(table: Map<string, Found> | undefined, route
     throw new Error(`${method} ${path} can never be reached.`);
   if (table?.has(path)) throw new Error(`${method} ${path} (${match}) is there twice.`);
   table?.set(path, route);
-}
-
-function emptyTable<Found>(): Table<Found> {
-  return { exact: new Map(), ending: new Map(), prefix: new Map(), rest: new Map() };
-}
-
-function slashes(path: string): number {
-  return path.split('/').length - 1;
 }

@@ -25,14 +25,13 @@ import { createUpgrades, type SocketEndpoint } from './web-socket.ts';
 
 export interface HttpServerOptions {
   readonly endpoints: readonly Endpoint[];
-  /** Where clients may open connections for messages. */
   readonly sockets?: readonly SocketEndpoint[];
-  /** Imports the package `ws`, unless it is to be done in the usual way. */
+  /** Imports the package `ws`; for tests. */
   readonly webSockets?: () => Promise<typeof import('ws')>;
   readonly port: number;
-  /** Unless given: this machine only, by both of its loopback addresses. */
+  /** By default both loopback addresses. */
   readonly host?: string | undefined;
-  /** What the certificate and key files hold (PEM). */
+  /** PEM texts. */
   readonly tls?: { readonly certificate: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly guard?: GuardOptions;
   readonly maxRequestMegabytes?: number;
@@ -40,37 +39,26 @@ export interface HttpServerOptions {
   readonly scopeRequests?: boolean;
   readonly openUpload?: RequestParts['openUpload'];
   readonly rateLimitSeconds?: number;
-  /** How long a client may take nothing of its answer before its connection is ended; 0 for ever, a minute unless given. */
+  /** Disconnects a client that reads nothing of its response for this long; 0 never, by default 60. */
   readonly stallTimeoutSeconds?: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
   readonly startTimer?: StartTimer;
-  /** Told of everything that should not have happened; the client has been answered, or its connection ended. */
+  /** Unexpected errors; the client has its response, or its connection was ended. */
   readonly onError: RequestParts['onError'];
-  /** Told of each request that is refused, with the answer that it got. */
   readonly onRefused?: RequestParts['onRefused'];
 }
 
-export interface Listening {
-  readonly port: number;
-  readonly addresses: readonly string[];
-}
-
-export interface HttpServer {
-  listen(): Promise<Listening>;
-  /** Ends every connection; what still runs sees its signal abort. */
-  close(): Promise<void>;
-}
+export type HttpServer = ReturnType<typeof createHttpServer>;
 
 const stallMilliseconds = 60_000;
 const lingerMilliseconds = 30_000;
-/** Longer than clients keep idle connections in their pools, so that none is closed just when it is used again. */
+/** Longer than clients keep idle connections, so that none is closed just when it is used again. */
 const keepAliveMilliseconds = 75_000;
 const pingMilliseconds = 30_000;
-/** A few pictures; whoever lets more than this wait is not there. */
 const mostWaitingBytes = 64 * 2 ** 20;
 
-export function createHttpServer(options: HttpServerOptions): HttpServer {
+export function createHttpServer(options: HttpServerOptions) {
   const connections = createConnections();
   const servers: Server[] = [];
   const parts: RequestParts = {
@@ -89,7 +77,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     onRefused: options.onRefused,
   };
 
-  const upgrades = createUpgrades({
+  const upgrade = createUpgrades({
     endpoints: options.sockets ?? [],
     guard: parts.guard,
     mostMessageBytes: parts.maxRequestMegabytes * 1024 * 1024,
@@ -105,37 +93,33 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const take =
     (expectsContinue: boolean) =>
     (request: IncomingMessage, response: ServerResponse): void => {
-      // A failed write is an abort, and the signal tells of it; an error event nobody hears would end the process.
+      // A failed write aborts the signal; an unhandled `error` event would end the process.
       request.on('error', () => undefined);
       response.on('error', () => undefined);
       const controller = connections.controllerFor(request, response);
       void handleRequest(parts, { request, response, controller, expectsContinue });
     };
 
-  const refuseBroken = (code: string | undefined, socket: Duplex): Reply => {
-    const reply = brokenReply(code);
-    const error = new AppError('request-broken', { reason: 'it is not valid HTTP' });
+  const reportBroken = (reason: string, socket: Duplex): void => {
+    const error = new AppError('request-broken', { reason });
     const remoteAddress = plainAddress((socket as Socket).remoteAddress);
-    if (reply.status === 400) options.onRefused?.({ error, status: 400, method: '', path: '', remoteAddress });
-    return reply;
+    options.onRefused?.({ error, status: 400, method: '', path: '', remoteAddress });
   };
 
-  /** For what is no HTTP, or no TLS. Requests that came whole before it are answered first. */
+  /** For invalid HTTP or TLS. Earlier complete requests of the socket are answered first. */
   const broken = new WeakSet<Duplex>();
   const breakOff = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {
     const handshake = handshakeFault(error.code);
-    if (handshake !== undefined) {
-      const refused = new AppError('request-broken', { reason: handshake });
-      const remoteAddress = plainAddress((socket as Socket).remoteAddress);
-      options.onRefused?.({ error: refused, status: 400, method: '', path: '', remoteAddress });
-    }
+    if (handshake !== undefined) reportBroken(handshake, socket);
     if (handshake !== undefined || error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-    // Whatever the client sends from now on is broken too.
+    // Everything that follows on this socket is invalid too.
     if (broken.has(socket)) return;
     broken.add(socket);
     await connections.answered(socket);
-    if (!socket.writable || connections.answering(socket)) socket.destroy();
-    else endRaw(socket, refuseBroken(error.code, socket));
+    if (!socket.writable || connections.answering(socket)) return void socket.destroy();
+    const reply = brokenReply(error.code);
+    if (reply.status === 400) reportBroken('it is not valid HTTP', socket);
+    endRaw(socket, reply);
   };
 
   const open = async (host: string, port: number): Promise<number> => {
@@ -145,24 +129,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       .on('request', take(false))
       .on('checkContinue', take(true))
       .on('secureConnection', connections.add)
-      .on(
-        'upgrade',
-        (request: IncomingMessage, socket: Duplex, head: Buffer) => void upgrades.take(server, request, socket, head),
-      )
+      .on('upgrade', (request: IncomingMessage, socket, head) => void upgrade(server, request, socket, head))
       .on('connect', async (_request: IncomingMessage, socket: Duplex) => {
         await connections.answered(socket);
         endRaw(socket, notATunnel);
       })
       .on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => void breakOff(error, socket));
     const bound = await listenOn(server, host, port);
-    // A connection that could not be accepted (too many open files, for instance) is no reason to end the others.
+    // For example too many open files: other connections go on.
     server.on('error', (error) => options.onError(error, { method: 'ACCEPT', path: 'a connection' }));
     servers.push(server);
     return bound;
   };
 
   return {
-    async listen() {
+    async listen(): Promise<{ readonly port: number; readonly addresses: readonly string[] }> {
       if (options.endpoints.some(({ form }) => form)) void removeLeftovers();
       const host = options.host || 'localhost';
       if (host !== 'localhost') return { port: await open(host, options.port), addresses: [host] };
@@ -171,20 +152,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         await open('::1', port);
         return { port, addresses: ['127.0.0.1', '::1'] };
       } catch (error) {
-        // Port 0 asks for any port that is free on the first address; it need not be free on the second.
+        // A free port of the first address (port 0) may be taken on the second.
         if (isAddressMissing(error) || options.port === 0) return { port, addresses: ['127.0.0.1'] };
         await closeAll(servers.splice(0));
         throw error;
       }
     },
-    async close() {
+    /** Ends every connection and aborts the signals of running requests. */
+    async close(): Promise<void> {
       await Promise.all([closeAll(servers.splice(0)), connections.destroyAll()]);
     },
   };
 }
 
 function newServer(tls: HttpServerOptions['tls']): Server {
-  // No time limit on a whole request: a big body may come slowly, and its reader watches for a standstill itself.
+  // No limit on the whole request: a large body may be slow, and its reader has a stall timer.
   const settings = { keepAliveTimeout: keepAliveMilliseconds, headersTimeout: stallMilliseconds, requestTimeout: 0 };
   if (!tls) return createPlainServer(settings);
   try {
@@ -214,7 +196,7 @@ function brokenReply(code: string | undefined): Reply {
   return refusal(400, 'The request could not be read: it is not valid HTTP.', 'bad_input');
 }
 
-/** For what never became a request: there is no response object to write to. */
+/** Writes a response without a response object. */
 function endRaw(socket: Duplex, reply: Reply): void {
   const body = 'body' in reply ? String(reply.body) : '';
   const head = [
@@ -229,7 +211,7 @@ function endRaw(socket: Duplex, reply: Reply): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** Resolves with the port, or rejects with one sentence that a person can act upon. */
+/** Resolves with the port, or rejects with a sentence for the user. */
 function listenOn(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException): void => reject(explain(error, host, port));
@@ -241,7 +223,7 @@ function listenOn(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
-/** A machine without IPv6 has no `::1`; that is no failure. */
+/** A machine without IPv6 has no `::1`. */
 function isAddressMissing(error: unknown): boolean {
   const code = (error as { cause?: NodeJS.ErrnoException }).cause?.code;
   return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';

@@ -1,7 +1,4 @@
-/**
- * Server-sent events. `data` is always one line of JSON here (or a marker such as `[DONE]`): JSON never holds a bare line
- * break, so that nothing has to be split.
- */
+/** A server-sent event. `data` must be one line: JSON, which has no bare line breaks, or a marker such as `[DONE]`. */
 export function dataFrame(data: string): string {
   return `data: ${data}\n\n`;
 }
@@ -10,12 +7,12 @@ export function namedFrame(event: string, data: string): string {
   return `event: ${event}\ndata: ${data}\n\n`;
 }
 
-/** The kind of event that the native stream sends: every frame is a `message`. */
+/** A frame of the native stream, where every event is a `message`. */
 export function messageFrame(data: string): string {
   return `event: message\ndata: ${data}\n\n`;
 }
 
-/** A line that clients skip. Padding gets it past proxies that collect a few kilobytes before they pass anything on. */
+/** A comment, which clients skip. Padding gets it through proxies that buffer a few kilobytes. */
 export function commentFrame(text: string, paddedTo = 0): string {
   return `: ${text}`.padEnd(Math.max(0, paddedTo - 2)).concat('\n\n');
 }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { extname, join, resolve, sep } from 'node:path';
-import type { Headers, Reply } from './call.ts';
+import type { Call, Headers, Reply } from './call.ts';
 
 const contentTypes: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -28,25 +28,19 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 };
 
-export interface FileRequest {
-  /** Below the folder, as the address has it. */
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-}
-
-export interface StaticOptions {
+interface StaticOptions {
   readonly folder: string;
-  /** How long a client may use a file without asking again; files are asked about each time unless told otherwise. */
+  /** `Cache-Control` of a file; `no-cache` by default. */
   readonly cacheControl?: (path: string) => string;
-  /** Copies that were compressed when the files were made lie beside them, as `x.js.br` and `x.js.gz`. */
+  /** Compressed copies exist, as `x.js.br` and `x.js.gz`. */
   readonly compressed?: boolean;
 }
 
-/**
- * Files of one folder, and of no other place: a path that leads out of it, also through a link, is not found. A client that
- * has the file already is told so, and one that wants a piece of it gets the piece.
- */
-export async function fileReply(options: StaticOptions, { path, headers }: FileRequest): Promise<Reply | undefined> {
+/** A file of the folder, with ETag and ranges. A path that leads out of the folder, also through a link, is not found. */
+export async function fileReply(
+  options: StaticOptions,
+  { path, headers }: Pick<Call, 'path' | 'headers'>,
+): Promise<Reply | undefined> {
   const plain = await inside(options.folder, path);
   if (!plain) return undefined;
   const small = options.compressed ? await compressedCopy(options.folder, path, headers) : undefined;
@@ -80,7 +74,7 @@ const copies = [
   { encoding: 'gzip', ending: '.gz' },
 ] as const;
 
-/** The smallest copy that the client can read; whoever wants a piece wants one of the file itself. */
+/** The smallest copy that the client accepts. Ranges are those of the file itself. */
 async function compressedCopy(folder: string, path: string, headers: IncomingHttpHeaders) {
   if (headers.range !== undefined) return undefined;
   const accepted = String(headers['accept-encoding'] ?? '')
@@ -95,18 +89,12 @@ async function compressedCopy(folder: string, path: string, headers: IncomingHtt
   return undefined;
 }
 
-/** Opened when the first piece is wanted: a client that is gone by then costs nothing. */
+/** Opens the file when the first piece is read. */
 async function* piecesOf(path: string, start: number, end: number): AsyncIterable<Uint8Array> {
   yield* createReadStream(path, { start, end, highWaterMark: 256 * 1024 });
 }
 
-interface FoundFile {
-  readonly path: string;
-  readonly bytes: number;
-  readonly modifiedAt: number;
-}
-
-async function inside(folder: string, path: string): Promise<FoundFile | undefined> {
+async function inside(folder: string, path: string) {
   const name = decoded(path);
   if (name === undefined || name.includes('\0')) return undefined;
   try {
@@ -133,13 +121,8 @@ function knows(header: string | undefined, etag: string): boolean {
   return header.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);
 }
 
-interface Piece {
-  readonly first: number;
-  readonly last: number;
-}
-
-/** One piece; several at once are answered with the whole, as anybody may. */
-function rangeOf(headers: IncomingHttpHeaders, etag: string, bytes: number): Piece | 'impossible' | undefined {
+/** The single range of the request; several ranges are answered with the whole file. */
+function rangeOf(headers: IncomingHttpHeaders, etag: string, bytes: number) {
   const condition = headers['if-range'];
   if (condition !== undefined && condition !== etag) return undefined;
   const match = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '');

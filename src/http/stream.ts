@@ -6,7 +6,7 @@ import { type StartTimer, systemTimer, type Timer } from './timers.ts';
 /** Characters collected before a write: a few packets. The buffer never exceeds this and one more piece. */
 const mostPending = 16_384;
 
-export interface StreamOptions {
+interface StreamOptions {
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   readonly keepAlive?: KeepAlive | undefined;
@@ -151,14 +151,13 @@ export function writeStream(
 
 export interface WriteStallParts {
   readonly startTimer: StartTimer;
-  /** How long a client may take no byte of what waits for it; 0 for ever. */
+  /** 0 for no time-out. */
   readonly stallTimeoutMs: number;
 }
 
 /**
- * Destroys the connection of a client that takes nothing of what is written to it: what it asked for is aborted, and its
- * model can be swapped. A slow client is not a stalled one, so progress is measured and not the time until all is sent.
- * Runs until it is cancelled; `restart` begins anew.
+ * Destroys the connection of a client that reads nothing for the time-out, so that its request is aborted. Slow clients are
+ * not stalled: progress is measured, not the time until all is sent. Runs until it is cancelled.
  */
 export function watchWrites(socket: Socket, { startTimer, stallTimeoutMs }: WriteStallParts): Timer {
   if (stallTimeoutMs <= 0) return { restart: () => undefined, cancel: () => undefined };
@@ -179,9 +178,8 @@ export function watchWrites(socket: Socket, { startTimer, stallTimeoutMs }: Writ
 }
 
 /**
- * What the socket holds and the system has not taken. A write in progress counts as a whole in `writableLength`; only the
- * handle knows how much of it is left, as Node's own socket time-out looks at it. Whatever the handle counts, both change
- * only when something is sent.
+ * Bytes that the system has not taken. `writableLength` counts a write in progress as a whole; only the handle knows how
+ * much of it is left, as Node's own socket time-out uses it.
  */
 function unsentBytes(socket: Socket): number {
   const handle = (socket as { readonly _handle?: { readonly writeQueueSize?: number } | null })._handle;

@@ -1,4 +1,4 @@
-/** A wait that can be begun anew and given up; passed in, so that a test decides when time has passed. */
+/** A timer that can be restarted and cancelled. Passed in, so that tests control the time. */
 export interface Timer {
   restart(): void;
   cancel(): void;
@@ -8,6 +8,6 @@ export type StartTimer = (milliseconds: number, passed: () => void) => Timer;
 
 export const systemTimer: StartTimer = (milliseconds, passed) => {
   const timeout = setTimeout(passed, milliseconds);
-  // `refresh` also begins a timeout anew that has already passed, which is what `restart` promises.
+  // `refresh` also restarts a timeout that has passed.
   return { restart: () => void timeout.refresh(), cancel: () => clearTimeout(timeout) };
 };

@@ -1,82 +1,74 @@
-import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { RawData, WebSocket, WebSocketServer } from 'ws';
 import { AppError, asAppError } from '../core/errors.ts';
 import { plainAddress } from './address.ts';
-import type { AccessRule, Endpoint, Family, Reply } from './call.ts';
+import type { AccessRule, Call, Endpoint, Reply } from './call.ts';
 import { errorRefusal } from './error-reply.ts';
 import type { Guard } from './guard.ts';
 import { plainPath, queryOf, type Router, router } from './router.ts';
 import type { StartTimer } from './timers.ts';
 
-export interface UpgradeParts extends LiveSocketParts {
+interface UpgradeParts extends LiveSocketParts {
   readonly endpoints: readonly SocketEndpoint[];
   readonly guard: Guard;
   readonly mostMessageBytes: number;
-  /** Writes a refusal on a socket that has no response object, and ends it. */
+  /** Writes an error response on a socket without a response object, and ends it. */
   readonly refuse: (socket: Duplex, reply: Reply) => void;
-  /** Imports the package `ws`; a test decides when that is done. */
+  /** Imports the package `ws`. */
   readonly webSockets?: (() => Promise<typeof import('ws')>) | undefined;
-  /** Settles when everything that is ahead of a request on its connection is answered. */
+  /** Settles when all earlier requests on the connection are answered. */
   readonly answered: (socket: Duplex) => Promise<void>;
 }
 
-export interface Upgrades {
-  /** For the `upgrade` event of a server, on a socket that has an error listener. Never rejects. */
-  take(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
-}
-
 /**
- * WebSockets, behind the same guard as all else: a page that somebody merely visits cannot open one. Other protocols that a
- * client would rather speak (`h2c`, which some send with their first request) are not spoken here: those requests go on as
- * the plain requests that they also are.
+ * Handles the `upgrade` event of a server, on a socket that has an error listener. Never rejects. WebSockets have the same
+ * guard as other endpoints. Upgrades to other protocols (`h2c`) are ignored, and their requests served as plain HTTP.
  */
-export function createUpgrades(parts: UpgradeParts): Upgrades {
+export function createUpgrades(parts: UpgradeParts) {
   const { endpoints, guard, refuse, mostMessageBytes, answered, webSockets = () => import('ws') } = parts;
   const routes: Router<SocketRoute> = router(endpoints.map(asRoute));
   let sockets: Promise<WebSocketServer> | undefined;
-  // Loaded by the first who needs it: most servers never do.
+  // Imported on first use: most servers never need it.
   const opening = async (): Promise<WebSocketServer> => {
     const { WebSocketServer: Server } = await webSockets();
-    // `liveSocket` answers pings itself: a client that never reads must not fill the memory with pongs.
+    // `liveSocket` answers pings: those of a client that never reads must not fill the memory.
     return new Server({ noServer: true, maxPayload: mostMessageBytes, perMessageDeflate: false, autoPong: false });
   };
 
-  return {
-    async take(listener, request, socket, head) {
-      const known = /^websocket$/i.test(request.headers.upgrade ?? '');
-      const path = plainPath(request.url ?? '');
-      const found = known ? routes.find('GET', path) : undefined;
-      const error = found ? refusalFor(guard, request, found) : new AppError('not-found', { method: 'GET', path });
+  return async (listener: Server, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const known = /^websocket$/i.test(request.headers.upgrade ?? '');
+    const path = plainPath(request.url ?? '');
+    const found = known ? routes.find('GET', path) : undefined;
+    const error = found ? refusalFor(guard, request, found) : new AppError('not-found', { method: 'GET', path });
+    try {
+      if (known && !error) sockets ??= opening();
+      const [server] = await Promise.all([known && !error ? sockets : undefined, answered(socket)]);
+      if (socket.destroyed) return;
+      if (!known) plainly(listener, request, socket, head);
+      else if (error) refuse(socket, found ? found.family.errorReply(error) : errorRefusal(error));
+      else server?.handleUpgrade(request, socket, head, (opened) => begin(opened));
+    } catch (failure) {
+      sockets = undefined;
+      parts.onError(failure);
+      await answered(socket);
+      refuse(socket, errorRefusal(asAppError(failure)));
+    }
+    function begin(opened: WebSocket): void {
       try {
-        if (known && !error) sockets ??= opening();
-        const [server] = await Promise.all([known && !error ? sockets : undefined, answered(socket)]);
-        if (socket.destroyed) return;
-        if (!known) plainly(listener, request, socket, head);
-        else if (error) refuse(socket, found ? found.family.errorReply(error) : errorRefusal(error));
-        else server?.handleUpgrade(request, socket, head, (opened) => begin(opened));
-      } catch (failure) {
-        sockets = undefined;
-        parts.onError(failure);
-        await answered(socket);
-        refuse(socket, errorRefusal(asAppError(failure)));
+        const { headers, url = '' } = request;
+        const remoteAddress = plainAddress(request.socket.remoteAddress);
+        found?.socket.open({ path, query: queryOf(url), headers, remoteAddress }, liveSocket(opened, parts));
+      } catch (error) {
+        parts.onError(error);
+        opened.close(1011, 'something unexpected went wrong');
       }
-      function begin(opened: WebSocket): void {
-        try {
-          const { headers, url = '' } = request;
-          const remoteAddress = plainAddress(request.socket.remoteAddress);
-          found?.socket.open({ path, query: queryOf(url), headers, remoteAddress }, liveSocket(opened, parts));
-        } catch (error) {
-          parts.onError(error);
-          opened.close(1011, 'something unexpected went wrong');
-        }
-      }
-    },
+    }
   };
 }
 
-/** The guard and the router know endpoints; to them this is one that is asked for by GET. */
+/** A GET endpoint, as the guard and the router need it. */
 interface SocketRoute extends Endpoint {
   readonly socket: SocketEndpoint;
 }
@@ -91,7 +83,7 @@ function refusalFor(guard: Guard, { headers }: IncomingMessage, route: SocketRou
   return guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route) ?? guard.refuseKey(headers, route);
 }
 
-/** Hands the request to the server once more, as if the client had never asked for another protocol. */
+/** Passes the request to the server again, without its upgrade headers. */
 function plainly(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = request;
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
@@ -103,68 +95,48 @@ function plainly(server: Server, request: IncomingMessage, socket: Duplex, head:
   server.emit(socket instanceof TLSSocket ? 'secureConnection' : 'connection', socket);
 }
 
-/** A path where a client may open a connection for messages in both directions. */
-export interface SocketEndpoint extends AccessRule {
+/** A path where clients open WebSockets. */
+export interface SocketEndpoint extends AccessRule, Pick<Endpoint, 'path' | 'summary' | 'family'> {
   readonly match: 'exact' | 'ending';
-  readonly path: string;
-  readonly summary: string;
-  readonly family: Family;
-  /** Called when the connection stands. What it throws ends the connection. */
+  /** Called when the connection is open. An exception closes it. */
   readonly open: (call: SocketCall, socket: LiveSocket) => void;
 }
 
-export interface SocketCall {
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly headers: IncomingHttpHeaders;
-  readonly remoteAddress: string;
-}
-
-/** One open connection as an endpoint sees it. */
-export interface LiveSocket {
-  /** Does nothing once the client is gone. Ends the connection when too much waits for the client. */
-  send(message: string | Uint8Array): void;
-  /** For what may be missed, such as previews: dropped while the client is behind. */
-  sendOrDrop(message: string | Uint8Array): void;
-  close(code?: number, reason?: string): void;
-  /** For each message of the client; texts as texts. */
-  onMessage(listener: (message: string | Buffer) => void): void;
-  /** Aborts when the connection has ended, whoever ended it. */
-  readonly signal: AbortSignal;
-}
+export type SocketCall = Pick<Call, 'path' | 'query' | 'headers' | 'remoteAddress'>;
+export type LiveSocket = ReturnType<typeof liveSocket>;
 
 interface LiveSocketParts {
   readonly startTimer: StartTimer;
-  /** A client that takes nothing for so long that more than this waits for it is let go. */
+  /** A client with more unsent bytes than this is disconnected. */
   readonly mostWaitingBytes: number;
   readonly pingMilliseconds: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** Bytes that may wait for a client before it is taken to be behind: more than a few messages, less than a few pictures. */
+/** Unsent bytes from which a client counts as slow: more than a few messages, less than a few pictures. */
 const mostBehind = 2 ** 18;
-/** Bytes that may wait for a client before its pings are left without an answer. */
+/** Unsent bytes from which pings of the client are not answered. */
 const mostWaitingPongs = 16_384;
 
-export function liveSocket(socket: WebSocket, parts: LiveSocketParts): LiveSocket {
+/** An open WebSocket as an endpoint uses it. */
+export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
   const ended = new AbortController();
   let answered = true;
-  // A client whose network is gone never says so: one that does not answer a ping until the next one is taken for gone.
+  // A client that has not answered a ping when the next is due is gone.
   const ping = parts.startTimer(parts.pingMilliseconds, () => {
     if (!answered) return socket.terminate();
     answered = false;
     socket.ping();
     ping.restart();
   });
-  // A pong for each ping of a client that reads nothing would fill the memory. It gets none while others wait for it; one
-  // that never reads does not answer our pings either, and is ended by that.
+  // Pongs to a client that reads nothing would fill the memory. It does not answer our pings either, which ends it.
   socket.on('ping', (data: Buffer) => {
     if (socket.readyState === socket.OPEN && socket.bufferedAmount < mostWaitingPongs) socket.pong(data);
   });
   socket.on('pong', () => {
     answered = true;
   });
-  // A frame that is too long or broken ends the connection, and `close` tells of it.
+  // An invalid frame ends the connection; `close` follows.
   socket.on('error', () => undefined);
   socket.on('close', () => {
     ping.cancel();
@@ -176,13 +148,16 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts): LiveSocke
     if (socket.bufferedAmount > parts.mostWaitingBytes) socket.terminate();
   };
   return {
+    /** Aborts when the connection has ended. */
     signal: ended.signal,
+    /** Does nothing once the client is gone. Ends the connection if too many bytes are unsent. */
     send,
-    sendOrDrop: (message) => {
+    /** For messages that may be lost, such as previews: dropped while the client is slow. */
+    sendOrDrop: (message: string | Uint8Array): void => {
       if (socket.bufferedAmount < mostBehind) send(message);
     },
-    close: (code, reason) => socket.close(code, reason),
-    onMessage: (listener) => {
+    close: (code?: number, reason?: string): void => socket.close(code, reason),
+    onMessage: (listener: (message: string | Buffer) => void): void => {
       socket.on('message', (data: RawData, binary: boolean) => {
         try {
           listener(binary ? wholeOf(data) : wholeOf(data).toString('utf8'));

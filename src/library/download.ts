@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Wanted {
   readonly url: string;
@@ -136,10 +137,6 @@ function causeOf(error: unknown): string {
 
 function isDiskError(error: unknown): boolean {
   return ['ENOSPC', 'EACCES', 'EIO', 'EROFS', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '');
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** The hash of a whole file. `progress` is told how many bytes are done. */

@@ -1,8 +1,7 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { createWriteStream, existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip } from 'node:zlib';
 import { readGguf } from '../gguf/read.ts';
 import {
   DownloadError,
@@ -13,7 +12,7 @@ import {
   readIntegrity,
   readSha256,
 } from './download.ts';
-import { readTar } from './tar.ts';
+import { readArchive } from './tar.ts';
 
 export interface PullOptions {
   readonly folder: string;
@@ -45,15 +44,13 @@ export async function pull(source: Source, options: PullOptions, parts: PullPart
   }
 }
 
-interface PulledFile {
-  readonly url: string;
-  readonly name: string;
-  readonly expected: Expected | undefined;
-}
-
-async function pullFile({ url, name, expected }: PulledFile, options: PullOptions, parts: PullParts): Promise<string> {
+async function pullFile(
+  { url, name, expected }: { readonly url: string; readonly name: string; readonly expected: Expected | undefined },
+  options: PullOptions,
+  parts: PullParts,
+): Promise<string> {
   const target = join(options.folder, name);
-  if (await exists(target)) throw new DownloadError(`${target} is there already`);
+  if (existsSync(target)) throw new DownloadError(`${target} is there already`);
   // A key is for the hub alone, not for whoever an address names.
   const own = options.token && url.startsWith(options.hub) ? { authorization: `Bearer ${options.token}` } : undefined;
   await download({ url, target, expected, ...(own && { headers: own }) }, parts);
@@ -92,19 +89,14 @@ async function unpackModel(
   file: string | undefined,
   { folder, expected }: PullOptions,
 ): Promise<string> {
-  const bytes = createGunzip();
-  // `pipe` does not pass failures on; without a listener one of them would end the process.
-  createReadStream(archive)
-    .on('error', (error) => bytes.destroy(error))
-    .pipe(bytes);
   const seen: string[] = [];
-  for await (const entry of readTar(bytes)) {
+  for await (const entry of readArchive(archive)) {
     const name = entry.name.replace(/^[^/]+\//, '');
     if (!/\.gguf$/i.test(name)) continue;
     seen.push(name);
     if (file !== undefined && name !== file) continue;
     const target = join(folder, basename(name));
-    if (await exists(target)) throw new DownloadError(`${target} is there already`);
+    if (existsSync(target)) throw new DownloadError(`${target} is there already`);
     const part = `${target}.part`;
     try {
       await pipeline(entry.content, createWriteStream(part));
@@ -139,13 +131,6 @@ async function mustBeModel(path: string): Promise<void> {
     await rm(path, { force: true });
     throw new DownloadError(`what came is no model (${(error as Error).message}); nothing of it is kept`);
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** What somebody wants to have fetched. */

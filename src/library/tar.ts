@@ -1,11 +1,20 @@
-/** One file of an archive, with its content as it comes. The content must be read, or passed over, before the next one. */
-export interface ArchivedFile {
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+
+/** One file of an archive. Its content must be read or skipped before the next file. */
+interface ArchivedFile {
   readonly name: string;
-  readonly size: number;
   readonly content: AsyncIterable<Uint8Array>;
 }
 
 const block = 512;
+
+/** The files of a gzipped tar archive on disk. */
+export function readArchive(path: string): AsyncIterable<ArchivedFile> {
+  // An error of either stream is thrown by the iteration.
+  return readTar(pipeline(createReadStream(path), createGunzip(), () => undefined));
+}
 
 /** The files of a tar archive (ustar, with the long names of both families), in their order. */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncIterable<ArchivedFile> {
@@ -26,7 +35,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncIterable
     longName = undefined;
     const rest = { bytes: padded };
     const content = contentOf(input, size, rest);
-    if (type === '0' || type === '\0') yield { name, size, content };
+    if (type === '0' || type === '\0') yield { name, content };
     await input.skip(rest.bytes);
   }
 }

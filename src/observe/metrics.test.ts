@@ -4,7 +4,7 @@ import type { GenerationEvent } from '../core/events.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { Performance, TextState } from '../core/text-service.ts';
-import { createMetrics, type ModelMetrics } from './metrics.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 
 const request = {} as GenerationRequest;
 const start: GenerationEvent = {
@@ -41,7 +41,7 @@ function world(models?: Pick<ListedModel, 'name' | 'state'>[]) {
 }
 
 /** One generation from its beginning to its end. */
-function generate(metrics: ModelMetrics, { words = 3 } = {}) {
+function generate(metrics: ReturnType<Metrics['watch']>, { words = 3 } = {}) {
   const job = {};
   metrics.begun(request, job);
   for (const event of [start, ...Array.from({ length: words }, () => word), finish]) metrics.event(event, job);

@@ -1,82 +1,79 @@
 import type { AppError } from '../core/errors.ts';
-import { type GenerationEvent, unreachable } from '../core/events.ts';
+import type { GenerationEvent } from '../core/events.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { Performance, TextState } from '../core/text-service.ts';
-import { Counter, exposition, expositionType, type Figure, Gauge, Histogram, type Labels } from './figures.ts';
+import type { Performance, TextService } from '../core/text-service.ts';
+import {
+  type Counter,
+  exposition,
+  expositionType,
+  type Gauge,
+  Histogram,
+  type Labels,
+  NumberMetric,
+} from './prometheus.ts';
 
-export interface MetricsParts extends ServerFacts {
-  /** All models where there may be several: then each figure of a model says whose it is. */
+interface ServerFacts {
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly version: string;
+}
+
+interface MetricsParts extends ServerFacts {
+  /** All models, if there may be several: then each metric of a model has its name as a label. */
   readonly models?: (() => Promise<readonly Pick<ListedModel, 'name' | 'state'>[]>) | undefined;
 }
 
-/** What is looked at for the figures that are not counted. */
-export type MeasuredText = {
-  readonly performance: () => Performance;
-  readonly state: () => TextState;
-};
+type Measured = Pick<TextService, 'performance'>;
+type Task = { readonly kind: string };
 
-export interface Metrics {
-  /** Counts what a model does; its draft figures are read at the end of each generation. */
-  watch(model: string, text: () => Pick<MeasuredText, 'performance'>): ModelMetrics;
-  /** Counts what is done beside text. */
-  readonly tasks: TaskMetrics;
-  /** The Prometheus text of this moment, with its content type; the queue is that of the model that answers. */
-  exposition(text: MeasuredText): Promise<{ readonly contentType: string; readonly text: string }>;
-}
-
-export interface TaskMetrics {
-  turnCame(waited: number): void;
-  begun(job: { readonly kind: string }): void;
-  ended(job: { readonly kind: string }, milliseconds: number, error: AppError | undefined): void;
-}
-
-export interface ModelMetrics {
-  turnCame(waited: number): void;
-  begun(request: GenerationRequest, job: object): void;
-  event(event: GenerationEvent, job: object): void;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * The figures that llama.cpp's server tells under their usual names, so that existing boards show them, and ours beside
- * them. Everything comes from the events of the generations; nothing here may fail or wait.
+ * The metrics of llama.cpp's server under their usual names, so that existing dashboards work, and Parley's own. All are
+ * derived from events; nothing here may throw or block.
  */
-export function createMetrics(parts: MetricsParts): Metrics {
+export function createMetrics(parts: MetricsParts) {
   const all = metricFamilies(parts);
   const counts = new Map<string, ModelCount>();
 
-  async function setReady({ state }: MeasuredText): Promise<void> {
+  async function setReady({ state }: Pick<TextService, 'state'>): Promise<void> {
     const { modelReady } = all.own;
     if (!parts.models) return modelReady.set({}, state().type === 'ready' ? 1 : 0);
     const models = await parts.models();
-    // Those that are gone are not told any more.
-    modelReady.forget();
+    // Drops removed models.
+    modelReady.reset();
     for (const { name, state: own } of models) modelReady.set({ model: name }, own === 'ready' ? 1 : 0);
   }
 
+  const turnCame = (waited: number) => all.own.waited.observe({}, waited / 1000);
+
   return {
-    watch(model, text) {
-      // A model that comes back under its name goes on counting where it stopped.
+    /** Counts what a model does; its draft figures are read at the end of each generation. */
+    watch(model: string, text: () => Measured) {
+      // A model that returns under its name continues its counts.
       const count = counts.get(model) ?? new ModelCount(all, parts.models ? { model } : {});
       counts.set(model, count);
       return {
-        turnCame: (waited) => all.own.waited.observe({}, waited / 1000),
-        begun: (_, job) => count.begun(job),
-        event: (event, job) => count.event(event, job, text),
+        turnCame,
+        begun: (_: GenerationRequest, job: object) => count.begun(job),
+        event: (event: GenerationEvent, job: object) => count.event(event, job, text),
       };
     },
+    /** Counts the work of the other engine kinds. */
     tasks: {
-      turnCame: (waited) => all.own.waited.observe({}, waited / 1000),
-      begun: ({ kind }) => all.tasks.running.change({ kind }, 1),
-      ended: ({ kind }, milliseconds, error) => {
-        all.tasks.running.change({ kind }, -1);
-        all.tasks.total.increase({ kind, outcome: outcomeOf(error) });
+      turnCame,
+      begun: ({ kind }: Task) => all.tasks.running.inc({ kind }),
+      ended: ({ kind }: Task, milliseconds: number, error: AppError | undefined) => {
+        all.tasks.running.inc({ kind }, -1);
+        all.tasks.total.inc({ kind, outcome: outcomeOf(error) });
         all.tasks.duration.observe({ kind }, milliseconds / 1000);
       },
     },
-    async exposition(text) {
+    /** The Prometheus text of this moment, with its content type; the queue is that of the given model. */
+    async exposition(text: Pick<TextService, 'performance' | 'state'>) {
       const { waiting, estimateSeconds, uptimeSeconds } = text.performance();
-      for (const count of counts.values()) count.tell();
+      for (const count of counts.values()) count.update();
       all.llama.deferred.set({}, waiting);
       all.own.estimate.set({}, estimateSeconds);
       all.own.uptime.set({}, uptimeSeconds);
@@ -92,10 +89,10 @@ function outcomeOf(error: AppError | undefined): string {
   return error.code === 'stopped' ? 'stopped' : 'failed';
 }
 
-/** The figures of one model. */
+/** The metrics of one model. */
 class ModelCount {
   readonly #running = new Set<object>();
-  /** The engine does not tell its steps; a token of one of k generations at once stands for 1/k of a step. */
+  /** Estimated, as the engine does not report its steps: a token of one of k parallel generations counts as 1/k. */
   #steps = 0;
   #sequences = 0;
   readonly #decodes: HighWater;
@@ -108,17 +105,17 @@ class ModelCount {
     const { llama, own } = all;
     this.#decodes = new HighWater(llama.decodes, labels);
     this.#longest = new HighWater(llama.longest, labels);
-    // All are there from the beginning: a board that finds none of them shows nothing.
-    for (const counter of [...llama.totals, own.droppedTokens]) counter.increase(labels, 0);
+    // All are visible from the start: dashboards show nothing for missing metrics.
+    for (const counter of [...llama.totals, own.droppedTokens]) counter.inc(labels, 0);
     for (const speed of [llama.promptSpeed, llama.predictedSpeed]) speed.set(labels, 0);
-    for (const durations of [own.promptDuration, own.duration]) durations.begin(labels);
+    for (const durations of [own.promptDuration, own.duration]) durations.zero(labels);
   }
 
   begun(job: object): void {
     this.#running.add(job);
   }
 
-  event(event: GenerationEvent, job: object, text: () => Pick<MeasuredText, 'performance'>): void {
+  event(event: GenerationEvent, job: object, text: () => Measured): void {
     const { own } = this.all;
     switch (event.type) {
       case 'finish':
@@ -127,29 +124,21 @@ class ModelCount {
         return;
       case 'error':
         this.#running.delete(job);
-        own.requests.increase({ ...this.labels, outcome: 'error' });
-        own.errors.increase({ ...this.labels, code: event.error.code });
+        own.requests.inc({ ...this.labels, outcome: 'error' });
+        own.errors.inc({ ...this.labels, code: event.error.code });
         return;
       case 'start':
-        own.droppedTokens.increase(this.labels, event.droppedTokens ?? 0);
+        own.droppedTokens.inc(this.labels, event.droppedTokens ?? 0);
         return;
       case 'text-delta':
       case 'reasoning-delta':
         this.#stepped();
         return;
-      case 'prompt-logprobs':
-      case 'tool-start':
-      case 'tool-delta':
-      case 'tool-end':
-      case 'warning':
-        return;
-      default:
-        unreachable(event);
     }
   }
 
-  /** Sets what is known only when somebody looks. */
-  tell(): void {
+  /** Sets the gauges that are read on demand. */
+  update(): void {
     const { llama } = this.all;
     llama.processing.set(this.labels, this.#running.size);
     llama.busySlots.set(this.labels, this.#steps > 0 ? this.#sequences / this.#steps : 0);
@@ -166,24 +155,24 @@ class ModelCount {
     const { labels } = this;
     const { llama, own } = this.all;
     const { draftAccepted, draftRejected } = performance;
-    llama.promptTokens.increase(labels, timings.processedTokens);
-    llama.cachedTokens.increase(labels, usage.cachedTokens);
-    llama.promptSeconds.increase(labels, timings.promptMs / 1000);
-    llama.predictedTokens.increase(labels, usage.completionTokens);
-    llama.predictedSeconds.increase(labels, timings.generationMs / 1000);
+    llama.promptTokens.inc(labels, timings.processedTokens);
+    llama.cachedTokens.inc(labels, usage.cachedTokens);
+    llama.promptSeconds.inc(labels, timings.promptMs / 1000);
+    llama.predictedTokens.inc(labels, usage.completionTokens);
+    llama.predictedSeconds.inc(labels, timings.generationMs / 1000);
     if (timings.processedTokens > 0) this.#stepped();
     this.#longest.reach(usage.promptTokens + usage.completionTokens);
-    llama.draftTokens.increase(labels, draftAccepted + draftRejected);
-    llama.acceptedTokens.increase(labels, draftAccepted);
+    llama.draftTokens.inc(labels, draftAccepted + draftRejected);
+    llama.acceptedTokens.inc(labels, draftAccepted);
     llama.promptSpeed.set(labels, perSecond(timings.processedTokens, timings.promptMs));
     llama.predictedSpeed.set(labels, perSecond(usage.completionTokens, timings.generationMs));
-    own.requests.increase({ ...labels, outcome: event.reason });
+    own.requests.inc({ ...labels, outcome: event.reason });
     own.promptDuration.observe(labels, (timings.initMs + timings.promptMs) / 1000);
     own.duration.observe(labels, (timings.initMs + timings.promptMs + timings.generationMs) / 1000);
   }
 }
 
-/** A counter that never falls and knows only the highest value; scrapers expect a counter under this name. */
+/** The highest value so far, as a counter, because scrapers expect a counter under this name. */
 class HighWater {
   #highest = 0;
 
@@ -194,7 +183,7 @@ class HighWater {
 
   reach(value: number): void {
     if (value <= this.#highest) return;
-    this.counter.increase(this.labels, value - this.#highest);
+    this.counter.inc(this.labels, value - this.#highest);
     this.#highest = value;
   }
 }
@@ -203,28 +192,22 @@ function perSecond(tokens: number, milliseconds: number): number {
   return milliseconds > 0 ? (tokens * 1000) / milliseconds : 0;
 }
 
-interface ServerFacts {
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  readonly version: string;
-}
-
 type MetricFamilies = ReturnType<typeof metricFamilies>;
 
-/** From a quick word to a long story on a slow machine. */
+/** From a few tokens to a long story on a slow machine. */
 const secondBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** All that is told, by name. */
+/** Creates all metrics; `all` is their order in the exposition. */
 function metricFamilies(facts: ServerFacts) {
-  const all: Figure[] = [];
-  const told = <Kind extends Figure>(figure: Kind): Kind => {
-    all.push(figure);
-    return figure;
+  const all: { text(): string }[] = [];
+  const added = <Metric extends { text(): string }>(metric: Metric): Metric => {
+    all.push(metric);
+    return metric;
   };
-  const make: Make = {
-    counter: (name, help) => told(new Counter({ name, help })),
-    gauge: (name, help) => told(new Gauge({ name, help })),
-    seconds: (name, help) => told(new Histogram({ name, help }, secondBuckets)),
+  const make = {
+    counter: (name: string, help: string): Counter => added(new NumberMetric(name, help, 'counter')),
+    gauge: (name: string, help: string): Gauge => added(new NumberMetric(name, help, 'gauge')),
+    seconds: (name: string, help: string) => added(new Histogram(name, help, secondBuckets)),
   };
   return { llama: llamaMetrics(make), own: ownMetrics(make, facts), tasks: taskMetrics(make), all };
 }
@@ -260,7 +243,6 @@ function llamaMetrics(make: Make) {
   };
 }
 
-/** Embeddings, speech, transcriptions: all that is no text. */
 function taskMetrics({ counter, gauge, seconds }: Make) {
   return {
     total: counter('parley_tasks_total', 'Tasks beside text that ended, by their kind and how.'),
@@ -273,7 +255,7 @@ function ownMetrics({ counter, gauge, seconds }: Make, { startedAt, version }: S
   gauge('parley_info', 'The version of the server.').set({ version }, 1);
   gauge('process_start_time_seconds', 'When the server began, in seconds since 1970.').set({}, startedAt / 1000);
   const waited = seconds('parley_queue_wait_seconds', 'From the admission of work to its turn.');
-  waited.begin({});
+  waited.zero({});
   return {
     requests: counter('parley_requests_total', 'Generations that ended, by how.'),
     errors: counter('parley_errors_total', 'Generations that failed, by what went wrong.'),

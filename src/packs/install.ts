@@ -1,10 +1,9 @@
-import { createReadStream, createWriteStream, existsSync, readFileSync } from 'node:fs';
+import { createWriteStream, existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, normalize, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip } from 'node:zlib';
 import { DownloadError, type DownloadParts, download, readIntegrity } from '../library/download.ts';
-import { readTar } from '../library/tar.ts';
+import { readArchive } from '../library/tar.ts';
 import type { PackPackage } from './catalogue.ts';
 
 export interface InstallParts extends DownloadParts {
@@ -46,12 +45,7 @@ export async function removePackage({ name }: PackPackage, folder: string): Prom
 
 /** All files of an npm package, which lie in one folder in its archive. */
 async function unpack(archive: string, target: string): Promise<void> {
-  const bytes = createGunzip();
-  // `pipe` does not pass failures on; without a listener one of them would end the process.
-  createReadStream(archive)
-    .on('error', (error) => bytes.destroy(error))
-    .pipe(bytes);
-  for await (const { name, content } of readTar(bytes)) {
+  for await (const { name, content } of readArchive(archive)) {
     const path = normalize(name.replace(/^[^/]+\//, ''));
     if (path.startsWith('..') || path.startsWith(sep) || path.includes(`${sep}..${sep}`) || /^[A-Za-z]:/.test(path)) {
       throw new DownloadError(`the package has a file outside of its folder (${name})`);

@@ -1,268 +1,264 @@
-import type { FlagTable } from '../flag.ts';
+import { choice, file, flagTable, integer, json, list, number, text, toggle } from '../flag.ts';
 
 const batchSizes = [-1, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096] as const;
 
-export const memoryFlags = {
-  autofit: {
-    names: ['--autofit', '--fit', '-fit'],
-    label: 'Automatic fit',
-    type: 'switch',
-    default: false,
-    help: 'Place the model by free memory even if other flags set the placement.',
-  },
-  autofitpadding: {
-    names: ['--autofitpadding'],
-    label: 'GPU memory to leave free',
-    type: 'integer',
-    default: 1024,
-    min: 0,
-    metavar: 'MB',
-    help: 'GPU memory that automatic placement leaves free.',
-  },
-  batchsize: {
-    names: ['--batchsize', '--blasbatchsize', '--batch-size', '-b'],
+export const memoryFlags = flagTable({
+  autofit: toggle({ label: 'Automatic fit', also: ['--fit', '-fit'] }).help(
+    'Place the model by free memory even if other flags set the placement.',
+  ),
+  autofitpadding: integer(1024, { label: 'GPU memory to leave free', metavar: 'MB', min: 0 }).help(
+    'GPU memory that automatic placement leaves free.',
+  ),
+  batchsize: integer(512, {
     label: 'Batch size',
-    type: 'integer',
-    default: 512,
-    only: batchSizes,
+    also: ['--blasbatchsize', '--batch-size', '-b'],
     metavar: 'TOKENS',
-    help: 'Prompt tokens submitted to the model at once. -1 uses the minimum.',
-  },
-  ubatchsize: {
-    names: ['--ubatchsize', '--ubatch-size', '-ub'],
-    label: 'Physical batch size',
-    type: 'integer',
-    default: -1,
     only: batchSizes,
+  }).help('Prompt tokens submitted to the model at once. -1 uses the minimum.'),
+  ubatchsize: integer(-1, {
+    label: 'Physical batch size',
+    also: ['--ubatch-size', '-ub'],
     metavar: 'TOKENS',
     defaultText: '-1, same as --batchsize',
-    help: 'Prompt tokens computed at once (physical batch).',
-  },
-  blasthreads: {
-    names: ['--blasthreads', '--batchthreads', '--threadsbatch', '--threads-batch'],
+    only: batchSizes,
+  }).help('Prompt tokens computed at once (physical batch).'),
+  blasthreads: integer(0, {
     label: 'Prompt threads',
-    type: 'integer',
-    default: 0,
-    min: -1,
+    also: ['--batchthreads', '--threadsbatch', '--threads-batch'],
     metavar: 'COUNT',
     defaultText: '0, same as --threads',
-    help: 'Threads for prompt processing.',
-  },
-  device: {
-    names: ['--device', '-dev'],
-    label: 'Devices',
-    type: 'text',
-    default: '',
-    metavar: 'NAMES',
-    defaultText: 'all',
-    help: 'Compute devices to use: names, separated by commas.',
-  },
-  failsafe: {
-    names: ['--failsafe'],
-    label: 'Failsafe',
-    type: 'switch',
-    default: false,
-    help: 'Use only basic CPU instructions, for very old machines.',
-  },
-  noavx2: {
-    names: ['--noavx2'],
-    label: 'No AVX2',
-    type: 'switch',
-    default: false,
-    help: 'Do not use AVX2, for old machines.',
-  },
-  highpriority: {
-    names: ['--highpriority'],
-    label: 'High priority',
-    type: 'switch',
-    default: false,
-    help: 'Request a higher process priority.',
-  },
-  ignoremissing: {
-    names: ['--ignoremissing'],
-    label: 'Ignore missing files',
-    type: 'switch',
-    default: false,
-    help: 'Skip files that do not exist instead of exiting.',
-  },
-  lora: {
-    names: ['--lora'],
-    label: 'LoRA',
-    tab: 'Loaded Files',
-    type: 'list',
-    of: 'text',
-    least: 1,
-    default: null,
-    holds: 'file',
-    metavar: 'FILE',
-    help: 'LoRA adapters for the text model.',
-  },
-  loramult: {
-    names: ['--loramult'],
-    label: 'LoRA strength',
-    tab: 'Loaded Files',
-    type: 'number',
-    default: 1,
-    metavar: 'FACTOR',
-    help: 'Strength of the text LoRA.',
-  },
-  lowvram: {
-    names: ['--lowvram', '-nkvo', '--no-kv-offload'],
-    label: 'Low VRAM',
-    type: 'switch',
-    default: false,
-    help: 'Keep the KV cache in main memory instead of on the GPU.',
-  },
-  maingpu: {
-    names: ['--maingpu', '--main-gpu', '-mg'],
-    label: 'Main GPU',
-    type: 'integer',
-    default: -1,
     min: -1,
+  }).help('Threads for prompt processing.'),
+  device: text('', { label: 'Devices', also: ['-dev'], metavar: 'NAMES', defaultText: 'all' }).help(
+    'Compute devices to use: names, separated by commas.',
+  ),
+  failsafe: toggle({ label: 'Failsafe' }).help('Use only basic CPU instructions, for very old machines.'),
+  noavx2: toggle({ label: 'No AVX2' }).help('Do not use AVX2, for old machines.'),
+  highpriority: toggle({ label: 'High priority' }).help('Request a higher process priority.'),
+  ignoremissing: toggle({ label: 'Ignore missing files' }).help('Skip files that do not exist instead of exiting.'),
+  lora: list('text', { label: 'LoRA', tab: 'Loaded Files', metavar: 'FILE', holds: 'file' }).help(
+    'LoRA adapters for the text model.',
+  ),
+  loramult: number(1, { label: 'LoRA strength', tab: 'Loaded Files', metavar: 'FACTOR' }).help(
+    'Strength of the text LoRA.',
+  ),
+  lowvram: toggle({ label: 'Low VRAM', also: ['-nkvo', '--no-kv-offload'] }).help(
+    'Keep the KV cache in main memory instead of on the GPU.',
+  ),
+  maingpu: integer(-1, {
+    label: 'Main GPU',
+    also: ['--main-gpu', '-mg'],
     metavar: 'DEVICE',
     defaultText: '-1, automatic',
-    help: 'GPU for computations that cannot be split.',
-  },
-  mmproj: {
-    names: ['--mmproj'],
-    label: 'Projector (vision, audio)',
-    tab: 'Loaded Files',
-    type: 'text',
-    default: '',
-    holds: 'file',
-    metavar: 'FILE',
-    help: 'Projector (mmproj) for image or audio input to the text model. Needs the vision pack (parley pack add vision).',
-  },
-  mmprojcpu: {
-    names: ['--mmprojcpu', '--no-mmproj-offload'],
-    label: 'Projector on the CPU',
-    tab: 'Loaded Files',
-    type: 'switch',
-    default: false,
-    help: 'Run the projector on the CPU.',
-  },
-  moecpu: {
-    names: ['--moecpu', '--n-cpu-moe', '-ncmoe'],
-    label: 'Experts on the CPU',
-    type: 'integer',
-    default: 0,
-    min: 0,
-    bare: 999,
-    metavar: 'LAYERS',
-    help: 'Number of layers, counted from the first, whose expert weights stay in main memory.',
-  },
-  ffncpu: {
-    names: ['--ffncpu', '--n-cpu-ffn', '-ncffn'],
-    label: 'Feed-forward on the CPU',
-    type: 'integer',
-    default: 0,
-    min: 0,
-    bare: 999,
-    metavar: 'LAYERS',
-    help: 'Number of layers, counted from the first, whose dense feed-forward weights stay in main memory.',
-  },
-  moeexperts: {
-    names: ['--moeexperts'],
-    label: 'Active experts',
-    type: 'integer',
-    default: -1,
     min: -1,
+  }).help('GPU for computations that cannot be split.'),
+  mmproj: file({ label: 'Projector (vision, audio)', tab: 'Loaded Files' }).help(
+    'Projector (mmproj) for image or audio input to the text model. Needs the vision pack (parley pack add vision).',
+  ),
+  mmprojcpu: toggle({ label: 'Projector on the CPU', also: ['--no-mmproj-offload'], tab: 'Loaded Files' }).help(
+    'Run the projector on the CPU.',
+  ),
+  moecpu: integer(0, {
+    label: 'Experts on the CPU',
+    also: ['--n-cpu-moe', '-ncmoe'],
+    metavar: 'LAYERS',
+    min: 0,
+    bare: 999,
+  }).help('Number of layers, counted from the first, whose expert weights stay in main memory.'),
+  ffncpu: integer(0, {
+    label: 'Feed-forward on the CPU',
+    also: ['--n-cpu-ffn', '-ncffn'],
+    metavar: 'LAYERS',
+    min: 0,
+    bare: 999,
+  }).help('Number of layers, counted from the first, whose dense feed-forward weights stay in main memory.'),
+  moeexperts: integer(-1, {
+    label: 'Active experts',
     metavar: 'COUNT',
     defaultText: '-1, set by the model',
-    help: 'Active experts per token of mixture-of-experts models.',
-  },
-  noflashattention: {
-    names: ['--noflashattention', '--no-flash-attn', '-nofa'],
-    label: 'No flash attention',
-    type: 'switch',
-    default: false,
-    help: 'Do not use flash attention.',
-  },
-  nommq: {
-    names: ['--nommq'],
-    label: 'No MMQ kernels',
-    type: 'switch',
-    default: false,
-    unsupported: true,
-    help: 'On CUDA, use cuBLAS instead of the quantized matrix kernels.',
-  },
-  overridekv: {
-    names: ['--overridekv', '--override-kv'],
-    label: 'Override metadata',
-    type: 'text',
-    default: '',
-    metavar: 'NAME=TYPE:VALUE',
-    help: 'Override model metadata while loading; separate several with commas.',
-  },
-  overridenativecontext: {
-    names: ['--overridenativecontext'],
+    min: -1,
+  }).help('Active experts per token of mixture-of-experts models.'),
+  noflashattention: toggle({ label: 'No flash attention', also: ['--no-flash-attn', '-nofa'] }).help(
+    'Do not use flash attention.',
+  ),
+  nommq: toggle({ label: 'No MMQ kernels', unsupported: true }).help(
+    'On CUDA, use cuBLAS instead of the quantized matrix kernels.',
+  ),
+  overridekv: text('', { label: 'Override metadata', also: ['--override-kv'], metavar: 'NAME=TYPE:VALUE' }).help(
+    'Override model metadata while loading; separate several with commas.',
+  ),
+  overridenativecontext: integer(0, {
     label: 'Override trained context',
     tab: 'Context',
-    type: 'integer',
-    default: 0,
-    min: 0,
     metavar: 'TOKENS',
     defaultText: '0, set by the model',
-    help: 'Trained context size to assume for RoPE scaling.',
-  },
-  overridetensors: {
-    names: ['--overridetensors', '--override-tensor', '-ot'],
+    min: 0,
+  }).help('Trained context size to assume for RoPE scaling.'),
+  overridetensors: text('', {
     label: 'Override tensors',
-    type: 'text',
-    default: '',
+    also: ['--override-tensor', '-ot'],
     metavar: 'PATTERN=DEVICE',
-    help: 'Where to place tensors whose names match; separate several with commas.',
-  },
-  quantkv: {
-    names: ['--quantkv'],
+  }).help('Where to place tensors whose names match; separate several with commas.'),
+  quantkv: choice(['f16', 'bf16', 'q8_0', 'q5_1', 'q4_0'], {
     label: 'KV cache type',
     tab: 'Context',
-    type: 'choice',
-    default: 'f16',
-    choices: ['f16', 'bf16', 'q8_0', 'q5_1', 'q4_0'],
     synonyms: { 0: 'f16', 1: 'q8_0', 2: 'q4_0', 3: 'bf16' },
-    help: 'Data type of the KV cache; smaller types save memory and lose precision.',
-  },
-  ropeconfig: {
-    names: ['--ropeconfig'],
+  }).help('Data type of the KV cache; smaller types save memory and lose precision.'),
+  ropeconfig: list('number', {
     label: 'RoPE',
     tab: 'Context',
-    type: 'list',
-    of: 'number',
-    least: 1,
-    most: 2,
-    default: [0, 10000],
     metavar: 'SCALE BASE',
     defaultText: '0 10000, automatic',
-    help: 'RoPE frequency scale and base. A scale of 0 is chosen by the context size.',
-  },
-  splitmode: {
-    names: ['--splitmode', '-sm', '--split-mode'],
-    label: 'Split mode',
-    type: 'choice',
-    default: 'layer',
-    choices: ['layer', 'row', 'tensor'],
-    help: 'How to split the model between GPUs. row means the same as tensor.',
-  },
-  usemlock: {
-    names: ['--usemlock', '--mlock'],
-    label: 'Lock in memory',
-    type: 'switch',
-    default: false,
-    help: 'Lock the model in memory so that it is never swapped out.',
-  },
-  usemmap: {
-    names: ['--usemmap'],
-    label: 'Memory-map the file',
-    type: 'switch',
-    default: false,
-    help: 'Memory-map the model file instead of reading it.',
-  },
-  usedirectio: {
-    names: ['--usedirectio', '--directio', '--direct-io', '-dio'],
-    label: 'Direct I/O',
-    type: 'switch',
-    default: false,
-    help: 'Read the model file with direct I/O, bypassing the file cache.',
-  },
-} as const satisfies FlagTable;
+    most: 2,
+    default: [0, 10000],
+  }).help('RoPE frequency scale and base. A scale of 0 is chosen by the context size.'),
+  splitmode: choice(['layer', 'row', 'tensor'], { label: 'Split mode', also: ['-sm', '--split-mode'] }).help(
+    'How to split the model between GPUs. row means the same as tensor.',
+  ),
+  usemlock: toggle({ label: 'Lock in memory', also: ['--mlock'] }).help(
+    'Lock the model in memory so that it is never swapped out.',
+  ),
+  usemmap: toggle({ label: 'Memory-map the file' }).help('Memory-map the model file instead of reading it.'),
+  usedirectio: toggle({ label: 'Direct I/O', also: ['--directio', '--direct-io', '-dio'] }).help(
+    'Read the model file with direct I/O, bypassing the file cache.',
+  ),
+});
+
+export const generationFlags = flagTable({
+  defaultgenamt: integer(2048, {
+    label: 'Default reply length',
+    tab: 'Tokens/Chat',
+    metavar: 'TOKENS',
+    min: 64,
+    max: 32768,
+    clamp: true,
+  }).help('Default reply length, at most half the context.'),
+  genlimit: integer(0, {
+    label: 'Maximum reply length',
+    also: ['--promptlimit'],
+    tab: 'Tokens/Chat',
+    metavar: 'TOKENS',
+    defaultText: '0, no limit',
+    min: 0,
+  }).help('Maximum reply length of any request.'),
+  gendefaults: json({ label: 'Request defaults', tab: 'Tokens/Chat' }).help(
+    'Default values for request fields, by their names in the native and image APIs. The reply length cannot be set here.',
+  ),
+  gendefaultsoverwrite: toggle({ label: 'Defaults override requests', tab: 'Tokens/Chat' }).help(
+    'Let --gendefaults replace values that requests do set, under any name of any API.',
+  ),
+  reasoningeffort: choice(['default', 'none', 'low', 'medium', 'high', 'xhigh'], {
+    label: 'Reasoning effort',
+    tab: 'Tokens/Chat',
+  }).help('Reasoning effort for requests that do not set it.'),
+  enableguidance: toggle({ label: 'Guidance (negative prompts)', tab: 'Tokens/Chat' }).help(
+    'Allow negative prompts (classifier-free guidance), which need a second context.',
+  ),
+  nobostoken: toggle({ label: 'No BOS token', tab: 'Tokens/Chat' }).help('Do not prepend the BOS token to prompts.'),
+  nofastforward: toggle({ label: 'No prompt reuse' }).help(
+    'Process every prompt from its start instead of reusing the cached prefix. Turns off context shift too.',
+  ),
+  noshift: toggle({ label: 'No context shift', also: ['--no-context-shift'] }).help(
+    'Do not shift the context when it is full.',
+  ),
+  noswa: toggle({ label: 'Full sliding-window cache', also: ['--swa-full'] }).help(
+    'Keep the full KV cache of models with sliding-window attention. Uses more memory; a changed prompt is then reused up to the exact token that changed instead of the last checkpoint before it.',
+  ),
+  swapadding: integer(0, { label: 'Sliding-window padding', metavar: 'TOKENS', min: 0, unsupported: true }).help(
+    'Extra tokens in the sliding-window cache. The library sizes this cache itself; checkpoints serve the same purpose, and --noswa keeps everything.',
+  ),
+  smartcache: integer(0, { label: 'Smart cache', metavar: 'SLOTS', min: 0, bare: 1 }).help(
+    'Keep snapshots of earlier contexts in main memory. 1 means 5 snapshots, a larger number that many.',
+  ),
+  smartcontext: toggle({ label: 'Smart context', unsupported: true }).help(
+    'Reserve part of the context so that long stories are reprocessed less often.',
+  ),
+  parallelrequests: integer(1, {
+    label: 'Parallel requests',
+    also: ['--continuous-batching', '--contbatch'],
+    metavar: 'COUNT',
+    min: 0,
+    max: 32,
+  }).help(
+    'Process up to this many text requests together (continuous batching); 0 and 1 process one at a time. Turns off context shift.',
+  ),
+  draftmodel: file({ label: 'Draft model', also: ['--model-draft', '-md'], tab: 'Loaded Files' }).help(
+    'Small model for speculative decoding, with the vocabulary of the text model. The generated text stays the same. With --draftngram, it drafts where the lookup finds nothing.',
+  ),
+  draftamount: integer(4, {
+    label: 'Draft tokens',
+    also: ['--draft-max', '--draft-n', '--spec-draft-n-max'],
+    tab: 'Loaded Files',
+    metavar: 'TOKENS',
+    min: 0,
+  }).help('Tokens to draft per step.'),
+  draftgpulayers: integer(999, {
+    label: 'Draft GPU layers',
+    also: ['--gpu-layers-draft', '--n-gpu-layers-draft', '-ngld'],
+    tab: 'Loaded Files',
+    metavar: 'LAYERS',
+    min: -1,
+  }).help('Draft model layers to offload to the GPU; -1 offloads all.'),
+  draftgpusplit: list('number', {
+    label: 'Draft tensor split',
+    tab: 'Loaded Files',
+    metavar: 'RATIO',
+    unsupported: true,
+  }).help('Share of the draft model for each GPU.'),
+  usemtp: toggle({ label: 'Multi-token prediction', tab: 'Loaded Files', unsupported: true }).help(
+    'Draft with the multi-token prediction layers of models that have them.',
+  ),
+  visionmaxres: integer(1024, {
+    label: 'Maximum image size',
+    metavar: 'PIXELS',
+    min: 512,
+    max: 2048,
+    clamp: true,
+  }).help('Maximum side length of input images; larger ones are scaled down.'),
+  visionmintokens: integer(-1, {
+    label: 'Minimum image tokens',
+    also: ['--image-min-tokens'],
+    metavar: 'TOKENS',
+    defaultText: '-1, set by the model',
+    min: -1,
+  }).help('Minimum tokens per image.'),
+  visionmaxtokens: integer(-1, {
+    label: 'Maximum image tokens',
+    also: ['--image-max-tokens'],
+    metavar: 'TOKENS',
+    defaultText: '-1, set by the model',
+    min: -1,
+  }).help('Maximum tokens per image.'),
+});
+
+export const chatFlags = flagTable({
+  chatcompletionsadapter: text('AutoGuess', {
+    label: 'Chat adapter',
+    tab: 'Loaded Files',
+    metavar: 'NAME',
+    holds: 'json',
+  }).help('Chat adapter that turns messages into a prompt: a built-in name, a file, or the JSON itself.'),
+  jinja: toggle({ label: "Model's own chat template" }).help(
+    "Use the model's own chat template, except for requests with tools.",
+  ),
+  jinja_tools: toggle({ label: 'Chat template for tools', also: ['--jinja-tools', '--jinjatools'] }).help(
+    "Use the model's own chat template for requests with tools too. Turns on --jinja.",
+  ),
+  jinja_kwargs: json({
+    label: 'Chat template variables',
+    also: ['--jinja-kwargs', '--jinjakwargs', '--chat-template-kwargs'],
+  }).help('Extra variables for the chat template. Turns on --jinja.'),
+  jinjatemplate: file({ label: 'Chat template file', also: ['--chat-template-file'] }).help(
+    "Chat template to use instead of the model's own.",
+  ),
+  jinjathink: choice(['default', 'true', 'false'], { label: 'Thinking' }).help(
+    'Tell the chat template whether to enable thinking. Turns on --jinja.',
+  ),
+  mcpfile: file({ label: 'MCP servers', tab: 'Loaded Files', scope: 'server', ending: '.json' }).help(
+    'JSON file of the MCP servers to connect to, in the format of desktop apps: mcpServers, each with a command or a url. Their tools are served at POST /mcp. The extension .json may be omitted.',
+  ),
+  websearch: toggle({ label: 'Web search', scope: 'server' }).help('Let clients search the web through this server.'),
+  preloadstory: text('', { label: 'Preloaded story', tab: 'Loaded Files', metavar: 'FILE', holds: 'json-file' }).help(
+    'Saved story that the web client opens with: a file, or the JSON itself.',
+  ),
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { corsHeaders } from './cors.ts';
+import { corsHeaders } from './respond.ts';
 
 describe('corsHeaders', () => {
   test('a permitted origin is named, with credentials and access to the private network', () => {

@@ -1,0 +1,109 @@
+export type Labels = Readonly<Record<string, string>>;
+
+/** Content type of the Prometheus text format. */
+export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** All metrics as one text. */
+export function exposition(metrics: readonly { text(): string }[]): string {
+  return metrics.map((metric) => metric.text()).join('\n');
+}
+
+/** A counter or a gauge: one number per set of labels. The type says which methods may be used. */
+export class NumberMetric {
+  readonly #values = new Map<string, number>();
+
+  constructor(
+    private readonly name: string,
+    private readonly help: string,
+    private readonly type: 'counter' | 'gauge',
+  ) {}
+
+  /** An amount of 0 makes the metric visible before there is anything to count. */
+  inc(labels: Labels, amount = 1): void {
+    const key = labelText(labels);
+    this.#values.set(key, (this.#values.get(key) ?? 0) + amount);
+  }
+
+  set(labels: Labels, value: number): void {
+    this.#values.set(labelText(labels), value);
+  }
+
+  /** Removes all sets of labels. */
+  reset(): void {
+    this.#values.clear();
+  }
+
+  text(): string {
+    const samples = [...this.#values].map(([labels, value]) => sample(this.name, labels, value));
+    return header(this.name, this.help, this.type) + samples.join('');
+  }
+}
+
+export type Counter = Pick<NumberMetric, 'inc' | 'text'>;
+export type Gauge = NumberMetric;
+
+interface Distribution {
+  readonly labels: Labels;
+  /** Number of values per bucket, not cumulative. */
+  readonly counts: number[];
+  sum: number;
+  count: number;
+}
+
+export class Histogram {
+  readonly #distributions = new Map<string, Distribution>();
+
+  constructor(
+    private readonly name: string,
+    private readonly help: string,
+    /** Upper bounds, in rising order. */
+    private readonly bounds: readonly number[],
+  ) {}
+
+  observe(labels: Labels, value: number): void {
+    const distribution = this.zero(labels);
+    const bucket = this.bounds.findIndex((bound) => value <= bound);
+    if (bucket !== -1) distribution.counts[bucket] = (distribution.counts[bucket] ?? 0) + 1;
+    distribution.sum += value;
+    distribution.count += 1;
+  }
+
+  /** Makes these labels visible before there is anything to observe. */
+  zero(labels: Labels): Distribution {
+    const key = labelText(labels);
+    const known = this.#distributions.get(key) ?? { labels, counts: this.bounds.map(() => 0), sum: 0, count: 0 };
+    this.#distributions.set(key, known);
+    return known;
+  }
+
+  text(): string {
+    const { name } = this;
+    const samples = [...this.#distributions].flatMap(([key, { labels, counts, sum, count }]) => {
+      let below = 0;
+      const buckets = this.bounds.map((bound, index) => {
+        below += counts[index] ?? 0;
+        return sample(`${name}_bucket`, labelText({ le: String(bound), ...labels }), below);
+      });
+      const all = sample(`${name}_bucket`, labelText({ le: '+Inf', ...labels }), count);
+      return [...buckets, all, sample(`${name}_sum`, key, sum), sample(`${name}_count`, key, count)];
+    });
+    return header(name, this.help, 'histogram') + samples.join('');
+  }
+}
+
+function header(name: string, help: string, type: string): string {
+  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`;
+}
+
+function sample(name: string, labels: string, value: number): string {
+  return `${name}${labels} ${value}\n`;
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`);
+  return pairs.length > 0 ? `{${pairs.join(',')}}` : '';
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+}
