@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutIntoPieces, halvesOf, textOf } from './fixtures/pieces.ts';
 import { type ReasoningOptions, ReasoningSplitter } from './reasoning.ts';
+import { cutIntoPieces, halvesOf, textOf } from './testing/fixtures/pieces.ts';
 import { openedThinking, thinkingTags } from './thinking-tags.ts';
 
 function split(pieces: readonly string[], options: Partial<ReasoningOptions> = {}) {
