@@ -4,7 +4,7 @@ import { fold } from '../../core/fold.ts';
 import { echoTool, playedTools, textResult } from '../../core/testing/tool-servers.ts';
 import { type ServedTool, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
 import type { ChatAdapter } from '../adapters/adapter.ts';
-import { builtInAdapters } from '../adapters/load.ts';
+import { builtInAdapters } from '../adapters/adapter.ts';
 import type { ChatRequest } from '../request.ts';
 import { chatService } from '../service.ts';
 import { compileTemplate } from '../template.ts';
