@@ -58,12 +58,6 @@ describe.skipIf(missing !== undefined)('in the engine of llama.cpp', () => {
     expect(engine.begins(anything, '{} ')).toBe(false);
   });
 
-  test('without blanks only the compact form is left', () => {
-    const grammar = schemaToGrammar({ properties: { a: { items: { type: 'integer' } } } }, { whitespace: 'none' });
-    expect(engine.accepts(grammar, '{"a":[1,2]}')).toBe(true);
-    expect(engine.accepts(grammar, '{"a": [1,2]}')).toBe(false);
-  });
-
   test.each<[string, unknown, unknown[], unknown[]]>([
     [
       'optional properties come in every combination, in order',

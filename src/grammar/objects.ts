@@ -17,21 +17,16 @@ interface Properties {
  * An object: the listed properties in their order, each optional one there or not, then others. An object that lists
  * properties and does not mention others has none: people list what they want.
  */
-export function objectBody(
-  parts: readonly Part[],
-  order: readonly string[],
-  json: JsonRules,
-  rule: (value: Conjunction) => string,
-): string {
+export function objectBody(parts: readonly Part[], json: JsonRules, rule: (value: Conjunction) => string): string {
   const place = parts[0] as Part;
   const properties = propertiesOf(parts);
   const asked = counts(parts, 'minProperties', 'maxProperties');
-  const names = inOrder([...properties.listed.keys()], order);
+  const names = [...properties.listed.keys()];
   refuseNames(parts, names);
   const member = (name: string) =>
-    `${jsonLiteral(name)} ${json.colon()} ${rule(properties.listed.get(name) as Conjunction)}`;
+    `${jsonLiteral(name)} ${json.colon} ${rule(properties.listed.get(name) as Conjunction)}`;
   const key = properties.others === false ? '' : keyOf(parts, names, json, rule);
-  const other = properties.others === false ? undefined : `${key} ${json.colon()} ${rule(properties.others)}`;
+  const other = properties.others === false ? undefined : `${key} ${json.colon} ${rule(properties.others)}`;
   const empty = `${json.open('{')} "}"`;
 
   if (names.length === 0) {
@@ -43,7 +38,7 @@ export function objectBody(
       return json.object();
     }
     const more = json.rules.repeat(
-      `(${json.comma()} ${other})`,
+      `(${json.comma} ${other})`,
       Math.max(0, asked.minimum - 1),
       asked.maximum && asked.maximum - 1,
     );
@@ -68,7 +63,7 @@ function memberList(
   others: string | undefined,
   json: JsonRules,
 ): string {
-  const comma = json.comma();
+  const comma = json.comma;
   let after = others === undefined ? '' : `(${comma} ${others})*`;
   let before = others === undefined ? undefined : `${others} ${after}`;
   for (const [index, { text, optional }] of [...members.entries()].reverse()) {
@@ -86,7 +81,7 @@ function memberList(
       after = nested(after, 'next', json);
     }
   }
-  const filled = `${before} ${json.blank()}`.trimEnd();
+  const filled = `${before} ${json.blank}`;
   return `${json.open('{')} ${members.every(({ optional }) => optional) ? `(${filled})?` : filled} "}"`;
 }
 
@@ -173,11 +168,6 @@ function requireImplied(place: Part, asked: Counts, { listed, required, others }
 
 function isFree({ minimum, maximum }: Counts): boolean {
   return minimum === 0 && maximum === undefined;
-}
-
-function inOrder(names: readonly string[], order: readonly string[]): string[] {
-  const first = order.filter((name) => names.includes(name));
-  return [...first, ...names.filter((name) => !first.includes(name))];
 }
 
 /**

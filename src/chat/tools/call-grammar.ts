@@ -90,7 +90,7 @@ const rulesOf = remembered(8, ({ format, tools, parallel, answer }: RulesInput) 
   const { grammar } = composeGrammar(
     '""',
     { ...schemas, ...(answer === undefined ? {} : { answer: { schema: answer, mode: 'strict' } }) },
-    { rules: { call } },
+    { call },
   );
   const rules = grammar.slice(grammar.indexOf('\n') + 1);
   return { reply: answer === undefined ? all : `( ${all} | answer )`, rules };
