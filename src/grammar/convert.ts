@@ -59,7 +59,10 @@ function converted({ schema, mode, only }: EmbeddedSchema, name: string, rules: 
   const json = new JsonRules(rules);
   const { giveUp, notes } = mode === 'strict' ? { giveUp: refuse, notes: () => [] } : noting();
   // What a schema falls back on must be there before the rules run out.
-  if (mode === 'loose') for (const rule of [json.value, json.integer]) rule();
+  if (mode === 'loose') {
+    json.value();
+    json.integer();
+  }
   rules.grant();
   const unwritten = new Set<string>();
   const body = rootRule(schema, { document: schema, name, json, depth: 0, unwritten, giveUp, only });
