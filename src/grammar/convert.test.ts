@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import { composeGrammar, schemaToGrammar } from './convert.ts';
 import { literal, ruleName, stepsOf } from './gbnf.ts';
-import { GrammarError } from './limits.ts';
+import { GrammarError } from './schema.ts';
 
 function refusal(schema: unknown): GrammarError {
   try {

@@ -1,19 +1,24 @@
+import { booleanBody, choice, JsonRules, nullBody, Rules } from './gbnf.ts';
+import { integerRange, numberRange } from './numbers.ts';
+import { objectBody } from './objects.ts';
 import {
   alternatives,
+  type Conjunction,
+  child,
   expand,
   type GiveUp,
+  GrammarError,
   type GrammarMode,
   type Loosened,
+  limits,
+  locate,
   noting,
   type Part,
   refuse,
+  scalarType,
+  type TypeName,
   withoutDemand,
-} from './expand.ts';
-import { booleanBody, choice, JsonRules, nullBody, Rules } from './gbnf.ts';
-import { GrammarError, limits } from './limits.ts';
-import { integerRange, numberRange } from './numbers.ts';
-import { objectBody } from './objects.ts';
-import { type Conjunction, child, locate, scalarType, type TypeName } from './schema.ts';
+} from './schema.ts';
 import { counts, type Shape, shapeOf, typesOf } from './shape.ts';
 import { stringBody } from './strings.ts';
 
@@ -172,7 +177,7 @@ function distinct(types: ReadonlySet<TypeName>): readonly TypeName[] {
 
 function valueBody(parts: readonly Part[], place: Place): string {
   const { json, only } = place;
-  const shape = shapeOf(parts, formats, only);
+  const shape = shapeOf(parts, only);
   if (shape.values) return choice(shape.values.map((value) => json.exactly(value)));
   const inside = { ...place, unwritten: new Set<string>(), only: undefined };
   const rule = (conjunction: Conjunction) => valueRule(conjunction, inside);
@@ -296,25 +301,3 @@ function refuseUnique(parts: readonly Part[], maximum: number | undefined): void
     throw new GrammarError('a grammar cannot keep items apart', part.pointer, 'uniqueItems');
   }
 }
-
-const leapDay = '((\\d\\d(0[48]|[2468][048]|[13579][26]))|(([02468][048]|[13579][26])00))-02-29';
-const otherDay =
-  '\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))';
-const date = `(${otherDay}|${leapDay})`;
-const time = '([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)';
-const byte = '(\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])';
-const label = '[a-zA-Z0-9]([a-zA-Z0-9-]{0,30}[a-zA-Z0-9])?';
-const atom = "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]{1,32}";
-
-/**
- * The formats that are enforced, as patterns. What a pattern writes is always right; of what the format would allow it
- * may leave out oddities (leap seconds, quoted mail names). Other formats are hints and change nothing.
- */
-export const formats: Readonly<Record<string, string>> = {
-  date: `^${date}$`,
-  time: `^${time}$`,
-  'date-time': `^${date}T${time}$`,
-  uuid: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-  ipv4: `^${byte}(\\.${byte}){3}$`,
-  email: `^${atom}(\\.${atom})?@${label}(\\.${label}){1,3}$`,
-};

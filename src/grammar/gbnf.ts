@@ -1,4 +1,4 @@
-import { GrammarLimitError, limits, togetherLimits } from './limits.ts';
+import { GrammarLimitError, limits, togetherLimits } from './schema.ts';
 
 /** Counts up to this are left to the engine. It takes counts beyond 2,000 for "without end". */
 const writtenOut = 256;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { composeGrammar, formats, schemaToGrammar } from './convert.ts';
+import { composeGrammar, schemaToGrammar } from './convert.ts';
+import { formats } from './shape.ts';
 import { openNativeGrammar } from './testing/native-grammar.ts';
 import { samples } from './testing/schema-samples.ts';
 

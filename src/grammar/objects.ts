@@ -1,8 +1,7 @@
+import { isObject } from '../core/json.ts';
 import { complement, single, union } from '../patterns/characters.ts';
-import type { Part } from './expand.ts';
 import { type JsonRules, jsonLiteral, type Rules } from './gbnf.ts';
-import { GrammarError } from './limits.ts';
-import { type Conjunction, child, isRecord } from './schema.ts';
+import { type Conjunction, child, GrammarError, type Part } from './schema.ts';
 import { type Counts, counts } from './shape.ts';
 import { inner, insideString } from './strings.ts';
 
@@ -115,7 +114,7 @@ function propertiesOfPart(part: Part): {
   others: Conjunction | false | undefined;
 } {
   const { properties = {}, required = [], additionalProperties, unevaluatedProperties } = part.schema;
-  if (!isRecord(properties)) throw new GrammarError('there must be an object of schemas', part.pointer, 'properties');
+  if (!isObject(properties)) throw new GrammarError('there must be an object of schemas', part.pointer, 'properties');
   if (!Array.isArray(required) || required.some((name) => typeof name !== 'string')) {
     throw new GrammarError('there must be a list of names', part.pointer, 'required');
   }

@@ -1,7 +1,7 @@
 import { type Characters, complement, includes, onlyOne, single, union, without } from '../patterns/characters.ts';
 import { PatternError, type PatternNode, parsePattern as parseExpression } from '../patterns/parse.ts';
 import { choice, type JsonRules, jsonLiteral, type Rules } from './gbnf.ts';
-import { GrammarError, limits } from './limits.ts';
+import { GrammarError, limits } from './schema.ts';
 import type { Shape } from './shape.ts';
 
 /** A string with the length and the pattern that the schema asks for. */

@@ -1,5 +1,5 @@
-import { composeGrammar, type EmbeddedSchema } from '../../grammar/convert.ts';
-import type { Loosened } from '../../grammar/expand.ts';
+import { type EmbeddedSchema, composeGrammar } from '../../grammar/convert.ts';
+import type { Loosened } from '../../grammar/schema.ts';
 import type { Tool } from '../messages.ts';
 
 /** A demand of a tool's schema that calls of it are not held to. */
