@@ -1,4 +1,4 @@
-import { thinkingTags } from '../thinking-tags.ts';
+import { thinkingTags } from '../reasoning.ts';
 
 /** The texts around each turn of a conversation, for a model whose own template is not rendered. */
 export interface ChatTags {
