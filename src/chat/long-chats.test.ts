@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { atOnce } from '../core/testing/at-once.ts';
 import { chatAdapter } from './adapters/adapter.ts';
-import { flatPrompt } from './flat-prompt.ts';
 import { foldTurns, renderAll } from './lost-turns.ts';
 import { joinContent, type Message, text } from './messages.ts';
+import { flatPrompt } from './prompt.ts';
 import type { ChatTemplate, TemplateInput } from './template.ts';
 
 const { tags } = chatAdapter({ userStart: '<U>', assistantStart: '<A>', systemStart: '<S>' });
@@ -51,14 +51,13 @@ const said = (message: Message): string =>
   message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
 /** Templates of ours, so that only our own part of the work is counted. */
-const showsAll: ChatTemplate = {
-  render: ({ conversation }) => ({ prompt: conversation.messages.map(said).join(''), warnings: [] }),
-};
-const losesSystem: ChatTemplate = {
-  render: ({ conversation }) => {
-    const shown = conversation.messages.filter(({ role }) => role !== 'system');
-    return { prompt: shown.map(said).join(''), warnings: [] };
-  },
+const showsAll: ChatTemplate = ({ conversation }) => ({
+  prompt: conversation.messages.map(said).join(''),
+  warnings: [],
+});
+const losesSystem: ChatTemplate = ({ conversation }) => {
+  const shown = conversation.messages.filter(({ role }) => role !== 'system');
+  return { prompt: shown.map(said).join(''), warnings: [] };
 };
 
 describe('twice as many messages are twice the work', () => {

@@ -10,14 +10,14 @@ export const foldedWarning = 'there is no place for a system turn, so it became 
  */
 export function renderAll(template: ChatTemplate, input: TemplateInput): RenderedTemplate {
   const { conversation } = input;
-  const first = template.render(input);
+  const first = template(input);
   const lost = lostTurns(template, input, first.prompt);
   if (lost.some((index) => conversation.messages[index]?.role === 'tool'))
     throw new Error('it leaves out tool results');
   // A complaint may be about a turn that is shown after all, in a form that the model was never taught.
   const unwelcome = first.warnings.length > 0 ? textTurns(conversation, sideRoles) : lost;
   if (unwelcome.length === 0) return first;
-  const second = template.render({ ...input, conversation: foldTurns(conversation, new Set(unwelcome)) });
+  const second = template({ ...input, conversation: foldTurns(conversation, new Set(unwelcome)) });
   const found = new TextFinder(second.prompt);
   if (lost.some((index) => !found.has(textAt(conversation, index)))) {
     throw new Error('it leaves out a system turn');
@@ -50,7 +50,7 @@ function lostTurns(template: ChatTemplate, input: TemplateInput, prompt: string)
   const messages = conversation.messages.map((message, index) =>
     unseen.has(index) ? { ...message, content: text(mark(index)) } : message,
   );
-  const marked = template.render({ ...input, conversation: { ...conversation, messages } }).prompt;
+  const marked = template({ ...input, conversation: { ...conversation, messages } }).prompt;
   for (const [, index] of marked.matchAll(marks)) unseen.delete(Number(index));
   return missing.filter((index) => unseen.has(index));
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chatAdapter } from './adapters/adapter.ts';
-import { chatPrompt } from './chat-prompt.ts';
 import { type Message, text } from './messages.ts';
+import { chatPrompt } from './prompt.ts';
 import { compileTemplate } from './template.ts';
-import { inlineLimits } from './template-runtime.ts';
+import { inlineLimits } from './template-limits.ts';
 import { inlineTemplate } from './testing/inline-template.ts';
 
 /** A template comes with a model that somebody else made: whatever it holds, a chat is answered and nothing else happens. */

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutIntoPieces, halvesOf, textOf } from './fixtures/pieces.ts';
-import { type ReasoningOptions, ReasoningSplitter } from './reasoning.ts';
-import { openedThinking, thinkingTags } from './thinking-tags.ts';
+import { openedThinking, ReasoningSplitter, thinkingTags } from './reasoning.ts';
+import { cutIntoPieces, halvesOf, textOf } from './testing/fixtures/pieces.ts';
 
-function split(pieces: readonly string[], options: Partial<ReasoningOptions> = {}) {
-  const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true, loneEnd: 'keep', ...options });
+function split(pieces: readonly string[], options: Partial<ConstructorParameters<typeof ReasoningSplitter>[0]> = {}) {
+  const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true, ...options });
   const parts = [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.finish()];
   const join = (type: string) =>
     parts
@@ -22,12 +21,12 @@ describe('every known pair of tags', () => {
 });
 
 test('text without tags passes as it comes', () => {
-  const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true, loneEnd: 'keep' });
+  const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true });
   expect(splitter.push('Hello')).toEqual([{ type: 'text-delta', text: 'Hello' }]);
 });
 
 test('a half tag is held back until it is a tag or not', () => {
-  const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true, loneEnd: 'keep' });
+  const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true });
   expect(splitter.push('<thi')).toEqual([]);
   expect(splitter.push('s>')).toEqual([{ type: 'text-delta', text: '<this>' }]);
 });
@@ -55,12 +54,6 @@ test('text before the block is text, and white space before it is nothing', () =
 
 test('thinking that is cut off by the limit stays thinking', () => {
   expect(split(['<think>a', 'b '])).toEqual({ reasoning: 'ab ', text: '' });
-});
-
-test('a lone end tag makes all before it thinking when the reply is not streamed', () => {
-  expect(split(['hm\n</thi', 'nk>\nYes.'], { loneEnd: 'split' })).toEqual({ reasoning: 'hm', text: 'Yes.' });
-  expect(split(['hm <think>a</think>b'], { loneEnd: 'split' })).toEqual({ reasoning: 'a', text: 'hm b' });
-  expect(split(['plain'], { loneEnd: 'split' })).toEqual({ reasoning: '', text: 'plain' });
 });
 
 test('a lone end tag stays in a stream, where the text before it has been shown', () => {
@@ -92,7 +85,6 @@ test('the pieces never change the result', () => {
   const options = fc.record({
     prompt: fc.constantFrom('', '<think>\n', 'x[THINK]'),
     encapsulate: fc.boolean(),
-    loneEnd: fc.constantFrom('split' as const, 'keep' as const),
   });
   fc.assert(
     fc.property(cutIntoPieces(textOf(...words)), options, (pieces, chosen) => {

@@ -1,20 +1,45 @@
-import { PhraseFinder, phraseTree } from '../patterns/phrase-finder.ts';
-import { answerHeader, openedThinking, type ThinkingTags, thinkingTags } from './thinking-tags.ts';
+import { PhraseFinder, type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
+
+export interface ThinkingTags {
+  readonly start: string;
+  /** `keep` is the last part of the end tag that belongs to what follows. */
+  readonly ends: readonly { readonly text: string; readonly keep: string }[];
+  readonly endTree: PhraseTree;
+}
+
+const harmonyFinal = '<|channel|>final<|message|>';
+const harmonyCommentary = '<|channel|>commentary';
+
+/** How models mark their thinking, in the order in which the marks are tried. */
+export const thinkingTags: readonly ThinkingTags[] = [
+  // The thoughts are a separate message, so its end goes with the tag; a tool call may follow instead of an answer.
+  tags('<|channel|>analysis<|message|>', [
+    { text: `<|end|><|start|>assistant${harmonyFinal}`, keep: '' },
+    { text: `<|start|>assistant${harmonyFinal}`, keep: '' },
+    { text: `<|end|><|start|>assistant${harmonyCommentary}`, keep: harmonyCommentary },
+    { text: `<|start|>assistant${harmonyCommentary}`, keep: harmonyCommentary },
+  ]),
+  tags(' to=self<|message|>', [{ text: '<|eom|><|start|>assistant', keep: '' }]),
+  tags('<think>', [{ text: '</think>', keep: '' }]),
+  tags('<seed:think>', [{ text: '</seed:think>', keep: '' }]),
+  tags('<|START_THINKING|>', [{ text: '<|END_THINKING|>', keep: '' }]),
+  tags('<|channel>thought', [{ text: '<channel|>', keep: '' }]),
+  tags('[THINK]', [{ text: '[/THINK]', keep: '' }]),
+];
+
+function tags(start: string, ends: ThinkingTags['ends']): ThinkingTags {
+  return { start, ends, endTree: phraseTree(ends.map(({ text }) => text)) };
+}
+
+/** The tags of the thinking that the end of the prompt has opened, so that the reply begins inside it. */
+export function openedThinking(prompt: string): ThinkingTags | undefined {
+  const end = prompt.trimEnd();
+  return thinkingTags.find(({ start }) => end.endsWith(start));
+}
 
 export interface ReplyPart {
   readonly type: 'reasoning-delta' | 'text-delta';
   readonly text: string;
-}
-
-export interface ReasoningOptions {
-  readonly prompt: string;
-  /** Without it the reply passes as it is, tags included. */
-  readonly encapsulate: boolean;
-  /**
-   * What an end tag without a start means. `split`: all before it was thinking; everything is then held back until that
-   * is known, which suits a reply that is not streamed. `keep`: it is text, because what came before has been shown.
-   */
-  readonly loneEnd: 'split' | 'keep';
 }
 
 type State =
@@ -22,29 +47,25 @@ type State =
   | { readonly type: 'inside'; readonly tags: ThinkingTags; readonly finder: PhraseFinder }
   | { readonly type: 'passing' };
 
-const startTexts = [...thinkingTags.map(({ start }) => start), answerHeader];
-const endTexts = thinkingTags.flatMap(({ ends }) => ends.map(({ text }) => text));
-const startTree = phraseTree(startTexts);
-const startAndEndTree = phraseTree([...startTexts, ...endTexts]);
+// A reply without thinking may open with the name of its channel, which is no part of the answer.
+const startTree = phraseTree([...thinkingTags.map(({ start }) => start), harmonyFinal]);
 
 /**
- * Parts the first block of thinking of a reply from its text, piece by piece. White space next to the tags belongs to
- * neither. The result does not depend on how the reply was cut.
+ * Separates the first block of thinking of a streamed reply from its text. White space next to the tags belongs to neither.
+ * The result does not depend on how the reply was cut. An end tag without a start is text.
  */
 export class ReasoningSplitter {
-  readonly #holdsAll: boolean;
   #state: State;
-  /** Text that may turn out to be thinking (lone end tags), or white space that may stand before a tag. */
+  /** White space that is dropped if a tag follows. */
   #pending = '';
-  /** Right after a tag, or at the beginning of the reply: white space here is not shown. */
+  /** Right after a tag, or at the beginning of the reply: white space is not emitted. */
   #atEdge: boolean;
 
-  constructor({ prompt, encapsulate, loneEnd }: ReasoningOptions) {
-    this.#holdsAll = loneEnd === 'split';
+  /** Without `encapsulate` the reply passes unchanged, tags included. */
+  constructor({ prompt, encapsulate }: { readonly prompt: string; readonly encapsulate: boolean }) {
     const opened = encapsulate ? openedThinking(prompt) : undefined;
-    const outside: State = { type: 'outside', finder: new PhraseFinder(this.#holdsAll ? startAndEndTree : startTree) };
-    const answering: State = encapsulate ? outside : { type: 'passing' };
-    this.#state = opened ? inside(opened) : answering;
+    const outside: State = encapsulate ? { type: 'outside', finder: new PhraseFinder(startTree) } : { type: 'passing' };
+    this.#state = opened ? inside(opened) : outside;
     this.#atEdge = encapsulate;
   }
 
@@ -57,12 +78,10 @@ export class ReasoningSplitter {
         this.#emit(parts, 'text-delta', unread);
         break;
       }
-      const found = state.finder.push(unread);
-      this.#read(parts, state, found.text);
-      if (found.match === undefined) break;
-      unread = found.match.rest;
-      if (state.type === 'outside') this.#meetTag(parts, found.match.phrase);
-      else unread = this.#endThinking(state.tags, found.match.phrase) + unread;
+      const { text: plain, match } = state.finder.push(unread);
+      this.#read(parts, state, plain);
+      if (match === undefined) break;
+      unread = this.#changeState(state, match.phrase) + match.rest;
     }
     return parts;
   }
@@ -72,41 +91,29 @@ export class ReasoningSplitter {
     const parts: ReplyPart[] = [];
     const state = this.#state;
     if (state.type !== 'passing') this.#read(parts, state, state.finder.flush());
-    const left = this.#pending;
-    this.#pending = '';
+    const text = this.#takePending();
     this.#state = { type: 'passing' };
-    if (left !== '') parts.push({ type: state.type === 'inside' ? 'reasoning-delta' : 'text-delta', text: left });
+    if (text !== '') parts.push({ type: state.type === 'inside' ? 'reasoning-delta' : 'text-delta', text });
     return parts;
+  }
+
+  /** Returns the part of the tag that belongs to the text behind it. */
+  #changeState(state: Exclude<State, { type: 'passing' }>, phrase: string): string {
+    this.#pending = '';
+    this.#atEdge = true;
+    const opened = state.type === 'outside' ? thinkingTags.find(({ start }) => start === phrase) : undefined;
+    this.#state = opened ? inside(opened) : { type: 'passing' };
+    if (state.type === 'outside') return '';
+    return state.tags.ends.find(({ text }) => text === phrase)?.keep ?? '';
   }
 
   #read(parts: ReplyPart[], state: State, text: string): void {
     if (text === '') return;
     if (state.type === 'inside') this.#emitThinking(parts, text);
-    else if (this.#holdsAll) this.#pending += text;
     else this.#emitBeforeTag(parts, text);
   }
 
-  #meetTag(parts: ReplyPart[], phrase: string): void {
-    const before = this.#takePending();
-    const tags = thinkingTags.find(({ start }) => start === phrase);
-    const endsThoughts = tags === undefined && phrase !== answerHeader;
-    if (before.trim() !== '') {
-      parts.push(
-        endsThoughts ? { type: 'reasoning-delta', text: before.trim() } : { type: 'text-delta', text: before },
-      );
-    }
-    this.#atEdge = true;
-    this.#state = tags ? inside(tags) : { type: 'passing' };
-  }
-
-  #endThinking(tags: ThinkingTags, phrase: string): string {
-    this.#pending = '';
-    this.#atEdge = true;
-    this.#state = { type: 'passing' };
-    return tags.ends.find(({ text }) => text === phrase)?.keep ?? '';
-  }
-
-  /** White space at the end waits: it is dropped when the thinking ends there. */
+  /** White space at the end is held back: it is dropped if the thinking ends there. */
   #emitThinking(parts: ReplyPart[], text: string): void {
     const whole = this.#takePending() + (this.#atEdge ? text.trimStart() : text);
     const shown = whole.trimEnd();
@@ -114,7 +121,7 @@ export class ReasoningSplitter {
     this.#emit(parts, 'reasoning-delta', shown);
   }
 
-  /** White space at the very beginning waits: it is dropped when a tag follows. */
+  /** White space at the very beginning is held back: it is dropped if a tag follows. */
   #emitBeforeTag(parts: ReplyPart[], text: string): void {
     const whole = this.#takePending() + text;
     if (this.#atEdge && whole.trim() === '') {
@@ -139,6 +146,6 @@ export class ReasoningSplitter {
   }
 }
 
-function inside(tags: ThinkingTags): State {
-  return { type: 'inside', tags, finder: new PhraseFinder(tags.endTree) };
+function inside(opened: ThinkingTags): State {
+  return { type: 'inside', tags: opened, finder: new PhraseFinder(opened.endTree) };
 }

@@ -1,8 +1,8 @@
 import type { Grammar } from '../core/request.ts';
 import { composeGrammar, schemaToGrammar } from '../grammar/convert.ts';
 import { literal } from '../grammar/gbnf.ts';
+import { openedThinking, type ThinkingTags, thinkingTags } from './reasoning.ts';
 import type { ChatRequest, OutputFormat } from './request.ts';
-import { openedThinking, type ThinkingTags, thinkingTags } from './thinking-tags.ts';
 import { callGrammar } from './tools/call-grammar.ts';
 
 /**

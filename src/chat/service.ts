@@ -2,20 +2,19 @@ import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest, Ticket } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { ChatTags } from './adapters/adapter.ts';
-import { type ChatPromptResult, chatPrompt, firstThatFits, usesTemplate } from './chat-prompt.ts';
-import { type Step, withEarlier } from './earlier-steps.ts';
+import { firstThatFits, type Step, withEarlier } from './generation-steps.ts';
 import type { Tool } from './messages.ts';
-import { ReasoningSplitter } from './reasoning.ts';
-import type { PromptTemplate } from './rendering/prompt-template.ts';
+import { type ChatPrompt, chatPrompt, usesTemplate } from './prompt.ts';
+import { ReasoningSplitter, thinkingTags } from './reasoning.ts';
+import type { PromptTemplate } from './rendering/threads.ts';
 import { repliesBy } from './replies.ts';
 import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { type ChatRequest, refusesThinking, refuseUnknownTool } from './request.ts';
 import { type ServerTools, wantsServerTools, withServerTools } from './server-tools/loop.ts';
-import { thinkingTags } from './thinking-tags.ts';
 import { chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
+import { loosenedText, loosenedTools } from './tools/call-grammar.ts';
 import type { ToolReader } from './tools/format.ts';
 import { toolFormatOf } from './tools/formats.ts';
-import { loosenedText, loosenedTools } from './tools/loosened.ts';
 
 /** Beyond this a client makes up names to fill the console. */
 const mostWarned = 200;
@@ -45,7 +44,7 @@ export interface ChatService {
   /** Several answers to one request, one after the other; between them others have their turns. */
   replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[];
   /** The prompt that the model would see. */
-  render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPromptResult>;
+  render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPrompt>;
   countTokens(request: ChatRequest, signal?: AbortSignal): Promise<number>;
   /** Whether the client's wish for a reply without thinking has no place in the prompt. */
   thinksAnyway(request: ChatRequest): Promise<boolean>;
@@ -56,7 +55,7 @@ export function chatService(parts: ChatParts): ChatService {
   const { text } = parts;
   const warned = new Set<string>();
 
-  async function render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPromptResult> {
+  async function render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPrompt> {
     const { conversation, toolChoice } = request;
     const tools = toolChoice.type === 'none' ? [] : conversation.tools;
     return chatPrompt(
@@ -167,7 +166,7 @@ export function chatService(parts: ChatParts): ChatService {
 
   function plainGeneration(
     { controls, conversation }: ChatRequest,
-    { prompt, memory, stop }: ChatPromptResult,
+    { prompt, memory, stop }: ChatPrompt,
     format: string | undefined,
   ): GenerationRequest {
     const renderSpecial = controls.renderSpecial || (needsSpecial(format, parts.templateText) ? 'inner' : false);
@@ -221,7 +220,7 @@ class ReplyReader {
   #thinkingPieces = 0;
 
   constructor({ prompt, separateReasoning, tools }: ReplyReaderOptions) {
-    this.#splitter = new ReasoningSplitter({ prompt, encapsulate: separateReasoning, loneEnd: 'keep' });
+    this.#splitter = new ReasoningSplitter({ prompt, encapsulate: separateReasoning });
     this.#tools = tools;
   }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cutIntoPieces } from './fixtures/pieces.ts';
 import { StopMatcher } from './stop.ts';
+import { cutIntoPieces } from './testing/fixtures/pieces.ts';
 
 function reply(stops: readonly string[], trim: boolean, pieces: readonly string[]): { text: string; stop?: string } {
   const matcher = new StopMatcher(stops, trim);

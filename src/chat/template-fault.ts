@@ -1,5 +1,4 @@
-import { parse, tokenize } from './template-library.ts';
-import { readingRules } from './template-runtime.ts';
+import { parse, tokens as tokensOf } from './template-runtime.ts';
 
 /** What is wrong with a template, and where: both numbers count from 1. */
 export interface TemplateFault {
@@ -28,7 +27,7 @@ export function templateFault(source: string): TemplateFault | undefined {
   const tags = tagsOf(source);
   let tokens: readonly Token[];
   try {
-    tokens = tokenize(source, readingRules) as readonly Token[];
+    tokens = tokensOf(source) as readonly Token[];
   } catch (error) {
     return faultAt(source, tags.find(isUnreadable) ?? tags.at(-1), reasonOf(error));
   }
@@ -98,7 +97,7 @@ function textEnd(source: string, from: number): number {
 function isUnreadable({ text, closed }: Tag): boolean {
   if (!closed) return true;
   try {
-    tokenize(text, readingRules);
+    tokensOf(text);
     return false;
   } catch {
     return true;

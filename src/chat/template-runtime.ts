@@ -1,99 +1,108 @@
-import { EndlessTemplateError } from './endless-template.ts';
-import {
-  Environment,
-  Interpreter,
-  parse,
-  type RuntimeValue,
-  runtimeFunction,
-  runtimeValue,
-  type Scope,
-  type Statement,
-  tokenize,
-} from './template-library.ts';
+import * as jinja from '@huggingface/jinja';
+import { EndlessTemplateError, type TemplateLimits } from './template-limits.ts';
 
-/**
- * Runs templates with the library that reads them. A template comes out of a model file that somebody else made, so what
- * it may cost is bounded: time, steps, and the size of any text or list that it makes on the way.
- */
-export interface TemplateLimits {
-  readonly steps: number;
-  readonly milliseconds: number;
-  readonly characters: number;
-  readonly items: number;
+// The declarations of the library do not resolve under Node's module rules, so the part in use is declared here.
+
+interface RuntimeValue {
+  type: string;
+  readonly value: unknown;
+  readonly builtins: ReadonlyMap<string, RuntimeValue>;
 }
 
-/** For what is rendered where others wait for it. */
-export const inlineLimits: TemplateLimits = {
-  steps: 2_000_000,
-  milliseconds: 250,
-  characters: 16_000_000,
-  items: 10_000,
-};
+/** A node of a parsed template. */
+interface Statement {
+  readonly type: string;
+}
 
-/** White space around blocks is left out, as models were trained with it. */
-export const readingRules = { lstrip_blocks: true, trim_blocks: true } as const;
+interface Scope {
+  readonly variables: ReadonlyMap<string, RuntimeValue>;
+  /** Converts the value to a runtime value and returns it. */
+  set(name: string, value: unknown): RuntimeValue;
+}
 
-/** For a thread of its own: a million messages, which is more than the largest body that is taken by default can hold. */
-export const threadLimits: TemplateLimits = {
-  steps: 1_000_000_000,
-  milliseconds: 30_000,
-  characters: 256_000_000,
-  items: 4_000_000,
-};
+interface Runner {
+  run(program: object): RuntimeValue;
+  evaluate(statement: Statement | undefined, environment: Scope): RuntimeValue;
+}
 
-export type Clock = () => number;
-export type Variables = Readonly<Record<string, unknown>>;
-export type TemplateProgram = (variables: Variables, limits: TemplateLimits) => string;
+interface Library {
+  readonly Environment: new () => Scope;
+  readonly Interpreter: new (environment: Scope) => Runner;
+  tokenize(source: string, options: { readonly lstrip_blocks: boolean; readonly trim_blocks: boolean }): object;
+  parse(tokens: object): object;
+}
 
-/** Throws on a template that the library cannot read. The program throws on one that it cannot run. */
-export function compile(source: string, clock: Clock): TemplateProgram {
-  const parsed = parse(tokenize(source, readingRules));
+const { Environment, Interpreter, parse, tokenize } = jinja as unknown as Library;
+
+export { parse };
+
+/** White space around blocks is removed, as models were trained with it. */
+export function tokens(source: string): object {
+  return tokenize(source, { lstrip_blocks: true, trim_blocks: true });
+}
+
+function runtimeValue(value: unknown): RuntimeValue {
+  return new Environment().set('value', value);
+}
+
+type RuntimeFunction = (parameters: readonly RuntimeValue[]) => RuntimeValue;
+
+/** A function of runtime values; functions that `set` wraps get plain values only. */
+function runtimeFunction(run: RuntimeFunction): RuntimeValue {
+  const FunctionValue = runtimeValue(() => null).constructor as new (run: RuntimeFunction) => RuntimeValue;
+  return new FunctionValue(run);
+}
+
+export type TemplateProgram = (variables: Readonly<Record<string, unknown>>, limits: TemplateLimits) => string;
+
+/** Throws on a template that the library cannot parse. The program throws on one that it cannot run. */
+export function compile(source: string, clock: () => number): TemplateProgram {
+  const parsed = parse(tokens(source));
   return (variables, limits) => {
     const environment = new Environment();
     const globals = { ...constants, range: boundedRange(limits.items) };
     for (const [name, value] of Object.entries({ ...globals, ...variables })) {
       if (!environment.variables.has(name)) environment.set(name, value);
     }
-    const result = new BoundedInterpreter(environment, limits, clock).run(parsed);
-    return String(result.value);
+    return String(new BoundedInterpreter(environment, limits, clock).run(parsed).value);
   };
 }
 
 const constants = { true: true, True: true, false: false, False: false, none: null, None: null };
 
 class BoundedInterpreter extends Interpreter {
-  readonly #limits: TemplateLimits;
-  readonly #clock: Clock;
   readonly #deadline: number;
-  /** Expressions whose value is about to be walked through. */
-  readonly #walked = new WeakSet<Statement>();
-  /** Those that a loop walks through. */
+  /** Expressions whose value will be iterated. */
+  readonly #iterated = new WeakSet<Statement>();
+  /** Those that a loop iterates. */
   readonly #looped = new WeakSet<Statement>();
   #steps = 0;
 
-  constructor(environment: Scope, limits: TemplateLimits, clock: Clock) {
+  constructor(
+    environment: Scope,
+    private readonly limits: TemplateLimits,
+    private readonly clock: () => number,
+  ) {
     super(environment);
-    this.#limits = limits;
-    this.#clock = clock;
     this.#deadline = clock() + limits.milliseconds;
   }
 
-  /** Every part of a template passes here, loops and macros included. */
+  /** Called for every part of a template, loops and macros included. */
   override evaluate(statement: Statement | undefined, environment: Scope): RuntimeValue {
     this.#steps += 1;
-    // Each time, as one step may walk through a long text or list.
-    if (this.#steps > this.#limits.steps || this.#clock() > this.#deadline) throw new EndlessTemplateError();
+    // The clock is read each time, as one step may iterate a long text or list.
+    if (this.#steps > this.limits.steps || this.clock() > this.#deadline) throw new EndlessTemplateError();
     for (const operand of listOperands(statement)) {
-      this.#walked.add(operand);
+      this.#iterated.add(operand);
       if (statement?.type === 'For') this.#looped.add(operand);
     }
-    const walked = statement !== undefined && this.#walked.has(statement);
-    const result = fillGaps(super.evaluate(statement, environment), walked, this.#limits.items);
+    const iterated = statement !== undefined && this.#iterated.has(statement);
+    const result = fillGaps(super.evaluate(statement, environment), iterated, this.limits.items);
     const { value } = result;
-    if (typeof value === 'string' && value.length > this.#limits.characters) throw tooLarge('text');
+    if (typeof value === 'string' && value.length > this.limits.characters) throw tooLarge('text');
     if (!Array.isArray(value)) return result;
-    if (value.length > this.#limits.items) throw tooLarge('list');
-    // A loop without a body takes its time too, and nothing of it would pass here.
+    if (value.length > this.limits.items) throw tooLarge('list');
+    // A loop with an empty body takes time without a call of this method.
     if (statement !== undefined && this.#looped.has(statement)) this.#steps += value.length;
     return result;
   }
@@ -113,38 +122,37 @@ function tooLarge(what: string): Error {
   return new Error(`the template makes a ${what} that is too large`);
 }
 
-/**
- * What the language does and the library does not, as far as templates of real models need it: a missing value can be
- * walked through like an empty list, lists can grow and shrink, and tuples can be taken apart.
- */
 const listFilters: ReadonlySet<string> = new Set(
   'first join last length list map reject rejectattr reverse select selectattr sort unique'.split(' '),
 );
 
-/** The parts of a node whose values it walks through. */
+type Node = Statement & {
+  readonly iterable: Node;
+  readonly lhs: Node;
+  readonly operand: Node;
+  readonly filter: { readonly value?: string; readonly callee?: { readonly value?: string } };
+};
+
+/** The parts of a node whose values it iterates. */
 function listOperands(statement: Statement | undefined): readonly Statement[] {
   if (statement?.type === 'For') {
-    const { iterable } = statement as Statement & { iterable: Statement };
-    return [iterable.type === 'SelectExpression' ? (iterable as Statement & { lhs: Statement }).lhs : iterable];
+    const { iterable } = statement as Node;
+    return [iterable.type === 'SelectExpression' ? iterable.lhs : iterable];
   }
   if (statement?.type === 'FilterExpression') {
-    const { operand, filter } = statement as Statement & { operand: Statement; filter: FilterName };
+    const { operand, filter } = statement as Node;
     const name = typeof filter.value === 'string' ? filter.value : filter.callee?.value;
     return name !== undefined && listFilters.has(name) ? [operand] : [];
   }
   return [];
 }
 
-interface FilterName {
-  readonly value?: string;
-  readonly callee?: { readonly value?: string };
-}
-
-function fillGaps(result: RuntimeValue, walked: boolean, mostItems: number): RuntimeValue {
+/** What Jinja has and the library lacks: undefined is an empty list, lists can grow and shrink, tuples can be unpacked. */
+function fillGaps(result: RuntimeValue, iterated: boolean, mostItems: number): RuntimeValue {
   switch (result.type) {
     case 'UndefinedValue':
     case 'NullValue':
-      return walked ? runtimeValue([]) : result;
+      return iterated ? runtimeValue([]) : result;
     case 'TupleValue':
       result.type = 'ArrayValue';
       return result;
@@ -160,19 +168,12 @@ function addListMethods(list: RuntimeValue, mostItems: number): void {
   const methods = list.builtins as Map<string, RuntimeValue>;
   if (methods.has('append')) return;
   const items = list.value as RuntimeValue[];
-  methods.set(
-    'append',
-    runtimeFunction(([item]) => {
-      if (items.length >= mostItems) throw new Error('the template makes a list that is too large');
-      if (item) items.push(item);
-      return runtimeValue(null);
-    }),
-  );
-  methods.set(
-    'pop',
-    runtimeFunction(([index]) => {
-      const place = typeof index?.value === 'number' ? index.value : -1;
-      return items.splice(place, 1)[0] ?? runtimeValue(undefined);
-    }),
-  );
+  const append: RuntimeFunction = ([item]) => {
+    if (items.length >= mostItems) throw tooLarge('list');
+    if (item) items.push(item);
+    return runtimeValue(null);
+  };
+  const pop: RuntimeFunction = ([index]) =>
+    items.splice(typeof index?.value === 'number' ? index.value : -1, 1)[0] ?? runtimeValue(undefined);
+  methods.set('append', runtimeFunction(append)).set('pop', runtimeFunction(pop));
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { chatAdapter } from './adapters/adapter.ts';
-import { chatPrompt } from './chat-prompt.ts';
 import { type Message, text } from './messages.ts';
-import { compileTemplate, type TemplateInput } from './template.ts';
-import { inlineLimits } from './template-runtime.ts';
+import { chatPrompt } from './prompt.ts';
+import { compileTemplate, strftime, type TemplateInput } from './template.ts';
+import { inlineLimits } from './template-limits.ts';
 import { inlineTemplate } from './testing/inline-template.ts';
 
 const user: Message = { role: 'user', content: text('Hi') };
@@ -22,7 +22,7 @@ function input(messages: readonly Message[], rest: Partial<TemplateInput> = {}):
 }
 
 async function render(source: string, messages: readonly Message[] = [user], rest: Partial<TemplateInput> = {}) {
-  return (await compileTemplate(source)).render(input(messages, rest));
+  return (await compileTemplate(source))(input(messages, rest));
 }
 
 const turns =
@@ -40,11 +40,8 @@ test('marks of what is trained on are passed over', async () => {
   expect((await render('a{% generation %}b{% endgeneration %}c')).prompt).toBe('abc');
 });
 
-test('the first and last token are left to the tokenizer unless given', async () => {
+test('the first and last token are left to the tokenizer', async () => {
   expect((await render('[{{ bos_token }}{{ eos_token }}]')).prompt).toBe('[]');
-  expect((await render('[{{ bos_token }}{{ eos_token }}]', [user], { tokens: { bos: 'b', eos: 'e' } })).prompt).toBe(
-    '[be]',
-  );
 });
 
 test('a complaint of the template is a warning and adds nothing', async () => {
@@ -193,14 +190,14 @@ describe('a template that runs away', () => {
     ['calls itself', '{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}', /./],
   ])('is stopped when it %s', async (_, source, reason) => {
     const template = await compileTemplate(source, { limits: { ...inlineLimits, steps: 50_000 } });
-    expect(() => template.render(input([user]))).toThrow(reason);
+    expect(() => template(input([user]))).toThrow(reason);
   });
 
   test('is stopped when its time is over', async () => {
     let now = 0;
     const clock = () => (now += 100);
     const template = await compileTemplate('{% for i in range(10000) %}x{% endfor %}', { clock });
-    expect(() => template.render(input([user]))).toThrow(/does not come to an end/);
+    expect(() => template(input([user]))).toThrow(/does not come to an end/);
   });
 });
 
@@ -239,4 +236,18 @@ describe('the prompt of a chat', () => {
 
 test('a template that cannot be read is refused when it is compiled', async () => {
   await expect(compileTemplate('{% if %}')).rejects.toThrow();
+});
+
+const time = new Date(2026, 1, 3, 15, 4, 5);
+
+test.each([
+  ['%Y-%m-%d', '2026-02-03'],
+  ['%d %b %Y', '03 Feb 2026'],
+  ['%B %-d, %Y', 'February 3, 2026'],
+  ['%A %H:%M:%S', 'Tuesday 15:04:05'],
+  ['%I:%M %p', '03:04 PM'],
+  ['day %j', 'day 034'],
+  ['100%% %Q', '100% %Q'],
+])('%s is written %s', (format, written) => {
+  expect(strftime(time, format)).toBe(written);
 });

@@ -1,74 +1,67 @@
-import { type Content, type Conversation, flatContent, type Message, prefillOf, type Tool } from './messages.ts';
-import { strftime } from './strftime.ts';
-import type { Clock, TemplateLimits, TemplateProgram } from './template-runtime.ts';
+import { tryParseJson } from '../core/json.ts';
+import { type Conversation, flatContent, type Message, prefillOf, type Tool, type ToolCallRecord } from './messages.ts';
+import { inlineLimits, type TemplateLimits } from './template-limits.ts';
+import type { TemplateProgram } from './template-runtime.ts';
+
+type Variables = Readonly<Record<string, unknown>>;
 
 export interface TemplateInput {
   readonly conversation: Conversation;
   readonly continueAssistantTurn: boolean;
-  /** The server's own variables; those of the request win over them. */
-  readonly serverVariables: Readonly<Record<string, unknown>>;
-  readonly requestVariables: Readonly<Record<string, unknown>>;
+  /** Variables of the server; those of the request take precedence. */
+  readonly serverVariables: Variables;
+  readonly requestVariables: Variables;
   readonly reasoningEffort: string | undefined;
   readonly now: Date;
-  /** Empty unless told otherwise: the tokenizer puts the first token itself. */
-  readonly tokens?: { readonly bos: string; readonly eos: string };
 }
 
 export interface RenderedTemplate {
   readonly prompt: string;
-  /** What the template complained about and went on. */
+  /** Calls of `raise_exception`, which do not stop the rendering. */
   readonly warnings: readonly string[];
 }
 
-export interface ChatTemplate {
-  /** Throws when the template cannot be run with this conversation. */
-  render(input: TemplateInput): RenderedTemplate;
+/** Throws when the template cannot be run with this conversation. */
+export type ChatTemplate = (input: TemplateInput) => RenderedTemplate;
+
+/** Throws on a template that cannot be parsed. The result is to be reused: parsing is the slow part. */
+export async function compileTemplate(
+  source: string,
+  { limits = inlineLimits, clock = () => performance.now() }: { limits?: TemplateLimits; clock?: () => number } = {},
+): Promise<ChatTemplate> {
+  // Loaded on first use, so that a server without `--jinja` does not load the library at its start.
+  const { compile } = await import('./template-runtime.ts');
+  const program = compile(source, clock);
+  const takesParts = probeContentParts(program, { ...limits, steps: Math.min(limits.steps, probeSteps) });
+  return (input) => render((variables) => program(variables, limits), takesParts, input);
 }
 
-export interface CompileOptions {
-  readonly limits?: TemplateLimits;
-  readonly clock?: Clock;
-}
-
-/** Throws on a template that cannot be read. To be kept by whoever owns the model, as reading it is the slow part. */
-export async function compileTemplate(source: string, options: CompileOptions = {}): Promise<ChatTemplate> {
-  // Loaded on first use: a server that renders no templates does not pay for the library at its start.
-  const { compile, inlineLimits } = await import('./template-runtime.ts');
-  const limits = options.limits ?? inlineLimits;
-  const program = compile(source, options.clock ?? (() => performance.now()));
-  const contentForm = probeContentForm(program, { ...limits, steps: Math.min(limits.steps, probeSteps) });
-  return { render: (input) => render((variables) => program(variables, limits), contentForm, input) };
-}
-
-/** One short message needs no more, and a template that runs away is found out early. */
+/** Enough for one short message, so that an endless template is found early. */
 const probeSteps = 20_000;
 
-type Run = (variables: Readonly<Record<string, unknown>>) => string;
-
-type ContentForm = 'text' | 'parts';
-
-function render(run: Run, form: ContentForm, input: TemplateInput): RenderedTemplate {
+function render(run: (variables: Variables) => string, takesParts: boolean, input: TemplateInput): RenderedTemplate {
   const { messages, media, tools } = input.conversation;
   const prefill = input.continueAssistantTurn ? prefillOf(messages, media) : undefined;
   const continued = prefill !== undefined && prefill.trim() !== '';
   const shown = continued ? messages.slice(0, -1) : messages;
   const warnings: string[] = [];
   const prompt = run({
-    ...functions(input.now, warnings),
-    messages: shown.map((message) => wireMessage(message, input.conversation, form)),
+    ...globals(input.now, warnings),
+    messages: shown.map((message) => wireMessage(message, media, takesParts)),
     ...(tools.length > 0 ? { tools: tools.map(wireTool) } : {}),
-    add_generation_prompt: true,
-    bos_token: input.tokens?.bos ?? '',
-    eos_token: input.tokens?.eos ?? '',
-    ...variables(input),
+    ...requestVariables(input),
   });
   return { prompt: continued ? prompt + prefill : prompt, warnings };
 }
 
-function functions(now: Date, warnings: string[]): Readonly<Record<string, unknown>> {
+/** The tokenizer adds the first token itself, so that `bos_token` is empty. */
+function globals(now: Date, warnings: string[]): Variables {
   return {
+    bos_token: '',
+    eos_token: '',
+    add_generation_prompt: true,
     strftime_now: (format: unknown) => strftime(now, String(format)),
-    // A complaint about the order of roles is worth a warning, not the loss of the whole format.
+    // A complaint about the order of roles becomes a warning: the format is worth more than the check.
     raise_exception: (message: unknown) => {
       warnings.push(String(message));
       return '';
@@ -76,8 +69,7 @@ function functions(now: Date, warnings: string[]): Readonly<Record<string, unkno
   };
 }
 
-/** Names on this side are those that templates read; they exist nowhere else. */
-function variables({ serverVariables, requestVariables, reasoningEffort: effort }: TemplateInput): object {
+function requestVariables({ serverVariables, requestVariables, reasoningEffort: effort }: TemplateInput): Variables {
   const given: Record<string, unknown> = { ...serverVariables, ...requestVariables };
   if (effort !== undefined) given.reasoning_effort = effort;
   if (effort === 'none' && given.enable_thinking === undefined) given.enable_thinking = false;
@@ -86,8 +78,9 @@ function variables({ serverVariables, requestVariables, reasoningEffort: effort 
   return given;
 }
 
-function wireMessage(message: Message, { media }: Conversation, form: ContentForm): Readonly<Record<string, unknown>> {
-  const content = wireContent(message.content, media, form);
+function wireMessage(message: Message, media: Conversation['media'], takesParts: boolean): Variables {
+  const text = flatContent(message.content, media);
+  const content = takesParts ? [{ type: 'text', text }] : text;
   switch (message.role) {
     case 'system':
     case 'user':
@@ -111,46 +104,72 @@ function wireMessage(message: Message, { media }: Conversation, form: ContentFor
   }
 }
 
-function wireContent(content: Content, media: Conversation['media'], form: ContentForm): unknown {
-  const text = flatContent(content, media);
-  return form === 'text' ? text : [{ type: 'text', text }];
+/** Templates read earlier thinking under either name; `thinking` only together with calls. */
+function reasoningFields({ reasoning, toolCalls, content }: Message & { role: 'assistant' }): Variables {
+  if (!reasoning) return {};
+  const callsOnly = toolCalls?.length && content.length === 0;
+  return { reasoning_content: reasoning, ...(callsOnly ? { thinking: reasoning } : {}) };
 }
 
-/** Templates read earlier thinking under either name; the second one only beside calls, where it means the same. */
-function reasoningFields(message: Message & { role: 'assistant' }): Readonly<Record<string, unknown>> {
-  if (!message.reasoning) return {};
-  const beside = message.toolCalls?.length && message.content.length === 0 ? { thinking: message.reasoning } : {};
-  return { reasoning_content: message.reasoning, ...beside };
-}
-
-function wireToolCall({ id, name, json }: { id: string; name: string; json: string }) {
-  return { id, type: 'function', function: { name, arguments: parsedArguments(json) } };
-}
-
-/** Templates walk through the arguments; a text that is no JSON is shown to them as it is. */
-function parsedArguments(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return json;
-  }
+/** Templates iterate the arguments; a text that is not valid JSON is passed as it is. */
+function wireToolCall({ id, name, json }: ToolCallRecord) {
+  const parsed = tryParseJson(json);
+  return { id, type: 'function', function: { name, arguments: parsed === undefined ? json : parsed } };
 }
 
 function wireTool({ name, description, parameters }: Tool) {
   return { type: 'function', function: { name, description: description ?? '', parameters } };
 }
 
-/** Some templates know only lists of parts and lose, or choke on, a content that is a plain text. */
-function probeContentForm(program: TemplateProgram, limits: TemplateLimits): ContentForm {
+/** Whether the template loses a content that is a string, and shows one that is a list of parts. */
+function probeContentParts(program: TemplateProgram, limits: TemplateLimits): boolean {
   const needle = 'needle-in-the-content';
-  const keeps = (content: unknown): boolean => {
+  const shows = (content: unknown): boolean => {
     try {
       const messages = [{ role: 'user', content }];
-      const context = { bos_token: '', eos_token: '', add_generation_prompt: true, ...functions(new Date(0), []) };
-      return program({ messages, ...context }, limits).includes(needle);
+      return program({ messages, ...globals(new Date(0), []) }, limits).includes(needle);
     } catch {
       return false;
     }
   };
-  return !keeps(needle) && keeps([{ type: 'text', text: needle }]) ? 'parts' : 'text';
+  return !shows(needle) && shows([{ type: 'text', text: needle }]);
+}
+
+const inEnglish = (options: Intl.DateTimeFormatOptions) => (time: Date) => time.toLocaleDateString('en-US', options);
+const padded = (number: number, length = 2) => String(number).padStart(length, '0');
+
+/** English in any locale, because models were trained with English dates. */
+const directives: Readonly<Record<string, (time: Date) => string>> = {
+  Y: (time) => String(time.getFullYear()),
+  y: (time) => padded(time.getFullYear() % 100),
+  m: (time) => padded(time.getMonth() + 1),
+  d: (time) => padded(time.getDate()),
+  e: (time) => String(time.getDate()).padStart(2, ' '),
+  B: inEnglish({ month: 'long' }),
+  b: inEnglish({ month: 'short' }),
+  A: inEnglish({ weekday: 'long' }),
+  a: inEnglish({ weekday: 'short' }),
+  H: (time) => padded(time.getHours()),
+  I: (time) => padded(time.getHours() % 12 || 12),
+  M: (time) => padded(time.getMinutes()),
+  S: (time) => padded(time.getSeconds()),
+  p: (time) => (time.getHours() < 12 ? 'AM' : 'PM'),
+  j: (time) => padded(dayOfYear(time), 3),
+  F: (time) => strftime(time, '%Y-%m-%d'),
+  T: (time) => strftime(time, '%H:%M:%S'),
+  '%': () => '%',
+};
+
+/** The date formats that chat templates use; `%-d` omits the leading zero, an unknown directive is left as it is. */
+export function strftime(time: Date, format: string): string {
+  return format.replace(/%(-?)([A-Za-z%])/g, (whole, bare: string, letter: string) => {
+    const written = directives[letter]?.(time);
+    if (written === undefined) return whole;
+    return bare ? written.replace(/^[0 ]+(?=.)/, '') : written;
+  });
+}
+
+function dayOfYear(time: Date): number {
+  const midnight = Date.UTC(time.getFullYear(), time.getMonth(), time.getDate());
+  return (midnight - Date.UTC(time.getFullYear(), 0, 0)) / 86_400_000;
 }

@@ -3,18 +3,17 @@ import { fold } from '../core/fold.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { Reservation } from '../core/text-service.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
-import { type ChatPromptResult, firstThatFits } from './chat-prompt.ts';
-import type { Step } from './earlier-steps.ts';
-import { propertyTypes } from './flat-prompt.ts';
+import { firstThatFits, type Step } from './generation-steps.ts';
 import { type Conversation, type Message, type Tool, text, wordsOf } from './messages.ts';
+import { type ChatPrompt, propertyTypes } from './prompt.ts';
 import type { ChatRequest } from './request.ts';
-import { callEvents, callListGrammar, readCallList } from './tools/call-list.ts';
+import { callEvents, callListGrammar, readCallList } from './tools/call-grammar.ts';
 
 /**
  * Calls for models whose template is not trusted with tools, in two short generations: a decision (is a tool needed, and
  * which) and the call itself. Both are held to a grammar, so the second always gives arguments that fit the schema.
  */
-export type Render = (conversation: Conversation) => Promise<ChatPromptResult>;
+export type Render = (conversation: Conversation) => Promise<ChatPrompt>;
 
 type Finish = Extract<GenerationEvent, { type: 'finish' }>;
 

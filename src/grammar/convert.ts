@@ -1,41 +1,31 @@
+import { booleanBody, choice, JsonRules, nullBody, Rules } from './gbnf.ts';
+import { integerRange, numberRange } from './numbers.ts';
+import { objectBody } from './objects.ts';
 import {
   alternatives,
+  type Conjunction,
+  child,
   expand,
   type GiveUp,
+  GrammarError,
   type GrammarMode,
   type Loosened,
+  limits,
+  locate,
   noting,
   type Part,
   refuse,
+  scalarType,
+  type TypeName,
   withoutDemand,
-} from './expand.ts';
-import {
-  booleanBody,
-  choice,
-  createRules,
-  type JsonRules,
-  jsonRules,
-  nullBody,
-  type Rules,
-  type Whitespace,
-} from './gbnf.ts';
-import { GrammarError, limits } from './limits.ts';
-import { integerRange, numberRange } from './numbers.ts';
-import { objectBody } from './objects.ts';
-import { type Conjunction, child, locate, scalarType, type TypeName } from './schema.ts';
+} from './schema.ts';
 import { counts, type Shape, shapeOf, typesOf } from './shape.ts';
 import { stringBody } from './strings.ts';
 
-export interface GrammarOptions {
-  /** Names of properties that come first in every object that lists them; the others keep the order of the schema. */
-  readonly propertyOrder?: readonly string[];
-  readonly whitespace?: Whitespace;
-}
-
-/** The grammar of the values of a schema. Throws a GrammarError (an AppError) that names the keyword and the place. */
-export function schemaToGrammar(schema: unknown, options: GrammarOptions = {}): string {
-  const rules = createRules();
-  return rules.text(converted({ schema, mode: 'strict' }, 'schema', rules, options).body);
+/** The grammar of the values of a schema. Throws a GrammarError (an AppError) that names the keyword and its location. */
+export function schemaToGrammar(schema: unknown): string {
+  const rules = new Rules();
+  return rules.text(converted({ schema, mode: 'strict' }, 'schema', rules).body);
 }
 
 /** A schema within a larger grammar. It is a document of its own: references in it begin at its own root. */
@@ -46,45 +36,41 @@ export interface EmbeddedSchema {
   readonly only?: 'object';
 }
 
-export interface ComposedGrammar {
-  readonly grammar: string;
-  /** By the name of the schema: what its part of the grammar does not keep. */
-  readonly loosened: ReadonlyMap<string, readonly Loosened[]>;
-}
-
 /**
  * A grammar around several schemas, each a rule under its name. `root` is the body of the root rule in GBNF and may use
- * these names, for example `"<call>" arguments "</call>"`; so may the other `rules`, and each the names of all.
+ * these names, for example `"<call>" arguments "</call>"`; so may the other `rules`. `loosened` is what the grammar does not
+ * enforce, by the name of the schema.
  */
 export function composeGrammar(
   root: string,
   schemas: Readonly<Record<string, EmbeddedSchema>>,
-  options: GrammarOptions & { readonly rules?: Readonly<Record<string, string>> } = {},
-): ComposedGrammar {
-  const others = Object.entries(options.rules ?? {});
-  const names = [...Object.keys(schemas), ...others.map(([name]) => name)];
+  otherRules: Readonly<Record<string, string>> = {},
+) {
+  const names = [...Object.keys(schemas), ...Object.keys(otherRules)];
   const wrong = names.find((name) => !/^[a-zA-Z][a-zA-Z0-9-]*$/.test(name) || name === 'root');
   if (wrong !== undefined) throw new RangeError(`${JSON.stringify(wrong)} cannot be the name of a rule`);
-  const rules = createRules(names);
+  const rules = new Rules(names);
   const loosened = new Map<string, readonly Loosened[]>();
   const bodies = Object.entries(schemas).map(([name, embedded]) => {
-    const made = converted(embedded, name, rules, options);
+    const made = converted(embedded, name, rules);
     if (made.loosened.length > 0) loosened.set(name, made.loosened);
     return `${name} ::= ${made.body}\n`;
   });
-  const texts = others.map(([name, body]) => `${name} ::= ${body}\n`);
+  const texts = Object.entries(otherRules).map(([name, body]) => `${name} ::= ${body}\n`);
   return { grammar: rules.text(root) + [...texts, ...bodies].join(''), loosened };
 }
 
-function converted({ schema, mode, only }: EmbeddedSchema, name: string, rules: Rules, options: GrammarOptions) {
-  const json = jsonRules(rules, options.whitespace ?? 'flexible');
-  const order = options.propertyOrder ?? [];
+function converted({ schema, mode, only }: EmbeddedSchema, name: string, rules: Rules) {
+  const json = new JsonRules(rules);
   const { giveUp, notes } = mode === 'strict' ? { giveUp: refuse, notes: () => [] } : noting();
   // What a schema falls back on must be there before the rules run out.
-  if (mode === 'loose') for (const rule of [json.value, json.integer]) rule();
+  if (mode === 'loose') {
+    json.value();
+    json.integer();
+  }
   rules.grant();
   const unwritten = new Set<string>();
-  const body = rootRule(schema, { document: schema, name, json, order, depth: 0, unwritten, giveUp, only });
+  const body = rootRule(schema, { document: schema, name, json, depth: 0, unwritten, giveUp, only });
   return { body, loosened: notes() };
 }
 
@@ -92,7 +78,6 @@ interface Place {
   readonly document: unknown;
   readonly name: string;
   readonly json: JsonRules;
-  readonly order: readonly string[];
   readonly depth: number;
   /** The rules being made in which nothing has been written yet: to meet one again would be to go in circles. */
   readonly unwritten: ReadonlySet<string>;
@@ -192,12 +177,12 @@ function distinct(types: ReadonlySet<TypeName>): readonly TypeName[] {
 
 function valueBody(parts: readonly Part[], place: Place): string {
   const { json, only } = place;
-  const shape = shapeOf(parts, formats, only);
+  const shape = shapeOf(parts, only);
   if (shape.values) return choice(shape.values.map((value) => json.exactly(value)));
   const inside = { ...place, unwritten: new Set<string>(), only: undefined };
   const rule = (conjunction: Conjunction) => valueRule(conjunction, inside);
   const bodies: Readonly<Record<TypeName, () => string>> = {
-    object: () => objectBody(parts, place.order, json, rule),
+    object: () => objectBody(parts, json, rule),
     array: () => arrayBody(parts, json, rule),
     string: () => stringBody(shape, json),
     number: () => numberBody(parts, shape, 'number', json),
@@ -265,13 +250,13 @@ function itemList(
     const least = Math.max(0, minimum - listed.length);
     const most = maximum === undefined ? undefined : maximum - listed.length;
     if (listed.length === 0) {
-      const more = json.rules.repeat(`(${json.comma()} ${item})`, Math.max(0, least - 1), most && most - 1);
+      const more = json.rules.repeat(`(${json.comma} ${item})`, Math.max(0, least - 1), most && most - 1);
       return more === '""' ? item : `${item} ${more}`;
     }
-    following = json.rules.repeat(`(${json.comma()} ${item})`, least, most);
+    following = json.rules.repeat(`(${json.comma} ${item})`, least, most);
   }
   for (let index = listed.length - 1; index >= 0; index -= 1) {
-    const separator = index === 0 ? '' : `${json.comma()} `;
+    const separator = index === 0 ? '' : `${json.comma} `;
     const item = `${separator}${rule(listed[index] as Conjunction)}${following === '' ? '' : ` ${following}`}`;
     following = index === 0 || index < minimum ? item : `${json.rules.shared('rest', item)}?`;
   }
@@ -316,25 +301,3 @@ function refuseUnique(parts: readonly Part[], maximum: number | undefined): void
     throw new GrammarError('a grammar cannot keep items apart', part.pointer, 'uniqueItems');
   }
 }
-
-const leapDay = '((\\d\\d(0[48]|[2468][048]|[13579][26]))|(([02468][048]|[13579][26])00))-02-29';
-const otherDay =
-  '\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))';
-const date = `(${otherDay}|${leapDay})`;
-const time = '([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)';
-const byte = '(\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])';
-const label = '[a-zA-Z0-9]([a-zA-Z0-9-]{0,30}[a-zA-Z0-9])?';
-const atom = "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]{1,32}";
-
-/**
- * The formats that are enforced, as patterns. What a pattern writes is always right; of what the format would allow it
- * may leave out oddities (leap seconds, quoted mail names). Other formats are hints and change nothing.
- */
-export const formats: Readonly<Record<string, string>> = {
-  date: `^${date}$`,
-  time: `^${time}$`,
-  'date-time': `^${date}T${time}$`,
-  uuid: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-  ipv4: `^${byte}(\\.${byte}){3}$`,
-  email: `^${atom}(\\.${atom})?@${label}(\\.${label}){1,3}$`,
-};

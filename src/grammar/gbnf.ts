@@ -1,124 +1,127 @@
-import { GrammarLimitError, limits, togetherLimits } from './limits.ts';
+import { GrammarLimitError, limits, togetherLimits } from './schema.ts';
 
-/** The rules of one grammar while it is being made. Bodies are GBNF text; equal bodies share a rule. */
-export interface Rules {
-  /** The rule for `key`, built at the first request; inside `build` the name is already known, so rules may recur. */
-  named(key: string, hint: string, build: () => string): string;
-  /** A rule for this body, for parts that would otherwise be written several times. */
-  shared(hint: string, body: string): string;
-  /** `item` from `minimum` to `maximum` times; without a maximum as often as one likes. */
-  repeat(item: string, minimum: number, maximum: number | undefined): string;
-  /** Throws where a body would make the grammar too long. */
-  check(body: string): void;
-  /** Another schema begins, which has the limits of one for itself, as far as those of all together allow. */
-  grant(): void;
-  /** The whole grammar. `root` is the body of the root rule. */
-  text(root: string): string;
-}
-
-/** Counts up to this are left to the engine as they are. It takes counts beyond 2,000 for "without end". */
+/** Counts up to this are left to the engine. It takes counts beyond 2,000 for "without end". */
 const writtenOut = 256;
 
-export function createRules(reserved: readonly string[] = []): Rules {
-  const bodies = new Map<string, string>();
-  const byKey = new Map<string, string>();
-  const byBody = new Map<string, string>();
-  const taken = new Set(['root', ...reserved]);
-  /** The first number that is free behind a name. */
-  const suffixes = new Map<string, number>();
-  let repeated = 0;
-  let length = 0;
-  let steps = 0;
-  let most = grown({ rules: 0, repeated: 0, length: 0 });
+interface Size {
+  readonly rules: number;
+  readonly repeated: number;
+  readonly length: number;
+}
 
-  function reserve(hint: string): string {
-    if (taken.size >= most.rules) throw new GrammarLimitError(`it needs more than ${limits.rules} rules`);
+/** The rules of a grammar under construction. Bodies are GBNF text; equal bodies share a rule. */
+export class Rules {
+  readonly #bodies = new Map<string, string>();
+  readonly #byKey = new Map<string, string>();
+  readonly #byBody = new Map<string, string>();
+  readonly #taken: Set<string>;
+  /** The first number that is free behind a name. */
+  readonly #suffixes = new Map<string, number>();
+  #repeated = 0;
+  #length = 0;
+  #steps = 0;
+  #most = grown({ rules: 0, repeated: 0, length: 0 });
+
+  constructor(reserved: readonly string[] = []) {
+    this.#taken = new Set(['root', ...reserved]);
+  }
+
+  /** The rule for `key`, built at the first request; inside `build` the name is already known, so rules may recur. */
+  named(key: string, hint: string, build: () => string): string {
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const name = this.#reserve(hint);
+    this.#byKey.set(key, name);
+    this.#write(name, build());
+    return name;
+  }
+
+  /** A rule for this body, for parts that would otherwise be written several times. */
+  shared(hint: string, body: string): string {
+    const known = this.#byBody.get(body);
+    if (known !== undefined) return known;
+    this.check(body);
+    const name = this.#reserve(hint);
+    this.#byBody.set(body, name);
+    this.#write(name, body);
+    return name;
+  }
+
+  /** Throws if a body would make the grammar too long. */
+  check(body: string): void {
+    const tooLong = this.#length + body.length > this.#most.length;
+    if (tooLong || this.#steps + stepsOf(body) > togetherLimits.steps) {
+      throw new GrammarLimitError('it makes a grammar that is too long');
+    }
+  }
+
+  /** Starts another schema, which has the limits of a single one, within those of all schemas together. */
+  grant(): void {
+    this.#most = grown({ rules: this.#taken.size, repeated: this.#repeated, length: this.#length });
+  }
+
+  /** `item` from `minimum` to `maximum` times; undefined is unlimited. */
+  repeat(item: string, minimum: number, maximum: number | undefined): string {
+    if (maximum === undefined) {
+      return minimum < 2 ? this.#counted(item, minimum, undefined) : `${this.#exactly(item, minimum)} ${item}*`;
+    }
+    if (maximum <= writtenOut) return this.#counted(item, minimum, maximum);
+    const parts = [this.#exactly(item, minimum), this.#upTo(item, maximum - minimum)];
+    return `(${parts.filter((part) => part !== '""').join(' ') || '""'})`;
+  }
+
+  /** The whole grammar. `root` is the body of the root rule. */
+  text(root: string): string {
+    return [`root ::= ${root}`, ...[...this.#bodies].map(([name, body]) => `${name} ::= ${body}`), ''].join('\n');
+  }
+
+  #reserve(hint: string): string {
+    if (this.#taken.size >= this.#most.rules) throw new GrammarLimitError(`it needs more than ${limits.rules} rules`);
     const stem = ruleName(hint);
     let name = stem;
-    let suffix = suffixes.get(stem) ?? 2;
-    for (; taken.has(name); suffix += 1) name = `${stem}-${suffix}`;
-    suffixes.set(stem, suffix);
-    taken.add(name);
+    let suffix = this.#suffixes.get(stem) ?? 2;
+    for (; this.#taken.has(name); suffix += 1) name = `${stem}-${suffix}`;
+    this.#suffixes.set(stem, suffix);
+    this.#taken.add(name);
     return name;
   }
 
-  function write(name: string, body: string): void {
-    length += name.length + body.length + separators;
-    steps += stepsOf(body);
-    bodies.set(name, body);
+  #write(name: string, body: string): void {
+    this.#length += name.length + body.length + separators;
+    this.#steps += stepsOf(body);
+    this.#bodies.set(name, body);
   }
 
-  function check(body: string): void {
-    const tooLong = length + body.length > most.length || steps + stepsOf(body) > togetherLimits.steps;
-    if (tooLong) throw new GrammarLimitError('it makes a grammar that is too long');
-  }
-
-  function counted(item: string, minimum: number, maximum: number | undefined): string {
-    const sum = repeated + (maximum ?? minimum);
-    if (sum > most.repeated) throw new GrammarLimitError('it counts too far in too many places');
-    repeated = sum;
+  #counted(item: string, minimum: number, maximum: number | undefined): string {
+    const sum = this.#repeated + (maximum ?? minimum);
+    if (sum > this.#most.repeated) throw new GrammarLimitError('it counts too far in too many places');
+    this.#repeated = sum;
     // The engine multiplies a count with the size of a group that it repeats, and gives up early; a name has size one.
-    return quantified(item.startsWith('(') ? shared('item', item) : item, minimum, maximum);
+    return quantified(item.startsWith('(') ? this.shared('item', item) : item, minimum, maximum);
   }
 
-  // High counts are made of blocks, which costs the engine about the square root of writing every repetition out.
+  // High counts are built from blocks, which costs the engine about the square root of writing out every repetition.
 
-  function exactly(item: string, times: number): string {
-    if (times <= writtenOut) return counted(item, times, times);
+  #exactly(item: string, times: number): string {
+    if (times <= writtenOut) return this.#counted(item, times, times);
     const size = Math.ceil(Math.sqrt(times));
-    const rest = times % size;
-    const blocks = counted(
-      shared('block', counted(item, size, size)),
-      Math.floor(times / size),
-      Math.floor(times / size),
-    );
-    return rest === 0 ? blocks : `${blocks} ${counted(item, rest, rest)}`;
+    const [whole, rest] = [Math.floor(times / size), times % size];
+    const blocks = this.#counted(this.#block(item, size), whole, whole);
+    return rest === 0 ? blocks : `${blocks} ${this.#counted(item, rest, rest)}`;
   }
 
-  function upTo(item: string, times: number): string {
-    if (times <= writtenOut) return counted(item, 0, times);
+  #upTo(item: string, times: number): string {
+    if (times <= writtenOut) return this.#counted(item, 0, times);
     const size = Math.ceil(Math.sqrt(times));
     const whole = Math.floor(times / size);
-    const block = shared('block', counted(item, size, size));
-    const shorter = `${counted(block, 0, whole - 1)} ${counted(item, 0, size - 1)}`;
-    return `(${shorter} | ${counted(block, whole, whole)} ${counted(item, 0, times % size)})`;
+    const block = this.#block(item, size);
+    const shorter = `${this.#counted(block, 0, whole - 1)} ${this.#counted(item, 0, size - 1)}`;
+    return `(${shorter} | ${this.#counted(block, whole, whole)} ${this.#counted(item, 0, times % size)})`;
   }
 
-  function shared(hint: string, body: string): string {
-    const known = byBody.get(body);
-    if (known !== undefined) return known;
-    check(body);
-    const name = reserve(hint);
-    byBody.set(body, name);
-    write(name, body);
-    return name;
+  #block(item: string, size: number): string {
+    return this.shared('block', this.#counted(item, size, size));
   }
-
-  return {
-    named(key, hint, build) {
-      const known = byKey.get(key);
-      if (known !== undefined) return known;
-      const name = reserve(hint);
-      byKey.set(key, name);
-      write(name, build());
-      return name;
-    },
-    shared,
-    check,
-    grant() {
-      most = grown({ rules: taken.size, repeated, length });
-    },
-    repeat(item, minimum, maximum) {
-      if (maximum === undefined)
-        return minimum < 2 ? counted(item, minimum, undefined) : `${exactly(item, minimum)} ${item}*`;
-      if (maximum <= writtenOut) return counted(item, minimum, maximum);
-      const parts = [exactly(item, minimum), upTo(item, maximum - minimum)];
-      return `(${parts.filter((part) => part !== '""').join(' ') || '""'})`;
-    },
-    text(root) {
-      return [`root ::= ${root}`, ...[...bodies].map(([name, body]) => `${name} ::= ${body}`), ''].join('\n');
-    },
-  };
 }
 
 /** Between the name of a rule and its body, and behind it. */
@@ -146,12 +149,6 @@ export function stepsOf(body: string): number {
     }
   }
   return steps;
-}
-
-interface Size {
-  readonly rules: number;
-  readonly repeated: number;
-  readonly length: number;
 }
 
 /** How large a grammar of this size may become with one schema more. */
@@ -207,91 +204,99 @@ export function jsonLiteral(value: unknown): string {
 }
 
 /**
- * `flexible`: one space, or one line break with its indentation, wherever a printer puts blanks; never more, since small
- * models otherwise write blanks until the end of their budget. `none`: no blanks at all.
+ * Optional white space: one space, or one line break with its indentation. Never more, since small models otherwise write
+ * blanks until their budget is used up.
  */
-export type Whitespace = 'flexible' | 'none';
-
-/** The parts of JSON that do not depend on a schema, as names or bodies ready to stand in a sequence. */
-export interface JsonRules {
-  readonly rules: Rules;
-  /** Ends with a space when it is not empty, so that it can be put before anything. */
-  blank(): string;
-  character(): string;
-  string(): string;
-  integer(): string;
-  number(): string;
-  value(): string;
-  object(): string;
-  array(): string;
-  /** `{`, `[`, `,` and so on with the blanks that may follow or precede. */
-  open(bracket: '{' | '['): string;
-  close(bracket: '}' | ']'): string;
-  comma(): string;
-  colon(): string;
-  /** Exactly this value; objects keep the order of their keys. */
-  exactly(value: unknown): string;
-}
-
-/** As much white space as may stand in one place. */
 export const blankBody = '(" " | "\\n" [ \\t]{0,20})?';
 export const booleanBody = '("true" | "false")';
 export const nullBody = '"null"';
 const digit = '[0-9]';
 
-export function jsonRules(rules: Rules, whitespace: Whitespace): JsonRules {
-  const blank = () => (whitespace === 'none' ? '' : `${rules.shared('blank', blankBody)} `);
-  const json: JsonRules = {
-    rules,
-    blank,
-    // Counts as one character for minLength and maxLength, so a pair of surrogates is one, and half a pair is none.
-    character: () =>
-      rules.named('json:character', 'character', () => {
-        const hex = '[0-9a-fA-F]';
-        const plane = `([0-9a-cefA-CEF] ${hex}{3} | [dD] [0-7] ${hex}{2})`;
-        const pair = `[dD] [89abAB] ${hex}{2} "\\\\u" [dD] [c-fC-F] ${hex}{2}`;
-        return `[^"\\\\\\x00-\\x1F] | "\\\\" (["\\\\/bfnrt] | "u" (${plane} | ${pair}))`;
-      }),
-    string: () => rules.named('json:string', 'string', () => `"\\"" ${json.character()}* "\\""`),
-    integer: () => rules.named('json:integer', 'integer', () => `"0" | "-"? [1-9] ${digit}{0,15}`),
-    number: () =>
-      rules.named('json:number', 'number', () => {
-        // Enough for every number a printer of doubles writes, and an end for models that loop on digits.
-        const upTo299 = `${digit} | [1-9] ${digit} | [12] ${digit}{2}`;
-        const positive = `"+"? (${upTo299} | "30" [0-8])`;
-        const negative = `"-" (${upTo299} | "3" ([01] ${digit} | "2" [0-4]))`;
-        const exponent = `([eE] (${positive} | ${negative}))?`;
-        return `"-"? ("0" | [1-9] ${digit}{0,20}) ("." ${digit}{1,24})? ${exponent}`;
-      }),
-    value: () =>
-      rules.named('json:value', 'value', () =>
-        [json.object(), json.array(), json.string(), json.number(), booleanBody, nullBody].join(' | '),
-      ),
-    object: () =>
-      rules.named('json:object', 'object', () => {
-        const member = rules.named('json:member', 'member', () => `${json.string()} ${json.colon()} ${json.value()}`);
-        return `${json.open('{')} (${member} (${json.comma()} ${member})* ${blank()})? "}"`;
-      }),
-    array: () =>
-      rules.named('json:array', 'array', () => {
-        const item = json.value();
-        return `${json.open('[')} (${item} (${json.comma()} ${item})* ${blank()})? "]"`;
-      }),
-    open: (bracket) => `"${bracket}" ${blank()}`.trimEnd(),
-    close: (bracket) => `${blank()}"${bracket}"`,
-    comma: () => `"," ${blank()}`.trimEnd(),
-    colon: () => `":" ${blank()}`.trimEnd(),
-    exactly: (value) => {
-      if (typeof value !== 'object' || value === null) return jsonLiteral(value);
-      if (Array.isArray(value)) {
-        const items = value.map(json.exactly).join(` ${json.comma()} `);
-        return items === '' ? '"[" "]"' : `${json.open('[')} ${items} ${json.close(']')}`;
-      }
-      const members = Object.entries(value)
-        .map(([key, member]) => `${jsonLiteral(key)} ${json.colon()} ${json.exactly(member)}`)
-        .join(` ${json.comma()} `);
-      return members === '' ? '"{" "}"' : `${json.open('{')} ${members} ${json.close('}')}`;
-    },
-  };
-  return json;
+/** The parts of JSON that do not depend on a schema, as names of rules or bodies for a sequence. */
+export class JsonRules {
+  constructor(readonly rules: Rules) {}
+
+  get blank(): string {
+    return this.rules.shared('blank', blankBody);
+  }
+
+  get comma(): string {
+    return `"," ${this.blank}`;
+  }
+
+  get colon(): string {
+    return `":" ${this.blank}`;
+  }
+
+  open(bracket: '{' | '['): string {
+    return `"${bracket}" ${this.blank}`;
+  }
+
+  close(bracket: '}' | ']'): string {
+    return `${this.blank} "${bracket}"`;
+  }
+
+  /** One character for minLength and maxLength: a surrogate pair is one, and half a pair is none. */
+  character(): string {
+    return this.#named('character', () => {
+      const hex = '[0-9a-fA-F]';
+      const plane = `([0-9a-cefA-CEF] ${hex}{3} | [dD] [0-7] ${hex}{2})`;
+      const pair = `[dD] [89abAB] ${hex}{2} "\\\\u" [dD] [c-fC-F] ${hex}{2}`;
+      return `[^"\\\\\\x00-\\x1F] | "\\\\" (["\\\\/bfnrt] | "u" (${plane} | ${pair}))`;
+    });
+  }
+
+  string(): string {
+    return this.#named('string', () => `"\\"" ${this.character()}* "\\""`);
+  }
+
+  integer(): string {
+    return this.#named('integer', () => `"0" | "-"? [1-9] ${digit}{0,15}`);
+  }
+
+  /** Enough digits for every double, and a limit for models that loop on digits. */
+  number(): string {
+    return this.#named('number', () => {
+      const upTo299 = `${digit} | [1-9] ${digit} | [12] ${digit}{2}`;
+      const positive = `"+"? (${upTo299} | "30" [0-8])`;
+      const negative = `"-" (${upTo299} | "3" ([01] ${digit} | "2" [0-4]))`;
+      const exponent = `([eE] (${positive} | ${negative}))?`;
+      return `"-"? ("0" | [1-9] ${digit}{0,20}) ("." ${digit}{1,24})? ${exponent}`;
+    });
+  }
+
+  value(): string {
+    return this.#named('value', () =>
+      [this.object(), this.array(), this.string(), this.number(), booleanBody, nullBody].join(' | '),
+    );
+  }
+
+  object(): string {
+    return this.#named('object', () => {
+      const member = this.#named('member', () => `${this.string()} ${this.colon} ${this.value()}`);
+      return `${this.open('{')} (${member} (${this.comma} ${member})* ${this.blank} )? "}"`;
+    });
+  }
+
+  array(): string {
+    return this.#named('array', () => {
+      const item = this.value();
+      return `${this.open('[')} (${item} (${this.comma} ${item})* ${this.blank} )? "]"`;
+    });
+  }
+
+  /** Exactly this value; objects keep the order of their keys. */
+  exactly(value: unknown): string {
+    if (typeof value !== 'object' || value === null) return jsonLiteral(value);
+    const isList = Array.isArray(value);
+    const parts = isList
+      ? value.map((item) => this.exactly(item))
+      : Object.entries(value).map(([key, item]) => `${jsonLiteral(key)} ${this.colon} ${this.exactly(item)}`);
+    if (parts.length === 0) return isList ? '"[" "]"' : '"{" "}"';
+    return `${this.open(isList ? '[' : '{')} ${parts.join(` ${this.comma} `)} ${this.close(isList ? ']' : '}')}`;
+  }
+
+  #named(name: string, build: () => string): string {
+    return this.rules.named(`json:${name}`, name, build);
+  }
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { composeGrammar, formats, schemaToGrammar } from './convert.ts';
+import { composeGrammar, schemaToGrammar } from './convert.ts';
+import { formats } from './shape.ts';
 import { openNativeGrammar } from './testing/native-grammar.ts';
 import { samples } from './testing/schema-samples.ts';
 
@@ -56,12 +57,6 @@ describe.skipIf(missing !== undefined)('in the engine of llama.cpp', () => {
     expect(engine.begins(anything, '{\n\n')).toBe(false);
     expect(engine.begins(anything, `{\n${' '.repeat(21)}`)).toBe(false);
     expect(engine.begins(anything, '{} ')).toBe(false);
-  });
-
-  test('without blanks only the compact form is left', () => {
-    const grammar = schemaToGrammar({ properties: { a: { items: { type: 'integer' } } } }, { whitespace: 'none' });
-    expect(engine.accepts(grammar, '{"a":[1,2]}')).toBe(true);
-    expect(engine.accepts(grammar, '{"a": [1,2]}')).toBe(false);
   });
 
   test.each<[string, unknown, unknown[], unknown[]]>([

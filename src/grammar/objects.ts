@@ -1,8 +1,7 @@
+import { isObject } from '../core/json.ts';
 import { complement, single, union } from '../patterns/characters.ts';
-import type { Part } from './expand.ts';
 import { type JsonRules, jsonLiteral, type Rules } from './gbnf.ts';
-import { GrammarError } from './limits.ts';
-import { type Conjunction, child, isRecord } from './schema.ts';
+import { type Conjunction, child, GrammarError, type Part } from './schema.ts';
 import { type Counts, counts } from './shape.ts';
 import { inner, insideString } from './strings.ts';
 
@@ -17,21 +16,16 @@ interface Properties {
  * An object: the listed properties in their order, each optional one there or not, then others. An object that lists
  * properties and does not mention others has none: people list what they want.
  */
-export function objectBody(
-  parts: readonly Part[],
-  order: readonly string[],
-  json: JsonRules,
-  rule: (value: Conjunction) => string,
-): string {
+export function objectBody(parts: readonly Part[], json: JsonRules, rule: (value: Conjunction) => string): string {
   const place = parts[0] as Part;
   const properties = propertiesOf(parts);
   const asked = counts(parts, 'minProperties', 'maxProperties');
-  const names = inOrder([...properties.listed.keys()], order);
+  const names = [...properties.listed.keys()];
   refuseNames(parts, names);
   const member = (name: string) =>
-    `${jsonLiteral(name)} ${json.colon()} ${rule(properties.listed.get(name) as Conjunction)}`;
+    `${jsonLiteral(name)} ${json.colon} ${rule(properties.listed.get(name) as Conjunction)}`;
   const key = properties.others === false ? '' : keyOf(parts, names, json, rule);
-  const other = properties.others === false ? undefined : `${key} ${json.colon()} ${rule(properties.others)}`;
+  const other = properties.others === false ? undefined : `${key} ${json.colon} ${rule(properties.others)}`;
   const empty = `${json.open('{')} "}"`;
 
   if (names.length === 0) {
@@ -43,7 +37,7 @@ export function objectBody(
       return json.object();
     }
     const more = json.rules.repeat(
-      `(${json.comma()} ${other})`,
+      `(${json.comma} ${other})`,
       Math.max(0, asked.minimum - 1),
       asked.maximum && asked.maximum - 1,
     );
@@ -68,7 +62,7 @@ function memberList(
   others: string | undefined,
   json: JsonRules,
 ): string {
-  const comma = json.comma();
+  const comma = json.comma;
   let after = others === undefined ? '' : `(${comma} ${others})*`;
   let before = others === undefined ? undefined : `${others} ${after}`;
   for (const [index, { text, optional }] of [...members.entries()].reverse()) {
@@ -86,7 +80,7 @@ function memberList(
       after = nested(after, 'next', json);
     }
   }
-  const filled = `${before} ${json.blank()}`.trimEnd();
+  const filled = `${before} ${json.blank}`;
   return `${json.open('{')} ${members.every(({ optional }) => optional) ? `(${filled})?` : filled} "}"`;
 }
 
@@ -120,7 +114,7 @@ function propertiesOfPart(part: Part): {
   others: Conjunction | false | undefined;
 } {
   const { properties = {}, required = [], additionalProperties, unevaluatedProperties } = part.schema;
-  if (!isRecord(properties)) throw new GrammarError('there must be an object of schemas', part.pointer, 'properties');
+  if (!isObject(properties)) throw new GrammarError('there must be an object of schemas', part.pointer, 'properties');
   if (!Array.isArray(required) || required.some((name) => typeof name !== 'string')) {
     throw new GrammarError('there must be a list of names', part.pointer, 'required');
   }
@@ -173,11 +167,6 @@ function requireImplied(place: Part, asked: Counts, { listed, required, others }
 
 function isFree({ minimum, maximum }: Counts): boolean {
   return minimum === 0 && maximum === undefined;
-}
-
-function inOrder(names: readonly string[], order: readonly string[]): string[] {
-  const first = order.filter((name) => names.includes(name));
-  return [...first, ...names.filter((name) => !first.includes(name))];
 }
 
 /**

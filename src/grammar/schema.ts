@@ -1,4 +1,5 @@
-import { GrammarError } from './limits.ts';
+import { AppError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 
 export type Keywords = Readonly<Record<string, unknown>>;
 
@@ -13,7 +14,7 @@ export interface Located {
 export type Conjunction = readonly Located[];
 
 export function locate(schema: unknown, pointer: string): Located {
-  if (typeof schema !== 'boolean' && !isRecord(schema)) {
+  if (typeof schema !== 'boolean' && !isObject(schema)) {
     throw new GrammarError('there must be an object or a boolean', pointer);
   }
   return { schema, pointer, key: pointer };
@@ -23,16 +24,12 @@ export function child(parent: { readonly pointer: string }, schema: unknown, ...
   return locate(schema, [parent.pointer, ...path.map(escapeSegment)].join('/'));
 }
 
-export function isRecord(value: unknown): value is Keywords {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The schema that a reference within the same document points to. */
 export function resolveReference(document: unknown, reference: unknown, from: Located): Located {
   const refuse = (reason: string) => new GrammarError(reason, from.pointer, '$ref');
   if (typeof reference !== 'string') throw refuse('the reference must be a string');
   const fragment =
-    isRecord(document) && typeof document.$id === 'string' ? withoutBase(reference, document.$id) : reference;
+    isObject(document) && typeof document.$id === 'string' ? withoutBase(reference, document.$id) : reference;
   if (fragment !== '#' && !fragment.startsWith('#/'))
     throw refuse('only references within the schema (#/…) can be followed');
   let target: unknown = document;
@@ -65,42 +62,28 @@ export function unescapeSegment(segment: string): string {
   return text.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
+const words = (text: string): readonly string[] => text.split(' ');
+
 export type TypeName = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null';
 
 export const typeNames: readonly TypeName[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
 
 /** The keywords that say something about values of one type; they also tell the type where `type` is missing. */
 export const keywordsOfType: Readonly<Partial<Record<TypeName, readonly string[]>>> = {
-  object: [
-    'properties',
-    'required',
-    'additionalProperties',
-    'unevaluatedProperties',
-    'minProperties',
-    'maxProperties',
-    'propertyNames',
-  ],
-  array: ['items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'minItems', 'maxItems', 'uniqueItems'],
-  string: ['minLength', 'maxLength', 'pattern'],
-  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  object: words(
+    'properties required additionalProperties unevaluatedProperties minProperties maxProperties propertyNames',
+  ),
+  array: words('items prefixItems additionalItems unevaluatedItems minItems maxItems uniqueItems'),
+  string: words('minLength maxLength pattern'),
+  number: words('minimum maximum exclusiveMinimum exclusiveMaximum multipleOf'),
 };
 
-const general = ['type', 'format', 'enum', 'const', '$ref', 'allOf', 'anyOf', 'oneOf'];
+const general = words('type format enum const $ref allOf anyOf oneOf');
 
-/** Keywords that demand something a grammar cannot promise. */
-const refused = [
-  'not',
-  'if',
-  'dependentSchemas',
-  'dependentRequired',
-  'dependencies',
-  'patternProperties',
-  'contains',
-  'minContains',
-  'maxContains',
-  '$dynamicRef',
-  '$recursiveRef',
-];
+/** Keywords that demand something a grammar cannot enforce. */
+const refused = words(
+  'not if dependentSchemas dependentRequired dependencies patternProperties contains minContains maxContains $dynamicRef $recursiveRef',
+);
 
 const asserting = new Set([...general, ...refused, ...Object.values(keywordsOfType).flat()]);
 
@@ -110,14 +93,14 @@ export function asserts({ schema }: Located): boolean {
 }
 
 /** The type of a schema that says no more than that its value is a scalar. */
-export function scalarType(schema: Readonly<Record<string, unknown>>): TypeName | undefined {
+export function scalarType(schema: Keywords): TypeName | undefined {
   const { type } = schema;
   if (type === 'object' || type === 'array' || !typeNames.some((name) => name === type)) return undefined;
   const alone = Object.keys(schema).every((keyword) => keyword === 'type' || !asserting.has(keyword));
   return alone ? (type as TypeName) : undefined;
 }
 
-export function refusedKeyword(schema: Readonly<Record<string, unknown>>): string | undefined {
+export function refusedKeyword(schema: Keywords): string | undefined {
   return refused.find((keyword) => Object.hasOwn(schema, keyword) && !demandsNothing(keyword, schema[keyword]));
 }
 
@@ -125,13 +108,13 @@ export function refusedKeyword(schema: Readonly<Record<string, unknown>>): strin
  * The schema as it must be read when this keyword is left out. Properties that only the keyword speaks of would otherwise
  * be forbidden, since an object that lists properties has no others.
  */
-export function opened(schema: Readonly<Record<string, unknown>>, keyword: string): Readonly<Record<string, unknown>> {
+export function opened(schema: Keywords, keyword: string): Keywords {
   if (keyword === 'patternProperties') return { ...schema, additionalProperties: true };
   if (schema.additionalProperties !== undefined || !bringsProperties(schema, keyword)) return schema;
   return { ...schema, additionalProperties: true };
 }
 
-function bringsProperties(schema: Readonly<Record<string, unknown>>, keyword: string): boolean {
+function bringsProperties(schema: Keywords, keyword: string): boolean {
   if (keyword === 'if') return listsProperties(schema.then) || listsProperties(schema.else);
   const given = schema[keyword];
   if (keyword !== 'dependentSchemas' && keyword !== 'dependencies') return false;
@@ -142,12 +125,11 @@ function listsProperties(schema: unknown): boolean {
   return typeof schema === 'object' && schema !== null && 'properties' in schema;
 }
 
-const mapKeywords = new Set(['dependentSchemas', 'dependentRequired', 'dependencies', 'patternProperties']);
+const mapKeywords = new Set(words('dependentSchemas dependentRequired dependencies patternProperties'));
 
 /** Generators write `patternProperties: {}` and the like, which demands nothing. */
 function demandsNothing(keyword: string, value: unknown): boolean {
-  if (!mapKeywords.has(keyword)) return false;
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+  return mapKeywords.has(keyword) && isObject(value) && Object.keys(value).length === 0;
 }
 
 /** Without `type`, values and keywords tell what is meant: `properties` alone is about an object. None: anything. */
@@ -163,3 +145,225 @@ export function typeOf(value: unknown): TypeName {
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
   return typeof value as TypeName;
 }
+
+/** A located schema that is an object. */
+export interface Part extends Located {
+  readonly schema: Keywords;
+}
+
+/**
+ * The conjunction with references followed and `allOf` taken apart, without what says nothing. Equal demands come out as
+ * equal lists whichever way they were written, so their keys together name a rule. What cannot be kept is handed to
+ * `giveUp`, and left out where that returns.
+ */
+export function expand(document: unknown, conjunction: Conjunction, giveUp: (error: GrammarError) => void): Part[] {
+  const parts = new Map<string, Part>();
+  const waiting = [...conjunction];
+  const followed = new Set<string>();
+  for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
+    if (!asserts(place) || parts.has(place.key) || followed.has(place.key)) continue;
+    if (parts.size + waiting.length > limits.alternatives) {
+      throw new GrammarError('too many schemas are combined', place.pointer);
+    }
+    if (!isPart(place)) {
+      giveUp(new GrammarError('false allows no value', place.pointer));
+      continue;
+    }
+    const keyword = refusedKeyword(place.schema);
+    if (keyword !== undefined) {
+      giveUp(new GrammarError('a grammar cannot express this keyword', place.pointer, keyword));
+      waiting.unshift(without({ ...place, schema: opened(place.schema, keyword) }, keyword));
+      continue;
+    }
+    const { $ref: reference, allOf } = place.schema;
+    if (reference === undefined && allOf === undefined) {
+      parts.set(place.key, place);
+      continue;
+    }
+    followed.add(place.key);
+    const inside = reference === undefined ? [] : referred(document, reference, place, giveUp);
+    if (allOf !== undefined) inside.push(...branches(place, 'allOf'));
+    // In place of the schema they stood in, so that properties keep the order in which a reader meets them.
+    waiting.unshift(...inside, without(place, '$ref', 'allOf'));
+  }
+  return [...parts.values()];
+}
+
+function referred(
+  document: unknown,
+  reference: unknown,
+  place: Part,
+  giveUp: (error: GrammarError) => void,
+): Located[] {
+  try {
+    return [resolveReference(document, reference, place)];
+  } catch (error) {
+    if (!(error instanceof GrammarError)) throw error;
+    giveUp(error);
+    return [];
+  }
+}
+
+/**
+ * The alternatives of the first `anyOf` or `oneOf` among the parts, each joined with everything else; undefined when
+ * there is no choice. `oneOf` counts as `anyOf`: that only one branch fits cannot be told while writing.
+ */
+export function alternatives(parts: readonly Part[]): Conjunction[] | undefined {
+  for (const keyword of ['anyOf', 'oneOf'] as const) {
+    const part = parts.find(({ schema }) => schema[keyword] !== undefined);
+    if (!part) continue;
+    const rest = parts.map((other) => (other === part ? without(part, keyword) : other));
+    const options = branches(part, keyword).filter(({ schema }) => schema !== false);
+    if (options.length === 0) throw new GrammarError('no alternative allows a value', part.pointer, keyword);
+    return options.map((branch) => [...rest, branch]);
+  }
+  return undefined;
+}
+
+function branches(part: Part, keyword: 'allOf' | 'anyOf' | 'oneOf'): Located[] {
+  const list = part.schema[keyword];
+  if (!Array.isArray(list) || list.length === 0) {
+    throw new GrammarError('there must be a list of schemas', part.pointer, keyword);
+  }
+  if (list.length > limits.alternatives) {
+    throw new GrammarError(`there are more than ${limits.alternatives} schemas`, part.pointer, keyword);
+  }
+  return list.map((schema, index) => child(part, schema, keyword, index));
+}
+
+export function without(part: Part, ...keywords: string[]): Part {
+  const schema = Object.fromEntries(Object.entries(part.schema).filter(([keyword]) => !keywords.includes(keyword)));
+  return { ...part, schema, key: `${part.key} without ${keywords.join(' ')}` };
+}
+
+/** The part with another value at a place inside it; undefined where there is none. */
+function replaced(part: Part, path: string, value: unknown): Part | undefined {
+  const put = (target: unknown, [segment, ...rest]: readonly string[]): unknown => {
+    if (segment === undefined) return value;
+    if (typeof target !== 'object' || target === null || !Object.hasOwn(target, segment)) return undefined;
+    const inner = put((target as Record<string, unknown>)[segment], rest);
+    if (inner === undefined) return undefined;
+    return Array.isArray(target)
+      ? target.map((one, index) => (String(index) === segment ? inner : one))
+      : { ...target, [segment]: inner };
+  };
+  const schema = put(part.schema, path.split('/').map(unescapeSegment));
+  return isObject(schema) ? { ...part, schema, key: `${part.key} but ${path}` } : undefined;
+}
+
+function isPart(place: Located): place is Part {
+  return isObject(place.schema);
+}
+
+/** What becomes of a demand that no grammar can keep: `strict` refuses the schema, `loose` notes it and goes on without. */
+export type GrammarMode = 'strict' | 'loose';
+
+/** A demand of a schema that its grammar does not keep. */
+export interface Loosened {
+  readonly pointer: string;
+  /** Undefined where a whole part of the schema became anything. */
+  readonly keyword: string | undefined;
+}
+
+/** Called with a demand that cannot be kept: returns where it may be left out, and throws it where it may not. */
+export type GiveUp = (error: GrammarError, at?: string) => void;
+
+export const refuse: GiveUp = (error) => {
+  throw error;
+};
+
+/** Far more than anybody reads; a hostile schema could give as many as it has parts. */
+const mostNotes = 100;
+
+/** Notes each demand once, in the order in which they were given up. */
+export function noting(): { readonly giveUp: GiveUp; readonly notes: () => readonly Loosened[] } {
+  const notes = new Map<string, Loosened>();
+  return {
+    giveUp: (error, at) => {
+      if (notes.size >= mostNotes) return;
+      const { keyword } = error;
+      const pointer = error instanceof GrammarLimitError ? (at ?? error.pointer) : error.pointer;
+      notes.set(`${pointer} ${keyword ?? ''}`, { pointer, keyword });
+    },
+    notes: () => [...notes.values()],
+  };
+}
+
+/** The parts without what the error complains of; undefined where that is not a single keyword or place of theirs. */
+export function withoutDemand(parts: readonly Part[], error: GrammarError): readonly Part[] | undefined {
+  if (error instanceof GrammarLimitError) return undefined;
+  const { keyword, pointer } = error;
+  if (keyword === undefined) return withoutPlace(parts, pointer);
+  const having = parts.filter(({ schema }) => Object.hasOwn(schema, keyword));
+  if (having.length === 0) return undefined;
+  // What several parts ask for together is told of the first of them, whichever has the keyword.
+  const blamed = having.filter((part) => part.pointer === pointer);
+  const changed = new Set(blamed.length > 0 ? blamed : having);
+  return parts.map((part) => (changed.has(part) ? without(typed(part), keyword) : part));
+}
+
+/** With the type that its keywords stand for, which would be lost with them. */
+function typed(part: Part): Part {
+  const types = part.schema.type === undefined ? impliedTypes(part.schema) : [];
+  return types.length === 0 ? part : { ...part, schema: { ...part.schema, type: types } };
+}
+
+/** A schema inside one of the parts that is none becomes one that allows everything. */
+function withoutPlace(parts: readonly Part[], pointer: string): readonly Part[] | undefined {
+  const around = parts.find((part) => pointer.startsWith(`${part.pointer}/`));
+  const changed = around && replaced(around, pointer.slice(around.pointer.length + 1), true);
+  return changed && parts.map((part) => (part === around ? changed : part));
+}
+
+/** A schema that no grammar can follow, or that is no schema: which keyword, where, and why. */
+export class GrammarError extends AppError<'invalid-field'> {
+  constructor(
+    readonly reason: string,
+    readonly pointer: string,
+    readonly keyword?: string,
+  ) {
+    const place = keyword === undefined ? pointer : `${pointer} (${keyword})`;
+    super('invalid-field', {
+      field: 'schema',
+      expected: `a JSON schema that a grammar can follow, but at ${place} ${reason}`,
+    });
+  }
+}
+
+/** The grammar has grown too large: the fault of no keyword, but of all that was asked for together. */
+export class GrammarLimitError extends GrammarError {
+  constructor(reason: string) {
+    super(reason, '#');
+  }
+}
+
+/**
+ * A schema comes from a stranger, and a few bytes of it can ask for a huge grammar. Each limit is far above what
+ * sensible schemas need; past it the schema is refused with a sentence.
+ */
+export const limits = {
+  /** How deep schemas, values and groups of a pattern may be nested. */
+  depth: 64,
+  rules: 4000,
+  /** A greater minimum is refused, a greater maximum is lowered to this. */
+  repetition: 100_000,
+  /** The engine writes every counted repetition out, so their sum is what a grammar costs there. */
+  totalRepetition: 40_000,
+  /** How many positions the nested counts of a pattern may have, since the engine may have to follow all of them. */
+  positions: 2000,
+  /** Choices that begin alike are followed side by side, each at a cost per character. */
+  alternatives: 1000,
+  grammarLength: 1_000_000,
+} as const;
+
+/**
+ * What the schemas of one grammar may have together, however many they are; each alone keeps to the limits above. With the
+ * names of the tools this stays below what the engine takes at all.
+ */
+export const togetherLimits = {
+  rules: 20_000,
+  totalRepetition: 80_000,
+  grammarLength: 900_000,
+  /** Characters, references and choices of the rules as they are written. */
+  steps: 300_000,
+} as const;

@@ -1,7 +1,15 @@
-import type { Part } from './expand.ts';
-import { GrammarError, limits } from './limits.ts';
 import type { Bound, Bounds } from './numbers.ts';
-import { impliedTypes, keywordsOfType, type TypeName, typeNames, typeOf } from './schema.ts';
+import {
+  GrammarError,
+  impliedTypes,
+  type Keywords,
+  keywordsOfType,
+  limits,
+  type Part,
+  type TypeName,
+  typeNames,
+  typeOf,
+} from './schema.ts';
 
 /** What the parts of a conjunction say together about scalars and the type of a value. */
 export interface Shape {
@@ -20,16 +28,12 @@ export interface Counts {
   readonly maximum: number | undefined;
 }
 
-export function shapeOf(
-  parts: readonly Part[],
-  formats: Readonly<Record<string, string>>,
-  only: TypeName | undefined,
-): Shape {
+export function shapeOf(parts: readonly Part[], only: TypeName | undefined): Shape {
   const place = parts[0] as Part;
   const types = typesOf(parts, only);
   if (types.size === 0) throw new GrammarError('no type satisfies everything that is demanded', place.pointer, 'type');
   const shape = { bounds: boundsOf(parts), length: counts(parts, 'minLength', 'maxLength') };
-  return { types, ...shape, pattern: patternOf(parts, formats), values: valuesOf(parts, types, shape) };
+  return { types, ...shape, pattern: patternOf(parts), values: valuesOf(parts, types, shape) };
 }
 
 /** The types that satisfy every part; with `only`, no other than that one. */
@@ -43,22 +47,17 @@ function typesOfPart(part: Part): ReadonlySet<TypeName> {
   if (multipleOf !== undefined && multipleOf !== 1) {
     throw new GrammarError('only multiples of 1 can be promised', part.pointer, 'multipleOf');
   }
-  if (type === undefined) {
-    const listsValues = part.schema.enum !== undefined || part.schema.const !== undefined;
-    const implied = listsValues ? [] : impliedTypes(part.schema);
-    return wholeIfMultiple(new Set(implied.length === 0 ? typeNames : implied), multipleOf);
-  }
-  const names = Array.isArray(type) ? type : [type];
-  const unknown = names.find((name) => !typeNames.includes(name));
-  if (unknown !== undefined || names.length === 0) {
+  const names = type === undefined ? undeclaredTypes(part.schema) : Array.isArray(type) ? type : [type];
+  if (names.length === 0 || names.some((name) => !typeNames.includes(name))) {
     throw new GrammarError(`each type must be one of ${typeNames.join(', ')}`, part.pointer, 'type');
   }
-  return wholeIfMultiple(new Set(names), multipleOf);
+  return new Set(names.map((name) => (name === 'number' && multipleOf !== undefined ? 'integer' : name)));
 }
 
-function wholeIfMultiple(types: ReadonlySet<TypeName>, multipleOf: unknown): ReadonlySet<TypeName> {
-  if (multipleOf === undefined || !types.has('number')) return types;
-  return new Set([...types].map((name) => (name === 'number' ? 'integer' : name)));
+function undeclaredTypes(schema: Keywords): readonly TypeName[] {
+  const listsValues = schema.enum !== undefined || schema.const !== undefined;
+  const implied = listsValues ? [] : impliedTypes(schema);
+  return implied.length === 0 ? typeNames : implied;
 }
 
 function intersection(one: ReadonlySet<TypeName>, other: ReadonlySet<TypeName>): ReadonlySet<TypeName> {
@@ -68,18 +67,13 @@ function intersection(one: ReadonlySet<TypeName>, other: ReadonlySet<TypeName>):
 }
 
 function boundsOf(parts: readonly Part[]): Bounds {
-  let minimum: Bound | undefined;
-  let maximum: Bound | undefined;
-  for (const part of parts) {
-    for (const bound of edges(part, 'minimum', 'exclusiveMinimum')) {
-      if (!minimum || bound.value > minimum.value || (bound.value === minimum.value && bound.exclusive))
-        minimum = bound;
-    }
-    for (const bound of edges(part, 'maximum', 'exclusiveMaximum')) {
-      if (!maximum || bound.value < maximum.value || (bound.value === maximum.value && bound.exclusive))
-        maximum = bound;
-    }
-  }
+  const exclusiveFirst = (one: Bound, other: Bound) => Number(other.exclusive) - Number(one.exclusive);
+  const [minimum] = parts
+    .flatMap((part) => edges(part, 'minimum', 'exclusiveMinimum'))
+    .sort((one, other) => other.value - one.value || exclusiveFirst(one, other));
+  const [maximum] = parts
+    .flatMap((part) => edges(part, 'maximum', 'exclusiveMaximum'))
+    .sort((one, other) => one.value - other.value || exclusiveFirst(one, other));
   return { minimum, maximum };
 }
 
@@ -128,8 +122,30 @@ function count(part: Part, keyword: string): number | undefined {
   return value;
 }
 
+const leapDay = '((\\d\\d(0[48]|[2468][048]|[13579][26]))|(([02468][048]|[13579][26])00))-02-29';
+const otherDay =
+  '\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))';
+const date = `(${otherDay}|${leapDay})`;
+const time = '([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)';
+const byte = '(\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])';
+const label = '[a-zA-Z0-9]([a-zA-Z0-9-]{0,30}[a-zA-Z0-9])?';
+const atom = "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]{1,32}";
+
+/**
+ * The formats that are enforced, as patterns. What a pattern writes is always right; of what the format would allow it
+ * may leave out oddities (leap seconds, quoted mail names). Other formats are hints and change nothing.
+ */
+export const formats: Readonly<Record<string, string>> = {
+  date: `^${date}$`,
+  time: `^${time}$`,
+  'date-time': `^${date}T${time}$`,
+  uuid: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+  ipv4: `^${byte}(\\.${byte}){3}$`,
+  email: `^${atom}(\\.${atom})?@${label}(\\.${label}){1,3}$`,
+};
+
 /** `pattern` binds, `format` is a hint: with both, the pattern decides. */
-function patternOf(parts: readonly Part[], formats: Readonly<Record<string, string>>): Shape['pattern'] {
+function patternOf(parts: readonly Part[]): Shape['pattern'] {
   for (const keyword of ['pattern', 'format'] as const) {
     const found = new Map<string, Part>();
     for (const part of parts) {

@@ -1,7 +1,7 @@
 import { type Characters, complement, includes, onlyOne, single, union, without } from '../patterns/characters.ts';
-import { PatternError, type PatternNode, parsePattern as parseExpression } from '../patterns/parse.ts';
+import { type PatternNode as Pattern, PatternError, parsePattern as parseExpression } from '../patterns/parse.ts';
 import { choice, type JsonRules, jsonLiteral, type Rules } from './gbnf.ts';
-import { GrammarError, limits } from './limits.ts';
+import { GrammarError, limits } from './schema.ts';
 import type { Shape } from './shape.ts';
 
 /** A string with the length and the pattern that the schema asks for. */
@@ -15,16 +15,11 @@ export function stringBody({ length, pattern }: Pick<Shape, 'length' | 'pattern'
   try {
     const narrowed = withLength(parsePattern(source), minimum, maximum ?? Number.POSITIVE_INFINITY);
     if (!narrowed) throw new PatternError('the lengths cannot be joined with this pattern');
-    return `"\\"" ${patternGrammar(narrowed, json.rules)} "\\""`;
+    return `"\\"" ${write(narrowed, json.rules, 1)} "\\""`;
   } catch (error) {
     if (error instanceof PatternError) throw new GrammarError(error.message, part.pointer, keyword);
     throw error;
   }
-}
-
-/** The texts of the pattern as they stand inside a JSON string. */
-function patternGrammar(pattern: Pattern, rules: Rules): string {
-  return write(pattern, rules, 1);
 }
 
 /**
@@ -44,6 +39,10 @@ function write(pattern: Pattern, rules: Rules, counted: number): string {
       return choice(pattern.options.map((option) => write(option, rules, counted)));
     case 'repeat':
       return repeat(pattern, rules, counted);
+    case 'group':
+      return write(pattern.item, rules, counted);
+    default:
+      throw unsupported(pattern);
   }
 }
 
@@ -68,11 +67,12 @@ function sequence(items: readonly Pattern[], rules: Rules, counted: number): str
 }
 
 function repeat(pattern: Pattern & { type: 'repeat' }, rules: Rules, counted: number): string {
-  const { item, minimum, maximum } = pattern;
+  const { minimum, maximum } = pattern;
+  const item = ungrouped(pattern.item);
   if (maximum === 0) return '""';
   if (maximum !== 1 && lengths(item).shortest === 0) {
     // (a*)* says no more than a*; the engine would take it for a rule that begins with itself.
-    const inside = item.type === 'sequence' && item.items.length === 1 ? item.items[0] : item;
+    const inside = item.type === 'sequence' && item.items.length === 1 ? ungrouped(item.items[0] as Pattern) : item;
     if (inside?.type === 'repeat' && inside.maximum === undefined && inside.minimum <= 1) {
       return write({ ...inside, minimum: 0 }, rules, counted);
     }
@@ -81,6 +81,11 @@ function repeat(pattern: Pattern & { type: 'repeat' }, rules: Rules, counted: nu
   const positions = counted * Math.max(1, maximum ?? minimum);
   if (positions > limits.positions) throw new PatternError(`the pattern counts further than ${limits.positions}`);
   return rules.repeat(write(item, rules, positions), minimum, maximum);
+}
+
+function unsupported({ type }: Pattern): PatternError {
+  const what = type === 'boundary' ? 'a word boundary' : 'an anchor in the middle';
+  return new PatternError(`the pattern uses ${what}, which is not supported here`);
 }
 
 /** How many characters the texts of a pattern have; `longest` may be infinite. */
@@ -104,6 +109,10 @@ function lengths(pattern: Pattern): { shortest: number; longest: number } {
       const most = pattern.maximum ?? Number.POSITIVE_INFINITY;
       return { shortest: shortest * pattern.minimum, longest: longest === 0 || most === 0 ? 0 : longest * most };
     }
+    case 'group':
+      return lengths(pattern.item);
+    default:
+      throw unsupported(pattern);
   }
 }
 
@@ -114,7 +123,7 @@ function lengths(pattern: Pattern): { shortest: number; longest: number } {
 function withLength(pattern: Pattern, shortest: number, longest: number): Pattern | undefined {
   const now = lengths(pattern);
   if (now.shortest >= shortest && now.longest <= longest) return pattern;
-  const items = pattern.type === 'sequence' ? pattern.items : [pattern];
+  const items = (pattern.type === 'sequence' ? pattern.items : [pattern]).map(ungrouped);
   const varying = items.filter((item) => lengths(item).shortest !== lengths(item).longest);
   const [repetition] = varying;
   if (varying.length !== 1 || repetition?.type !== 'repeat') {
@@ -139,15 +148,13 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** The texts that a regular expression describes, without groups, anchors and spelling. */
-type Pattern =
-  | { readonly type: 'set'; readonly set: Characters }
-  | { readonly type: 'sequence'; readonly items: readonly Pattern[] }
-  | { readonly type: 'choice'; readonly options: readonly Pattern[] }
-  | { readonly type: 'repeat'; readonly item: Pattern; readonly minimum: number; readonly maximum: number | undefined };
+/** Groups describe the same texts as their content. */
+function ungrouped(pattern: Pattern): Pattern {
+  return pattern.type === 'group' ? ungrouped(pattern.item) : pattern;
+}
 
-const everything: Characters = complement([]);
-const anything: Pattern = { type: 'repeat', item: { type: 'set', set: everything }, minimum: 0, maximum: undefined };
+const everything: Pattern = { type: 'set', set: complement([]) };
+const anything: Pattern = { type: 'repeat', item: everything, minimum: 0, maximum: undefined, greedy: true };
 
 /**
  * Reads a useful part of the regular expressions of JavaScript: literals, classes, groups, choices, quantifiers, the dot
@@ -155,40 +162,18 @@ const anything: Pattern = { type: 'repeat', item: { type: 'set', set: everything
  */
 function parsePattern(source: string): Pattern {
   const whole = parseExpression(source);
-  const options = whole.type === 'choice' ? whole.options : [whole];
-  const texts = options.map(anchored);
-  return texts.length === 1 ? (texts[0] as Pattern) : { type: 'choice', options: texts };
+  if (whole.type !== 'choice') return anchored(whole);
+  return { type: 'choice', options: whole.options.map(anchored) };
 }
 
 /** One of the outermost choices. */
-function anchored(option: PatternNode): Pattern {
+function anchored(option: Pattern): Pattern {
   const items = option.type === 'sequence' ? [...option.items] : [option];
-  const before = items[0]?.type === 'start' ? items.splice(0, 1).length > 0 : false;
-  const behind = items.at(-1)?.type === 'end' ? items.splice(-1).length > 0 : false;
-  return {
-    type: 'sequence',
-    items: [...(before ? [] : [anything]), ...items.map(textsOf), ...(behind ? [] : [anything])],
-  };
-}
-
-function textsOf(node: PatternNode): Pattern {
-  switch (node.type) {
-    case 'set':
-      return node;
-    case 'sequence':
-      return { type: 'sequence', items: node.items.map(textsOf) };
-    case 'choice':
-      return { type: 'choice', options: node.options.map(textsOf) };
-    case 'group':
-      return textsOf(node.item);
-    case 'repeat':
-      // A lazy quantifier finds another match first but describes the same texts.
-      return { type: 'repeat', item: textsOf(node.item), minimum: node.minimum, maximum: node.maximum };
-    default:
-      throw new PatternError(
-        `the pattern uses ${node.type === 'boundary' ? 'a word boundary' : 'an anchor in the middle'}, which is not supported here`,
-      );
-  }
+  const before = items[0]?.type === 'start' ? items.splice(0, 1) : [];
+  const behind = items.at(-1)?.type === 'end' ? items.splice(-1) : [];
+  if (before.length === 0) items.unshift(anything);
+  if (behind.length === 0) items.push(anything);
+  return { type: 'sequence', items };
 }
 
 const control: Characters = [[0, 0x1f]];

@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type ChosenAdapter, chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
-import { type PromptTemplate, promptTemplate } from '../chat/rendering/prompt-template.ts';
-import { threadRenderer } from '../chat/rendering/threads.ts';
-import { startWorkerThread } from '../chat/rendering/worker-thread.ts';
+import { type PromptTemplate, promptTemplate, startWorkerThread, threadRenderer } from '../chat/rendering/threads.ts';
 import { compileTemplate } from '../chat/template.ts';
 import type { Settings } from '../config/flags.ts';
 import { systemTimer } from '../http/timers.ts';

@@ -1,6 +1,5 @@
-import type { Content, ContentPart } from '../chat/messages.ts';
+import { type Content, type ContentPart, readToolResult } from '../chat/messages.ts';
 import type { ChatRequest } from '../chat/request.ts';
-import { readToolResult } from '../chat/tool-result.ts';
 import type { AppError } from '../core/errors.ts';
 import type { Medium } from '../core/request.ts';
 import type { TextModel, TextState } from '../core/text-service.ts';

@@ -1,6 +1,6 @@
 import { callableTools } from '../chat/reply-grammar.ts';
 import type { ChatRequest } from '../chat/request.ts';
-import { loosenedText, loosenedTools } from '../chat/tools/loosened.ts';
+import { loosenedText, loosenedTools } from '../chat/tools/call-grammar.ts';
 import { AppError } from '../core/errors.ts';
 import type { Headers } from '../http/call.ts';
 import { headerList } from './dialect.ts';

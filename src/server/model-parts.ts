@@ -1,4 +1,4 @@
-import { tagsWithoutThinking } from '../chat/adapters/guess-list.ts';
+import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
 import type { TextService } from '../core/text-service.ts';

@@ -1,3 +1,5 @@
+import { thinkingTags } from '../reasoning.ts';
+
 /** The texts around each turn of a conversation, for a model whose own template is not rendered. */
 export interface ChatTags {
   readonly chatStart: string;
@@ -7,22 +9,16 @@ export interface ChatTags {
   readonly userEnd: string;
   readonly assistantStart: string;
   readonly assistantEnd: string;
-  /** Opens the turn that the model is to write; `assistantStart` unless the format knows better. */
+  /** Opens the turn that is generated; `assistantStart` unless the format defines it. */
   readonly assistantGen: string;
   readonly toolsStart: string;
   readonly toolsEnd: string;
 }
 
-/** Values for what a request leaves out. */
-export interface ChatDefaults {
-  readonly maxTokens?: number;
-  readonly temperature?: number;
-  readonly topK?: number;
-  readonly topP?: number;
-  readonly minP?: number;
-}
+/** Values for fields that a request leaves out. */
+export type ChatDefaults = Partial<Record<'maxTokens' | 'temperature' | 'topK' | 'topP' | 'minP', number>>;
 
-/** What is added to image requests, and their limits. */
+/** Additions to the prompts of image requests, and their limits. */
 export interface ImageAdditions {
   readonly prompt?: string;
   readonly negativePrompt?: string;
@@ -35,11 +31,11 @@ export interface ImageAdditions {
 
 export interface ChatAdapter {
   readonly tags: ChatTags;
-  readonly defaults: ChatDefaults;
+  readonly defaults: Readonly<ChatDefaults>;
   readonly image: ImageAdditions;
 }
 
-/** What holds where an adapter says nothing, and for models whose format is unknown: the Alpaca manner. */
+/** Alpaca: for tags that an adapter does not define, and for models of unknown format. */
 const fallbackTags: Omit<ChatTags, 'assistantGen'> = {
   chatStart: '',
   systemStart: '\n### Instruction:\n',
@@ -63,133 +59,279 @@ export function chatAdapter(
 
 export const fallbackAdapter: ChatAdapter = chatAdapter({});
 
-/** One format of a guess list: taken when the model's template holds every one of these strings. */
+type TagPair = readonly [start: string, end: string];
+
+/** Start and end of each turn. */
+export function turns(system: TagPair, user: TagPair, assistant: TagPair, assistantGen?: string): ChatAdapter {
+  const [systemStart, systemEnd] = system;
+  const [userStart, userEnd] = user;
+  const [assistantStart, assistantEnd] = assistant;
+  const tags = { systemStart, systemEnd, userStart, userEnd, assistantStart, assistantEnd };
+  return chatAdapter(assistantGen === undefined ? tags : { ...tags, assistantGen });
+}
+
+type RoleNames = readonly [system: string, user: string, assistant: string];
+
+/** Turns that differ only in the name of the role, which is `{role}` in the tags. */
+function byRole(start: string, end: string, roles: RoleNames = ['system', 'user', 'assistant'], gen?: string) {
+  const pair = (role: string): TagPair => [start.replace('{role}', role), end.replace('{role}', role)];
+  return turns(pair(roles[0]), pair(roles[1]), pair(roles[2]), gen);
+}
+
+const chatml = byRole('<|im_start|>{role}\n', '<|im_end|>\n');
+const kimi = turns(
+  ['<|im_system|>system<|im_middle|>', '<|im_end|>'],
+  ['<|im_user|>user<|im_middle|>', '<|im_end|>'],
+  ['<|im_assistant|>assistant<|im_middle|>', '<|im_end|>'],
+);
+const gemma = byRole('<start_of_turn>{role}\n', '<end_of_turn>\n', ['user', 'user', 'model']);
+const gemmaTurn = ['<|turn>{role}\n', '<turn|>\n', ['system', 'user', 'model']] as const;
+const openedHarmony =
+  '<|start|>assistant<|channel|>analysis<|message|>We can answer immediately.<|end|><|start|>assistant<|channel|>final<|message|>';
+
+/** One format of a guess list: used when the template of the model contains all of these strings. */
 export interface Guess {
   readonly name: string;
   readonly search: readonly string[];
   readonly adapter: ChatAdapter;
 }
 
-/** The short form of the built-in tables: start and end of each turn. */
-export type TagPair = readonly [start: string, end: string];
+const guess = (name: string, search: readonly string[], adapter: ChatAdapter): Guess => ({ name, search, adapter });
 
-export function turns(system: TagPair, user: TagPair, assistant: TagPair, gen?: string): ChatAdapter {
-  return chatAdapter({
-    systemStart: system[0],
-    systemEnd: system[1],
-    userStart: user[0],
-    userEnd: user[1],
-    assistantStart: assistant[0],
-    assistantEnd: assistant[1],
-    ...(gen === undefined ? {} : { assistantGen: gen }),
-  });
-}
+/** Formats that are recognised by the chat template of a model. The first match counts, so specific ones come first. */
+export const guessList: readonly Guess[] = [
+  guess(
+    'ChatML (Phi 4)',
+    ['<|im_start|>assistant', '<|im_end|>', '<|im_sep|>'],
+    byRole('<|im_start|>{role}<|im_sep|>', '<|im_end|>'),
+  ),
+  guess(
+    'ChatML (Qwen 2.5 based)',
+    ['<|im_start|>assistant', '<|im_end|>', 'You are provided with function signatures within <tools>'],
+    chatml,
+  ),
+  guess(
+    'ChatML (Kimi)',
+    ['<|im_user|>{{role_name}}<|im_middle|>', '<|im_assistant|>{{role_name}}<|im_middle|>', '<|im_end|>'],
+    kimi,
+  ),
+  guess('ChatML (Kimi Alternate)', ['<|im_user|>', '<|im_system|>system<|im_middle|>', '<|im_end|>'], kimi),
+  guess('Google Gemma 2', ['System role not supported', '<start_of_turn>'], gemma),
+  guess('Google Gemma 3', ['<start_of_image>', '<start_of_turn>', '<end_of_turn>'], gemma),
+  guess('Google Gemma 3n', ['<image_soft_token>', '<start_of_turn>model', '<end_of_turn>'], gemma),
+  guess(
+    'Google Gemma 4 (26B and 31B)',
+    ['<|turn>model', '<|think|>', '<|channel>thought\\n<channel|>'],
+    byRole(...gemmaTurn, '<|turn>model\n<|channel>thought\n<channel|>'),
+  ),
+  guess('Google Gemma 4 (E2B and E4B)', ['<|turn>model', '<|think|>'], byRole(...gemmaTurn)),
+  guess(
+    'Llama 3.x',
+    ['<|start_header_id|>assistant<|end_header_id|>'],
+    byRole('<|start_header_id|>{role}<|end_header_id|>\n\n', '<|eot_id|>'),
+  ),
+  guess(
+    'Llama 4',
+    ['<|header_start|>assistant<|header_end|>'],
+    byRole('<|header_start|>{role}<|header_end|>\n\n', '<|eot|>'),
+  ),
+  guess(
+    'Granite 4',
+    ['<|start_of_role|>system<|end_of_role|>'],
+    byRole('<|start_of_role|>{role}<|end_of_role|>', '<|end_of_text|>\n'),
+  ),
+  guess(
+    'Mistral Tekken',
+    ['[/INST]', '[SYSTEM_PROMPT]'],
+    turns(['[SYSTEM_PROMPT]', '[/SYSTEM_PROMPT]'], ['[INST]', ''], ['[/INST]', '</s>']),
+  ),
+  guess(
+    'Mistral Non-Tekken',
+    ['[/INST]', '"[INST] " + system_message'],
+    turns(['[INST] ', '[/INST]'], ['[INST] ', ''], ['[/INST] ', '</s>'], '[/INST]'),
+  ),
+  guess(
+    'GLM-4.7',
+    ['[gMASK]<sop>', "content.split('</think>')"],
+    turns(['<|system|>\n', ''], ['<|user|>\n', ''], ['<|assistant|>\n<think>', '']),
+  ),
+  guess('GLM-4', ['[gMASK]<sop>'], byRole('<|{role}|>\n', '')),
+  guess('Phi 3.5', ['<|system|>', '<|user|>'], byRole('<|{role}|>\n', '<|end|>\n')),
+  guess('Phi 4 (mini)', ["'<|' + message['role'] + '|>'"], byRole('<|{role}|>', '<|end|>')),
+  guess(
+    'Cohere',
+    ['<|START_OF_TURN_TOKEN|>'],
+    byRole('<|START_OF_TURN_TOKEN|><|{role}_TOKEN|>', '<|END_OF_TURN_TOKEN|>', ['SYSTEM', 'USER', 'CHATBOT']),
+  ),
+  guess(
+    'Spark X2.5',
+    ['<｜start▁of▁sentence｜>', '<｜end▁of▁sentence｜>', '<|System|>', '<|User|>', '<|Bot|>', '</think>'],
+    turns(
+      ['<｜start▁of▁sentence｜><|System|>\n', '<｜end▁of▁sentence｜>'],
+      ['<｜start▁of▁sentence｜><|User|>', '<｜end▁of▁sentence｜>'],
+      ['<｜start▁of▁sentence｜><|Bot|></think>', '<｜end▁of▁sentence｜>'],
+      '<｜start▁of▁sentence｜><|Bot|><think>',
+    ),
+  ),
+  guess(
+    'DeepSeek V2.5',
+    ['<｜User｜>'],
+    turns(['', ''], ['<｜User｜>', ''], ['<｜Assistant｜>', '<｜end▁of▁sentence｜>']),
+  ),
+  guess(
+    'Jamba',
+    ['<|bom|>', 'is_last_checked_defined'],
+    byRole('<|bom|><|{role}|> ', '<|eom|>', undefined, '<|bom|><|assistant|>'),
+  ),
+  guess(
+    'Dots',
+    ['<|userprompt|>', '<|endofuserprompt|>', '<|response|>', '<|endofresponse|>'],
+    byRole('<|{role}|>', '<|endof{role}|>', ['system', 'userprompt', 'response']),
+  ),
+  guess(
+    'OpenAI Harmony',
+    ['<|start|>user<|message|>', '<|channel|>', '<|end|>'],
+    turns(
+      ['<|start|>developer<|message|># Instructions\n\n', '\n\n<|end|>'],
+      ['<|start|>user<|message|>', '<|end|>'],
+      [openedHarmony, '<|end|>'],
+    ),
+  ),
+  guess('Seed OSS', ['<seed:bos>', '<seed:eos>'], byRole('<seed:bos>{role}\n', '<seed:eos>')),
+  guess(
+    'RWKV World',
+    ['rwkv_', "'User: '"],
+    turns(['', '\n\n'], ['User: ', '\n\n'], ['Assistant: ', '\n\n'], 'Assistant:'),
+  ),
+  guess('Mistral (Generic)', ['[/INST]'], turns(['[INST]', '[/INST]'], ['[INST]', ''], ['[/INST]', '</s>'])),
+  guess('ChatML (Generic)', ['<|im_start|>assistant', '<|im_end|>'], chatml),
+  guess(
+    'Apriel 1.6',
+    ['[BEGIN FINAL RESPONSE]', '<|begin_user|>'],
+    byRole('<|begin_{role}|>\n', '\n', undefined, '<|begin_assistant|>\nWe can respond now.\n[BEGIN FINAL RESPONSE]\n'),
+  ),
+  guess(
+    'Apertus',
+    ['<|developer_end|>', '<|assistant_start|>', '<|system_start|>'],
+    byRole('<|{role}_start|>', '<|{role}_end|>'),
+  ),
+  guess(
+    'MiniMax',
+    ['[e~[', ']~b]user'],
+    turns([']~!b[]~b]system\n', '[e~[\n'], [']~b]user\n', '[e~[\n'], [']~b]ai\n', '[e~[\n']),
+  ),
+  guess(
+    'Muse Glimmer',
+    ['<|start|>assistant to=', '<|start|>system<|message|>'],
+    byRole('<|start|>{role}<|message|>', '<|eot|>', ['system', 'user', 'assistant to=user']),
+  ),
+  guess(
+    'Ling 3.0 Flash',
+    ['<role>SYSTEM</role>', '<|role_end|>'],
+    byRole('<role>{role}</role>', '<|role_end|>', ['SYSTEM', 'HUMAN', 'ASSISTANT']),
+  ),
+];
 
-/** Keys of adapter files, said once. */
-const tagNames: Readonly<Record<string, keyof ChatTags>> = {
-  chat_start: 'chatStart',
-  system_start: 'systemStart',
-  system_end: 'systemEnd',
-  user_start: 'userStart',
-  user_end: 'userEnd',
-  assistant_start: 'assistantStart',
-  assistant_end: 'assistantEnd',
-  assistant_gen: 'assistantGen',
-  tools_start: 'toolsStart',
-  tools_end: 'toolsEnd',
+const closedThinking = '<|im_start|>assistant\n<think>\n\n</think>\n';
+const closedKimiThinking = '<|im_assistant|>assistant<|im_middle|>\n<think></think>\n';
+const closedSeedThinking =
+  '<seed:bos>assistant\n<seed:think>\n<seed:cot_budget_reflect>The current thinking budget is 0, so I will directly ' +
+  'start answering the question.</seed:cot_budget_reflect>\n</seed:think>';
+
+/** Tags for a reply without thinking: mostly a turn that opens with closed thinking tags. */
+const noThinkTags: Readonly<Record<string, Partial<ChatTags>>> = {
+  'ChatML (Qwen 2.5 based)': { assistantStart: closedThinking },
+  'ChatML (Kimi)': { assistantStart: closedKimiThinking },
+  'ChatML (Kimi Alternate)': { assistantStart: closedKimiThinking },
+  'GLM-4.7': { userEnd: '/nothink', assistantStart: '<|assistant|>\n</think>' },
+  'GLM-4': { assistantStart: '<|assistant|>\n<think></think>' },
+  'DeepSeek V2.5': { assistantStart: '<｜Assistant｜></think>' },
+  'Seed OSS': { assistantStart: closedSeedThinking },
+  'ChatML (Generic)': { assistantStart: closedThinking },
+  MiniMax: { assistantStart: ']~b]ai\n<think>\nWe can answer immediately.\n</think>\n\n' },
 };
 
-const defaultNames: Readonly<Record<string, keyof ChatDefaults>> = {
-  max_length: 'maxTokens',
-  temperature: 'temperature',
-  top_k: 'topK',
-  top_p: 'topP',
-  min_p: 'minP',
+export const guessListWithoutThinking: readonly Guess[] = guessList.map((entry) => {
+  const change = noThinkTags[entry.name];
+  if (change === undefined) return entry;
+  // None of these formats defines `assistantGen`, so that the changed start opens every turn.
+  const { assistantGen, ...tags } = entry.adapter.tags;
+  return { ...entry, adapter: chatAdapter({ ...tags, ...change }) };
+});
+
+/** Formats that are selected by name only: no template leads to them. */
+const namedAdapters: Readonly<Record<string, ChatAdapter>> = {
+  Alpaca: turns(['', '\n\n'], ['### Instruction:\n', '\n\n'], ['### Response:\n', '</s>\n\n']),
+  'ChatML-NoThink': chatAdapter({ ...chatml.tags, assistantStart: closedThinking, assistantGen: closedThinking }),
+  'GLM-4-NoThink': turns(['<|system|>\n', ''], ['<|user|>\n', '/nothink'], ['<|assistant|>\n<think></think>', '']),
+  'GLM-4.7-NoThink': turns(['<|system|>\n', ''], ['<|user|>\n', '/nothink'], ['<|assistant|></think>', '']),
+  'Gemma-4-Thinking': byRole(...gemmaTurn, '<|turn>model\n<|think|><|channel>thought'),
+  'Llama-2-Chat': turns(['', ''], ['<s>[INST] ', ''], [' [/INST] ', ' </s>\n']),
+  Metharme: byRole('<|{role}|>', '', ['system', 'user', 'model']),
+  'Mistral-NonTekken': turns(['[INST] ', ''], ['[INST] ', ''], ['[/INST] ', '</s>'], '[/INST]'),
+  'OpenAI-Harmony': turns(
+    ['<|start|>developer<|message|>', '<|end|>'],
+    ['<|start|>user<|message|>', '<|end|>'],
+    [openedHarmony, '<|end|>'],
+  ),
+  'Seed-OSS-NoThink': turns(
+    ['<seed:bos>system\n', '<seed:eos>'],
+    ['<seed:bos>user\n', '<seed:eos>'],
+    [closedSeedThinking, '<seed:eos>'],
+  ),
+  Vicuna: turns(['', '\n\n'], ['USER: ', '\n'], ['ASSISTANT: ', '</s>\n']),
 };
 
-const imageNames: Readonly<Record<string, keyof ImageAdditions>> = {
-  add_sd_prompt: 'prompt',
-  add_sd_negative_prompt: 'negativePrompt',
-  add_sd_step_limit: 'stepLimit',
-  add_sd_cfg_limit: 'guidanceLimit',
-  remove_limits: 'removeLimits',
-  circular_x: 'circularX',
-  circular_y: 'circularY',
+/** Names for entries of the guess list. */
+const guessNames: Readonly<Record<string, string>> = {
+  ChatML: 'ChatML (Generic)',
+  'Command-R': 'Cohere',
+  DeepSeek: 'DeepSeek V2.5',
+  'GLM-4': 'GLM-4',
+  'Gemma-3': 'Google Gemma 3n',
+  Gemma: 'Google Gemma 3n',
+  'Gemma-4-26B-31B': 'Google Gemma 4 (26B and 31B)',
+  'Gemma-4-E2B-E4B': 'Google Gemma 4 (E2B and E4B)',
+  'Granite-4': 'Granite 4',
+  Jamba: 'Jamba',
+  'Llama-3': 'Llama 3.x',
+  'Llama-4': 'Llama 4',
+  MiniMax: 'MiniMax',
+  'Mistral-Tekken': 'Mistral Tekken',
+  'Phi-3': 'Phi 3.5',
+  'RWKV-World': 'RWKV World',
+  'Seed-OSS': 'Seed OSS',
 };
 
-const imageTypes: Readonly<Record<keyof ImageAdditions, 'string' | 'number' | 'boolean'>> = {
-  prompt: 'string',
-  negativePrompt: 'string',
-  stepLimit: 'number',
-  guidanceLimit: 'number',
-  removeLimits: 'boolean',
-  circularX: 'boolean',
-  circularY: 'boolean',
+const guessNamed = (name: string): Guess | undefined => guessList.find((entry) => entry.name === name);
+
+export const builtInAdapters: Readonly<Record<string, ChatAdapter>> = {
+  ...namedAdapters,
+  ...Object.fromEntries(
+    Object.entries(guessNames).map(([name, guessName]) => [name, (guessNamed(guessName) as Guess).adapter]),
+  ),
 };
 
-export class AdapterError extends Error {
-  override readonly name = 'AdapterError';
+/**
+ * The tags for a reply without thinking; undefined where the template has no thinking, or the format has no such tags. Only
+ * the generated turn opens differently, so that the cached prefix of earlier turns stays valid.
+ */
+export function tagsWithoutThinking(
+  tags: ChatTags,
+  format: { readonly name: string | undefined; readonly template: string | undefined },
+): ChatTags | undefined {
+  const closesThinking = thinkingTags.some(({ ends }) => ends.some(({ text }) => tags.assistantGen.includes(text)));
+  if (closesThinking) return tags;
+  const thinks = thinkingTags.some(({ start, ends }) =>
+    [start, ...ends.map(({ text }) => text)].some((tag) => format.template?.includes(tag)),
+  );
+  if (!thinks) return undefined;
+  const alike = () => guessList.find(({ adapter, name }) => noThinkTags[name] && sameTags(adapter.tags, tags));
+  const change = noThinkTags[(guessNamed(format.name ?? '') ?? alike())?.name ?? ''];
+  if (change === undefined) return undefined;
+  return { ...tags, userEnd: change.userEnd ?? tags.userEnd, assistantGen: change.assistantStart ?? tags.assistantGen };
 }
 
-export type DecodedAdapter =
-  | { readonly type: 'adapter'; readonly adapter: ChatAdapter; readonly unknownKeys: readonly string[] }
-  | { readonly type: 'guess-list'; readonly list: readonly Guess[]; readonly unknownKeys: readonly string[] };
-
-/** An object is an adapter, a list is a guess list; anything else, and any key of the wrong type, is refused. */
-export function decodeAdapter(value: unknown): DecodedAdapter {
-  if (Array.isArray(value)) {
-    const decoded = value.map(decodeGuess);
-    return {
-      type: 'guess-list',
-      list: decoded.map(({ guess }) => guess),
-      unknownKeys: decoded.flatMap(({ unknownKeys }) => unknownKeys),
-    };
-  }
-  if (!isObject(value)) throw new AdapterError('a chat adapter must be a JSON object or a list of guesses');
-  return { type: 'adapter', ...decodeObject(value) };
-}
-
-function decodeObject(value: Readonly<Record<string, unknown>>): {
-  adapter: ChatAdapter;
-  unknownKeys: readonly string[];
-} {
-  const tags: Record<string, unknown> = {};
-  const defaults: Record<string, unknown> = {};
-  const image: Record<string, unknown> = {};
-  const unknownKeys: string[] = [];
-  for (const [key, entry] of Object.entries(value)) {
-    const imageName = imageNames[key];
-    if (tagNames[key] !== undefined) tags[tagNames[key]] = expectType(key, entry, 'string');
-    else if (defaultNames[key] !== undefined) defaults[defaultNames[key]] = expectType(key, entry, 'number');
-    else if (imageName !== undefined) image[imageName] = expectImageType(key, entry, imageTypes[imageName]);
-    else unknownKeys.push(key);
-  }
-  return { adapter: chatAdapter(tags, defaults, image), unknownKeys };
-}
-
-function decodeGuess(value: unknown, index: number): { guess: Guess; unknownKeys: readonly string[] } {
-  const place = `entry ${index + 1} of the guess list`;
-  if (!isObject(value)) throw new AdapterError(`${place} must be an object with search, name and adapter`);
-  const { search, name, adapter } = value;
-  if (!Array.isArray(search) || search.length === 0 || !search.every((text) => typeof text === 'string')) {
-    throw new AdapterError(`search in ${place} must be a list of strings that is not empty`);
-  }
-  if (typeof name !== 'string') throw new AdapterError(`name in ${place} must be a string`);
-  if (!isObject(adapter)) throw new AdapterError(`adapter in ${place} must be an object`);
-  const decoded = decodeObject(adapter);
-  return { guess: { search, name, adapter: decoded.adapter }, unknownKeys: decoded.unknownKeys };
-}
-
-function expectType(key: string, value: unknown, type: 'string' | 'number' | 'boolean'): unknown {
-  if (typeof value !== type) throw new AdapterError(`${key} in the chat adapter must be a ${type}`);
-  return value;
-}
-
-/** Adapter files write switches as true or as 1. */
-function expectImageType(key: string, value: unknown, type: 'string' | 'number' | 'boolean'): unknown {
-  return type === 'boolean' && typeof value === 'number' ? value !== 0 : expectType(key, value, type);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function sameTags(one: ChatTags, other: ChatTags): boolean {
+  return (Object.keys(one) as (keyof ChatTags)[]).every((name) => one[name] === other[name]);
 }

@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { type ChatAdapter, type ChatTags, chatAdapter, fallbackAdapter, type Guess } from './adapter.ts';
-import { guessList, guessListWithoutThinking, tagsWithoutThinking } from './guess-list.ts';
 import {
   builtInAdapters,
+  type ChatAdapter,
+  type ChatTags,
+  chatAdapter,
+  fallbackAdapter,
+  type Guess,
+  guessList,
+  guessListWithoutThinking,
+  tagsWithoutThinking,
+} from './adapter.ts';
+import {
   builtInGuessLists,
   builtInNames,
   chooseAdapter,

@@ -1,55 +1,65 @@
+import { totalmem } from 'node:os';
+import { Worker } from 'node:worker_threads';
 import { inSlices, type Sliced } from '../../core/slices.ts';
-import type { RenderedTemplate, TemplateInput } from '../template.ts';
-import { type FromThread, messagesAtOnce, type ToThread } from './messages.ts';
-import type { RenderElsewhere } from './prompt-template.ts';
+import { renderAll } from '../lost-turns.ts';
+import type { ChatTemplate, RenderedTemplate, TemplateInput } from '../template.ts';
+import { EndlessTemplateError } from '../template-limits.ts';
+import type { FromThread, ToThread } from './thread.ts';
+
+/** Renders a conversation of any length. Rejects when the template cannot be run with it, or would omit part of it. */
+export type PromptTemplate = (input: TemplateInput, signal?: AbortSignal) => Promise<RenderedTemplate>;
+
+/** Conversations up to this length are rendered faster than a thread starts. */
+const mostInline = 300;
+
+/**
+ * Renders short conversations on the main thread and long ones in a thread. After a time-out on the main thread, the
+ * conversation and all that are as long are rendered in a thread.
+ */
+export function promptTemplate(inline: ChatTemplate, inThread: PromptTemplate): PromptTemplate {
+  let most = mostInline;
+  return async (input, signal) => {
+    const { length } = input.conversation.messages;
+    if (length > most) return inThread(input, signal);
+    try {
+      return renderAll(inline, input);
+    } catch (error) {
+      if (!(error instanceof EndlessTemplateError)) throw error;
+      most = Math.min(most, length - 1);
+      return inThread(input, signal);
+    }
+  };
+}
 
 export interface RenderThread {
   post(message: ToThread): void;
-  /** Once: with its answer, or with undefined when the thread is gone without one. */
+  /** Resolves once: with the answer, or with undefined if the thread ended without one. */
   readonly answer: Promise<FromThread | undefined>;
   end(): void;
 }
 
-export interface ThreadParts {
+interface ThreadParts {
   readonly start: () => RenderThread;
-  /** Calls back after so many milliseconds, unless it is cancelled. */
   readonly startTimer: (milliseconds: number, fire: () => void) => { cancel(): void };
   readonly most?: number;
-  readonly milliseconds?: number;
 }
 
-/** Longer than the limits of the template in the thread, which end it with better words. */
-const patienceMs = 40_000;
+/** Longer than the time limit of the template in the thread, whose error is more precise. */
+const timeoutMs = 40_000;
 
-/**
- * Renders in threads, a fresh one each time: it can be ended in whatever it does, and its memory goes with it. Who comes
- * when all are busy waits for the first that is free.
- */
-export function threadRenderer(source: string, parts: ThreadParts): RenderElsewhere {
-  const { start, startTimer, most = 2, milliseconds = patienceMs } = parts;
+/** Renders in threads, a new one each time: it can be terminated at any point, and its memory is freed with it. */
+export function threadRenderer(source: string, { start, startTimer, most = 2 }: ThreadParts): PromptTemplate {
   const waiting: (() => void)[] = [];
   let running = 0;
 
-  async function enter(): Promise<void> {
-    if (running < most) running++;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-  }
-
-  /** The place is handed on: nobody can come in between. */
-  function leave(): void {
-    const next = waiting.shift();
-    if (next) next();
-    else running--;
-  }
-
   async function renderIn(thread: RenderThread, input: TemplateInput, signal?: AbortSignal): Promise<RenderedTemplate> {
     let late = false;
-    const timer = startTimer(milliseconds, () => {
+    const timer = startTimer(timeoutMs, () => {
       late = true;
       thread.end();
     });
-    const gone = (): void => thread.end();
-    signal?.addEventListener('abort', gone, { once: true });
+    const aborted = (): void => thread.end();
+    signal?.addEventListener('abort', aborted, { once: true });
     try {
       await inSlices(postConversation(thread, source, input), signal ? { signal } : {});
       const answer = await thread.answer;
@@ -59,21 +69,28 @@ export function threadRenderer(source: string, parts: ThreadParts): RenderElsewh
       throw new Error(answer?.reason ?? ended);
     } finally {
       timer.cancel();
-      signal?.removeEventListener('abort', gone);
+      signal?.removeEventListener('abort', aborted);
       thread.end();
     }
   }
 
   return async (input, signal) => {
-    await enter();
+    if (running < most) running++;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       signal?.throwIfAborted();
       return await renderIn(start(), input, signal);
     } finally {
-      leave();
+      // The slot is handed on directly, so that no new request can take it.
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
     }
   };
 }
+
+/** Messages are copied in pieces: a long conversation in one message would block this thread while it is copied. */
+const messagesAtOnce = 500;
 
 function* postConversation(thread: RenderThread, source: string, input: TemplateInput): Sliced<void> {
   const { messages, media } = input.conversation;
@@ -81,10 +98,25 @@ function* postConversation(thread: RenderThread, source: string, input: Template
     thread.post({ type: 'messages', json: JSON.stringify(messages.slice(from, from + messagesAtOnce)) });
     yield;
   }
-  // Only the kinds of media matter to a template, and the media themselves may be large.
+  // Templates use only the kinds of media, and the media themselves may be large.
   const kinds = media.map(({ kind }) => ({ kind, base64: '' }));
-  const { continueAssistantTurn, serverVariables, requestVariables, reasoningEffort, now, tokens } = input;
-  const rest = { continueAssistantTurn, serverVariables, requestVariables, reasoningEffort, now };
   const conversation = { ...input.conversation, messages: [], media: kinds };
-  thread.post({ type: 'render', source, input: { ...rest, ...(tokens ? { tokens } : {}), conversation } });
+  const { continueAssistantTurn, serverVariables, requestVariables, reasoningEffort, now } = input;
+  const rest = { continueAssistantTurn, serverVariables, requestVariables, reasoningEffort, now };
+  thread.post({ type: 'render', source, input: { ...rest, conversation } });
+}
+
+/** Enough for the longest conversation that a body can hold, at most a quarter of the machine. */
+const memoryMegabytes = Math.min(4096, Math.floor(totalmem() / 4 / 2 ** 20));
+
+/** A thread of this process that runs the given file. */
+export function startWorkerThread(entry: URL): RenderThread {
+  const worker = new Worker(entry, { resourceLimits: { maxOldGenerationSizeMb: memoryMegabytes }, stdout: false });
+  worker.unref();
+  const answer = new Promise<FromThread | undefined>((resolve) => {
+    worker.once('message', resolve);
+    worker.on('error', () => resolve(undefined));
+    worker.once('exit', () => resolve(undefined));
+  });
+  return { post: (message) => worker.postMessage(message), answer, end: () => void worker.terminate() };
 }

@@ -1,8 +1,8 @@
 import { renderAll } from '../lost-turns.ts';
-import type { PromptTemplate } from '../rendering/prompt-template.ts';
+import type { PromptTemplate } from '../rendering/threads.ts';
 import type { ChatTemplate } from '../template.ts';
 
 /** A template without threads, for tests of what it renders. */
 export function inlineTemplate(template: ChatTemplate): PromptTemplate {
-  return { render: async (input) => renderAll(template, input) };
+  return async (input) => renderAll(template, input);
 }

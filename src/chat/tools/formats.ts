@@ -1,8 +1,15 @@
-import { BareReader } from './bare-reader.ts';
-import { BlockReader, blockFormat } from './block-reader.ts';
-import type { ToolFormat } from './format.ts';
-import { completedCall, JsonBody, jsonCalls, type WholeCall } from './json-body.ts';
-import { TaggedBody, type TaggedBodyShape } from './tagged-body.ts';
+import {
+  BareReader,
+  BlockReader,
+  blockFormat,
+  completedCall,
+  JsonBody,
+  jsonCalls,
+  TaggedBody,
+  type TaggedBodyShape,
+  type ToolFormat,
+  type WholeCall,
+} from './format.ts';
 
 type JsonShape = ConstructorParameters<typeof JsonBody>[1];
 

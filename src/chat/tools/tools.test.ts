@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutIntoPieces, halvesOf, textOf } from '../fixtures/pieces.ts';
 import type { Tool } from '../messages.ts';
+import { cutIntoPieces, halvesOf, textOf } from '../testing/fixtures/pieces.ts';
 import type { ToolEvent, ToolFormat } from './format.ts';
 import { toolFormatOf, toolFormats } from './formats.ts';
 

@@ -270,7 +270,7 @@ class Thinking {
   constructor(private readonly options: ThinkingOptions) {
     const { separate, parted } = options;
     if (separate && !parted) {
-      this.#splitter = new ReasoningSplitter({ prompt: '', encapsulate: true, loneEnd: 'keep' });
+      this.#splitter = new ReasoningSplitter({ prompt: '', encapsulate: true });
     }
   }
 

@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openNativeGrammar } from '../testing/native-grammar.ts';
 import { accepts, begins, machineOf, walked } from '../testing/recognise.ts';
 import { compileGbnf } from './compile.ts';
-import { type Call, GrammarMachine, type Place, StateTable } from './machine.ts';
-import { mayEnd } from './walk.ts';
+import { type Call, GrammarMachine, mayEnd, type Place, StateTable } from './machine.ts';
 
 describe('a text is followed', () => {
   test('through rules that call each other', () => {

@@ -1,6 +1,5 @@
 import { compileGbnf } from '../recogniser/compile.ts';
-import { GrammarMachine } from '../recogniser/machine.ts';
-import { mayEnd, type QueueStatus, startOf, TextWalk } from '../recogniser/walk.ts';
+import { GrammarMachine, mayEnd, type QueueStatus, startOf, TextWalk } from '../recogniser/machine.ts';
 
 export function machineOf(gbnf: string, tokens: Readonly<Record<string, number>> = {}): GrammarMachine {
   return new GrammarMachine(compileGbnf(gbnf, (text) => tokens[text]));

@@ -1,6 +1,6 @@
 import { mediumPlaceholder } from '../../chat/messages.ts';
+import { openedThinking } from '../../chat/reasoning.ts';
 import type { ChatRequest } from '../../chat/request.ts';
-import { openedThinking } from '../../chat/thinking-tags.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { thinkingTags } from '../../chat/thinking-tags.ts';
+import { thinkingTags } from '../../chat/reasoning.ts';
 import type { TextModel } from '../../core/text-service.ts';
 import { type GgufHeader, type GgufValue, numberOf, textOf } from '../../gguf/types.ts';
 import { timestamp } from './ending.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ChatRequest } from '../../../chat/request.ts';
 import { defaultSampling } from '../../../core/sampling-fields.ts';
-import { GrammarError } from '../../../grammar/limits.ts';
+import { GrammarError } from '../../../grammar/schema.ts';
 import { controlParts, dialectParts } from '../../testing/doubles.ts';
 import { type ChatQuestion, decodeChat } from './decode.ts';
 

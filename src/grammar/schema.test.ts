@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { composeGrammar, schemaToGrammar } from './convert.ts';
-import type { Loosened } from './expand.ts';
-import { GrammarError } from './limits.ts';
+import { GrammarError, type Loosened } from './schema.ts';
 import { openNativeGrammar } from './testing/native-grammar.ts';
 import { samples } from './testing/schema-samples.ts';
 

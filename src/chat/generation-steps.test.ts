@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { GenerationEvent } from '../core/events.ts';
-import { type Step, withEarlier } from './earlier-steps.ts';
+import { type Step, withEarlier } from './generation-steps.ts';
 
 const finish = {
   type: 'finish',
