@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageRequest } from '../../../core/image.ts';
+import { OnnxSession } from '../../onnx/session.ts';
 import { type NetworkScale, sketch } from '../facts.ts';
 import {
   drawPicture,
@@ -13,13 +16,11 @@ import {
   timesOf,
   type Wishes,
 } from '../flow/draw.ts';
-import type { ImageTold } from '../host.ts';
+import type { ImageOptions, ImageTold } from '../host.ts';
 import { extended, resized, writePng } from '../pictures/codec.ts';
 import { blended, fromPlanes, type Pixels } from '../pictures/pixels.ts';
-import { enlarged } from '../upscaling/upscaler.ts';
-import { chosenName } from './chosen.ts';
-import { type Given, readGiven } from './given.ts';
-import type { NetworkOf } from './upscale.ts';
+import { chosenName, type Given, readGiven } from './given.ts';
+import { enlarged, type NetworkOf } from './upscale.ts';
 
 export interface DrawParts {
   readonly network: FlowNetwork;
@@ -176,4 +177,38 @@ function sizeNote({ width, height }: Asked, hasInitial: boolean): string | undef
 function within(field: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= most) return;
   throw new AppError('invalid-field', { field, expected: `a whole number from 1 to ${most}` });
+}
+
+/** Does some work while somebody looks that it comes to an end. */
+export type Watched = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+/** Throws one sentence where the file is not the one that it must be. */
+export async function openSketch({ path, threads }: ImageOptions): Promise<OnnxSession> {
+  const bytes = await readFile(path);
+  if (createHash('sha256').update(bytes).digest('hex') !== sketch.sha256) {
+    throw new Error(`${path} is damaged; install Parley anew`);
+  }
+  return OnnxSession.open(bytes, { threads });
+}
+
+/** A run ends in the middle when the signal fires. */
+export function sketchNetwork(
+  session: Pick<OnnxSession, 'run'>,
+  signal: AbortSignal,
+  watched: Watched = (work) => work(),
+): FlowNetwork {
+  const { side, conditionLength } = sketch;
+  return async ({ x, time, conditions }) => {
+    const rows = conditions.length;
+    const told = new Float32Array(rows * conditionLength);
+    for (const [row, condition] of conditions.entries()) told.set(condition, row * conditionLength);
+    const inputs = {
+      x: { data: x, shape: [rows, 3, side, side] },
+      t: { data: new Float32Array(rows).fill(time), shape: [rows] },
+      cond: { data: told, shape: [rows, conditionLength] },
+    };
+    const { velocity } = await watched(() => session.run(inputs, signal));
+    if (!velocity) throw new Error('the network gave no velocity');
+    return velocity.data;
+  };
 }

@@ -3,8 +3,7 @@ import type { Attachments } from '../../host/channel.ts';
 import { serveTasks } from '../../host/task-worker.ts';
 import { sketch, sketchFacts } from '../facts.ts';
 import type { ImageOptions, ImageTask, ImageTold } from '../host.ts';
-import { type DrawParts, type DrawTask, draw } from './draw.ts';
-import { openSketch, sketchNetwork, type Watched } from './sketch-network.ts';
+import { type DrawParts, type DrawTask, draw, openSketch, sketchNetwork, type Watched } from './draw.ts';
 import { UpscalingNetworks, upscaledPicture } from './upscale.ts';
 
 /** For one run of a network: on the slowest machine it takes a small part of this. */

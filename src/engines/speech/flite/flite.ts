@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { AppError } from '../../../core/errors.ts';
 import type { SpeechRequest } from '../../../core/speech.ts';
 import type { FliteOptions } from '../host.ts';
-import type { Manner, Sound, Synthesiser } from '../synthesiser.ts';
+import type { Manner, Sound, Synthesiser } from '../speak.ts';
 import { runInMemory } from './memory-system.ts';
 import { fliteVoices } from './voices.ts';
 

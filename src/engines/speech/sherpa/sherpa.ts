@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SpeechRequest, Voice } from '../../../core/speech.ts';
 import type { SherpaOptions } from '../host.ts';
-import type { Synthesiser } from '../synthesiser.ts';
+import type { Synthesiser } from '../speak.ts';
 import { onnxMetadata, readOnnxMetadata } from './onnx-metadata.ts';
 import { piperMetadata, piperTokens, readPiperVoice } from './piper.ts';
 import type { VoiceModel } from './voice-model.ts';

@@ -1,13 +1,12 @@
 import { AppError } from '../../../../core/errors.ts';
-import type { ImageFacts, ImageRequest } from '../../../../core/image.ts';
+import type { ImageFacts, ImageRequest, UpscaleRequest } from '../../../../core/image.ts';
 import type { ImageTold } from '../../host.ts';
 import { opaque, readMask, readPicture, resized, writePng } from '../../pictures/codec.ts';
-import { blended, type Pixels } from '../../pictures/pixels.ts';
-import { chosenName } from '../../worker/chosen.ts';
-import { feathered } from '../../worker/given.ts';
-import { chosenLora, type Loras } from '../loras.ts';
+import { blended, channelOf, type Pixels, withAlpha } from '../../pictures/pixels.ts';
+import { chosenName, feathered } from '../../worker/given.ts';
+import { checkedSize, longestSide, type NetworkOf, upscaledPicture } from '../../worker/upscale.ts';
 import type { PaintParams } from '../messages.ts';
-import type { Family } from '../options.ts';
+import { chosenLora, type DiffusionOptions, type Family, type Loras, nameOfFile } from '../options.ts';
 import type { Painter } from '../painter.ts';
 
 export interface DrawParts {
@@ -145,4 +144,39 @@ export function loadReason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (!/could not create stable-diffusion context/i.test(text)) return text;
   return 'the engine could make no model of it. It may be damaged, of a kind that the engine does not know, or in need of its other parts (--sdclip1, --sdclip2, --sdllm, --sdvae); --debugmode shows what the engine says';
+}
+
+interface UpscaleParts {
+  readonly painter: Pick<Painter, 'upscale'>;
+  readonly networkOf: NetworkOf;
+  readonly signal: AbortSignal;
+}
+
+/** What these files mostly enlarge by: more than this of a side would be too much for the memory. */
+const usualScale = 4;
+
+/** With the person's own file where it is meant, and with what is built in otherwise. */
+export async function upscale(
+  request: UpscaleRequest,
+  { upscaler }: Pick<DiffusionOptions, 'upscaler'>,
+  { painter, networkOf, signal }: UpscaleParts,
+): Promise<Uint8Array> {
+  const asked = request.upscaler.trim().toLowerCase();
+  if (upscaler === undefined || nameOfFile(upscaler).toLowerCase() !== asked) {
+    return upscaledPicture(request, networkOf, signal);
+  }
+  const size = checkedSize(request);
+  const pixels = await readPicture({ bytes: request.picture, field: 'image' });
+  const shrink = Math.min(1, longestSide / usualScale / Math.max(pixels.width, pixels.height));
+  const start = await resized(await opaque(pixels), {
+    width: Math.max(1, Math.round(pixels.width * shrink)),
+    height: Math.max(1, Math.round(pixels.height * shrink)),
+  });
+  const larger = await painter.upscale(await writePng(start), signal).catch((error) => {
+    signal.throwIfAborted();
+    throw asEngineFailure(error);
+  });
+  const sized = await resized(await opaque(await readPicture({ bytes: larger, field: 'the picture' })), size);
+  if (pixels.channels !== 4) return writePng(sized);
+  return writePng(withAlpha(sized, await resized(channelOf(pixels, 3), size)));
 }

@@ -6,8 +6,7 @@ import type { PainterLoad } from '../messages.ts';
 import type { DiffusionOptions } from '../options.ts';
 import { findPack, type PackFiles } from '../pack.ts';
 import { Painter, spawnBare } from '../painter.ts';
-import { type DrawParts, draw, loadReason } from './draw.ts';
-import { upscale } from './upscale.ts';
+import { type DrawParts, draw, loadReason, upscale } from './draw.ts';
 
 /** For one run of a built-in upscaler, and for one picture: on a processor alone that may take very long. */
 const longestMs = { upscaling: 300_000, picture: 6 * 3_600_000 } as const;
