@@ -58,10 +58,7 @@ export type OpenEncoder = (format: SpeechFormat, options: EncodeOptions) => Prom
 /** One for each format that is slow to open. */
 const mostSpares = 3;
 
-/**
- * To open an encoder may take as long as to say half a sentence. So one of each kind that was needed lies ready, opened when
- * nobody waited for it.
- */
+/** Opening an encoder may take as long as half a sentence. After use, one of the same kind is opened for the next request. */
 export class EncoderCache {
   /** In order of insertion. */
   readonly #spares = new Map<string, Promise<AudioEncoder>>();
