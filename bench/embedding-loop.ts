@@ -1,6 +1,5 @@
 import type { EmbeddingOptions } from '../src/engines/embedding/messages.ts';
-import { PooledContexts } from '../src/engines/embedding/worker/contexts.ts';
-import { type EmbeddingModel, loadEmbeddingModel } from '../src/engines/embedding/worker/model.ts';
+import { type EmbeddingModel, loadEmbeddingModel, PooledContexts } from '../src/engines/embedding/worker/model.ts';
 
 /**
  * The least that must be done to get vectors out of the library: read the texts, compute them together. A process of its own,

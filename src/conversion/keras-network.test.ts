@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pictureInput, pictureOutput } from '../engines/image/upscaling/upscaler.ts';
+import { pictureInput, pictureOutput } from '../engines/image/facts.ts';
 import { writeModel } from '../engines/onnx/model.ts';
 import { OnnxSession } from '../engines/onnx/session.ts';
 import { type KerasModel, onnxOfKeras } from './keras-network.ts';

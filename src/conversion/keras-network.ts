@@ -1,4 +1,4 @@
-import { pictureInput, pictureOutput } from '../engines/image/upscaling/upscaler.ts';
+import { pictureInput, pictureOutput } from '../engines/image/facts.ts';
 import type { Network, Node } from '../engines/onnx/model.ts';
 import type { Tensor } from '../engines/onnx/session.ts';
 

@@ -1,24 +1,27 @@
 import type { ImageFacts } from '../../core/image.ts';
 import { samplers, schedulers } from './flow/draw.ts';
 
-/** The picture model that comes along. */
+/** The built-in image model. */
 export const sketch = {
   name: 'parley-sketch (built-in)',
   sha256: 'a469270a9cf6be584f482e4c5e47aef052c47e246e94e5de7ff6716639701a68',
-  /** The side of what it draws. */
+  /** Width and height of its pictures. */
   side: 64,
-  /** Numbers of what it is told about the prompt. */
+  /** Length of the embedding of a prompt. */
   conditionLength: 384,
 } as const;
 
 export const networkScales = [2, 3, 4, 8] as const;
 export type NetworkScale = (typeof networkScales)[number];
 
+/** Names of input and output in the files of the networks. */
+export const pictureInput = 'picture';
+export const pictureOutput = 'larger';
+
 export function networkName(scale: NetworkScale): string {
   return `ESRGAN-slim ${scale}x`;
 }
 
-/** Those that need no file from anybody. */
 export const builtInUpscalers: ImageFacts['upscalers'] = [
   { name: 'None', scale: 1 },
   { name: 'Nearest', scale: 4 },
@@ -26,7 +29,7 @@ export const builtInUpscalers: ImageFacts['upscalers'] = [
   ...networkScales.map((scale) => ({ name: networkName(scale), scale })),
 ];
 
-/** What is to be known of it without loading it. */
+/** Known without loading the model. */
 export function sketchFacts(path: string): ImageFacts {
   return {
     name: sketch.name,

@@ -1,26 +1,26 @@
 import { AppError } from '../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
-import { TaskEngine, type TaskEngineParts, type Told } from '../host/task-engine.ts';
+import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
 
-/** What the network is told of some texts, and whether one of them was too long for it. */
+/** Embeddings of texts, and whether one of them was truncated. */
 export type Condition = (
   texts: readonly string[],
   signal: AbortSignal,
 ) => Promise<{ readonly vectors: readonly Float32Array[]; readonly shortened: boolean }>;
 
-/** An engine for pictures that has somebody else read its prompts. */
+/** An image engine whose prompts are embedded by another engine. */
 export interface ConditionedEngine extends Omit<ImageEngine, 'draw'> {
   draw(request: ImageRequest, signal: AbortSignal, condition: Condition): AsyncIterable<ImageEvent>;
 }
 
 const capability = 'image';
 
-export interface ImageHostParts<Options> extends Omit<TaskEngineParts<Options, ImageFacts>, 'capability'> {
-  /** The engine reads its prompts itself. */
+interface ImageHostParts<Options> extends Omit<TaskEngineParts<Options, ImageFacts>, 'capability'> {
+  /** The engine has its own text encoder. */
   readonly readsPrompts?: boolean;
 }
 
-/** The image engine as the server sees it: a process with one model. */
+/** Host of an image worker process. */
 export class ImageHost<Options = ImageOptions>
   extends TaskEngine<Options, ImageFacts, ImageTask, ImageTold>
   implements ConditionedEngine
@@ -43,9 +43,11 @@ export class ImageHost<Options = ImageOptions>
     };
     const attached = Object.keys(parts) as (keyof typeof parts)[];
     const task: ImageTask = { type: 'draw', request: rest, shortened, attached };
-    for await (const told of this.run(task, signal, Object.values(parts))) {
-      const event = eventOf(told);
-      if (event) yield event;
+    for await (const { event, attachments } of this.run(task, signal, Object.values(parts))) {
+      const [bytes] = attachments;
+      if (event.type === 'finish') yield event;
+      else if (event.type === 'progress') yield bytes ? { ...event, preview: bytes } : event;
+      else if (event.type === 'picture' && bytes) yield { ...event, png: bytes };
     }
   }
 
@@ -59,44 +61,30 @@ export class ImageHost<Options = ImageOptions>
   }
 }
 
-function eventOf({ event, attachments: [bytes] }: Told<ImageTold>): ImageEvent | undefined {
-  switch (event.type) {
-    case 'progress':
-      return bytes ? { ...event, preview: bytes } : event;
-    case 'picture':
-      return bytes && { ...event, png: bytes };
-    case 'finish':
-      return event;
-    case 'upscaled':
-      return undefined;
-  }
-}
-
 function bytesOf(vectors: readonly Float32Array[]): Uint8Array {
   return Buffer.concat(
     vectors.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)),
   );
 }
 
-/** How the engine is to be loaded, in words that survive the way into its process as JSON. */
+/** Load options, as JSON. */
 export interface ImageOptions {
   readonly path: string;
   readonly threads: number;
 }
 
-/** The bytes come as attachments, in the order of what is said of them. */
 export type ImageTask =
   | {
       readonly type: 'draw';
       readonly request: Omit<ImageRequest, 'initial' | 'mask'>;
-      /** How much of the prompts went into what the network is told of them. */
+      /** Whether a prompt was truncated for its embedding. */
       readonly shortened: boolean;
-      /** `conditions` are the numbers for the prompt and those for the negative one. */
+      /** Names of the attachments, in order. `conditions` are the embeddings of both prompts. */
       readonly attached: readonly ('conditions' | 'initial' | 'mask')[];
     }
   | { readonly type: 'upscale'; readonly request: Omit<UpscaleRequest, 'picture'> };
 
-/** Bytes of previews and pictures come as the one attachment. */
+/** A preview or picture is the attachment of its event. */
 export type ImageTold =
   | { readonly type: 'progress'; readonly step: number; readonly steps: number }
   | { readonly type: 'picture'; readonly index: number; readonly seed: number }

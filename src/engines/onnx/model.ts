@@ -1,6 +1,6 @@
 import type { Tensor } from './session.ts';
 
-/** A network as ONNX writes it down: what is computed from what, in order. */
+/** An ONNX graph; nodes in order of computation. */
 export interface Network {
   readonly nodes: readonly Node[];
   readonly weights: Readonly<Record<string, Tensor>>;
@@ -10,7 +10,7 @@ export interface Network {
 
 export interface Node {
   readonly operation: string;
-  /** Empty for one that is left out. */
+  /** An empty name omits an input. */
   readonly inputs: readonly string[];
   readonly output: string;
   readonly attributes?: Readonly<Record<string, number | readonly number[] | string>>;
@@ -18,7 +18,7 @@ export interface Node {
 
 export interface Port {
   readonly name: string;
-  /** A name stands for a length that may be any. */
+  /** A name is a dynamic dimension. */
   readonly shape: readonly (number | string)[];
 }
 
@@ -27,7 +27,7 @@ const fileVersion = 8;
 const float32 = 1;
 const attributeType = { whole: 2, text: 3, wholes: 7 };
 
-/** Numbers are written as whole ones where they are attributes, and as 32-bit floats where they are weights. */
+/** Attributes are integers, weights 32-bit floats. */
 export function writeModel({ nodes, weights, inputs, outputs }: Network): Uint8Array {
   const graph = [
     ...nodes.map((node) => inner(1, nodeFields(node))),
@@ -65,42 +65,66 @@ function portFields({ name, shape }: Port): Field[] {
   return [text(1, name), inner(2, [inner(1, [whole(1, float32), inner(2, lengths)])])];
 }
 
-/**
- * The wire format of protocol buffers, as far as ONNX files need it: whole numbers, pieces of bytes and the two plain sizes.
- * A message is the list of its fields; what one does not know is carried along as it is.
- */
+/** A field of a protocol buffers message: a varint, bytes with their length, or a fixed size. */
 export type Field =
   | { readonly number: number; readonly type: 'whole'; readonly value: bigint }
   | { readonly number: number; readonly type: 'bytes'; readonly value: Uint8Array }
-  /** Four or eight bytes that are no piece of their own. */
+  /** Four or eight bytes. */
   | { readonly number: number; readonly type: 'plain'; readonly value: Uint8Array };
 
 const wire = { whole: 0, eight: 1, bytes: 2, four: 5 };
 
-/** Pieces of bytes are views of the message, not copies. Throws for what is no message. */
-export function readMessage(message: Uint8Array): Field[] {
-  const reader = new ProtobufReader(message);
-  const fields: Field[] = [];
-  while (!reader.atEnd) {
-    const key = Number(reader.whole());
-    const number = Math.floor(key / 8);
-    if (number < 1) throw new Error('a field of the file has no number');
-    switch (key % 8) {
-      case wire.whole:
-        fields.push({ number, type: 'whole', value: reader.whole() });
-        break;
-      case wire.bytes:
-        fields.push({ number, type: 'bytes', value: reader.bytes(Number(reader.whole())) });
-        break;
-      case wire.eight:
-        fields.push({ number, type: 'plain', value: reader.bytes(8) });
-        break;
-      case wire.four:
-        fields.push({ number, type: 'plain', value: reader.bytes(4) });
-        break;
-      default:
-        throw new Error(`a field of the file has the unknown form ${key % 8}`);
+interface FieldHead {
+  readonly number: number;
+  readonly type: Field['type'];
+  /** Where the value begins, and how long it is; a varint is part of the head. */
+  readonly start: number;
+  readonly length: number;
+  readonly varint?: bigint;
+}
+
+/** Reads up to the value of the field at the start of these bytes. Throws for invalid ones. */
+export function readFieldHead(bytes: Uint8Array): FieldHead {
+  let start = 0;
+  const varint = (): bigint => {
+    let value = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = bytes[start++];
+      if (byte === undefined) throw new Error('the file ends in the middle of a number');
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return BigInt.asUintN(64, value);
     }
+    throw new Error('a number of the file has no end');
+  };
+  const key = Number(varint());
+  const number = Math.floor(key / 8);
+  if (number < 1) throw new Error('a field of the file has no number');
+  switch (key % 8) {
+    case wire.whole:
+      return { number, type: 'whole', varint: varint(), start, length: 0 };
+    case wire.bytes: {
+      const length = Number(varint());
+      return { number, type: 'bytes', start, length };
+    }
+    case wire.eight:
+      return { number, type: 'plain', start, length: 8 };
+    case wire.four:
+      return { number, type: 'plain', start, length: 4 };
+    default:
+      throw new Error(`a field of the file has the unknown form ${key % 8}`);
+  }
+}
+
+/** Bytes are views of the message, not copies. Throws for an invalid message. */
+export function readMessage(message: Uint8Array): Field[] {
+  const fields: Field[] = [];
+  for (let at = 0; at < message.length; ) {
+    const { number, type, start, length, varint = 0n } = readFieldHead(message.subarray(at));
+    const end = at + start + length;
+    if (end > message.length) throw new Error('the file ends in the middle of a field');
+    const value = message.subarray(at + start, end);
+    fields.push(type === 'whole' ? { number, type, value: varint } : { number, type, value });
+    at = end;
   }
   return fields;
 }
@@ -138,35 +162,6 @@ export function inner(number: number, fields: readonly Field[]): Field {
 
 export function textOf(value: Uint8Array): string {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString();
-}
-
-class ProtobufReader {
-  #place = 0;
-
-  constructor(private readonly message: Uint8Array) {}
-
-  get atEnd(): boolean {
-    return this.#place >= this.message.length;
-  }
-
-  whole(): bigint {
-    let value = 0n;
-    for (let shift = 0n; shift < 70n; shift += 7n) {
-      const byte = this.message[this.#place++];
-      if (byte === undefined) throw new Error('the file ends in the middle of a number');
-      value |= BigInt(byte & 127) << shift;
-      if (byte < 128) return BigInt.asUintN(64, value);
-    }
-    throw new Error('a number of the file has no end');
-  }
-
-  bytes(length: number): Uint8Array {
-    const end = this.#place + length;
-    if (end > this.message.length) throw new Error('the file ends in the middle of a field');
-    const found = this.message.subarray(this.#place, end);
-    this.#place = end;
-    return found;
-  }
 }
 
 function varint(value: number | bigint): Uint8Array {

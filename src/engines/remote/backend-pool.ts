@@ -1,6 +1,9 @@
 import type { RemoteAddress } from '../../config/remote.ts';
 import { AppError } from '../../core/errors.ts';
+import type { EngineState } from '../host/engine-state.ts';
 import { Backend, type BackendParts, backendLine, identifyByModels } from './backend.ts';
+import { clientError, RemoteFailure } from './failure.ts';
+import type { RemoteKind } from './kinds.ts';
 import { choose } from './load-balancing.ts';
 import type { RemoteModel } from './probe.ts';
 
@@ -24,19 +27,18 @@ export interface Assignment {
 /** All backends of one capability. Those with the same model share its requests. */
 export class BackendPool {
   readonly backends: readonly Backend[];
+  readonly capability: string;
   #started: Promise<void> | undefined;
   #users = 0;
 
   constructor(private readonly parts: BackendPoolParts) {
+    this.capability = parts.capability;
     this.backends = parts.addresses.map((address) => {
       const key = address.keyVariable === undefined ? undefined : parts.environment[address.keyVariable];
-      const { startTimer, now, identify = identifyByModels } = parts;
-      return new Backend({ address, key, startTimer, now, identify, changed: (backend) => this.#tell(backend) });
+      const { startTimer, now, identify = identifyByModels, say } = parts;
+      const changed = (backend: Backend): void => say(backendLine(backend, backend.model(undefined)));
+      return new Backend({ address, key, startTimer, now, identify, changed });
     });
-  }
-
-  get capability(): string {
-    return this.parts.capability;
   }
 
   /** Resolves after the first probe of each backend. Calls of start and stop are counted. */
@@ -98,35 +100,115 @@ export class BackendPool {
   }
 
   /** Error if no backend is available, with the time for a retry. */
-  trouble(name: string | undefined): {
-    readonly reason: string;
-    readonly sentence: string;
-    readonly retryAfterSeconds: number;
-  } {
+  trouble(name: string | undefined) {
     const serving = this.serving(name);
     const now = this.parts.now();
     const all = serving.length > 0 ? serving : this.backends;
     const waits = all.map(({ state }) => (state.type === 'away' ? Math.max(1, (state.until - now) / 1000) : 5));
-    const reasons = all.flatMap(({ state, address }) => {
-      if (state.type !== 'down' && state.type !== 'away') return [];
-      return [`${new URL(address.base).origin} ${state.reason}`];
-    });
+    const reasons = all.flatMap(({ state, address }) =>
+      'reason' in state ? [`${new URL(address.base).origin} ${state.reason}`] : [],
+    );
     const shown = [...reasons.slice(0, 3), ...(reasons.length > 3 ? [`${reasons.length - 3} more`] : [])];
     const reason = shown.join('; ') || 'none of the remote backends has this model';
-    const one = `The remote backend at ${reason}.`;
-    return {
-      reason,
-      sentence: reasons.length === 1 ? one : `No remote backend can be used: ${reason}.`,
-      retryAfterSeconds: Math.ceil(Math.min(...waits, 30)),
-    };
+    const prefix = reasons.length === 1 ? 'The remote backend at ' : 'No remote backend can be used: ';
+    return { reason, sentence: `${prefix}${reason}.`, retryAfterSeconds: Math.ceil(Math.min(...waits, 30)) };
   }
 
   troubleError(name: string | undefined): AppError {
     const { sentence, retryAfterSeconds } = this.trouble(name);
     return new AppError('remote-down', { sentence, retryAfterSeconds });
   }
+}
 
-  #tell(backend: Backend): void {
-    this.parts.say(backendLine(backend, backend.model(undefined)));
+export interface Asked {
+  readonly path: string;
+  readonly body: object;
+}
+
+export interface Facts {
+  readonly kind: RemoteKind;
+  readonly host: string;
+  readonly model: RemoteModel;
+}
+
+export interface AskingOptions {
+  readonly model: string | undefined;
+  /** Requests with the same key prefer the same backend. */
+  readonly affinity: string;
+  readonly signal: AbortSignal;
+}
+
+/** Maximum size of a response: enough for several pictures as base64, or for thousands of vectors as decimal numbers. */
+const answerBytes = 256 * 2 ** 20;
+
+/** Sends a request with a JSON response to the best backend; retries on the next if that one is not available. */
+export function askPool(pool: BackendPool, question: (facts: Facts) => Asked, options: AskingOptions) {
+  return withBackend(pool, options, async ({ backend, model }) => {
+    const facts: Facts = { kind: backend.kind, host: backend.address.host, model };
+    const { path, body } = question(facts);
+    const limits = { signal: options.signal, bytes: answerBytes };
+    return { answer: await backend.connection.json('POST', path, body, limits), facts };
+  });
+}
+
+/** Runs work on one backend; retries on the next if that one is not available. */
+export async function withBackend<Answer>(
+  pool: BackendPool,
+  { model: name, affinity, signal }: AskingOptions,
+  work: (assignment: Assignment) => Promise<Answer>,
+): Promise<Answer> {
+  const tried = new Set<Backend>();
+  const excused = new Set<Backend>();
+  for (let last: RemoteFailure | undefined; ; ) {
+    const assignment = pool.assign(name, affinity, tried);
+    if (!assignment) throw last ? clientError(last, pool.capability) : pool.troubleError(name);
+    const { backend, done } = assignment;
+    try {
+      return await work(assignment);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof RemoteFailure)) throw clientError(error, pool.capability);
+      backend.failed(error);
+      if (!error.isPassing) throw error.type === 'failed' ? error : clientError(error, pool.capability);
+      last = error;
+      // A stale keep-alive connection: retry once on the same backend.
+      if (error.facts.stale && !excused.has(backend)) excused.add(backend);
+      else tried.add(backend);
+    } finally {
+      done();
+    }
+  }
+}
+
+/** Lifecycle of a remote engine: there is no process to start, load or restart. */
+export class PoolLifecycle {
+  #settled: Promise<void> | undefined;
+
+  constructor(protected readonly pool: BackendPool) {}
+
+  start(): void {
+    this.#settled ??= this.pool.start();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#settled) this.pool.stop();
+    this.#settled = undefined;
+  }
+
+  settled(): Promise<void> {
+    return this.#settled ?? Promise.resolve();
+  }
+
+  protected get isStarted(): boolean {
+    return this.#settled !== undefined;
+  }
+}
+
+export class RemoteTaskEngine extends PoolLifecycle {
+  readonly pid = undefined;
+
+  /** Backends that are down fail the request, not the engine. */
+  state(): EngineState {
+    return { type: this.isStarted ? 'ready' : 'idle' };
   }
 }

@@ -1,7 +1,7 @@
 import type { RemoteAddress } from '../../config/remote.ts';
 import { BackendConnection } from './connection.ts';
 import { problemOf, RemoteFailure } from './failure.ts';
-import { kinds } from './kinds.ts';
+import { kinds, type RemoteKind } from './kinds.ts';
 import { type Identity, identify, type RemoteModel, shownName } from './probe.ts';
 
 export type BackendState =
@@ -23,7 +23,7 @@ export interface BackendParts {
   /** Monotonic clock in milliseconds. */
   readonly now: () => number;
   /** Called on each change of state. */
-  readonly changed: (backend: Backend, before: BackendState) => void;
+  readonly changed: (backend: Backend) => void;
 }
 
 const checkEveryMs = 5000;
@@ -39,6 +39,10 @@ export function nextCheckMs(failures: number): number {
 /** A remote backend: connections, identity, health and load. */
 export class Backend {
   readonly connection: BackendConnection;
+  readonly address: RemoteAddress;
+  /** The same in every server that uses this backend. */
+  readonly id: string;
+  readonly weight: number;
   /** Set by the first successful probe; read again after each outage. */
   identity: Identity | undefined;
   running = 0;
@@ -49,20 +53,16 @@ export class Backend {
   #cut = new AbortController();
 
   constructor(private readonly parts: BackendParts) {
-    const { base, host } = parts.address;
+    const { base, host, weight } = parts.address;
     this.connection = new BackendConnection({ base, host, key: parts.key });
+    this.address = parts.address;
+    this.id = base;
+    this.weight = weight;
   }
 
-  get address(): RemoteAddress {
-    return this.parts.address;
-  }
-
-  get id(): string {
-    return this.address.base;
-  }
-
-  get weight(): number {
-    return this.address.weight;
+  /** Only the OpenAI API is assumed until it is identified. */
+  get kind(): RemoteKind {
+    return this.identity?.kind ?? 'openai';
   }
 
   get state(): BackendState {
@@ -102,8 +102,7 @@ export class Backend {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
-    this.#cut.abort();
-    this.#cut = new AbortController();
+    this.#abortRequests();
     this.connection.close();
     this.#state = { type: 'unknown' };
   }
@@ -111,12 +110,8 @@ export class Backend {
   /** Updates the state from the outcome of a request. */
   failed(failure: RemoteFailure): void {
     if (failure.type === 'unwilling') {
-      const seconds = failure.facts.retryAfterSeconds ?? 1;
-      this.#become({
-        type: 'away',
-        reason: problemOf('unwilling', failure.message),
-        until: this.parts.now() + seconds * 1000,
-      });
+      const until = this.parts.now() + (failure.facts.retryAfterSeconds ?? 1) * 1000;
+      this.#become({ type: 'away', reason: problemOf('unwilling', failure.message), until });
     } else if (failure.type === 'unreachable' && !failure.facts.stale) {
       this.#gone(problemOf('unreachable', failure.message));
     }
@@ -126,9 +121,8 @@ export class Backend {
     this.#timer?.cancel();
     const before = this.#state;
     try {
-      const known = this.#state.type === 'down' ? undefined : this.identity;
-      if (known) await this.#looksWell(known);
-      else this.identity = await this.parts.identify(this.connection);
+      if (!this.identity || this.#state.type === 'down') this.identity = await this.parts.identify(this.connection);
+      else if (this.#healthPath) await this.connection.bytes(this.#healthPath, { milliseconds: checkMs });
       this.#silences = 0;
       // A rejection during the health check is newer than its result.
       if (this.#state.type !== 'away' || this.#state === before) this.#become({ type: 'up' });
@@ -147,12 +141,11 @@ export class Backend {
       return;
     }
     this.#silences += 1;
-    if (this.#silences >= mostSilences) this.#cutOff();
+    if (this.#silences >= mostSilences) this.#abortRequests();
     this.#gone(problemOf(failure?.type ?? 'failed', (error as Error).message));
   }
 
-  /** Aborts all running requests. */
-  #cutOff(): void {
+  #abortRequests(): void {
     const cut = this.#cut;
     this.#cut = new AbortController();
     cut.abort();
@@ -168,16 +161,11 @@ export class Backend {
     return this.identity && kinds[this.identity.kind].healthPath;
   }
 
-  async #looksWell({ kind }: Identity): Promise<void> {
-    const { healthPath } = kinds[kind];
-    if (healthPath !== undefined) await this.connection.bytes(healthPath, { milliseconds: checkMs });
-  }
-
   #become(state: BackendState): void {
     if (this.#stopped) return;
     const before = this.#state;
     this.#state = state;
-    if (before.type !== state.type) this.parts.changed(this, before);
+    if (before.type !== state.type) this.parts.changed(this);
   }
 
   #plan(milliseconds: number): void {
@@ -194,10 +182,9 @@ export async function identifyByModels(connection: BackendConnection): Promise<I
 }
 
 /** Console line. */
-export function backendLine(
-  { address: { host, weight }, state, identity }: Backend,
-  model: RemoteModel | undefined,
-): string {
+export function backendLine(backend: Backend, model: RemoteModel | undefined): string {
+  const { state, identity } = backend;
+  const { host, weight } = backend.address;
   if (state.type === 'down') return `The remote backend at ${host} ${state.reason}. It is checked until it answers.`;
   if (state.type === 'away') return `The remote backend at ${host} ${state.reason}.`;
   const kind = identity ? kinds[identity.kind].title : 'unknown';

@@ -9,21 +9,32 @@ export interface RemotePicture {
   readonly seed: number;
 }
 
-export interface RemoteDrawing {
-  readonly request: ImageRequest;
-  readonly signal: AbortSignal;
-  readonly progress: (step: number, steps: number, preview?: Uint8Array) => void;
-}
+type Progress = (step: number, steps: number, preview?: Uint8Array) => void;
 
 /** Adapter for the image API of one product. */
 export interface DrawingServer {
   /** Models, samplers and defaults; read once. */
   facts(): Promise<ImageFacts>;
   /** Generates one picture, whatever the count of the request. */
-  draw(drawing: RemoteDrawing): Promise<RemotePicture>;
+  draw(request: ImageRequest, signal: AbortSignal, progress: Progress): Promise<RemotePicture>;
   upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
   /** Interrupts the running picture. */
   stop(): Promise<void>;
+}
+
+export type DrawingConnection = Pick<BackendConnection, 'json' | 'bytes' | 'upload'>;
+export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+
+/** Time-out of short requests, which are slow while the server computes. */
+export const shortRequestMs = 15_000;
+/** Maximum response with a picture; twice a PNG of 16 megapixels as base64. */
+export const pictureBytes = 128 * 2 ** 20;
+export const drawingDefaults = { steps: 20, guidance: 7, size: 512 };
+
+export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+export function drawingFailed(reason: string): AppError {
+  return new AppError('engine-failed', { capability: 'image', reason: `the server of --sdremote ${reason}` });
 }
 
 /**
@@ -44,14 +55,10 @@ export async function readPng(asPng: AsPng, bytes: Uint8Array, backend: string, 
   }
 }
 
-/** Maximum response with a picture; twice a PNG of 16 megapixels as base64. */
-export const pictureBytes = 128 * 2 ** 20;
-const listMs = 15_000;
-
 /** Reads a JSON resource; undefined if the path is missing or the response is not JSON. */
 export async function found(connection: Pick<BackendConnection, 'json'>, path: string): Promise<unknown> {
   try {
-    return await connection.json('GET', path, undefined, { milliseconds: listMs });
+    return await connection.json('GET', path, undefined, { milliseconds: shortRequestMs });
   } catch (error) {
     const { type, facts } = error instanceof RemoteFailure ? error : { type: 'other', facts: { status: 0 } };
     if ((type !== 'failed' && type !== 'refused') || facts.status === 401 || facts.status === 403) throw error;

@@ -9,8 +9,7 @@ import type {
 } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
 import { cosine } from '../../core/vectors.ts';
-import { type Answered, askPool, type Facts, TaskLife } from './asking.ts';
-import type { BackendPool } from './backend-pool.ts';
+import { askPool, type BackendPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
 import { clientError, RemoteFailure } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 
@@ -20,16 +19,8 @@ const mostInputs = 256;
 /** Backends do not report their pooling; this is what the reply states. */
 const pooling = 'mean';
 
-interface Batch {
-  readonly vectors: readonly Float32Array[];
-  readonly tokens: number;
-}
-
-/** Enough for thousands of vectors as decimal numbers. */
-const answerBytes = 256 * 2 ** 20;
-
 /** Embeddings from remote backends, by `POST /v1/embeddings`. */
-export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
+export class RemoteEmbedding extends RemoteTaskEngine implements EmbeddingEngine {
   #facts: EmbeddingFacts | undefined;
 
   constructor(
@@ -50,19 +41,14 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
     }
     const vectors: (readonly Float32Array[])[] = Array.from({ length: inputs.length });
     const tokens: number[] = Array.from({ length: inputs.length }, () => 0);
-    for (const places of batches(inputs)) {
-      const batch = await this.#batch(
-        places.map((place) => inputs[place] as EmbeddingInput),
-        truncate,
-        signal,
-      );
-      const shares = shared(
-        batch.tokens,
-        places.map((place) => inputs[place]?.length ?? 0),
-      );
-      for (const [index, place] of places.entries()) {
-        vectors[place] = [batch.vectors[index] as Float32Array];
-        tokens[place] = shares[index] ?? 0;
+    for (const indexes of batches(inputs)) {
+      const batch = indexes.map((index) => inputs[index] as EmbeddingInput);
+      const embedded = await this.#batch(batch, truncate, signal);
+      const lengths = batch.map(({ length }) => length);
+      const shares = shared(embedded.tokens, lengths);
+      for (const [position, index] of indexes.entries()) {
+        vectors[index] = [embedded.vectors[position] as Float32Array];
+        tokens[index] = shares[position] ?? 0;
       }
     }
     return { vectors, tokens, truncated: [], pooling };
@@ -86,12 +72,7 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
 
   async #reranked({ query, documents }: RankRequest, signal: AbortSignal): Promise<Ranked> {
     const question = ({ model: { id } }: Facts) => ({ path: '/v1/rerank', body: { model: id, query, documents } });
-    const { answer } = await askPool(this.pool, question, {
-      model: this.model,
-      affinity: query,
-      signal,
-      bytes: answerBytes,
-    });
+    const { answer } = await askPool(this.pool, question, { model: this.model, affinity: query, signal });
     const { results, usage } = objectAt(answer);
     const scores = documents.map(() => Number.NaN);
     for (const result of listAt(results).map(objectAt)) {
@@ -102,7 +83,7 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
     return { scores, tokens: numberAt(objectAt(usage).total_tokens) ?? 0, truncated: [] };
   }
 
-  async #batch(inputs: readonly EmbeddingInput[], truncate: boolean, signal: AbortSignal): Promise<Batch> {
+  async #batch(inputs: readonly EmbeddingInput[], truncate: boolean, signal: AbortSignal) {
     const question = ({ kind, model: { id } }: Facts) => ({
       path: '/v1/embeddings',
       body: {
@@ -113,34 +94,23 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
         ...(kind === 'vllm' && truncate ? { truncate_prompt_tokens: -1 } : {}),
       },
     });
-    const affinity = String(inputs[0]).slice(0, 256);
-    const told = await askPool(this.pool, question, {
-      model: this.model,
-      affinity,
-      signal,
-      bytes: answerBytes,
-    }).catch((error: unknown) => {
-      throw clientError(error, this.pool.capability);
+    const { capability } = this.pool;
+    const options = { model: this.model, affinity: String(inputs[0]).slice(0, 256), signal };
+    const { answer, facts } = await askPool(this.pool, question, options).catch((error: unknown) => {
+      throw clientError(error, capability);
     });
-    return this.#read(told, inputs.length);
-  }
-
-  #read({ answer, facts: { host, model } }: Answered, count: number): Batch {
     const { data, usage } = objectAt(answer);
-    const vectors: Float32Array[] = Array.from({ length: count });
+    const vectors: Float32Array[] = Array.from({ length: inputs.length });
     for (const [position, entry] of listAt(data).map(objectAt).entries()) {
       vectors[numberAt(entry.index) ?? position] = vectorOf(entry.embedding);
     }
     const [first] = vectors;
-    if (!first?.length || vectors.length !== count || vectors.some((vector) => vector?.length !== first.length)) {
-      throw new AppError('engine-failed', {
-        capability: this.pool.capability,
-        reason: `${host} gave no vectors that fit`,
-      });
+    if (!first?.length || vectors.length !== inputs.length || vectors.some((one) => one?.length !== first.length)) {
+      throw new AppError('engine-failed', { capability, reason: `${facts.host} gave no vectors that fit` });
     }
     this.#facts = {
       dimensions: first.length,
-      maxTokens: model.contextSize ?? 0,
+      maxTokens: facts.model.contextSize ?? 0,
       pooling,
       architecture: '',
       parameters: 0,
@@ -160,28 +130,22 @@ function vectorOf(value: unknown): Float32Array {
 
 /** Indexes of the inputs per batch: texts and token lists are sent separately. */
 function batches(inputs: readonly EmbeddingInput[]): readonly (readonly number[])[] {
-  const all = inputs.map((_, place) => place);
-  const groups = [
-    all.filter((place) => typeof inputs[place] === 'string'),
-    all.filter((place) => typeof inputs[place] !== 'string'),
-  ];
-  return groups.flatMap((group) =>
-    Array.from({ length: Math.ceil(group.length / mostInputs) }, (_, index) =>
-      group.slice(index * mostInputs, (index + 1) * mostInputs),
-    ),
-  );
+  const found: number[][] = [];
+  for (const isText of [true, false]) {
+    const group = [...inputs.keys()].filter((index) => (typeof inputs[index] === 'string') === isText);
+    for (let start = 0; start < group.length; start += mostInputs) found.push(group.slice(start, start + mostInputs));
+  }
+  return found;
 }
 
 /** Backends report only the sum of tokens; it is divided by the lengths of the inputs. */
 export function shared(total: number, lengths: readonly number[]): readonly number[] {
   const whole = lengths.reduce((sum, length) => sum + length, 0);
-  let before = 0;
-  let told = 0;
-  return lengths.map((length) => {
-    before += length;
-    const until = whole === 0 ? 0 : Math.round((total * before) / whole);
-    const part = until - told;
-    told = until;
-    return part;
+  let [length, counted] = [0, 0];
+  return lengths.map((own) => {
+    length += own;
+    const before = counted;
+    counted = whole === 0 ? 0 : Math.round((total * length) / whole);
+    return counted - before;
   });
 }

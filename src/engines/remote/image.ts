@@ -1,14 +1,10 @@
 import { AppError } from '../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
-import { type Asked, askPool, type Facts, TaskLife } from './asking.ts';
-import type { BackendPool } from './backend-pool.ts';
-import { type AsPng, readPng } from './drawing-server.ts';
+import { type Asked, askPool, type BackendPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
+import { type AsPng, base64, readPng } from './drawing-server.ts';
 import { clientError } from './failure.ts';
 import { listAt, objectAt, textAt } from './json.ts';
 import { kinds } from './kinds.ts';
-
-/** Enough for several pictures of some megapixels as base64. */
-const answerBytes = 256 * 2 ** 20;
 
 /** The API offers no choice of samplers or schedulers. */
 export function remoteImageFacts(name: string): ImageFacts {
@@ -25,7 +21,7 @@ export function remoteImageFacts(name: string): ImageFacts {
 }
 
 /** Image engine on remote backends, by `POST /v1/images/generations`. */
-export class RemoteImage extends TaskLife implements ImageEngine {
+export class RemoteImage extends RemoteTaskEngine implements ImageEngine {
   constructor(
     pool: BackendPool,
     private readonly parts: { readonly model: string | undefined; readonly name: string; readonly asPng: AsPng },
@@ -41,12 +37,8 @@ export class RemoteImage extends TaskLife implements ImageEngine {
     const { steps, count, seed, sampler, scheduler } = request;
     yield { type: 'progress', step: 0, steps };
     const question = (facts: Facts) => drawingQuestion(request, facts);
-    const { answer, facts } = await askPool(this.pool, question, {
-      model: this.parts.model,
-      affinity: request.prompt,
-      signal,
-      bytes: answerBytes,
-    }).catch((error: unknown) => {
+    const options = { model: this.parts.model, affinity: request.prompt, signal };
+    const { answer, facts } = await askPool(this.pool, question, options).catch((error: unknown) => {
       signal.throwIfAborted();
       throw clientError(error, this.pool.capability);
     });
@@ -56,8 +48,8 @@ export class RemoteImage extends TaskLife implements ImageEngine {
       throw new AppError('engine-failed', { capability: this.pool.capability, reason });
     }
     let size = { width: request.width, height: request.height };
-    for (const [index, base64] of pictures.slice(0, count).entries()) {
-      const { png, width, height } = await readPng(this.parts.asPng, Buffer.from(base64, 'base64'), facts.host);
+    for (const [index, picture] of pictures.slice(0, count).entries()) {
+      const { png, width, height } = await readPng(this.parts.asPng, Buffer.from(picture, 'base64'), facts.host);
       size = { width, height };
       yield { type: 'picture', index, seed: seed + index, png };
     }
@@ -87,23 +79,16 @@ function drawingQuestion(request: ImageRequest, { kind, host, model: { id } }: F
     clip_skip: request.clipSkip,
   };
   if (!initial) return { path: '/v1/images/generations', body: { ...common, ...own } };
-  const pictures = {
-    image: base64(initial),
-    ...(mask ? { mask: base64(mask) } : {}),
-    denoising_strength: request.strength,
-  };
-  return { path: '/v1/images/edits', body: { ...common, ...own, ...pictures } };
+  const pictures = { image: base64(initial), ...(mask && { mask: base64(mask) }) };
+  const body = { ...common, ...own, ...pictures, denoising_strength: request.strength };
+  return { path: '/v1/images/edits', body };
 }
 
 function notesOf({ negativePrompt, count }: ImageRequest, { kind, host }: Facts, drawn: number): readonly string[] {
-  const unheeded = kinds[kind].native ? [] : ['steps, guidance, sampler and seed are those of the engine elsewhere'];
+  const { native } = kinds[kind];
   return [
-    ...unheeded,
-    ...(negativePrompt !== '' && !kinds[kind].native ? ['negative_prompt is not known there'] : []),
+    ...(native ? [] : ['steps, guidance, sampler and seed are those of the engine elsewhere']),
+    ...(negativePrompt !== '' && !native ? ['negative_prompt is not known there'] : []),
     ...(drawn < count ? [`${host} gave ${drawn} of ${count} pictures`] : []),
   ];
-}
-
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64');
 }

@@ -1,25 +1,37 @@
 import { anything, assert, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
-import { entries, inside, numberIn, textIn, textsIn } from './json.ts';
+import { listAt, numberAt, objectAt, parsedJson, textAt, valueAt } from './json.ts';
 
-test('values of the kind that is looked for are found', () => {
-  const said = { text: 'a', number: 2, list: ['b', 3, 'c'], deep: { er: [{ x: 1 }] } };
-  expect([textIn(said, 'text'), numberIn(said, 'number')]).toEqual(['a', 2]);
-  expect(textsIn(said, 'list')).toEqual(['b', 'c']);
-  expect(inside(said, 'deep', 'er', 0, 'x')).toBe(1);
+const none = [{}, [], undefined, undefined];
+const all = (value: unknown) => [objectAt(value), listAt(value), textAt(value), numberAt(value)];
+
+test('accessors: return a value of their type', () => {
+  expect(objectAt({ a: 1 })).toEqual({ a: 1 });
+  expect(listAt(['b', 3])).toEqual(['b', 3]);
+  expect([textAt('a'), numberAt(2)]).toEqual(['a', 2]);
+  expect(valueAt({ deep: { er: [1] } }, 'deep', 'er')).toEqual([1]);
 });
 
-test('values of another kind are none', () => {
-  const said = { text: 5, number: '2', list: 'abc', endless: Number.POSITIVE_INFINITY };
-  expect([textIn(said, 'text'), numberIn(said, 'number'), numberIn(said, 'endless')]).toEqual(Array(3).fill(undefined));
-  expect([textsIn(said, 'list'), entries({ length: 1 })]).toEqual([[], []]);
+test.each([
+  [null, none],
+  [undefined, none],
+  [true, none],
+  [Number.POSITIVE_INFINITY, none],
+  ['2', [{}, [], '2', undefined]],
+  [['x'], [{}, ['x'], undefined, undefined]],
+  [{ length: 1 }, [{ length: 1 }, [], undefined, undefined]],
+])('accessors: give empty values or undefined for another type: %j', (value, expected) => {
+  expect(all(value)).toEqual(expected);
 });
 
-test('whatever another server says, looking into it throws nothing', () => {
+test('parsedJson: is undefined for invalid JSON', () => {
+  expect([parsedJson('{"a":1}'), parsedJson('{')]).toEqual([{ a: 1 }, undefined]);
+});
+
+test('accessors: never throw', () => {
   assert(
-    property(anything(), string(), (said, key) => {
-      const found = [textIn(said, key), numberIn(said, key), textsIn(said, key), entries(said), inside(said, key, key)];
-      expect(found).toHaveLength(5);
+    property(anything(), string(), (value, key) => {
+      expect([...all(value), valueAt(value, key, key)]).toHaveLength(5);
     }),
   );
 });

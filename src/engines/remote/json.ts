@@ -26,30 +26,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** Reads a key of untrusted JSON. */
-function valueIn(holder: unknown, key: string): unknown {
-  return typeof holder === 'object' && holder !== null ? (holder as Record<string, unknown>)[key] : undefined;
-}
-
-export function textIn(holder: unknown, key: string): string | undefined {
-  const value = valueIn(holder, key);
-  return typeof value === 'string' ? value : undefined;
-}
-
-export function numberIn(holder: unknown, key: string): number | undefined {
-  const value = valueIn(holder, key);
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-}
-
-export function textsIn(holder: unknown, key: string): readonly string[] {
-  return entries(valueIn(holder, key)).filter((each): each is string => typeof each === 'string');
-}
-
-export function entries(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
 /** Value at a path of keys. */
-export function inside(holder: unknown, ...keys: readonly (string | number)[]): unknown {
-  return keys.reduce<unknown>((value, key) => valueIn(value, String(key)), holder);
+export function valueAt(value: unknown, ...keys: readonly string[]): unknown {
+  return keys.reduce<unknown>((inner, key) => objectAt(inner)[key], value);
 }

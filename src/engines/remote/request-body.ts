@@ -1,9 +1,16 @@
-import { type Content, type ContentPart, type Conversation, type Message, text, wordsOf } from '../../chat/messages.ts';
+import { type Content, type ContentPart, type Message, text, wordsOf } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
-import type { GenerationRequest, Medium } from '../../core/request.ts';
-import { type Body, type ControlFacts, type ControlsBody, controlsBody } from './controls-body.ts';
-import { kinds } from './kinds.ts';
+import type { GenerationControls, GenerationRequest, Medium } from '../../core/request.ts';
+import {
+  defaultSampling,
+  isRequested,
+  type SamplingField,
+  samplerStages,
+  samplingFields,
+  samplingNames,
+} from '../../core/sampling-fields.ts';
+import { kinds, type RemoteKind } from './kinds.ts';
 
 /** Body of `POST /v1/chat/completions`, without the model. */
 export function chatBody(request: ChatRequest, facts: ControlFacts): ControlsBody {
@@ -32,7 +39,7 @@ export function promptBody(request: ChatRequest, { kind }: Pick<ControlFacts, 'k
   const ownMemory = memory !== '' && kinds[kind].native;
   const led = memory === '' || ownMemory ? conversation.messages : withMemory(request);
   return {
-    messages: messagesBody({ messages: led, media: conversation.media }),
+    messages: led.map((message) => messageBody(message, conversation.media)),
     ...(ownMemory ? { memory } : {}),
     ...toolsBody(request),
   };
@@ -60,16 +67,10 @@ function toolsBody({ conversation: { tools }, toolChoice, parallelToolCalls }: C
 }
 
 function outputBody({ output }: ChatRequest): Body {
-  switch (output.type) {
-    case 'text':
-      return {};
-    case 'json':
-      return { response_format: { type: 'json_object' } };
-    case 'schema':
-      return {
-        response_format: { type: 'json_schema', json_schema: { name: 'reply', schema: output.schema, strict: true } },
-      };
-  }
+  if (output.type === 'text') return {};
+  if (output.type === 'json') return { response_format: { type: 'json_object' } };
+  const schema = { name: 'reply', schema: output.schema, strict: true };
+  return { response_format: { type: 'json_schema', json_schema: schema } };
 }
 
 function thinkingBody({ reasoning, templateVariables, controls }: ChatRequest, { kind }: ControlFacts): ControlsBody {
@@ -98,17 +99,11 @@ function thinkingBody({ reasoning, templateVariables, controls }: ChatRequest, {
 function continuedBody({ conversation, continueAssistantTurn }: ChatRequest, { kind }: ControlFacts): ControlsBody {
   const { continues, native } = kinds[kind];
   if (conversation.messages.at(-1)?.role !== 'assistant') return { fields: {}, unheeded: [] };
-  if (continueAssistantTurn) {
-    return continues ? { fields: continues, unheeded: [] } : { fields: {}, unheeded: ['continue_assistant_turn'] };
-  }
-  return { fields: native ? { continue_assistant_turn: false } : {}, unheeded: [] };
+  if (!continueAssistantTurn) return { fields: native ? { continue_assistant_turn: false } : {}, unheeded: [] };
+  return { fields: continues ?? {}, unheeded: continues ? [] : ['continue_assistant_turn'] };
 }
 
-/** Messages in the form of the OpenAI API. */
-function messagesBody({ messages, media }: Pick<Conversation, 'messages' | 'media'>): readonly Body[] {
-  return messages.map((message) => messageBody(message, media));
-}
-
+/** A message in the form of the OpenAI API. */
 function messageBody(message: Message, media: readonly Medium[]): Body {
   const content = contentBody(message.content, media);
   switch (message.role) {
@@ -173,9 +168,7 @@ function soundFormat(format: string | undefined): string {
   return name === 'mpeg' ? 'mp3' : name;
 }
 
-interface CompletionFacts extends ControlFacts {
-  readonly contextSize: number | undefined;
-}
+type CompletionFacts = ControlFacts & { readonly contextSize: number | undefined };
 
 /** Body of `POST /v1/completions`, without the model. */
 export function completionBody(request: GenerationRequest, facts: CompletionFacts): ControlsBody {
@@ -228,4 +221,132 @@ function shortening(
   if (overflow !== 'trim' || kind !== 'vllm' || contextSize === undefined) return {};
   const room = Math.min(maxContext ?? contextSize, contextSize) - maxTokens;
   return room > 0 ? { truncate_prompt_tokens: room } : {};
+}
+
+export type Body = Readonly<Record<string, unknown>>;
+
+export interface ControlsBody {
+  readonly fields: Body;
+  /** Controls that the backend does not support, by their names in the native API. */
+  readonly unheeded: readonly string[];
+}
+
+export interface ControlFacts {
+  readonly kind: RemoteKind;
+  /** Address for messages. */
+  readonly host: string;
+  /** Seed for requests without one. */
+  readonly seed: number;
+}
+
+/** A control other than a sampler: whether it has an effect, and its fields per kind of backend. */
+interface ControlRule {
+  readonly field: string;
+  readonly asked: boolean;
+  readonly send: Partial<Record<RemoteKind, Body>>;
+}
+
+function controlRules(controls: GenerationControls): readonly ControlRule[] {
+  const { stop, endTokens, logitBias, bannedTokens, bannedStrings, guidance, maxContext, sampling } = controls;
+  // Both accept the fields of the native API.
+  const native = (fields: Body): ControlRule['send'] => ({ parley: fields, koboldcpp: fields });
+  const vllmAnd = (fields: Body): ControlRule['send'] => ({ vllm: fields, sglang: fields });
+  const rule = (field: string, asked: boolean, send: ControlRule['send']): ControlRule => ({ field, asked, send });
+  const bias = { logit_bias: Object.fromEntries([...logitBias, ...bannedTokens.map((token) => [token, -100])]) };
+  const breakers = { dry_sequence_breakers: sampling.dryBreakers };
+  return [
+    rule('trim_stop', !controls.trimStop && stop.length > 0, {
+      ...native({ trim_stop: false }),
+      vllm: { include_stop_str_in_output: true },
+      sglang: { no_stop_trim: true },
+    }),
+    rule('ban_eos_token', endTokens === 'ban', {
+      ...native({ ban_eos_token: true }),
+      ...vllmAnd({ min_tokens: controls.maxTokens }),
+      'llama-server': { ignore_eos: true },
+    }),
+    rule('bypass_eos', endTokens === 'ignore', { ...native({ bypass_eos: true }), ...vllmAnd({ ignore_eos: true }) }),
+    rule('logit_bias', logitBias.length + bannedTokens.length > 0, {
+      ...native(bias),
+      ...vllmAnd(bias),
+      'llama-server': bias,
+      openai: bias,
+    }),
+    rule('banned_tokens', bannedStrings.length > 0, {
+      ...native({ banned_tokens: bannedStrings }),
+      vllm: { bad_words: bannedStrings },
+    }),
+    rule(
+      'guidance_scale',
+      guidance !== undefined && guidance.scale !== 1,
+      native({ negative_prompt: guidance?.negativePrompt, guidance_scale: guidance?.scale }),
+    ),
+    rule('render_special', controls.renderSpecial !== false, {
+      ...native({ render_special: true }),
+      ...vllmAnd({ skip_special_tokens: false }),
+    }),
+    rule('max_context_length', maxContext !== undefined, native({ max_context_length: maxContext })),
+    rule('cache_prompt', controls.freshPrompt === true, {
+      ...native({ cache_prompt: false }),
+      'llama-server': { cache_prompt: false },
+    }),
+    rule(
+      'sampler_order',
+      sampling.order.join() !== defaultSampling.order.join(),
+      native({ sampler_order: sampling.order.map((stage) => samplerStages.indexOf(stage)) }),
+    ),
+    // If DRY is unsupported, that alone is reported.
+    rule('dry_sequence_breakers', sampling.dryMultiplier > 0 && sampling.dryBreakers.length > 0, {
+      ...native(breakers),
+      'llama-server': breakers,
+    }),
+  ];
+}
+
+/** Sampling fields for the backend. Throws for controls that must not be ignored. */
+export function controlsBody(controls: GenerationControls, facts: ControlFacts): ControlsBody {
+  const { kind } = facts;
+  const samplers = samplersBody(controls, facts);
+  const asked = controlRules(controls).filter((rule) => rule.asked);
+  return {
+    fields: {
+      max_tokens: controls.maxTokens,
+      ...(controls.stop.length > 0 ? { stop: controls.stop } : {}),
+      ...samplers.fields,
+      ...Object.assign({}, ...asked.map(({ send }) => send[kind])),
+      ...grammarBody(controls, facts),
+    },
+    unheeded: [...samplers.unheeded, ...asked.filter(({ send }) => !send[kind]).map(({ field }) => field)],
+  };
+}
+
+function samplersBody({ sampling }: GenerationControls, { kind, seed }: ControlFacts): ControlsBody {
+  const { samplers, native } = kinds[kind];
+  const fields: Record<string, unknown> = {};
+  const unheeded: string[] = [];
+  for (const name of samplingNames) {
+    const { wire, alwaysSent }: SamplingField = samplingFields[name];
+    const known = samplers[name];
+    const requested = isRequested(name, sampling);
+    if (known === undefined) {
+      if (requested) unheeded.push(wire[0]);
+    } else if (native || requested || alwaysSent) fields[known] = sampling[name];
+  }
+  // A seed per request is slow on some backends; Parley and KoboldCpp draw one anyway.
+  if (native) fields.seed = seed;
+  if ((kind === 'vllm' || kind === 'sglang') && sampling.topK <= 0) fields.top_k = -1;
+  return { fields, unheeded };
+}
+
+/** Rejected rather than ignored: clients would parse the reply as if it matched. */
+function grammarBody({ grammar, promptLogprobs }: GenerationControls, { kind, host }: ControlFacts): Body {
+  const refuse = (feature: string): never => {
+    const instead = `the engine at ${host} (${kinds[kind].title}) has no such thing`;
+    throw new AppError('unsupported', { feature, instead });
+  };
+  if (promptLogprobs !== undefined) refuse('prompt_logprobs');
+  if (!grammar) return {};
+  const put = kinds[kind].grammar;
+  if (!put || grammar.triggers) return refuse(grammar.triggers ? 'grammar_triggers' : 'grammar');
+  return { ...put(grammar.gbnf), ...(grammar.retainState && kinds[kind].native ? { grammar_retain_state: true } : {}) };
 }

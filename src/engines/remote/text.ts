@@ -1,15 +1,26 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ChatRequest } from '../../chat/request.ts';
 import { asAppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
+import { SseLimitError, SseParser } from '../../core/sse-parser.ts';
 import type { GenerationSink, RunningGeneration, TextEngine, TextModel, TextState } from '../../core/text-service.ts';
 import type { Backend } from './backend.ts';
-import { generateRemotely, type RemoteParts, type RemoteWork } from './generation.ts';
+import { type Assignment, type BackendPool, PoolLifecycle, withBackend } from './backend-pool.ts';
+import type { Valve } from './connection.ts';
+import { clientError, RemoteFailure, statusFailure } from './failure.ts';
 import { kinds } from './kinds.ts';
 import { chatAffinity, textAffinity } from './load-balancing.ts';
-import { chatBody, completionBody } from './request-body.ts';
+import { lost, ReplyStream, ToldError } from './reply-stream.ts';
+import { type ControlsBody, chatBody, completionBody } from './request-body.ts';
 import { RemoteTokens } from './tokens.ts';
 
-export interface RemoteTextParts extends RemoteParts {
+interface RemoteTextParts {
+  readonly pool: BackendPool;
+  /** Local name of the model; the default model of the backends if undefined. */
+  readonly model: string | undefined;
+  readonly now: () => number;
+  readonly newCallId: () => string;
   /** Name until the backend reports its own. */
   readonly name: string;
   /** Used if the backend does not report it. */
@@ -17,28 +28,15 @@ export interface RemoteTextParts extends RemoteParts {
 }
 
 /** Text engine on remote backends. Chats are sent as messages, other requests as prompts. */
-export class RemoteText implements TextEngine {
+export class RemoteText extends PoolLifecycle implements TextEngine {
   readonly tokens: RemoteTokens;
-  #settled: Promise<void> | undefined;
   /** Last known identity. */
   #seen: Backend | undefined;
   #model: { readonly of: Backend; readonly identity: object | undefined; readonly model: TextModel } | undefined;
 
   constructor(private readonly parts: RemoteTextParts) {
+    super(parts.pool);
     this.tokens = new RemoteTokens(parts.pool, parts.model);
-  }
-
-  start(): void {
-    this.#settled ??= this.parts.pool.start();
-  }
-
-  async stop(): Promise<void> {
-    if (this.#settled) this.parts.pool.stop();
-    this.#settled = undefined;
-  }
-
-  settled(): Promise<void> {
-    return this.#settled ?? Promise.resolve();
   }
 
   state(): TextState {
@@ -57,73 +55,42 @@ export class RemoteText implements TextEngine {
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
-    if (request.maxTokens <= 0) {
-      const text = request.memory + request.prompt;
-      return this.#read(seed, sink, async () => {
-        return (request.promptTokens ?? (await this.tokens.tokenize(text, { addSpecial: true }))).length;
+    const { maxTokens, promptTokens, memory, prompt } = request;
+    if (maxTokens <= 0) {
+      return countOnly(seed, sink, async () => {
+        return (promptTokens ?? (await this.tokens.tokenize(memory + prompt, { addSpecial: true }))).length;
       });
     }
-    return this.#run(
-      {
-        form: 'text',
-        path: '/v1/completions',
-        affinity: textAffinity(request),
-        body: (facts) => completionBody(request, facts),
-        maxTokens: request.maxTokens,
-        separateThinking: false,
-        seed,
-        seeded: request.sampling.seed > 0,
-      },
-      sink,
-    );
+    const work: RemoteWork = {
+      form: 'text',
+      affinity: textAffinity(request),
+      body: (facts) => completionBody(request, facts),
+      maxTokens,
+      separateThinking: false,
+      seed,
+      seeded: request.sampling.seed > 0,
+    };
+    return generateRemotely(work, this.parts, sink);
   }
 
   chat(request: ChatRequest, seed: number, sink: GenerationSink): RunningGeneration {
-    if (request.controls.maxTokens <= 0) return this.#read(seed, sink, () => this.tokens.count(request, undefined));
-    return this.#run(
-      {
-        form: 'chat',
-        path: '/v1/chat/completions',
-        affinity: chatAffinity(request.conversation),
-        body: (facts) => chatBody(request, facts),
-        maxTokens: request.controls.maxTokens,
-        separateThinking: request.reasoning.separate,
-        seed,
-        seeded: request.controls.sampling.seed > 0,
-      },
-      sink,
-    );
+    const { maxTokens, sampling } = request.controls;
+    if (maxTokens <= 0) return countOnly(seed, sink, () => this.tokens.count(request, undefined));
+    const work: RemoteWork = {
+      form: 'chat',
+      affinity: chatAffinity(request.conversation),
+      body: (facts) => chatBody(request, facts),
+      maxTokens,
+      separateThinking: request.reasoning.separate,
+      seed,
+      seeded: sampling.seed > 0,
+    };
+    return generateRemotely(work, this.parts, sink);
   }
 
   tokenize: TextEngine['tokenize'] = (text, options) => this.tokens.tokenize(text, options);
   detokenize: TextEngine['detokenize'] = (tokens) => this.tokens.detokenize(tokens);
   pieces: TextEngine['pieces'] = (tokens) => this.tokens.pieces(tokens);
-
-  #run(work: RemoteWork, sink: GenerationSink): RunningGeneration {
-    return generateRemotely(work, this.parts, sink);
-  }
-
-  /** A request for 0 tokens, which most backends reject: only the length of the prompt is determined. */
-  #read(seed: number, sink: GenerationSink, count: () => Promise<number>): RunningGeneration {
-    const end = (promptTokens: number): void => {
-      sink.event({ type: 'start', promptTokens, cachedTokens: 0, maxTokens: 0, seed });
-      sink.event({
-        type: 'finish',
-        reason: 'length',
-        cause: 'limit',
-        usage: { promptTokens, cachedTokens: 0, completionTokens: 0 },
-        timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
-      });
-    };
-    const fail = (error: unknown): void => {
-      const told = asAppError(error);
-      // A backend that cannot tokenize is no error here.
-      if (told.code === 'unsupported') end(0);
-      else sink.event({ type: 'error', error: told });
-    };
-    void count().then(end, fail);
-    return { abort: () => undefined };
-  }
 
   #describe(backend: Backend): TextModel {
     const { identity } = backend;
@@ -142,12 +109,193 @@ export class RemoteText implements TextEngine {
       embeddingLength: 0,
       parameters: 0,
       sizeBytes: 0,
-      description: `${kinds[identity?.kind ?? 'openai'].title} at ${hosts.join(', ')}`,
+      description: `${kinds[backend.kind].title} at ${hosts.join(', ')}`,
       chatTemplate: undefined,
       specialTokens: { bos: '', eos: '' },
       inputs: identity?.inputs ?? { image: true, audio: true },
     };
     this.#model = { of: backend, identity, model };
     return model;
+  }
+}
+
+/** A request for 0 tokens, which most backends reject: only the length of the prompt is determined. */
+function countOnly(seed: number, sink: GenerationSink, count: () => Promise<number>): RunningGeneration {
+  const end = (promptTokens: number): void => {
+    sink.event({ type: 'start', promptTokens, cachedTokens: 0, maxTokens: 0, seed });
+    sink.event({
+      type: 'finish',
+      reason: 'length',
+      cause: 'limit',
+      usage: { promptTokens, cachedTokens: 0, completionTokens: 0 },
+      timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
+    });
+  };
+  const fail = (thrown: unknown): void => {
+    const error = asAppError(thrown);
+    // A backend that cannot tokenize is no error here.
+    if (error.code === 'unsupported') end(0);
+    else sink.event({ type: 'error', error });
+  };
+  void count().then(end, fail);
+  return { abort: () => undefined };
+}
+
+/** A generation, with its body per kind of backend. */
+interface RemoteWork {
+  readonly form: 'chat' | 'text';
+  readonly affinity: string;
+  readonly body: (facts: Parameters<typeof completionBody>[1]) => ControlsBody;
+  readonly maxTokens: number;
+  /** Whether reasoning is requested separate from the text. */
+  readonly separateThinking: boolean;
+  readonly seed: number;
+  /** Whether the client chose the seed. */
+  readonly seeded: boolean;
+}
+
+/**
+ * Generates on the best backend. Until the first output the request is retried on another backend if the first is unreachable or
+ * overloaded; after that a failure ends the reply. The last event is finish or error.
+ */
+function generateRemotely(work: RemoteWork, parts: RemoteTextParts, sink: GenerationSink): RunningGeneration {
+  const { pool, model } = parts;
+  const stop = new AbortController();
+  let attempt: Attempt | undefined;
+  // Back-pressure across retries: pauses the response that is being read.
+  let paused = false;
+  let valve: Valve | undefined;
+  const opened = (next: Valve): void => {
+    valve = next;
+    if (paused) valve.pause();
+  };
+  withBackend(pool, { model, affinity: work.affinity, signal: stop.signal }, (assignment) => {
+    attempt = new Attempt(work, assignment, parts, sink);
+    return attempt.run(stop.signal, opened);
+  }).catch((error: unknown) => {
+    if (attempt && stop.signal.aborted) attempt.abort();
+    else sink.event({ type: 'error', error: clientError(error, pool.capability) });
+  });
+  return {
+    abort: () => stop.abort(),
+    pause: () => {
+      paused = true;
+      valve?.pause();
+    },
+    resume: () => {
+      paused = false;
+      valve?.resume();
+    },
+  };
+}
+
+/** Maximum size of an event; parsing blocks the event loop. */
+const mostEventCharacters = 4 * 2 ** 20;
+/** Thrown to end a reply that exceeds its limit. */
+const pastLimit = new Error('the reply is past its limit');
+const paths = { chat: '/v1/chat/completions', text: '/v1/completions' };
+
+/** One attempt on one backend. */
+class Attempt {
+  readonly #backend: Backend;
+  readonly #host: string;
+  readonly #reply: ReplyStream;
+  #begun = false;
+  #unheeded: readonly string[] = [];
+  #droppedTokens = 0;
+
+  constructor(
+    private readonly work: RemoteWork,
+    private readonly assignment: Assignment,
+    { newCallId, now }: RemoteTextParts,
+    private readonly sink: GenerationSink,
+  ) {
+    const { form, maxTokens, separateThinking: separate } = work;
+    this.#backend = assignment.backend;
+    this.#host = this.#backend.address.host;
+    const parted = form === 'text' || kinds[this.#backend.kind].separatesThinking;
+    this.#reply = new ReplyStream({ form, host: this.#host, maxTokens, separate, parted, newCallId, now });
+  }
+
+  async run(stop: AbortSignal, opened: (valve: Valve) => void): Promise<void> {
+    try {
+      await this.#stream(stop, opened);
+    } catch (error) {
+      if (error === pastLimit) this.#send(this.#reply.cut());
+      else throw stop.aborted ? error : this.#failure(error);
+    }
+  }
+
+  /** Aborted: the reply is what has arrived. */
+  abort(): void {
+    this.#send(this.#reply.aborted());
+  }
+
+  async #stream(stop: AbortSignal, opened: (valve: Valve) => void): Promise<void> {
+    const { id, contextSize } = this.assignment.model;
+    const { kind, connection, cut } = this.#backend;
+    const { fields, unheeded } = this.work.body({ kind, host: this.#host, seed: this.work.seed, contextSize });
+    this.#unheeded = unheeded;
+    const event = (data: string): void => {
+      this.#send(this.#reply.read(data));
+      if (this.#reply.isPastLimit) throw pastLimit;
+    };
+    const parser = new SseParser({ event }, mostEventCharacters);
+    const sink = {
+      head: (headers: IncomingHttpHeaders, valve: Valve) => {
+        this.#readHeaders(headers);
+        opened(valve);
+      },
+      piece: (text: string) => parser.push(text),
+      whole: (text: string) => this.#send(this.#reply.read(text)),
+    };
+    const signal = AbortSignal.any([stop, cut]);
+    await connection.stream(paths[this.work.form], { model: id, ...fields }, sink, signal);
+    parser.end();
+    // Before the last event, so that the next turn of a conversation finds its backend free.
+    this.assignment.done();
+    this.#send(this.#reply.finish());
+  }
+
+  /** Fields that another Parley ignored, from its headers. */
+  #readHeaders(headers: IncomingHttpHeaders): void {
+    const ignored = headers['x-parley-ignored'];
+    if (typeof ignored === 'string') this.#unheeded = [...this.#unheeded, ...ignored.split(', ')];
+    this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;
+  }
+
+  /** Before the first output a `RemoteFailure` if another backend may do better; afterwards always an `AppError`. */
+  #failure(error: unknown): unknown {
+    if (error instanceof SseLimitError) return lost(this.#host, error.message);
+    if (error instanceof ToldError) {
+      const { status, message } = error;
+      if (this.#begun) return lost(this.#host, message.replace(/\.$/, ''));
+      return statusFailure(this.#host, { status, body: JSON.stringify({ message }) });
+    }
+    if (!this.#begun || !(error instanceof RemoteFailure)) return error;
+    this.#backend.failed(error);
+    return lost(this.#host, `it ${error.message}`);
+  }
+
+  #send(events: readonly GenerationEvent[]): void {
+    if (events.length === 0) return;
+    if (!this.#begun) this.#begin();
+    for (const event of events) this.sink.event(event);
+  }
+
+  #begin(): void {
+    const { maxTokens, seed, seeded } = this.work;
+    const knowsSeed = seeded || kinds[this.#backend.kind].native;
+    this.#begun = true;
+    this.sink.event({
+      type: 'start',
+      // Sent at the end, because backends report it only then.
+      promptTokens: 0,
+      cachedTokens: 0,
+      maxTokens,
+      seed: knowsSeed ? seed : -1,
+      ...(this.#droppedTokens > 0 ? { droppedTokens: this.#droppedTokens } : {}),
+      ...(this.#unheeded.length > 0 ? { unheeded: [...new Set(this.#unheeded)] } : {}),
+    });
   }
 }

@@ -2,20 +2,19 @@ import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { TokenizeOptions, TokenPiece } from '../../core/text-service.ts';
 import type { BackendPool } from './backend-pool.ts';
-import type { Body } from './controls-body.ts';
 import { clientError } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 import { kinds, type RemoteKind } from './kinds.ts';
 import { promptBody } from './request-body.ts';
 
-const patienceMs = 30_000;
-/** Each takes a request of its own. */
+const timeoutMs = 30_000;
+/** One request per token. */
 const mostPieces = 512;
 
-interface Question {
+interface Question<Answer> {
   readonly path: string;
-  readonly body: Body;
-  readonly read: (answer: unknown) => unknown;
+  readonly body: object;
+  readonly read: (answer: unknown) => Answer | undefined;
 }
 
 /** Tokenization by the backend, which has the vocabulary. */
@@ -25,14 +24,13 @@ export class RemoteTokens {
     private readonly model: string | undefined,
   ) {}
 
-  async tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]> {
-    const answer = await this.#ask('Counting tokens', (kind, model) => tokenizeQuestion(kind, model, text, options));
-    return answer as readonly number[];
+  tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]> {
+    return this.#ask('Counting tokens', (kind, model) => tokenizers[kind]?.tokenize(text, options, model));
   }
 
   async detokenize(tokens: readonly number[]): Promise<string> {
     if (tokens.length === 0) return '';
-    return (await this.#ask('Text of tokens', (kind, model) => detokenizeQuestion(kind, model, tokens))) as string;
+    return this.#ask('Text of tokens', (kind, model) => tokenizers[kind]?.detokenize?.(tokens, model));
   }
 
   async pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]> {
@@ -47,39 +45,38 @@ export class RemoteTokens {
 
   /** Counts the tokens of the prompt that the backend renders from the conversation. */
   async count(request: ChatRequest, signal: AbortSignal | undefined): Promise<number> {
-    const count = (kind: RemoteKind, model: string) => countQuestion(kind, model, request);
-    const answer = await this.#ask('Counting the tokens of a chat', count, signal);
+    const question = (kind: RemoteKind, model: string) => countQuestion(kind, model, request);
+    const answer = await this.#ask('Counting the tokens of a chat', question, signal);
     if (typeof answer === 'number') return answer;
     // This backend only renders the prompt.
-    return (await this.tokenize(String(answer), { addSpecial: true })).length;
+    return (await this.tokenize(answer, { addSpecial: true })).length;
   }
 
   /** The rendered prompt, if the backend can return it. */
-  async render(request: ChatRequest, signal: AbortSignal | undefined): Promise<string> {
-    const question = (kind: RemoteKind) => renderQuestion(kind, request);
-    return String(await this.#ask('Showing the prompt', question, signal));
+  render(request: ChatRequest, signal: AbortSignal | undefined): Promise<string> {
+    return this.#ask('Showing the prompt', (kind) => renderQuestion(kind, request), signal);
   }
 
-  async #ask(
+  async #ask<Answer>(
     feature: string,
-    question: (kind: RemoteKind, model: string) => Question | undefined,
+    question: (kind: RemoteKind, model: string) => Question<Answer> | undefined,
     signal?: AbortSignal,
-  ): Promise<unknown> {
+  ): Promise<Answer> {
     const assignment = this.pool.assign(this.model, feature, new Set());
     if (!assignment) throw this.pool.troubleError(this.model);
     const { backend, model, done } = assignment;
-    const kind = backend.identity?.kind ?? 'openai';
+    const { kind, address, connection } = backend;
     try {
       const asked = question(kind, model.id);
-      const { host } = backend.address;
       if (!asked) {
-        const instead = `the engine at ${host} (${kinds[kind].title}) has no way to ask for it`;
+        const instead = `the engine at ${address.host} (${kinds[kind].title}) has no way to ask for it`;
         throw new AppError('unsupported', { feature, instead });
       }
-      const options = { milliseconds: patienceMs, ...(signal ? { signal } : {}) };
-      const answer = asked.read(await backend.connection.json('POST', asked.path, asked.body, options));
+      const options = { milliseconds: timeoutMs, ...(signal ? { signal } : {}) };
+      const answer = asked.read(await connection.json('POST', asked.path, asked.body, options));
       if (answer !== undefined) return answer;
-      throw new AppError('engine-failed', { capability: this.pool.capability, reason: `${host} gave no tokens` });
+      const reason = `${address.host} gave no tokens`;
+      throw new AppError('engine-failed', { capability: this.pool.capability, reason });
     } catch (error) {
       throw clientError(error, this.pool.capability);
     } finally {
@@ -88,81 +85,79 @@ export class RemoteTokens {
   }
 }
 
-function numbers(value: unknown): readonly number[] | undefined {
-  return Array.isArray(value) && value.every((one) => typeof one === 'number') ? value : undefined;
+/** Requests of one kind of backend. */
+interface Tokenizer {
+  tokenize(text: string, options: TokenizeOptions, model: string): Question<readonly number[]>;
+  detokenize?(tokens: readonly number[], model: string): Question<string>;
 }
 
-function tokenizeQuestion(
-  kind: RemoteKind,
-  model: string,
-  text: string,
-  { addSpecial, parseSpecial = true }: TokenizeOptions,
-): Question | undefined {
-  const read = (answer: unknown) => numbers(objectAt(answer).tokens);
-  switch (kind) {
-    case 'parley':
-    case 'llama-server':
-      return { path: '/tokenize', body: { content: text, add_special: addSpecial, parse_special: parseSpecial }, read };
-    case 'koboldcpp':
-      return {
-        path: '/api/extra/tokencount',
-        body: { prompt: text, special: addSpecial },
-        read: (answer) => numbers(objectAt(answer).ids),
-      };
-    case 'vllm':
-    case 'sglang':
-      return { path: '/tokenize', body: { model, prompt: text, add_special_tokens: addSpecial }, read };
-    case 'tgi':
-      return {
-        path: '/tokenize',
-        body: { inputs: text, add_special_tokens: addSpecial },
-        read: (answer) => numbers(listAt(answer).map((one) => objectAt(one).id)),
-      };
-    case 'openai':
-      return undefined;
-  }
-}
+const numbersAt = (value: unknown): readonly number[] | undefined =>
+  Array.isArray(value) && value.every((one) => typeof one === 'number') ? value : undefined;
 
-function detokenizeQuestion(kind: RemoteKind, model: string, tokens: readonly number[]): Question | undefined {
-  switch (kind) {
-    case 'parley':
-    case 'llama-server':
-      return { path: '/detokenize', body: { tokens }, read: (answer) => textAt(objectAt(answer).content) };
-    case 'koboldcpp':
-      return {
-        path: '/api/extra/detokenize',
-        body: { ids: tokens },
-        read: (answer) => textAt(objectAt(answer).result),
-      };
-    case 'vllm':
-    case 'sglang':
-      return {
-        path: '/detokenize',
-        body: { model, tokens },
-        read: (answer) => textAt(objectAt(answer).prompt) ?? textAt(objectAt(answer).text),
-      };
-    default:
-      return undefined;
-  }
-}
+const llamaServer: Tokenizer = {
+  tokenize: (text, { addSpecial, parseSpecial = true }) => ({
+    path: '/tokenize',
+    body: { content: text, add_special: addSpecial, parse_special: parseSpecial },
+    read: (answer) => numbersAt(objectAt(answer).tokens),
+  }),
+  detokenize: (tokens) => ({
+    path: '/detokenize',
+    body: { tokens },
+    read: (answer) => textAt(objectAt(answer).content),
+  }),
+};
 
-function countQuestion(kind: RemoteKind, model: string, request: ChatRequest): Question | undefined {
-  const prompt = promptBody(request, { kind });
+const vllm: Tokenizer = {
+  tokenize: (text, { addSpecial }, model) => ({
+    path: '/tokenize',
+    body: { model, prompt: text, add_special_tokens: addSpecial },
+    read: (answer) => numbersAt(objectAt(answer).tokens),
+  }),
+  detokenize: (tokens, model) => ({
+    path: '/detokenize',
+    body: { model, tokens },
+    read: (answer) => textAt(objectAt(answer).prompt) ?? textAt(objectAt(answer).text),
+  }),
+};
+
+const tokenizers: Partial<Record<RemoteKind, Tokenizer>> = {
+  parley: llamaServer,
+  'llama-server': llamaServer,
+  koboldcpp: {
+    tokenize: (text, { addSpecial }) => ({
+      path: '/api/extra/tokencount',
+      body: { prompt: text, special: addSpecial },
+      read: (answer) => numbersAt(objectAt(answer).ids),
+    }),
+    detokenize: (tokens) => ({
+      path: '/api/extra/detokenize',
+      body: { ids: tokens },
+      read: (answer) => textAt(objectAt(answer).result),
+    }),
+  },
+  vllm,
+  sglang: vllm,
+  tgi: {
+    tokenize: (text, { addSpecial }) => ({
+      path: '/tokenize',
+      body: { inputs: text, add_special_tokens: addSpecial },
+      read: (answer) => numbersAt(listAt(answer).map((one) => objectAt(one).id)),
+    }),
+  },
+};
+
+function countQuestion(kind: RemoteKind, model: string, request: ChatRequest): Question<number | string> | undefined {
+  const body = { model, ...promptBody(request, { kind }) };
   if (kind === 'parley') {
-    return {
-      path: '/v1/chat/completions/input_tokens',
-      body: { model, ...prompt },
-      read: (answer) => numberAt(objectAt(answer).input_tokens),
-    };
+    const path = '/v1/chat/completions/input_tokens';
+    return { path, body, read: (answer) => numberAt(objectAt(answer).input_tokens) };
   }
-  if (kind === 'vllm') {
-    return { path: '/tokenize', body: { model, ...prompt }, read: (answer) => numberAt(objectAt(answer).count) };
-  }
+  if (kind === 'vllm') return { path: '/tokenize', body, read: (answer) => numberAt(objectAt(answer).count) };
   return renderQuestion(kind, request);
 }
 
-function renderQuestion(kind: RemoteKind, request: ChatRequest): Question | undefined {
+function renderQuestion(kind: RemoteKind, request: ChatRequest): Question<string> | undefined {
   if (kind !== 'llama-server' && kind !== 'parley') return undefined;
-  const read = (answer: unknown) => textAt(objectAt(answer).prompt);
-  return { path: '/apply-template', body: promptBody(request, { kind }), read };
+  const body = promptBody(request, { kind });
+  return { path: '/apply-template', body, read: (answer) => textAt(objectAt(answer).prompt) };
 }

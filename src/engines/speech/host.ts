@@ -2,42 +2,17 @@ import type { SpeechEngine, SpeechEvent, SpeechFacts, SpeechRequest } from '../.
 import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
 import type { VoiceModel } from './sherpa/voice-model.ts';
 
-export type SpeechHostParts = Omit<TaskEngineParts<SpeechOptions, SpeechFacts>, 'capability'>;
-
 /** Host of the speech worker process. */
-export class SpeechHost implements SpeechEngine {
-  readonly #engine: TaskEngine<SpeechOptions, SpeechFacts, SpeechRequest, SpeechTold>;
-
-  constructor(parts: SpeechHostParts) {
-    this.#engine = new TaskEngine({ ...parts, capability: 'speech' });
-  }
-
-  get pid(): number | undefined {
-    return this.#engine.pid;
-  }
-
-  start(): void {
-    this.#engine.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#engine.stop();
-  }
-
-  state(): ReturnType<TaskEngine<never, never, never, never>['state']> {
-    return this.#engine.state();
-  }
-
-  settled(): Promise<void> {
-    return this.#engine.settled();
-  }
-
-  facts(): SpeechFacts | undefined {
-    return this.#engine.facts();
+export class SpeechHost
+  extends TaskEngine<SpeechOptions, SpeechFacts, SpeechRequest, SpeechTold>
+  implements SpeechEngine
+{
+  constructor(parts: Omit<TaskEngineParts<SpeechOptions, SpeechFacts>, 'capability'>) {
+    super({ ...parts, capability: 'speech' });
   }
 
   async *speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<SpeechEvent> {
-    for await (const { event, attachments } of this.#engine.run(request, signal)) {
+    for await (const { event, attachments } of this.run(request, signal)) {
       if (event.type !== 'audio') yield event;
       else for (const bytes of attachments) yield { type: 'audio', bytes };
     }

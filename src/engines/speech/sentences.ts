@@ -1,23 +1,23 @@
-/** Titles and the like: what follows belongs to them. */
+/** Abbreviations that do not end a sentence. */
 const titles =
   'mr mrs ms mx dr prof st rev hon sen rep gov gen col maj capt cmdr lt sgt fr messrs mme mlle e.g i.e vs cf approx z.b bzw ca';
-/** Only before a number: otherwise they are words of their own, or names. */
+/** Abbreviations only before a number; otherwise words or names. */
 const countings = 'no nos fig vol ch sec p pp art nr eq';
 
 const neverLast: ReadonlySet<string> = new Set(titles.split(' '));
 const lastUnlessCounting: ReadonlySet<string> = new Set(countings.split(' '));
 
-/** Marks after which there is a space, and those of scripts that have none; then whatever closes a quotation. */
+/** Sentence marks of scripts with and without spaces, and closing quotation marks. */
 const ends = /[.!?\u2026\u061f\u06d4\u0964\u0965\u1362\u17d4\u104b\u0589]+|[\u3002\uff01\uff1f\uff61]+|\n/gu;
 const closers = /^["'\u201d\u2019\u00bb\u203a)\]}\u300d\u300f\uff09\u3011]*/u;
 const needsNoSpace = /^[\u3002\uff01\uff1f\uff61\u0964\u0965\u1362\u17d4\u104b]/u;
 
-/** Where a sentence that is too long is cut, the best place first. */
+/** Where a long sentence is split, best first. */
 const seams = [/[;:\u2014\u2013\uff1b\uff1a]\s*$/u, /[,\u060c\u3001\uff0c]\s*$/u, /\s$/u] as const;
 
 /**
- * A text as sentences to be spoken one after the other, each with the white space behind it: together they are the text.
- * None is longer than told (in units of JavaScript), so that each is soon done; the end of one that was cut may be blank.
+ * Splits a text into sentences with their trailing white space; joined they are the text. Sentences longer than the limit (in
+ * UTF-16 units) are split too, whose last part may be blank.
  */
 export function sentencesOf(text: string, longest: number): readonly string[] {
   const sentences: string[] = [];
@@ -35,13 +35,13 @@ export function sentencesOf(text: string, longest: number): readonly string[] {
   function add(sentence: string): void {
     if (sentence === '') return;
     const last = sentences.at(-1);
-    // White space alone is nothing to be said.
+    // White space belongs to the sentence before it.
     if (last !== undefined && sentence.trim() === '') sentences[sentences.length - 1] = last + sentence;
     else sentences.push(sentence);
   }
 }
 
-/** Behind the mark and all that belongs to it, or nothing where no sentence ends with it. */
+/** The end of the sentence, behind its mark and what belongs to it; undefined if the mark does not end a sentence. */
 function endOfSentence(text: string, index: number, mark: string): number | undefined {
   if (mark === '\n') return endOfLine(text, index);
   const closed =
@@ -54,7 +54,7 @@ function endOfSentence(text: string, index: number, mark: string): number | unde
   return closed + space;
 }
 
-/** A line that goes on in small letters is one that was too long for the page. */
+/** A next line that starts in lower case continues a wrapped sentence. */
 function endOfLine(text: string, index: number): number | undefined {
   const end = index + spaceLength(text, index);
   const blank = text.slice(index + 1, end).includes('\n');
@@ -64,10 +64,10 @@ function endOfLine(text: string, index: number): number | undefined {
 function isLastWord(text: string, dot: number, next: string): boolean {
   const before = text.slice(Math.max(0, dot - 24), dot);
   const word = /[\p{L}\p{N}.]*$/u.exec(before)?.[0] ?? '';
-  // Initials: but "I" is a word, and so is a letter in small.
+  // Initials; but "I" and lower-case letters are words.
   if (/^\p{Lu}$/u.test(word) && word !== 'I') return false;
   if (/^\p{N}{1,3}$/u.test(word)) {
-    // The number of an entry in a list.
+    // Number of a list item.
     const line = before.slice(0, before.length - word.length);
     return !(/(^|\n)\s*$/u.test(line) && (line.includes('\n') || dot <= 24));
   }
@@ -87,12 +87,12 @@ function cut(sentence: string, longest: number): readonly string[] {
   return [...pieces, rest];
 }
 
-/** A digit is said as a word, and letters that are no word are spelled or drawn out: they take the time of more characters. */
+/** Digits are spoken as words, and letters that form no word are spelled: they take the time of more characters. */
 const weights = { digit: 3, unbroken: 4 } as const;
-/** No word that is spoken is longer. */
+/** Longer sequences are no words. */
 const longestWord = 40;
 
-/** How many characters from the beginning take the time of so many usual ones. */
+/** Number of leading characters that take the time of `budget` usual ones. */
 function lengthWithin(text: string, budget: number): number {
   let spent = 0;
   let run = 0;
@@ -111,7 +111,7 @@ function seamIn(text: string, longest: number): number {
       if (seam.test(text.slice(Math.max(0, length - 3), length))) return length;
     }
   }
-  // Never between the two halves of one character.
+  // Not within a surrogate pair.
   const code = text.charCodeAt(longest - 1);
   return code >= 0xd800 && code <= 0xdbff && longest > 1 ? longest - 1 : longest;
 }

@@ -3,8 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
 import type { Attachments } from '../host/channel.ts';
 import type { SpeechTold } from './host.ts';
-import { EncoderCache, speak } from './speak.ts';
-import type { Synthesiser } from './synthesiser.ts';
+import { EncoderCache, type Synthesiser, speak } from './speak.ts';
 
 const rate = 16_000;
 const request = (text: string, own: Partial<SpeechRequest> = {}): SpeechRequest => ({

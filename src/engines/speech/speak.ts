@@ -1,9 +1,8 @@
 import { type AudioEncoder, type EncodeOptions, openEncoder } from '../../audio/encode.ts';
-import type { SpeechFormat, SpeechRequest } from '../../core/speech.ts';
+import type { SpeechFormat, SpeechRequest, Voice } from '../../core/speech.ts';
 import type { TaskTools } from '../host/task-worker.ts';
 import type { SpeechTold } from './host.ts';
 import { sentencesOf } from './sentences.ts';
-import type { Synthesiser } from './synthesiser.ts';
 
 /** In characters. Longer sentences are split, so that the first audio comes soon and an abort takes effect soon. */
 const longestSentence = 240;
@@ -59,10 +58,7 @@ export type OpenEncoder = (format: SpeechFormat, options: EncodeOptions) => Prom
 /** One for each format that is slow to open. */
 const mostSpares = 3;
 
-/**
- * To open an encoder may take as long as to say half a sentence. So one of each kind that was needed lies ready, opened when
- * nobody waited for it.
- */
+/** Opening an encoder may take as long as half a sentence. After use, one of the same kind is opened for the next request. */
 export class EncoderCache {
   /** In order of insertion. */
   readonly #spares = new Map<string, Promise<AudioEncoder>>();
@@ -96,3 +92,22 @@ export class EncoderCache {
 function kindOf(format: SpeechFormat, { rate, streamed }: EncodeOptions): string {
   return `${format} ${rate} ${streamed}`;
 }
+
+export interface Sound {
+  /** Mono, from -1 to 1. */
+  readonly samples: Float32Array;
+  /** Samples per second. */
+  readonly rate: number;
+}
+
+/** Synthesises sentences; implemented by each speech engine. */
+export interface Synthesiser {
+  readonly voices: readonly Voice[];
+  /** The text in readable form, and notes about what is dropped. Throws if nothing is left. */
+  readable(text: string): { readonly text: string; readonly notes: readonly string[] };
+  /** Notes about ignored fields of the request. */
+  unheeded(request: SpeechRequest): readonly string[];
+  say(sentence: string, manner: Manner, watch: TaskTools<never>['watch']): Promise<Sound>;
+}
+
+export type Manner = Pick<SpeechRequest, 'voice' | 'speed'>;

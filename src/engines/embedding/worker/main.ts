@@ -1,10 +1,9 @@
 import type { EmbeddingFacts } from '../../../core/embedding.ts';
 import { serveTasks } from '../../host/task-worker.ts';
 import { type EmbeddingEvent, type EmbeddingOptions, type EmbeddingTask, tasksAtOnce } from '../messages.ts';
-import { PooledContexts } from './contexts.ts';
 import { Embedder } from './embedder.ts';
 import { pairMarks } from './inputs.ts';
-import { loadEmbeddingModel } from './model.ts';
+import { loadEmbeddingModel, PooledContexts } from './model.ts';
 
 /** The engine's own process: it loads one model and makes vectors with it until its channel closes. */
 serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(async (options, tools) => {

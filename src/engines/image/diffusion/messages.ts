@@ -1,4 +1,4 @@
-/** What stable-diffusion.cpp is loaded from, by the names that its driver has for the parts. All paths are absolute. */
+/** Files of a model, by their names in the driver. Absolute paths. */
 export interface PainterFiles {
   readonly model: string;
   readonly clipL?: string;
@@ -11,16 +11,16 @@ export interface PainterFiles {
 export type PainterConfig = Readonly<Record<string, string | number | boolean>>;
 
 export interface PainterLoad {
-  /** The driver's own module. */
+  /** URL of the driver's module. */
   readonly module: string;
   readonly files: PainterFiles;
   readonly config: PainterConfig;
-  /** A file that enlarges pictures; it is opened when somebody wants that. */
+  /** An ESRGAN file, opened on first use. */
   readonly upscaler?: string | undefined;
   readonly upscalerConfig: PainterConfig;
 }
 
-/** One picture, by the names of the driver. */
+/** Parameters of a picture, by their names in the driver. */
 export interface PaintParams {
   readonly prompt: string;
   readonly negative_prompt: string;
@@ -39,7 +39,7 @@ export interface PaintParams {
   readonly lora?: string;
 }
 
-/** To the process that has stable-diffusion.cpp in it; pictures go as the bytes of a message. */
+/** Messages to the process with stable-diffusion.cpp; pictures are the bytes of a message. */
 export type ToPainter =
   | { readonly type: 'load'; readonly load: PainterLoad }
   | { readonly type: 'draw'; readonly id: number; readonly params: PaintParams; readonly initial: boolean }
@@ -54,11 +54,11 @@ export type FromPainter =
   | { readonly type: 'ended'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly reason: string };
 
-/** Lengths of the words and of the bytes, each as 32 bits. */
+/** Lengths of the JSON and of the bytes, 32 bits each. */
 const headBytes = 8;
 const none = new Uint8Array();
 
-/** One message with the bytes that go with it, for a pipe. */
+/** Encodes a message with its bytes. */
 export function frame(message: object, bytes: Uint8Array = none): Uint8Array {
   const words = Buffer.from(JSON.stringify(message));
   const head = Buffer.alloc(headBytes);
@@ -67,7 +67,7 @@ export function frame(message: object, bytes: Uint8Array = none): Uint8Array {
   return Buffer.concat([head, words, bytes]);
 }
 
-/** Puts messages together again, however the pipe cut them. */
+/** Decodes messages from chunks of any length. */
 export class FrameReader<Message> {
   #chunks: Uint8Array[] = [];
   #length = 0;
@@ -79,7 +79,7 @@ export class FrameReader<Message> {
     this.#chunks.push(chunk);
     this.#length += chunk.byteLength;
     while (this.#length >= this.#needed) {
-      // Joined only when a whole message is there: large ones come in many pieces.
+      // Concatenated only when a message is complete: large ones come in many chunks.
       const all = Buffer.concat(this.#chunks);
       this.#chunks = [all];
       const words = all.readUInt32LE(0);

@@ -1,12 +1,12 @@
-import { closeSync, openSync, readSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import type { Settings } from '../../../config/flags.ts';
-import type { ImageFacts } from '../../../core/image.ts';
+import { AppError } from '../../../core/errors.ts';
+import type { AskedLora, ImageFacts } from '../../../core/image.ts';
 import { builtInUpscalers } from '../facts.ts';
-import { findLoras, type LoraFile, type Loras, nameOfFile } from './loras.ts';
 import type { PainterConfig, PainterFiles } from './messages.ts';
 
-/** How the engine is to be loaded, in words that survive the way into its process as JSON. */
+/** Load options, as JSON. */
 export interface DiffusionOptions {
   readonly facts: ImageFacts;
   readonly family: Family;
@@ -18,7 +18,7 @@ export interface DiffusionOptions {
   readonly threads: number;
 }
 
-/** All that the flags say about the image model; `beginning` gives the names of what is in a file. */
+/** Options from the flags. `beginning` returns the tensor names of a file. */
 export function diffusionOptions(
   settings: Settings,
   threads: number,
@@ -27,13 +27,20 @@ export function diffusionOptions(
   const path = resolve(settings.sdmodel);
   const family = familyOf(beginning(path));
   const loras = findLoras(settings.sdlora ?? [], settings.sdloramult);
-  const [upscaler, vae] = [settings.sdupscaler, settings.sdvae].map((file) =>
-    file === '' ? undefined : resolve(file),
+  const [upscaler, clipL, clipG, llm, vae] = (['sdupscaler', 'sdclip1', 'sdclip2', 'sdllm', 'sdvae'] as const).map(
+    (flag) => (settings[flag] === '' ? undefined : resolve(settings[flag])),
   );
   return {
     facts: diffusionFacts({ path, family, upscaler, vae, loras: loras.offered }),
     family,
-    files: filesOf(settings, beginning),
+    files: {
+      model: path,
+      ...(clipL && { clipL }),
+      ...(clipG && { clipG }),
+      // One flag for both, as in KoboldCpp.
+      ...(llm && { [isT5(beginning(llm)) ? 't5Xxl' : 'llm']: llm }),
+      ...(vae && { vae }),
+    },
     config: configOf(settings, family, threads),
     upscaler,
     loras,
@@ -42,25 +49,11 @@ export function diffusionOptions(
   };
 }
 
-function filesOf(
-  { sdmodel, sdclip1, sdclip2, sdllm, sdvae }: Settings,
-  beginning: (path: string) => string,
-): PainterFiles {
-  return {
-    model: resolve(sdmodel),
-    ...(sdclip1 === '' ? {} : { clipL: resolve(sdclip1) }),
-    ...(sdclip2 === '' ? {} : { clipG: resolve(sdclip2) }),
-    // One flag for both, as the original has it.
-    ...(sdllm === '' ? {} : { [isT5(beginning(resolve(sdllm))) ? 't5Xxl' : 'llm']: resolve(sdllm) }),
-    ...(sdvae === '' ? {} : { vae: resolve(sdvae) }),
-  };
-}
-
-const weightTypes = ['', 'q8_0', 'q4_0'] as const;
+const weightTypes = ['', 'q8_0', 'q4_0'];
 
 function configOf(settings: Settings, family: Family, threads: number): PainterConfig {
   const { sdconvdirect: direct, sdvramlimit, sdmaingpu } = settings;
-  const weights = weightTypes[settings.sdquant as 0 | 1 | 2];
+  const weights = weightTypes[settings.sdquant];
   const backend = backendOf(settings);
   return {
     threads,
@@ -73,14 +66,14 @@ function configOf(settings: Settings, family: Family, threads: number): PainterC
     ...(sdvramlimit > 0 ? { max_vram: Math.max(0.1, Math.round((sdvramlimit / 1024) * 100) / 100) } : {}),
     ...(sdmaingpu >= 0 && backend === undefined ? { 'main-gpu': sdmaingpu } : {}),
     ...(backend === undefined ? {} : { backend }),
-    // The other way, to put it into the weights, ends the process where a LoRA has nothing for the text encoder.
+    // Merging into the weights crashes if a LoRA has no tensors for the text encoder.
     lora_apply_mode: 'at_runtime',
-    // Without it pictures of this family would not be taken for what they are.
+    // The driver does not detect it.
     ...(family === 'flux2' ? { prediction: 'flux2_flow' } : {}),
   };
 }
 
-/** Which part of the model is computed where, for those that were given a place of their own. */
+/** Devices of the parts of a model, for parts with their own device. */
 function backendOf({ usecpu, sdclipdevice, sdvaedevice, sdmaingpu }: Settings): string | undefined {
   if (usecpu) return undefined;
   const places = [
@@ -91,52 +84,22 @@ function backendOf({ usecpu, sdclipdevice, sdvaedevice, sdmaingpu }: Settings): 
   return [...(sdmaingpu >= 0 ? gpuPlace('diffusion', String(sdmaingpu)) : []), ...places].join(',');
 }
 
-/** `main` and `-1` are where the model is anyway. */
+/** `main` and `-1` mean the device of the model. */
 function gpuPlace(part: string, device: string): readonly string[] {
   if (!/^\d+$/.test(device)) return [];
   return [`${part}=${process.platform === 'darwin' ? 'metal' : `vulkan${device}`}`];
 }
 
-/** Those of the driver, and none that it would take for another. */
-const samplers = [
-  'euler_a',
-  'euler',
-  'heun',
-  'dpm2',
-  'dpm++2s_a',
-  'dpm++2m',
-  'dpm++2mv2',
-  'ipndm',
-  'ipndm_v',
-  'lcm',
-  'ddim_trailing',
-  'tcd',
-  'res_multistep',
-  'res_2s',
-] as const;
+/** Of the driver, without the names that it maps to another sampler. */
+const samplers =
+  'euler_a euler heun dpm2 dpm++2s_a dpm++2m dpm++2mv2 ipndm ipndm_v lcm ddim_trailing tcd res_multistep res_2s'.split(
+    ' ',
+  );
+const schedulers =
+  'discrete karras exponential ays gits sgm_uniform simple smoothstep kl_optimal lcm bong_tangent'.split(' ');
 
-const schedulers = [
-  'discrete',
-  'karras',
-  'exponential',
-  'ays',
-  'gits',
-  'sgm_uniform',
-  'simple',
-  'smoothstep',
-  'kl_optimal',
-  'lcm',
-  'bong_tangent',
-] as const;
-
-interface Manner {
-  readonly size: number;
-  readonly guidance: number;
-  /** Learnt by following a line from noise to picture; ancestral samplers do not suit it. */
-  readonly flow: boolean;
-}
-
-const manners: Readonly<Record<Family, Manner>> = {
+/** Families of models, with their defaults. Flow-matching models do not work with ancestral samplers. */
+const families = {
   sd1: { size: 512, guidance: 7, flow: false },
   sd2: { size: 768, guidance: 7, flow: false },
   sdxl: { size: 1024, guidance: 7, flow: false },
@@ -145,10 +108,10 @@ const manners: Readonly<Record<Family, Manner>> = {
   flux2: { size: 1024, guidance: 3.5, flow: true },
   other: { size: 1024, guidance: 5, flow: true },
 };
+export type Family = keyof typeof families;
 
-const usualSteps = 20;
-/** What files of this kind mostly enlarge by; the result tells the truth. */
-const upscalerScale = 4;
+/** Scale of most ESRGAN files. */
+export const upscalerScale = 4;
 
 interface DiffusionModel {
   readonly path: string;
@@ -158,9 +121,9 @@ interface DiffusionModel {
   readonly loras: readonly LoraFile[];
 }
 
-/** What is to be known of a model without loading it. */
+/** Known without loading the model. */
 export function diffusionFacts({ path, family, upscaler, vae, loras }: DiffusionModel): ImageFacts {
-  const { size, guidance, flow } = manners[family];
+  const { size, guidance, flow } = families[family];
   const name = nameOfFile(path);
   return {
     name,
@@ -173,19 +136,16 @@ export function diffusionFacts({ path, family, upscaler, vae, loras }: Diffusion
       ...builtInUpscalers,
       ...(upscaler === undefined ? [] : [{ name: nameOfFile(upscaler), scale: upscalerScale }]),
     ],
-    defaults: { steps: usualSteps, guidance, size },
+    defaults: { steps: 20, guidance, size },
     loras: loras.map(({ name: lora, path: file }) => ({ name: lora, file: basename(file) })),
     ...(vae === undefined ? {} : { vae: basename(vae) }),
   };
 }
 
-/** Families of models that differ in what suits them. */
-export type Family = 'sd1' | 'sd2' | 'sdxl' | 'sd3' | 'flux' | 'flux2' | 'other';
-
-/** More than the names of all tensors take in any of the formats, which have them in front. */
+/** More than the tensor names take in any of the formats, all of which have them at the start. */
 const beginningBytes = 4 * 2 ** 20;
 
-/** The first that is found tells the family; the names are those of the checkpoints that people pass around. */
+/** Tensor names of each family; the first match counts. */
 const marks: readonly (readonly [mark: RegExp, family: Family])[] = [
   [/double_stream_modulation_img/, 'flux2'],
   [/double_blocks\.\d/, 'flux'],
@@ -199,12 +159,12 @@ export function familyOf(beginning: string): Family {
   return marks.find(([mark]) => mark.test(beginning))?.[1] ?? 'other';
 }
 
-/** Whether a text encoder is a T5; all others that are not CLIP are language models. */
+/** Whether a text encoder is a T5 and not a language model. */
 export function isT5(beginning: string): boolean {
   return /enc\.blk\.\d|encoder\.block\.\d/.test(beginning);
 }
 
-/** The names of what is in a file, among other bytes; empty where it cannot be read. */
+/** The start of a file, which has its tensor names; empty if it cannot be read. */
 export function beginningOf(path: string): string {
   try {
     const file = openSync(path, 'r');
@@ -217,4 +177,81 @@ export function beginningOf(path: string): string {
   } catch {
     return '';
   }
+}
+
+interface LoraFile {
+  readonly name: string;
+  readonly path: string;
+}
+
+export interface Loras {
+  /** Applied to every picture. */
+  readonly fixed: readonly (LoraFile & { readonly weight: number })[];
+  /** Applied on request. */
+  readonly offered: readonly LoraFile[];
+}
+
+/** `--sdlora`: files with a weight are always applied; files with weight 0 and all files in folders only on request. */
+export function findLoras(paths: readonly string[], weights: readonly number[]): Loras {
+  const fixed: (LoraFile & { weight: number })[] = [];
+  const offered: string[] = [];
+  for (const [index, given] of paths.entries()) {
+    const path = resolve(given);
+    const weight = weights[index] ?? weights[0] ?? 1;
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) offered.push(...filesIn(path));
+    else if (weight === 0) offered.push(path);
+    else fixed.push({ name: nameOfFile(path), path, weight });
+  }
+  return { fixed, offered: named(offered) };
+}
+
+/** The file for the driver, which applies only one, at weight 1. Anything else is rejected rather than ignored. */
+export function chosenLora(asked: readonly AskedLora[], { fixed, offered }: Loras): string | undefined {
+  const wanted = new Map(fixed.map(({ path, weight }) => [path, weight]));
+  for (const { name, weight } of asked) {
+    const found = offered.find((each) => isNameOf(each, name));
+    if (!found) {
+      const names = offered.map((each) => each.name).join(', ') || 'none: no LoRA is there';
+      throw new AppError('invalid-field', { field: 'lora', expected: `one of ${names}` });
+    }
+    wanted.set(found.path, (wanted.get(found.path) ?? 0) + weight);
+  }
+  const used = [...wanted].filter(([, weight]) => weight !== 0);
+  const [first] = used;
+  if (used.length > 1) throw refused('More than one LoRA at a time');
+  if (first && first[1] !== 1) throw refused(`A LoRA with the weight ${first[1]}`);
+  return first?.[0];
+}
+
+function refused(feature: string): AppError {
+  const instead = 'the image engine applies one LoRA at a time, and only with the weight 1';
+  return new AppError('unsupported', { feature, instead });
+}
+
+function isNameOf({ name, path }: LoraFile, asked: string): boolean {
+  const plain = asked.toLowerCase();
+  return name.toLowerCase() === plain || basename(path).toLowerCase() === plain;
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(?:safetensors|gguf)$/i.test(entry.name))
+    .map(({ name }) => join(folder, name))
+    .sort();
+}
+
+/** Files with the same name get numbers. */
+function named(paths: readonly string[]): readonly LoraFile[] {
+  const seen = new Map<string, number>();
+  return [...new Set(paths)].map((path) => {
+    const name = nameOfFile(path);
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    return { name: count === 1 ? name : `${name}_${count}`, path };
+  });
+}
+
+/** File name without extension. */
+export function nameOfFile(path: string): string {
+  return basename(path).replace(/\.(?:safetensors|gguf|ckpt|pth|pt|bin)$/i, '');
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import type { StartTimer } from '../../host/engine-process.ts';
 import {
   FrameReader,
   type FromPainter,
@@ -10,29 +11,27 @@ import {
   type ToPainter,
 } from './messages.ts';
 
-/** A process in which stable-diffusion.cpp runs, seen from its end of the pipe. */
-export interface PainterProcess {
+/** A process with stable-diffusion.cpp. */
+interface PainterProcess {
   send(message: ToPainter, bytes?: Uint8Array): void;
   kill(): void;
 }
 
 export interface PainterListeners {
   message(message: FromPainter, bytes: Uint8Array): void;
-  /** It is gone, whether it was to go or not. */
   exit(how: string): void;
 }
 
-export type SpawnPainter = (listeners: PainterListeners) => PainterProcess;
-export type StartTimer = (milliseconds: number, action: () => void) => { cancel(): void };
+type SpawnPainter = (listeners: PainterListeners) => PainterProcess;
 
-export interface PainterParts {
+interface PainterParts {
   readonly spawn: SpawnPainter;
   readonly startTimer: StartTimer;
-  /** It died by itself, in the middle of something or not. */
+  /** The process ended unexpectedly. */
   readonly died: (how: string) => void;
 }
 
-/** Work stops at the next step; what has not stopped by then never will. */
+/** Time to stop, which the driver does at the next step; then the process is killed. */
 export const graceMs = 20_000;
 
 interface Job {
@@ -43,13 +42,12 @@ interface Job {
   picture: Uint8Array | undefined;
 }
 
-/** One model, which draws one picture after the other. */
+/** A loaded model; one job at a time. */
 export class Painter {
   readonly #process: PainterProcess;
   #loading: { resolve(): void; reject(error: Error): void } | undefined;
   #job: Job | undefined;
   #lastId = 0;
-  /** Gone, because it was to go. */
   #ended = false;
 
   constructor(private readonly parts: PainterParts) {
@@ -59,7 +57,7 @@ export class Painter {
     });
   }
 
-  /** False once it has been ended: then another one has to be opened. */
+  /** False after `end`. */
   get usable(): boolean {
     return !this.#ended;
   }
@@ -144,10 +142,10 @@ function follow(job: Job, message: Extract<FromPainter, { readonly id: number }>
   else job.reject(new Error('it gave no picture'));
 }
 
-/** The descriptor that the runtime speaks on. */
+/** File descriptor of the pipe in the runtime. */
 const pipeDescriptor = 3;
 
-/** With the runtime at this path; what it prints goes where ours goes. */
+/** Starts the Bare runtime at this path. Its output goes to our standard error. */
 export function spawnBare(runtime: string): SpawnPainter {
   return (listeners) => {
     const entry = fileURLToPath(new URL('./bare/main.js', import.meta.url));
@@ -156,9 +154,9 @@ export function spawnBare(runtime: string): SpawnPainter {
     const reader = new FrameReader<FromPainter>((message, bytes) => listeners.message(message, bytes));
     pipe.on('error', () => {}).on('data', (chunk: Uint8Array) => reader.push(chunk));
     const kill = (): void => void child.kill('SIGKILL');
-    // It would notice by itself that we are gone, but not while it loads.
+    // While it loads it would not notice that we are gone.
     process.once('exit', kill).once('disconnect', kill);
-    // `on`: a kill that fails tells of it by another error event, which nobody else would hear.
+    // `on`, not `once`: a failing kill emits another error event.
     child.on('error', (error) => listeners.exit(error.message));
     child.once('exit', (code, signal) => {
       process.off('exit', kill).off('disconnect', kill);

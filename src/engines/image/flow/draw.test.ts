@@ -31,7 +31,8 @@ const knowing: FlowNetwork = async ({ x, time, conditions }) =>
 function drawing(changes: Partial<Drawing> = {}): Drawing {
   return {
     network: knowing,
-    wishes: { wanted: Float32Array.of(0.5), unwanted: Float32Array.of(0), guidance: 1 },
+    conditions: [Float32Array.of(0.5), Float32Array.of(0)],
+    guidance: 1,
     sampler: 'Euler',
     times: timesOf('Simple', 4),
     noise: new SeededNoise(1),
@@ -117,10 +118,10 @@ describe('drawing', () => {
 });
 
 describe('guidance', () => {
-  const wishes = { wanted: Float32Array.of(0.5), unwanted: Float32Array.of(0.1), guidance: 3 };
+  const guiding = { conditions: [Float32Array.of(0.5), Float32Array.of(0.1)], guidance: 3 } as const;
 
   test('goes on from the unwanted past the wanted', async () => {
-    const picture = await drawPicture(drawing({ wishes }));
+    const picture = await drawPicture(drawing(guiding));
     // 0.1 + 3 · (0.5 − 0.1)
     expect(rounded(picture)).toEqual(all(1.3));
   });
@@ -131,13 +132,13 @@ describe('guidance', () => {
       rows.push(given.conditions.map(([first = 0]) => Number(first.toFixed(1))));
       return knowing(given);
     };
-    await drawPicture(drawing({ network, wishes, times: [0, 1] }));
-    await drawPicture(drawing({ network, wishes: { ...wishes, guidance: 1 }, times: [0, 1] }));
+    await drawPicture(drawing({ network, ...guiding, times: [0, 1] }));
+    await drawPicture(drawing({ network, ...guiding, guidance: 1, times: [0, 1] }));
     expect(rows).toEqual([[0.5, 0.1], [0.5]]);
   });
 
   test('of nothing draws the unwanted', async () => {
-    const picture = await drawPicture(drawing({ wishes: { ...wishes, guidance: 0 } }));
+    const picture = await drawPicture(drawing({ ...guiding, guidance: 0 }));
     expect(rounded(picture)).toEqual(all(0.1));
   });
 });

@@ -1,34 +1,30 @@
-/** The network itself: the velocities of some rows, each with the condition that it is drawn by. */
+/** Flow-matching network: the velocities of some rows, each with its condition. */
 export type FlowNetwork = (rows: {
   readonly x: Float32Array;
   readonly time: number;
   readonly conditions: readonly Float32Array[];
 }) => Promise<Float32Array>;
 
-export interface Wishes {
-  readonly wanted: Float32Array;
-  readonly unwanted: Float32Array;
-  /** How far away from the unwanted and towards the wanted; at 1 the unwanted does not count at all. */
-  readonly guidance: number;
-}
-
 export interface Drawing {
   readonly network: FlowNetwork;
-  readonly wishes: Wishes;
+  /** Embeddings of the prompt and of the negative prompt. */
+  readonly conditions: readonly [Float32Array, Float32Array];
+  /** Classifier-free guidance; at 1 the negative prompt has no effect. */
+  readonly guidance: number;
   readonly sampler: SamplerName;
   readonly times: readonly number[];
   readonly noise: SeededNoise;
-  /** Numbers of the picture, from −1 to 1. */
+  /** Number of values of the picture, which are from -1 to 1. */
   readonly size: number;
   readonly initial?: Float32Array | undefined;
-  /** For each number of the picture: 1 where it is drawn anew, 0 where the initial one stays. */
+  /** Per value of the picture: 1 is generated, 0 is kept from the initial picture. */
   readonly mask?: Float32Array | undefined;
-  /** After each step, with what the picture will probably be. */
-  readonly stepped: (done: number, outlook: () => Float32Array) => Promise<void>;
+  /** Called after each step, with the predicted result. */
+  readonly stepped: (done: number, predicted: () => Float32Array) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** From noise, or from a picture with some noise in it, to a picture: along the velocities that the network tells. */
+/** Integrates the velocities of the network from noise, or from a mix of noise and the initial picture, to a picture. */
 export async function drawPicture(drawing: Drawing): Promise<Float32Array> {
   const { times, noise, size, sampler, initial, mask, stepped, signal } = drawing;
   const [begin = 1] = times;
@@ -49,16 +45,17 @@ export async function drawPicture(drawing: Drawing): Promise<Float32Array> {
   return x;
 }
 
-/** Both wishes go through the network together; where only one counts, it goes alone. */
-function guided({ network, wishes }: Drawing): Velocity {
-  const { wanted, unwanted, guidance } = wishes;
-  if (guidance === 1) return (x, time) => network({ x, time, conditions: [wanted] });
+/** Runs both conditions in one batch, or only the first if guidance is off. */
+function guided({ network, conditions, guidance }: Drawing): Velocity {
+  if (guidance === 1) return (x, time) => network({ x, time, conditions: [conditions[0]] });
   return async (x, time) => {
-    const both = await network({ x: twice(x), time, conditions: [wanted, unwanted] });
-    const away = both.subarray(x.length);
+    const twice = new Float32Array(2 * x.length);
+    twice.set(x);
+    twice.set(x, x.length);
+    const both = await network({ x: twice, time, conditions });
     return x.map((_, index) => {
-      const from = away[index] as number;
-      return from + guidance * ((both[index] as number) - from);
+      const negative = both[x.length + index] as number;
+      return negative + guidance * ((both[index] as number) - negative);
     });
   };
 }
@@ -70,14 +67,7 @@ function withKnown(x: Float32Array, known: Float32Array, mask: Float32Array): Fl
   });
 }
 
-function twice(x: Float32Array): Float32Array {
-  const both = new Float32Array(2 * x.length);
-  both.set(x);
-  both.set(x, x.length);
-  return both;
-}
-
-/** Where the picture goes from here, for all numbers of all pictures at once. */
+/** Velocity of all values at a time. */
 export type Velocity = (x: Float32Array, time: number) => Promise<Float32Array>;
 
 interface Step {
@@ -88,16 +78,15 @@ interface Step {
   readonly velocity: Float32Array;
 }
 
-/** What a sampler may ask for beside the velocity that each has anyway. */
 interface StepTools {
   readonly velocityAt: Velocity;
-  /** As many fresh numbers as the pictures have. */
+  /** New noise of the size of the picture. */
   readonly noise: () => Float32Array;
 }
 
 type Sampler = (step: Step, tools: StepTools) => Promise<Float32Array>;
 
-/** The ways to go from one time to the next, by the names that people choose them by. */
+/** Integration methods. */
 export const samplers = ['Euler', 'Euler a', 'Heun', 'Midpoint'] as const;
 export type SamplerName = (typeof samplers)[number];
 
@@ -106,7 +95,7 @@ export const stepBy: Readonly<Record<SamplerName, Sampler>> = {
   'Euler a': async (step, { noise }) => ancestral(step, noise),
   Heun: async ({ x, from, to, velocity }, { velocityAt }) => {
     const ahead = moved(x, velocity, to - from);
-    // At the very end there is nothing left to look ahead for.
+    // The network is not defined beyond the end.
     if (to >= 1) return ahead;
     const there = await velocityAt(ahead, to);
     return moved(moved(x, velocity, (to - from) / 2), there, (to - from) / 2);
@@ -117,13 +106,13 @@ export const stepBy: Readonly<Record<SamplerName, Sampler>> = {
   },
 };
 
-/** Goes further than it should, and puts fresh noise in for what is too much. */
+/** Ancestral sampling: steps too far and adds new noise for the excess. */
 function ancestral({ x, from, to, velocity }: Step, noise: () => Float32Array): Float32Array {
   const [now, next] = [1 - from, 1 - to];
   if (next <= 0) return moved(x, velocity, to - from);
   const further = (next * next) / now;
   const there = moved(x, velocity, now - further);
-  // The picture's part of the mixture must be what belongs to `to`; noise makes up for the rest.
+  // Keeps the ratio of signal and noise that belongs to `to`.
   const scale = to / (1 - further);
   const missing = Math.sqrt(Math.max(0, next * next - (further * scale) ** 2));
   const fresh = noise();
@@ -134,20 +123,20 @@ export function moved(x: Float32Array, velocity: Float32Array, distance: number)
   return x.map((value, index) => value + (velocity[index] as number) * distance);
 }
 
-/** The ways to lay out the steps between noise (0) and picture (1), by the names that people choose them by. */
+/** Distributions of the steps between noise (0) and picture (1). */
 export const schedulers = ['Simple', 'Shifted'] as const;
 export type Scheduler = (typeof schedulers)[number];
 
-/** How much more of the steps is spent on what the picture shows than on how it is finished. */
+/** Shift of the timesteps towards the noise, where the content of the picture is decided. */
 const shift = 2;
 
-/** The times between which the steps lie: one more than there are steps. With a start from a picture, less noise is taken away. */
+/** Times of the steps, and the end. With an initial picture, the strength is the amount of noise at the start. */
 export function timesOf(scheduler: Scheduler, steps: number, strength = 1): readonly number[] {
   if (steps === 0) return [1];
   return Array.from({ length: steps + 1 }, (_, index) => 1 - strength * noiseLeft[scheduler](1 - index / steps));
 }
 
-/** As many steps as belong to that part of the way which is gone. */
+/** Number of steps for a start from a picture. */
 export function stepsFor(steps: number, strength: number): number {
   return strength <= 0 ? 0 : Math.max(1, Math.round(steps * Math.min(1, strength)));
 }
@@ -157,19 +146,19 @@ const noiseLeft: Readonly<Record<Scheduler, (rest: number) => number>> = {
   Shifted: (rest) => (shift * rest) / (1 + (shift - 1) * rest),
 };
 
-/** Normally distributed numbers that depend on the seed alone, one after the other. */
+/** Normally distributed random numbers (Box-Muller over sfc32). */
 export class SeededNoise {
   #a: number;
   #b: number;
   #c: number;
   #counter = 1;
 
-  /** Any whole number; also those beyond 32 bits differ from each other. */
+  /** Any whole number, also beyond 32 bits. */
   constructor(seed: number) {
     this.#a = seed >>> 0;
     this.#b = Math.floor(seed / 2 ** 32) >>> 0;
     this.#c = 0x9e3779b9;
-    // Seeds that are near each other part only after some rounds.
+    // Similar seeds give similar numbers in the first rounds.
     for (let round = 0; round < 16; round += 1) this.#bits();
   }
 
@@ -189,7 +178,7 @@ export class SeededNoise {
     return (this.#bits() + 1) / 2 ** 32;
   }
 
-  /** The generator sfc32: small, fast, and good far beyond what a picture takes. */
+  /** sfc32. */
   #bits(): number {
     const sum = (this.#a + this.#b + this.#counter) >>> 0;
     this.#counter = (this.#counter + 1) >>> 0;

@@ -2,7 +2,18 @@ import fc from 'fast-check';
 import sharp, { type Color } from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { AppError } from '../../../core/errors.ts';
-import { blurred, extended, opaque, readMask, readPicture, resized, writePng } from './codec.ts';
+import {
+  alphaOf,
+  blurred,
+  extended,
+  opaque,
+  readMask,
+  readPicture,
+  resized,
+  withAlpha,
+  withoutAlpha,
+  writePng,
+} from './codec.ts';
 import type { Pixels } from './pixels.ts';
 
 const red = { r: 255, g: 0, b: 0 };
@@ -200,3 +211,14 @@ function crc(bytes: Uint8Array): number {
   }
   return (value ^ 0xffffffff) >>> 0;
 }
+
+test('withAlpha: restores what withoutAlpha and alphaOf separate, to the last bit', async () => {
+  const data = Uint8Array.from({ length: 7 * 5 * 4 }, (_, index) => (index * 7919) % 256);
+  const pixels: Pixels = { data, width: 7, height: 5, channels: 4 };
+  const [colours, alpha] = [await withoutAlpha(pixels), await alphaOf(pixels)];
+  expect([...colours.data.subarray(0, 4)]).toEqual([data[0], data[1], data[2], data[4]]);
+  expect([...alpha.data.subarray(0, 2)]).toEqual([data[3], data[7]]);
+  const restored = await withAlpha(colours, alpha);
+  expect(restored.channels).toBe(4);
+  expect([...restored.data]).toEqual([...data]);
+});

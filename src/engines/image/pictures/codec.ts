@@ -2,32 +2,29 @@ import sharp, { type Sharp } from 'sharp';
 import { AppError } from '../../../core/errors.ts';
 import type { Pixels } from './pixels.ts';
 
-/** What was sent by whom it is, so that a refusal can name it. */
-export interface SentPicture {
+/** With its field, for error messages. */
+interface SentPicture {
   readonly bytes: Uint8Array;
   readonly field: string;
 }
 
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
+export type Size = Pick<Pixels, 'width' | 'height'>;
 
-/** More than any camera makes, and little enough for the memory. */
+/** Bounds the memory; more than cameras make. */
 const mostPixels = 64_000_000;
 const formats = ['png', 'jpeg', 'webp', 'gif', 'tiff', 'heif'];
 const expected = 'a picture as PNG, JPEG, WebP, GIF, AVIF or TIFF that can be read';
 
-/** Nothing of what was read or scaled is worth keeping here. */
+// Pictures are not read twice.
 sharp.cache(false);
 
-/** The picture upright, of three channels or, with transparency, four. An animation gives its first picture. */
+/** Upright sRGB with three channels, or four with alpha; the first frame of an animation. */
 export async function readPicture({ bytes, field }: SentPicture): Promise<Pixels> {
   const opened = await opening(bytes, field);
   return raw(opened.autoOrient().toColourspace('srgb'), field);
 }
 
-/** As a mask: one channel, white on black whatever colours it had; what is transparent counts as black. */
+/** A mask: one channel of luminance; transparent pixels are black. */
 export async function readMask({ bytes, field }: SentPicture): Promise<Pixels> {
   const opened = await opening(bytes, field);
   const flat = opened.autoOrient().flatten({ background: '#000' }).toColourspace('b-w');
@@ -38,15 +35,17 @@ export function writePng(pixels: Pixels): Promise<Uint8Array> {
   return opened(pixels).png({ compressionLevel: 6 }).toBuffer();
 }
 
-export type Kernel = 'lanczos3' | 'nearest';
-
-/** To exactly this size, whatever becomes of the proportions. */
-export async function resized(pixels: Pixels, { width, height }: Size, kernel: Kernel = 'lanczos3'): Promise<Pixels> {
+/** Exactly this size; the aspect ratio may change. */
+export async function resized(
+  pixels: Pixels,
+  { width, height }: Size,
+  kernel: 'lanczos3' | 'nearest' = 'lanczos3',
+): Promise<Pixels> {
   if (pixels.width === width && pixels.height === height) return pixels;
   return plain(opened(pixels).resize({ width, height, fit: 'fill', kernel }));
 }
 
-/** Whole and with its proportions in the middle; around it its own edges go on. */
+/** Fits the picture into this size with its aspect ratio, and repeats its edges around it. */
 export async function extended(pixels: Pixels, { width, height }: Size): Promise<Pixels> {
   const scale = Math.min(width / pixels.width, height / pixels.height);
   const inside = await resized(pixels, {
@@ -60,14 +59,26 @@ export async function extended(pixels: Pixels, { width, height }: Size): Promise
   return plain(opened(inside).extend({ ...around, extendWith: 'copy' }));
 }
 
-/** In floats: with whole numbers white would not stay quite white. */
+/** In floats: with integers, white would become slightly grey. */
 export function blurred(pixels: Pixels, sigma: number): Promise<Pixels> {
   return plain(opened(pixels).blur({ sigma, precision: 'float' }));
 }
 
-/** Without its transparency: what was hidden becomes white. */
+/** Composited onto white. */
 export async function opaque(pixels: Pixels): Promise<Pixels> {
   return pixels.channels === 4 ? plain(opened(pixels).flatten({ background: '#fff' })) : pixels;
+}
+
+export async function withoutAlpha(pixels: Pixels): Promise<Pixels> {
+  return pixels.channels === 4 ? plain(opened(pixels).removeAlpha()) : pixels;
+}
+
+export function alphaOf(pixels: Pixels): Promise<Pixels> {
+  return plain(opened(pixels).extractChannel('alpha'));
+}
+
+export function withAlpha(colours: Pixels, { data, width, height }: Pixels): Promise<Pixels> {
+  return plain(opened(colours).joinChannel(Buffer.from(data), { raw: { width, height, channels: 1 } }));
 }
 
 async function opening(bytes: Uint8Array, field: string): Promise<Sharp> {

@@ -1,4 +1,4 @@
-/** Rows of pixels from the top left, each as 8-bit values of its channels. */
+/** Rows of pixels from the top left, 8 bits per channel. */
 export interface Pixels {
   readonly data: Uint8Array;
   readonly width: number;
@@ -6,7 +6,7 @@ export interface Pixels {
   readonly channels: number;
 }
 
-/** Colours as networks have them: one plane after the other. */
+/** RGB as planes, one after the other, in the given range of values. */
 export function toPlanes({ data, width, height, channels }: Pixels, from: number, to: number): Float32Array {
   const area = width * height;
   const planes = new Float32Array(3 * area);
@@ -35,7 +35,7 @@ export function fromPlanes(
   return { data, width, height, channels: 3 };
 }
 
-/** The first picture where the mask is white, the other one where it is black. All are of one size; the mask has one channel. */
+/** `over` where the mask is white, `under` where it is black. All have the same size; the mask has one channel. */
 export function blended(over: Pixels, under: Pixels, mask: Pixels): Pixels {
   const data = new Uint8Array(over.data.length);
   for (let index = 0; index < data.length; index += 1) {
@@ -45,28 +45,4 @@ export function blended(over: Pixels, under: Pixels, mask: Pixels): Pixels {
     data[index] = Math.round((over.data[index] as number) * share + behind * (1 - share));
   }
   return { ...over, data };
-}
-
-export function channelOf(pixels: Pixels, channel: number): Pixels {
-  const { width, height, channels, data } = pixels;
-  const values = Uint8Array.from({ length: width * height }, (_, pixel) => data[pixel * channels + channel] as number);
-  return { data: values, width, height, channels: 1 };
-}
-
-export function withAlpha(colours: Pixels, alpha: Pixels): Pixels {
-  const { width, height } = colours;
-  const data = new Uint8Array(width * height * 4);
-  for (let pixel = 0; pixel < width * height; pixel += 1) {
-    data.set(colours.data.subarray(pixel * 3, pixel * 3 + 3), pixel * 4);
-    data[pixel * 4 + 3] = alpha.data[pixel] as number;
-  }
-  return { data, width, height, channels: 4 };
-}
-
-export function withoutAlpha({ data, width, height }: Pixels): Pixels {
-  const colours = new Uint8Array(width * height * 3);
-  for (let pixel = 0; pixel < width * height; pixel += 1) {
-    colours.set(data.subarray(pixel * 4, pixel * 4 + 3), pixel * 3);
-  }
-  return { data: colours, width, height, channels: 3 };
 }

@@ -1,4 +1,4 @@
-import type { UpscalingNetwork } from '../upscaling/upscaler.ts';
+import type { UpscalingNetwork } from '../worker/upscale.ts';
 
 /** In the place of a network: repeats each pixel, and tells what it was asked for. */
 export function repeating(scale: number, asked: (size: string) => void = () => {}): UpscalingNetwork {

@@ -40,7 +40,7 @@ async function drawn(
 ) {
   const told: (ImageTold & { bytes?: Uint8Array | undefined })[] = [];
   const task = { request: imageRequest(changes), conditions: [wanted, condition()], shortened: false } as const;
-  await draw(task, { network, upscaler, signal, tell: (event, bytes) => told.push({ ...event, bytes }) });
+  await draw(task, { network, upscaler, signal, tell: (event, [bytes] = []) => told.push({ ...event, bytes }) });
   const pictures = told.flatMap((one) => (one.type === 'picture' && one.bytes ? [one.bytes] : []));
   const finish = told.find((one) => one.type === 'finish') as Extract<ImageTold, { type: 'finish' }>;
   return { told, pictures, finish };

@@ -1,110 +1,78 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageRequest } from '../../../core/image.ts';
+import type { TaskTools } from '../../host/task-worker.ts';
+import { OnnxSession } from '../../onnx/session.ts';
 import { type NetworkScale, sketch } from '../facts.ts';
-import {
-  drawPicture,
-  type FlowNetwork,
-  type SamplerName,
-  type Scheduler,
-  SeededNoise,
-  samplers,
-  schedulers,
-  stepsFor,
-  timesOf,
-  type Wishes,
-} from '../flow/draw.ts';
-import type { ImageTold } from '../host.ts';
+import { drawPicture, type FlowNetwork, SeededNoise, samplers, schedulers, stepsFor, timesOf } from '../flow/draw.ts';
+import type { ImageOptions, ImageTold } from '../host.ts';
 import { extended, resized, writePng } from '../pictures/codec.ts';
-import { blended, fromPlanes, type Pixels } from '../pictures/pixels.ts';
-import { enlarged } from '../upscaling/upscaler.ts';
-import { chosenName } from './chosen.ts';
-import { type Given, readGiven } from './given.ts';
-import type { NetworkOf } from './upscale.ts';
+import { blended, fromPlanes, type Pixels, toPlanes } from '../pictures/pixels.ts';
+import { chosenName, type InitialPicture, readInitial } from './request.ts';
+import { enlarged, type NetworkOf } from './upscale.ts';
 
-export interface DrawParts {
+export interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
   readonly network: FlowNetwork;
   readonly upscaler: NetworkOf;
-  readonly tell: (told: ImageTold, bytes?: Uint8Array) => void;
-  readonly signal: AbortSignal;
 }
 
 export interface DrawTask {
   readonly request: ImageRequest;
-  /** What the network is told of the prompt and of the negative one. */
+  /** Embeddings of the prompt and of the negative prompt. */
   readonly conditions: readonly [Float32Array, Float32Array];
+  /** Whether a prompt was truncated. */
   readonly shortened: boolean;
 }
 
 const square = { width: sketch.side, height: sketch.side };
-const planes = 3 * sketch.side * sketch.side;
 
-/**
- * Tells each step and each picture, and at last what was really done. One picture after the other: the network takes as long for
- * each of several together, and whoever waits for the first one, or skips it, would wait for all of them.
- */
+/** Draws one picture after the other: a batch would take as long, and the first picture would come last. */
 export async function draw(task: DrawTask, parts: DrawParts): Promise<void> {
   const { request } = task;
   const { initial, mask, width, height, count, seed } = request;
   const plan = planOf(request, { initial: initial !== undefined, shortened: task.shortened });
-  const given = initial && (await readGiven({ initial, mask, width, height }));
-  for (let index = 0; index < count; index += 1) {
-    const picture = await drawOne(task, plan, { seed: seed + index, given }, parts);
-    const png = await writePng(await finished(picture, { request, given, untouched: plan.steps === 0 }, parts));
-    parts.tell({ type: 'picture', index, seed: seed + index }, png);
-  }
+  const given = await readInitial(request, { width, height });
+  const small = given && {
+    initial: toPlanes(await resized(given.pixels, square), -1, 1),
+    mask: given.mask && Float32Array.from((await resized(given.mask, square)).data, (value) => value / 255),
+  };
   const { steps, sampler, scheduler, notes } = plan;
+  for (let index = 0; index < count; index += 1) {
+    const drawn = await drawPicture({
+      ...parts,
+      ...plan,
+      ...small,
+      conditions: task.conditions,
+      noise: new SeededNoise(seed + index),
+      size: 3 * sketch.side * sketch.side,
+      stepped: async (step, predicted) => {
+        const shown = request.previewEvery > 0 && step % request.previewEvery === 0 && step < steps;
+        parts.tell({ type: 'progress', step, steps }, shown ? [await preview(predicted(), request)] : []);
+      },
+    });
+    const pixels = given && steps === 0 ? given.pixels : await finished(drawn, request, given, parts);
+    parts.tell({ type: 'picture', index, seed: seed + index }, [await writePng(pixels)]);
+  }
   const own = mask && !initial ? ['There is no initial picture, so the mask was left out.'] : [];
   parts.tell({ type: 'finish', width, height, steps, sampler, scheduler, notes: [...notes, ...own] });
 }
 
-async function drawOne(
-  { request, conditions: [wanted, unwanted] }: DrawTask,
-  { sampler, times, steps, guidance }: Plan,
-  { seed, given }: { readonly seed: number; readonly given: Given | undefined },
-  { network, tell, signal }: DrawParts,
-): Promise<Float32Array> {
-  const wishes: Wishes = { wanted, unwanted, guidance };
-  return drawPicture({
-    network,
-    wishes,
-    sampler,
-    times,
-    noise: new SeededNoise(seed),
-    size: planes,
-    initial: given?.planes,
-    mask: given?.mask?.planes,
-    signal,
-    stepped: async (step, outlook) => {
-      const shown = request.previewEvery > 0 && step % request.previewEvery === 0 && step < steps;
-      tell({ type: 'progress', step, steps }, shown ? await preview(outlook(), request) : undefined);
-    },
-  });
-}
-
-interface Result {
-  readonly request: ImageRequest;
-  readonly given: Given | undefined;
-  readonly untouched: boolean;
-}
-
-/** What the network drew, at the size that was asked for, and with what was to stay. */
+/** Enlarges to the requested size, and restores what the mask keeps. */
 async function finished(
   drawn: Float32Array,
-  { request: { width, height }, given, untouched }: Result,
+  { width, height }: ImageRequest,
+  given: InitialPicture | undefined,
   { upscaler, signal }: DrawParts,
 ): Promise<Pixels> {
-  // Nothing of it went: then it need not become small either.
-  if (given && untouched) return given.pixels;
-  const pixels = fromPlanes(drawn, square, -1, 1);
-  const stretched = given !== undefined;
-  const side = stretched ? Math.max(width, height) : Math.min(width, height);
-  let large = pixels;
+  let large = fromPlanes(drawn, square, -1, 1);
+  const side = given ? Math.max(width, height) : Math.min(width, height);
   for (const scale of scalesFor(side)) large = await enlarged(large, await upscaler(scale), signal);
-  const sized = stretched ? await resized(large, { width, height }) : await extended(large, { width, height });
-  return given?.mask ? blended(sized, given.pixels, given.mask.pixels) : sized;
+  const sized = given ? await resized(large, { width, height }) : await extended(large, { width, height });
+  return given?.mask ? blended(sized, given.pixels, given.mask) : sized;
 }
 
-/** The network for 2x leaves no steps in the edges of so small a picture, so it comes first; the rest is a resize. */
+/** 2x first, because that network leaves no jagged edges in so small a picture; a resize does the rest. */
 function scalesFor(side: number): readonly NetworkScale[] {
   if (side <= sketch.side) return [];
   if (side <= 2 * sketch.side) return [2];
@@ -122,46 +90,32 @@ const longestSide = 2048;
 const mostPictures = 16;
 const mostSteps = 150;
 
-interface Plan {
-  readonly sampler: SamplerName;
-  readonly scheduler: Scheduler;
-  readonly times: readonly number[];
-  readonly steps: number;
-  readonly guidance: number;
-  readonly notes: readonly string[];
-}
-
-type Asked = Omit<ImageRequest, 'initial' | 'mask'>;
-
-/** What is done for a request, and what is told about it. Throws for what is beyond all bounds. */
-export function planOf(request: Asked, given: { readonly initial: boolean; readonly shortened: boolean }): Plan {
+/** Parameters of a request, with notes about what could not be done. Throws for values out of range. */
+export function planOf(
+  request: Omit<ImageRequest, 'initial' | 'mask'>,
+  given: { readonly initial: boolean; readonly shortened: boolean },
+) {
   within('width', request.width, longestSide);
   within('height', request.height, longestSide);
   within('the number of pictures', request.count, mostPictures);
-  const sampler = chosenName('sampler', request.sampler, samplers);
-  const scheduler = chosenName('scheduler', request.scheduler, schedulers);
+  const { name: sampler, note: samplerNote } = chosenName('sampler', request.sampler, samplers);
+  const { name: scheduler, note: schedulerNote } = chosenName('scheduler', request.scheduler, schedulers);
   const asked = Math.min(mostSteps, Math.max(1, Math.round(request.steps)));
   const strength = given.initial ? Math.min(1, Math.max(0, request.strength)) : 1;
   const steps = stepsFor(asked, strength);
   const notes = [
-    sampler.note,
-    scheduler.note,
+    samplerNote,
+    schedulerNote,
     request.steps > mostSteps ? `More than ${mostSteps} steps are not taken.` : undefined,
     given.shortened ? 'The prompt is longer than the model can read; its end was left out.' : undefined,
     request.clipSkip > 1 ? 'The model has no layers of a text encoder to leave out (clip_skip).' : undefined,
     sizeNote(request, given.initial),
   ].filter((note) => note !== undefined);
-  return {
-    sampler: sampler.name,
-    scheduler: scheduler.name,
-    times: timesOf(scheduler.name, steps, strength),
-    steps,
-    guidance: request.guidance,
-    notes,
-  };
+  const times = timesOf(scheduler, steps, strength);
+  return { sampler, scheduler, times, steps, guidance: request.guidance, notes };
 }
 
-function sizeNote({ width, height }: Asked, hasInitial: boolean): string | undefined {
+function sizeNote({ width, height }: Pick<ImageRequest, 'width' | 'height'>, hasInitial: boolean): string | undefined {
   const { side } = sketch;
   if (width === side && height === side) return undefined;
   const larger = Math.max(width, height) > side;
@@ -176,4 +130,37 @@ function sizeNote({ width, height }: Asked, hasInitial: boolean): string | undef
 function within(field: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= most) return;
   throw new AppError('invalid-field', { field, expected: `a whole number from 1 to ${most}` });
+}
+
+/** Runs work under a watchdog. */
+export type Watched = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+export async function openSketch({ path, threads }: ImageOptions): Promise<OnnxSession> {
+  const bytes = await readFile(path);
+  if (createHash('sha256').update(bytes).digest('hex') !== sketch.sha256) {
+    throw new Error(`${path} is damaged; install Parley anew`);
+  }
+  return OnnxSession.open(bytes, { threads });
+}
+
+/** The signal ends a run. */
+export function sketchNetwork(
+  session: Pick<OnnxSession, 'run'>,
+  signal: AbortSignal,
+  watched: Watched = (work) => work(),
+): FlowNetwork {
+  const { side, conditionLength } = sketch;
+  return async ({ x, time, conditions }) => {
+    const rows = conditions.length;
+    const cond = new Float32Array(rows * conditionLength);
+    for (const [row, condition] of conditions.entries()) cond.set(condition, row * conditionLength);
+    const inputs = {
+      x: { data: x, shape: [rows, 3, side, side] },
+      t: { data: new Float32Array(rows).fill(time), shape: [rows] },
+      cond: { data: cond, shape: [rows, conditionLength] },
+    };
+    const { velocity } = await watched(() => session.run(inputs, signal));
+    if (!velocity) throw new Error('the network gave no velocity');
+    return velocity.data;
+  };
 }

@@ -2,36 +2,39 @@ import { readFile } from 'node:fs/promises';
 import { AppError } from '../../../core/errors.ts';
 import type { UpscaleRequest } from '../../../core/image.ts';
 import { OnnxSession } from '../../onnx/session.ts';
-import { checkedWeights, type WeightsFile, weights } from '../../weights.ts';
-import { type NetworkScale, networkName, networkScales } from '../facts.ts';
-import { readPicture, resized, type Size, writePng } from '../pictures/codec.ts';
-import { channelOf, type Pixels, withAlpha, withoutAlpha } from '../pictures/pixels.ts';
-import { enlarged, pictureInput, pictureOutput, type UpscalingNetwork } from '../upscaling/upscaler.ts';
-import type { Watched } from './sketch-network.ts';
+import { checkedWeights, weights } from '../../weights.ts';
+import { type NetworkScale, networkName, networkScales, pictureInput, pictureOutput } from '../facts.ts';
+import { alphaOf, readPicture, resized, type Size, withAlpha, withoutAlpha, writePng } from '../pictures/codec.ts';
+import { fromPlanes, type Pixels, toPlanes } from '../pictures/pixels.ts';
+import type { Watched } from './draw.ts';
+
+/** Enlarges colour planes, from 0 to 1, by its scale. */
+export interface UpscalingNetwork {
+  readonly scale: number;
+  run(planes: Float32Array, size: Size, signal: AbortSignal): Promise<Float32Array>;
+}
 
 export type NetworkOf = (scale: NetworkScale) => Promise<UpscalingNetwork>;
 
-/** Of what a request may ask for, and of what a network may make on the way to it. */
-export const longestSide = 4096;
+/** Limit of the result, and of the output of a network. */
+const longestSide = 4096;
 
-/** A picture that somebody sent, at the size that was asked for and with the transparency that it had. */
-export async function upscaledPicture(
-  { picture, upscaler, width, height }: UpscaleRequest,
-  networkOf: NetworkOf,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  const size = checkedSize({ width, height });
-  const way = wayOf(upscaler);
-  const pixels = await readPicture({ bytes: picture, field: 'image' });
+/** Upscales with a built-in method. */
+export async function upscaledPicture(request: UpscaleRequest, networkOf: NetworkOf, signal: AbortSignal) {
+  const size = checkedSize(request);
+  const method = methodOf(request.upscaler);
+  const pixels = await readPicture({ bytes: request.picture, field: 'image' });
   signal.throwIfAborted();
-  if (way === 'nearest' || way === 'lanczos3') return writePng(await resized(pixels, size, way));
-  const colours = pixels.channels === 4 ? withoutAlpha(pixels) : pixels;
-  const larger = await larged(colours, size, await networkOf(way), signal);
-  if (pixels.channels !== 4) return writePng(larger);
-  return writePng(withAlpha(larger, await resized(channelOf(pixels, 3), size)));
+  if (typeof method === 'string') return writePng(await resized(pixels, size, method));
+  const colours = await withoutAlpha(pixels);
+  const network = await networkOf(method);
+  // No network if nothing becomes larger.
+  const isLarger = size.width > pixels.width || size.height > pixels.height;
+  const larger = isLarger ? await enlarged(await fitting(colours, network.scale), network, signal) : colours;
+  return sizedPng(larger, size, pixels);
 }
 
-/** Throws for what is beyond all bounds. */
+/** Throws for a size out of range. */
 export function checkedSize({ width, height }: Size): Size {
   for (const [field, value] of Object.entries({ width, height })) {
     if (!Number.isInteger(value) || value < 1 || value > longestSide) {
@@ -41,19 +44,21 @@ export function checkedSize({ width, height }: Size): Size {
   return { width, height };
 }
 
-/** By a network of its scale, and from there to exactly the size. What is not to become larger needs no network. */
-async function larged(pixels: Pixels, size: Size, network: UpscalingNetwork, signal: AbortSignal): Promise<Pixels> {
-  if (size.width <= pixels.width && size.height <= pixels.height) return resized(pixels, size);
-  const most = longestSide / network.scale;
-  const shrink = Math.min(1, most / pixels.width, most / pixels.height);
-  const start = await resized(pixels, {
-    width: Math.max(1, Math.round(pixels.width * shrink)),
-    height: Math.max(1, Math.round(pixels.height * shrink)),
-  });
-  return resized(await enlarged(start, network, signal), size);
+/** Shrinks a picture if enlarging it by this scale would exceed the limit. */
+export function fitting(pixels: Pixels, scale: number): Promise<Pixels> {
+  const shrink = Math.min(1, longestSide / scale / Math.max(pixels.width, pixels.height));
+  const scaled = (side: number): number => Math.max(1, Math.round(side * shrink));
+  return resized(pixels, { width: scaled(pixels.width), height: scaled(pixels.height) });
 }
 
-function wayOf(upscaler: string): NetworkScale | 'nearest' | 'lanczos3' {
+/** Exactly this size, with the transparency of the original. */
+export async function sizedPng(larger: Pixels, size: Size, original: Pixels): Promise<Uint8Array> {
+  const sized = await resized(larger, size);
+  if (original.channels !== 4) return writePng(sized);
+  return writePng(await withAlpha(sized, await resized(await alphaOf(original), size)));
+}
+
+function methodOf(upscaler: string): NetworkScale | 'nearest' | 'lanczos3' {
   const asked = upscaler.trim().toLowerCase();
   if (asked === '' || asked === 'none' || asked === 'lanczos') return 'lanczos3';
   if (asked === 'nearest') return 'nearest';
@@ -63,14 +68,7 @@ function wayOf(upscaler: string): NetworkScale | 'nearest' | 'lanczos3' {
   throw new AppError('invalid-field', { field: 'upscaler', expected: `one of ${names.join(', ')}` });
 }
 
-const files: Readonly<Record<NetworkScale, WeightsFile>> = {
-  2: weights.upscaler2,
-  3: weights.upscaler3,
-  4: weights.upscaler4,
-  8: weights.upscaler8,
-};
-
-/** Each is loaded at its first use, and stays. */
+/** Sessions of the networks, loaded on first use. */
 export class UpscalingNetworks {
   readonly #opened = new Map<NetworkScale, Promise<OnnxSession>>();
 
@@ -102,12 +100,67 @@ export class UpscalingNetworks {
     if (found) return found;
     const opening = open(scale, this.threads);
     this.#opened.set(scale, opening);
-    // What failed once may be there the next time.
+    // Allows a retry.
     opening.catch(() => this.#opened.delete(scale));
     return opening;
   }
 }
 
 async function open(scale: NetworkScale, threads: number): Promise<OnnxSession> {
-  return OnnxSession.open(await readFile(await checkedWeights(files[scale])), { threads });
+  return OnnxSession.open(await readFile(await checkedWeights(weights[`upscaler${scale}`])), { threads });
+}
+
+/** Receptive field of the networks around a pixel. */
+const margin = 10;
+const side = 128;
+
+/** Runs the network tile by tile, so that its memory does not grow with the picture. RGB only. */
+export async function enlarged(pixels: Pixels, network: UpscalingNetwork, signal: AbortSignal): Promise<Pixels> {
+  const { scale } = network;
+  const [width, height] = [pixels.width * scale, pixels.height * scale];
+  const data = new Uint8Array(width * height * 3);
+  for (const { read, keep } of tilesOf(pixels.width, pixels.height, { side, margin })) {
+    signal.throwIfAborted();
+    const planes = await network.run(toPlanes(cut(pixels, read), 0, 1), read, signal);
+    const tile = fromPlanes(planes, { width: read.width * scale, height: read.height * scale }, 0, 1);
+    const [left, top] = [(keep.left - read.left) * scale, (keep.top - read.top) * scale];
+    for (let row = 0; row < keep.height * scale; row += 1) {
+      const from = ((top + row) * tile.width + left) * 3;
+      const to = ((keep.top * scale + row) * width + keep.left * scale) * 3;
+      data.set(tile.data.subarray(from, from + keep.width * scale * 3), to);
+    }
+  }
+  return { data, width, height, channels: 3 };
+}
+
+/** Repeats the edges beyond the picture: networks that find nothing there draw a frame. */
+function cut({ data, width, height, channels }: Pixels, box: Box): Pixels {
+  const part = new Uint8Array(box.width * box.height * channels);
+  for (let row = 0; row < box.height; row += 1) {
+    const line = Math.min(height - 1, Math.max(0, box.top + row)) * width;
+    for (let column = 0; column < box.width; column += 1) {
+      const from = (line + Math.min(width - 1, Math.max(0, box.left + column))) * channels;
+      const to = (row * box.width + column) * channels;
+      for (let channel = 0; channel < channels; channel += 1) part[to + channel] = data[from + channel] as number;
+    }
+  }
+  return { data: part, width: box.width, height: box.height, channels };
+}
+
+interface Box extends Size {
+  readonly left: number;
+  readonly top: number;
+}
+
+/** Tiles of this side, which together cover each pixel once, and what is read for each: the margin may lie outside. */
+export function tilesOf(width: number, height: number, { side, margin }: { side: number; margin: number }) {
+  const tiles: { readonly read: Box; readonly keep: Box }[] = [];
+  for (let top = 0; top < height; top += side) {
+    for (let left = 0; left < width; left += side) {
+      const keep = { left, top, width: Math.min(side, width - left), height: Math.min(side, height - top) };
+      const [across, down] = [keep.width + 2 * margin, keep.height + 2 * margin];
+      tiles.push({ keep, read: { left: left - margin, top: top - margin, width: across, height: down } });
+    }
+  }
+  return tiles;
 }

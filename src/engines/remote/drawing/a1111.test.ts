@@ -13,7 +13,7 @@ function draw(
   changes: Partial<ImageRequest> = {},
   progress: (step: number, steps: number, preview?: Uint8Array) => void = () => {},
 ) {
-  return server.draw({ request: imageRequest(changes), signal: never, progress });
+  return server.draw(imageRequest(changes), never, progress);
 }
 
 /** Nobody looks at the progress. */

@@ -1,49 +1,50 @@
-import { AppError } from '../../../core/errors.ts';
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
-import type { BackendConnection } from '../connection.ts';
-import { type DrawingServer, found, pictureBytes, type RemotePicture } from '../drawing-server.ts';
-import { entries, numberIn, textIn, textsIn } from '../json.ts';
-
-export type DrawingConnection = Pick<BackendConnection, 'json' | 'bytes' | 'upload'>;
-export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+import {
+  base64,
+  type DrawingConnection,
+  type DrawingServer,
+  drawingDefaults,
+  drawingFailed,
+  found,
+  pictureBytes,
+  type RemotePicture,
+  shortRequestMs,
+  type Wait,
+} from '../drawing-server.ts';
+import { listAt, numberAt, objectAt, parsedJson, textAt, valueAt } from '../json.ts';
 
 /** Often enough to report each step of a picture that takes seconds. */
-const lookMs = 500;
-/** For progress and interrupt requests, which are slow while the server computes. */
-const progressMs = 15_000;
-const stopMs = 15_000;
-const usual = { steps: 20, guidance: 7, size: 512 };
+const pollMs = 500;
 
 /** The API of the A1111 web UI, which sd-server, KoboldCpp, Forge and SD.Next have too. */
 export function a1111Server(connection: DrawingConnection, wait: Wait): DrawingServer {
+  const post = async (path: string, body: object, signal: AbortSignal) =>
+    objectAt(await connection.json('POST', `/sdapi/v1/${path}`, body, { signal, bytes: pictureBytes }));
   return {
     facts: () => readFacts(connection),
-    draw: async ({ request, signal, progress }) => {
+    draw: async (request, signal, progress) => {
       const done = new AbortController();
       const watching = watch(connection, wait, { done: done.signal, progress, preview: request.previewEvery > 0 });
       try {
-        const path = request.initial ? 'img2img' : 'txt2img';
-        const options = { signal, bytes: pictureBytes };
-        return pictureIn(await connection.json('POST', `/sdapi/v1/${path}`, bodyOf(request), options), request);
+        return pictureIn(await post(request.initial ? 'img2img' : 'txt2img', bodyOf(request), signal), request);
       } finally {
         done.abort();
         await watching;
       }
     },
     upscale: async ({ picture, upscaler, width, height }, signal) => {
-      const body = { upscaler_1: upscaler, resize_mode: 1, upscaling_resize_w: width, upscaling_resize_h: height };
-      const whole = { ...body, upscaling_crop: false, image: Buffer.from(picture).toString('base64') };
-      const options = { signal, bytes: pictureBytes };
-      const image = textIn(await connection.json('POST', '/sdapi/v1/extra-single-image', whole, options), 'image');
-      if (!image) throw empty();
+      const size = { resize_mode: 1, upscaling_resize_w: width, upscaling_resize_h: height, upscaling_crop: false };
+      const body = { upscaler_1: upscaler, ...size, image: base64(picture) };
+      const image = textAt((await post('extra-single-image', body, signal)).image);
+      if (!image) throw drawingFailed('gave no picture');
       return Buffer.from(image, 'base64');
     },
-    stop: async () => void (await connection.json('POST', '/sdapi/v1/interrupt', {}, { milliseconds: stopMs })),
+    stop: async () => void (await connection.json('POST', '/sdapi/v1/interrupt', {}, { milliseconds: shortRequestMs })),
   };
 }
 
 function bodyOf(request: ImageRequest): object {
-  const { initial, mask, loras = [] } = request;
+  const { initial, mask, clipSkip, loras = [] } = request;
   const tags = loras.map(({ name, weight }) => ` <lora:${name}:${weight}>`).join('');
   return {
     prompt: `${request.prompt}${tags}`,
@@ -57,7 +58,7 @@ function bodyOf(request: ImageRequest): object {
     seed: request.seed,
     batch_size: 1,
     n_iter: 1,
-    ...(request.clipSkip > 1 ? { clip_skip: request.clipSkip, override_settings: clipSetting(request.clipSkip) } : {}),
+    ...(clipSkip > 1 ? { clip_skip: clipSkip, override_settings: { CLIP_stop_at_last_layers: clipSkip } } : {}),
     ...(initial ? { init_images: [base64(initial)], denoising_strength: request.strength } : {}),
     ...(initial && mask ? { mask: base64(mask), inpainting_fill: 1, inpaint_full_res: false, mask_blur: 4 } : {}),
     send_images: true,
@@ -65,55 +66,42 @@ function bodyOf(request: ImageRequest): object {
   };
 }
 
-const clipSetting = (layers: number) => ({ CLIP_stop_at_last_layers: layers });
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-
-function pictureIn(answer: unknown, { seed }: ImageRequest): RemotePicture {
-  const image = textsIn(answer, 'images').find((each) => each !== '');
-  if (image === undefined) throw empty();
-  const [told = seed] = seedsIn(textIn(answer, 'info') ?? '');
-  return { bytes: Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64'), seed: told };
-}
-
-function seedsIn(info: string): readonly number[] {
-  try {
-    const { all_seeds: seeds } = JSON.parse(info) as { all_seeds?: unknown };
-    return Array.isArray(seeds) ? seeds.filter((seed): seed is number => Number.isInteger(seed)) : [];
-  } catch {
-    return [];
-  }
+function pictureIn({ images, info }: Readonly<Record<string, unknown>>, { seed }: ImageRequest): RemotePicture {
+  const image = listAt(images).map(textAt).find(Boolean);
+  if (!image) throw drawingFailed('gave no picture');
+  const seeds = listAt(objectAt(parsedJson(textAt(info) ?? '')).all_seeds);
+  const used = seeds.find((each): each is number => Number.isInteger(each)) ?? seed;
+  return { bytes: Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64'), seed: used };
 }
 
 interface Watching {
   readonly done: AbortSignal;
-  readonly progress: (step: number, steps: number, preview?: Uint8Array) => void;
+  readonly progress: Parameters<DrawingServer['draw']>[2];
   readonly preview: boolean;
 }
 
 /** Polls progress until the picture is complete. Failed polls are ignored. */
 async function watch(connection: DrawingConnection, wait: Wait, { done, progress, preview }: Watching): Promise<void> {
+  const path = `/sdapi/v1/progress?skip_current_image=${!preview}`;
+  const options = { signal: done, milliseconds: shortRequestMs };
   let last = '';
   while (!done.aborted) {
-    await wait(lookMs, done).catch(() => undefined);
+    await wait(pollMs, done).catch(() => undefined);
     if (done.aborted) return;
-    const path = `/sdapi/v1/progress?skip_current_image=${!preview}`;
-    const options = { signal: done, milliseconds: progressMs };
     const seen = await connection.json('GET', path, undefined, options).catch(() => undefined);
-    const state = (seen as { state?: unknown } | undefined)?.state;
     const [step = 0, steps = 0, job = 0] = ['sampling_step', 'sampling_steps', 'job_no'].map((key) =>
-      numberIn(state, key),
+      numberAt(valueAt(seen, 'state', key)),
     );
-    const place = `${job} ${step}`;
-    if (step === 0 || steps === 0 || place === last || done.aborted) continue;
-    last = place;
-    const shown = preview ? textIn(seen, 'current_image') : undefined;
+    const current = `${job} ${step}`;
+    if (step === 0 || steps === 0 || current === last || done.aborted) continue;
+    last = current;
+    const shown = preview ? textAt(objectAt(seen).current_image) : undefined;
     progress(Math.min(step, steps), steps, shown ? Buffer.from(shown, 'base64') : undefined);
   }
 }
 
 async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
-  const list = async (name: string): Promise<readonly unknown[]> =>
-    entries(await found(connection, `/sdapi/v1/${name}`));
+  const list = async (name: string) => listAt(await found(connection, `/sdapi/v1/${name}`)).map(objectAt);
   const [options, models, samplers, schedulers, upscalers, loras] = await Promise.all([
     found(connection, '/sdapi/v1/options'),
     list('sd-models'),
@@ -122,37 +110,31 @@ async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
     list('upscalers'),
     list('loras'),
   ]);
-  const title = textIn(options, 'sd_model_checkpoint') || textIn(models[0], 'title') || 'remote';
-  const model = models.find((each) => textIn(each, 'title') === title);
-  const name = textIn(model, 'model_name') || title;
-  const sha256 = textIn(model, 'sha256');
+  const title = textAt(objectAt(options).sd_model_checkpoint) || textAt(models[0]?.title) || 'remote';
+  const model = models.find((each) => textAt(each.title) === title);
+  const name = textAt(model?.model_name) || title;
+  const sha256 = textAt(model?.sha256);
   return {
     name,
     title,
-    path: textIn(model, 'filename') || name,
+    path: textAt(model?.filename) || name,
     ...(sha256 && /^[0-9a-f]{64}$/i.test(sha256) && !/^8+$/.test(sha256) ? { sha256 } : {}),
-    nativeSize: usual.size,
-    samplers: names(samplers, 'name', 'Euler a'),
-    schedulers: names(schedulers, 'name', 'automatic'),
+    nativeSize: drawingDefaults.size,
+    samplers: names(samplers, 'Euler a'),
+    schedulers: names(schedulers, 'automatic'),
     upscalers: upscalers.flatMap((each) => {
-      const upscaler = textIn(each, 'name');
-      return upscaler ? [{ name: upscaler, scale: numberIn(each, 'scale') ?? 4 }] : [];
+      const upscaler = textAt(each.name);
+      return upscaler ? [{ name: upscaler, scale: numberAt(each.scale) ?? 4 }] : [];
     }),
-    defaults: usual,
+    defaults: drawingDefaults,
     loras: loras.flatMap((each) => {
-      const lora = textIn(each, 'name');
-      return lora ? [{ name: lora, file: fileName(textIn(each, 'path') ?? lora) }] : [];
+      const lora = textAt(each.name);
+      return lora ? [{ name: lora, file: (textAt(each.path) ?? lora).replace(/^.*[/\\]/, '') }] : [];
     }),
   };
 }
 
-function names(list: readonly unknown[], key: string, usually: string): readonly string[] {
-  const found = list.map((each) => textIn(each, key)).filter((name): name is string => Boolean(name));
-  return found.length > 0 ? found : [usually];
-}
-
-const fileName = (path: string): string => path.split(/[/\\]/).at(-1) ?? path;
-
-function empty(): AppError {
-  return new AppError('engine-failed', { capability: 'image', reason: 'the server of --sdremote gave no picture' });
+function names(list: readonly Readonly<Record<string, unknown>>[], ifNone: string): readonly string[] {
+  const listed = list.flatMap(({ name }) => textAt(name) || []);
+  return listed.length > 0 ? listed : [ifNone];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ImageRequest } from '../../../core/image.ts';
 import { imageRequest } from '../../image/testing/request.ts';
-import { type ComfyParts, comfyServer, drawingGraph, upscalingGraph } from './comfyui.ts';
+import { comfyServer, drawingGraph, type Listen, upscalingGraph } from './comfyui.ts';
 import { type Asked, fakeConnection } from './testing/fake-connection.ts';
 
 const never = new AbortController().signal;
@@ -28,20 +28,15 @@ function world(more: Readonly<Record<string, (asked: Asked) => unknown>> = {}) {
   });
   let told: (event: string, data: unknown) => void = () => {};
   let silenced = 0;
-  const parts: ComfyParts = {
-    connection: fake.connection,
-    wait: async () => undefined,
-    listen: (_, listener) => {
-      told = listener;
-      return () => {
-        silenced += 1;
-      };
-    },
-    newId: () => 'id',
+  const listen: Listen = (_, listener) => {
+    told = listener;
+    return () => {
+      silenced += 1;
+    };
   };
-  const server = comfyServer(parts);
+  const server = comfyServer(fake.connection, async () => undefined, listen);
   const draw = (changes: Partial<ImageRequest> = {}, progress: (step: number, steps: number) => void = () => {}) =>
-    server.draw({ request: imageRequest(changes), signal: never, progress });
+    server.draw(imageRequest(changes), never, progress);
   return { ...fake, server, draw, tell: (event: string, data: unknown) => told(event, data), silenced: () => silenced };
 }
 
@@ -75,7 +70,7 @@ describe('drawing', () => {
     await own.server.facts();
     expect(await own.draw({ seed: 4 })).toEqual({ bytes: Uint8Array.of(9), seed: 4 });
     expect(own.bodies('/prompt')[0]).toMatchObject({
-      client_id: 'id',
+      client_id: expect.any(String),
       prompt: { model: { inputs: { ckpt_name: 'dream.safetensors' } } },
     });
     expect(own.asked.at(-1)?.path).toBe('/view?filename=a.png&subfolder=&type=temp');
@@ -138,7 +133,7 @@ describe('drawing', () => {
       stop.abort(new Error('enough'));
       return {};
     };
-    const drawing = own.server.draw({ request: imageRequest(), signal: stop.signal, progress: () => {} });
+    const drawing = own.server.draw(imageRequest(), stop.signal, () => {});
     await expect(drawing).rejects.toThrow('enough');
     expect(own.bodies('/queue')).toEqual([{ delete: ['p'] }]);
     await own.server.stop();

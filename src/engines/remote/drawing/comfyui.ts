@@ -1,22 +1,21 @@
-import { AppError } from '../../../core/errors.ts';
+import { randomUUID } from 'node:crypto';
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
-import { type DrawingServer, found, pictureBytes } from '../drawing-server.ts';
-import { entries, inside, numberIn, textIn } from '../json.ts';
-import type { DrawingConnection, Wait } from './a1111.ts';
+import {
+  type DrawingConnection,
+  type DrawingServer,
+  drawingDefaults,
+  drawingFailed,
+  found,
+  pictureBytes,
+  shortRequestMs,
+  type Wait,
+} from '../drawing-server.ts';
+import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
 
 /** Subscribes to progress messages of the WebSocket; returns the unsubscribe function. */
-export type Listen = (client: string, told: (event: string, data: unknown) => void) => () => void;
+export type Listen = (client: string, received: (event: string, data: unknown) => void) => () => void;
 
-export interface ComfyParts {
-  readonly connection: DrawingConnection;
-  readonly wait: Wait;
-  readonly listen: Listen;
-  readonly newId: () => string;
-}
-
-const lookMs = 300;
-const askMs = 15_000;
-const usual = { steps: 20, guidance: 7, size: 512 };
+const pollMs = 300;
 const plainUpscalers = [
   { name: 'None', scale: 1 },
   { name: 'Nearest', scale: 4 },
@@ -24,97 +23,87 @@ const plainUpscalers = [
 ];
 
 /** ComfyUI adapter; sends minimal graphs. */
-export function comfyServer(parts: ComfyParts): DrawingServer {
-  const { connection } = parts;
-  let known: { readonly checkpoint: string } | undefined;
+export function comfyServer(connection: DrawingConnection, wait: Wait, listen: Listen): DrawingServer {
+  let checkpoint = '';
+
+  async function pictureOf(graph: Graph, signal: AbortSignal, progress: (step: number, steps: number) => void) {
+    const client = randomUUID();
+    const unsubscribe = listen(client, (event, data) => {
+      const { value, max } = objectAt(data);
+      const [step, steps] = [numberAt(value), numberAt(max)];
+      if (event === 'progress' && step && steps) progress(step, steps);
+    });
+    try {
+      const queued = await connection.json('POST', '/prompt', { prompt: graph, client_id: client }, { signal });
+      const id = textAt(objectAt(queued).prompt_id);
+      if (!id) throw drawingFailed('did not take the graph');
+      const drop = (): void => {
+        const request = { method: 'POST', body: { delete: [id] }, milliseconds: shortRequestMs } as const;
+        connection.bytes('/queue', request).catch(() => undefined);
+      };
+      signal.addEventListener('abort', drop, { once: true });
+      for (;;) {
+        const history = await connection.json('GET', `/history/${encodeURIComponent(id)}`, undefined, { signal });
+        const entry = objectAt(history)[id];
+        if (entry !== undefined) return await outputOf(entry, connection, signal);
+        await wait(pollMs, signal);
+      }
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  /** Uploads a picture; returns its name on the server. */
+  async function upload(picture: Uint8Array, signal: AbortSignal): Promise<string> {
+    const form = new FormData();
+    form.set('image', new Blob([new Uint8Array(picture)], { type: 'image/png' }), `parley-${randomUUID()}.png`);
+    form.set('type', 'input');
+    const { name, subfolder } = objectAt(await connection.upload('/upload/image', form, { signal }));
+    if (!textAt(name)) throw drawingFailed('did not take the picture');
+    return textAt(subfolder) ? `${subfolder}/${name}` : String(name);
+  }
+
   return {
     facts: async () => {
-      const { facts, checkpoint } = await readFacts(connection);
-      known = { checkpoint };
+      const facts = await readFacts(connection);
+      checkpoint = facts.path;
       return facts;
     },
-    draw: async ({ request, signal, progress }) => {
-      const initial = request.initial && (await sent(parts, request.initial, signal));
-      const mask = request.initial && request.mask && (await sent(parts, request.mask, signal));
-      const graph = drawingGraph(request, { checkpoint: known?.checkpoint ?? '', initial, mask });
-      return { bytes: await pictureOf(graph, parts, signal, progress), seed: request.seed };
+    draw: async (request, signal, progress) => {
+      const initial = request.initial && (await upload(request.initial, signal));
+      const mask = request.initial && request.mask && (await upload(request.mask, signal));
+      const graph = drawingGraph(request, { checkpoint, initial, mask });
+      return { bytes: await pictureOf(graph, signal, progress), seed: request.seed };
     },
     upscale: async ({ picture, upscaler, width, height }, signal) => {
-      const name = await sent(parts, picture, signal);
-      return pictureOf(upscalingGraph(name, upscaler, { width, height }), parts, signal, () => {});
+      const name = await upload(picture, signal);
+      return pictureOf(upscalingGraph(name, upscaler, { width, height }), signal, () => {});
     },
-    stop: async () => void (await connection.bytes('/interrupt', { method: 'POST', milliseconds: askMs })),
+    stop: async () => void (await connection.bytes('/interrupt', { method: 'POST', milliseconds: shortRequestMs })),
   };
 }
 
-async function pictureOf(
-  graph: Graph,
-  { connection, wait, listen, newId }: ComfyParts,
-  signal: AbortSignal,
-  progress: (step: number, steps: number) => void,
-): Promise<Uint8Array> {
-  const client = newId();
-  const silence = listen(client, (event, data) => {
-    const [step, steps] = [numberIn(data, 'value'), numberIn(data, 'max')];
-    if (event === 'progress' && step && steps) progress(step, steps);
-  });
-  try {
-    const queued = { prompt: graph, client_id: client };
-    const id = textIn(await connection.json('POST', '/prompt', queued, { signal }), 'prompt_id');
-    if (!id) throw failed('the server of --sdremote did not take the graph');
-    const drop = (): void => {
-      connection
-        .bytes('/queue', { method: 'POST', body: { delete: [id] }, milliseconds: askMs })
-        .catch(() => undefined);
-    };
-    signal.addEventListener('abort', drop, { once: true });
-    for (;;) {
-      const entry = inside(
-        await connection.json('GET', `/history/${encodeURIComponent(id)}`, undefined, { signal }),
-        id,
-      );
-      if (entry !== undefined) return await outputOf(entry, connection, signal);
-      await wait(lookMs, signal);
-    }
-  } finally {
-    silence();
-  }
-}
-
 async function outputOf(entry: unknown, connection: DrawingConnection, signal: AbortSignal): Promise<Uint8Array> {
-  const [picture] = entries(inside(entry, 'outputs', 'output', 'images'));
-  const filename = textIn(picture, 'filename');
-  if (filename === undefined) throw failed(`the server of --sdremote gave no picture${troubleIn(entry)}`);
-  const place = { filename, subfolder: textIn(picture, 'subfolder') ?? '', type: textIn(picture, 'type') ?? 'temp' };
-  return connection.bytes(`/view?${new URLSearchParams(place)}`, { signal, bytes: pictureBytes });
+  const { filename, subfolder, type } = objectAt(listAt(valueAt(entry, 'outputs', 'output', 'images'))[0]);
+  const name = textAt(filename);
+  if (name === undefined) throw drawingFailed(`gave no picture${errorIn(entry)}`);
+  const query = { filename: name, subfolder: textAt(subfolder) ?? '', type: textAt(type) ?? 'temp' };
+  return connection.bytes(`/view?${new URLSearchParams(query)}`, { signal, bytes: pictureBytes });
 }
 
-function troubleIn(entry: unknown): string {
-  const messages = entries(inside(entry, 'status', 'messages'));
-  const error = messages.find((message) => entries(message)[0] === 'execution_error');
-  const said = textIn(entries(error)[1], 'exception_message');
-  return said ? `: ${said.trim().replace(/\.$/, '').slice(0, 300)}` : '';
+function errorIn(entry: unknown): string {
+  const messages = listAt(valueAt(entry, 'status', 'messages'));
+  const error = messages.map(listAt).find(([event]) => event === 'execution_error');
+  const message = textAt(objectAt(error?.[1]).exception_message);
+  return message ? `: ${message.trim().replace(/\.$/, '').slice(0, 300)}` : '';
 }
 
-/** Uploads a picture; returns its name on the server. */
-async function sent({ connection, newId }: ComfyParts, picture: Uint8Array, signal: AbortSignal): Promise<string> {
-  const form = new FormData();
-  form.set('image', new Blob([new Uint8Array(picture)], { type: 'image/png' }), `parley-${newId()}.png`);
-  form.set('type', 'input');
-  const answer = await connection.upload('/upload/image', form, { signal });
-  const [name, folder] = [textIn(answer, 'name'), textIn(answer, 'subfolder')];
-  if (!name) throw failed('the server of --sdremote did not take the picture');
-  return folder ? `${folder}/${name}` : name;
-}
-
-async function readFacts(
-  connection: DrawingConnection,
-): Promise<{ readonly facts: ImageFacts; readonly checkpoint: string }> {
+async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
   const choices = async (type: string, input: string): Promise<readonly string[]> => {
-    const listed = inside(await found(connection, `/object_info/${type}`), type, 'input', 'required', input);
+    const listed = valueAt(await found(connection, `/object_info/${type}`), type, 'input', 'required', input);
     // Newer versions nest the list below its type.
-    const [first, options] = entries(listed);
-    const list = Array.isArray(first) ? first : entries(inside(options, 'options'));
+    const [first, options] = listAt(listed);
+    const list = Array.isArray(first) ? first : listAt(objectAt(options).options);
     return list.filter((each): each is string => typeof each === 'string');
   };
   const [checkpoints, samplers, schedulers, upscalers, loras] = await Promise.all([
@@ -125,23 +114,18 @@ async function readFacts(
     choices('LoraLoader', 'lora_name'),
   ]);
   const [checkpoint] = checkpoints;
-  if (checkpoint === undefined) throw failed('the server of --sdremote has no checkpoint to draw with');
-  const facts: ImageFacts = {
+  if (checkpoint === undefined) throw drawingFailed('has no checkpoint to draw with');
+  return {
     name: checkpoint.replace(/\.(?:safetensors|ckpt|gguf)$/i, ''),
     title: checkpoint,
     path: checkpoint,
-    nativeSize: usual.size,
+    nativeSize: drawingDefaults.size,
     samplers: samplers.length > 0 ? samplers : ['euler'],
     schedulers: schedulers.length > 0 ? schedulers : ['normal'],
     upscalers: [...plainUpscalers, ...upscalers.map((name) => ({ name, scale: 4 }))],
-    defaults: usual,
+    defaults: drawingDefaults,
     loras: loras.map((file) => ({ name: file.replace(/\.(?:safetensors|gguf)$/i, ''), file })),
   };
-  return { facts, checkpoint };
-}
-
-function failed(reason: string): AppError {
-  return new AppError('engine-failed', { capability: 'image', reason });
 }
 
 /** A graph in ComfyUI's API format: nodes by id. */
@@ -157,15 +141,14 @@ interface GraphParts {
 /** Graph for one picture. Each picture has its own graph, because ComfyUI does not increment the seed within a batch. */
 export function drawingGraph(request: ImageRequest, { checkpoint, initial, mask }: GraphParts): Graph {
   const { width, height, loras = [] } = request;
-  const changed = loras.map(({ name, weight }, index) => ({ id: `lora${index}`, name, weight }));
-  const before = (index: number): string => changed[index - 1]?.id ?? 'model';
-  const last = before(changed.length);
+  const before = (index: number): string => (index === 0 ? 'model' : `lora${index - 1}`);
+  const last = before(loras.length);
   const clip = request.clipSkip > 1 ? ['skip', 0] : [last, 1];
   return {
     model: node('CheckpointLoaderSimple', { ckpt_name: checkpoint }),
     ...Object.fromEntries(
-      changed.map(({ id, name, weight }, index) => [
-        id,
+      loras.map(({ name, weight }, index) => [
+        `lora${index}`,
         node('LoraLoader', {
           model: [before(index), 0],
           clip: [before(index), 1],

@@ -1,14 +1,12 @@
 import { Channel } from '../../../core/channel.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
-import { TaskLife, withBackend } from '../asking.ts';
-import type { Backend } from '../backend.ts';
-import type { BackendPool } from '../backend-pool.ts';
+import { type BackendPool, RemoteTaskEngine, withBackend } from '../backend-pool.ts';
 import { type AsPng, type DrawingServer, type RemotePicture, readPng } from '../drawing-server.ts';
 import { clientError } from '../failure.ts';
 
 /** Image engine of `--sdremote`: a backend with its own image API, detected by `identifyDrawing`. */
-export class RemoteDrawing extends TaskLife implements ImageEngine {
+export class RemoteDrawing extends RemoteTaskEngine implements ImageEngine {
   constructor(
     pool: BackendPool,
     private readonly asPng: AsPng,
@@ -33,35 +31,35 @@ export class RemoteDrawing extends TaskLife implements ImageEngine {
   }
 
   async upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array> {
-    const { bytes, host } = await this.#ask(signal, async (server, { address }) => ({
-      bytes: await server.upscale(request, signal),
-      host: address.host,
-    }));
-    const { png } = await readPng(this.asPng, bytes, host, { width: request.width, height: request.height });
-    return png;
+    const { width, height } = request;
+    const { bytes, host } = await this.#ask(signal, async (server, host) => {
+      return { bytes: await server.upscale(request, signal), host };
+    });
+    return (await readPng(this.asPng, bytes, host, { width, height })).png;
   }
 
   /** Progress events, then the picture. An abort also interrupts the backend. */
-  async *#followed(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent, Drawn> {
+  async *#followed(
+    request: ImageRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<ImageEvent, { readonly picture: RemotePicture; readonly host: string }> {
     const gone = new AbortController();
     const whole = AbortSignal.any([signal, gone.signal]);
     const events = new Channel<ImageEvent>(() => gone.abort());
     const progress = (step: number, steps: number, preview?: Uint8Array): void =>
       events.push({ type: 'progress', step, steps, ...(preview && { preview }) });
-    const drawing = this.#ask(whole, async (server, { address }) => {
+    const drawing = this.#ask(whole, async (server, host) => {
       // Not awaited: if the interrupt fails, the picture completes unused.
       const stop = (): void => void server.stop().catch(() => undefined);
       whole.addEventListener('abort', stop, { once: true });
       try {
-        return { picture: await server.draw({ request, signal: whole, progress }), host: address.host };
+        return { picture: await server.draw(request, whole, progress), host };
       } finally {
         whole.removeEventListener('abort', stop);
       }
     });
-    drawing.then(
-      () => events.end(),
-      () => events.end(),
-    );
+    const end = (): void => events.end();
+    drawing.then(end, end);
     yield* events;
     try {
       return await drawing;
@@ -71,14 +69,11 @@ export class RemoteDrawing extends TaskLife implements ImageEngine {
     }
   }
 
-  #ask<Answer>(
-    signal: AbortSignal,
-    work: (server: DrawingServer, backend: Backend) => Promise<Answer>,
-  ): Promise<Answer> {
+  #ask<Answer>(signal: AbortSignal, work: (server: DrawingServer, host: string) => Promise<Answer>): Promise<Answer> {
     const { pool } = this;
     const asked = withBackend(pool, { model: undefined, affinity: '', signal }, ({ backend }) => {
       const server = backend.identity?.drawing?.server;
-      if (server) return work(server, backend);
+      if (server) return work(server, backend.address.host);
       throw new AppError('engine-failed', { capability: pool.capability, reason: 'the backend draws no pictures' });
     });
     return asked.catch((error: unknown) => {
@@ -86,9 +81,4 @@ export class RemoteDrawing extends TaskLife implements ImageEngine {
       throw clientError(error, pool.capability);
     });
   }
-}
-
-interface Drawn {
-  readonly picture: RemotePicture;
-  readonly host: string;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SpeechRequest } from '../../../core/speech.ts';
-import type { Sound, Synthesiser } from '../synthesiser.ts';
+import type { Sound, Synthesiser } from '../speak.ts';
 import { openFlite, plainText } from './flite.ts';
 import { fliteVoices } from './voices.ts';
 

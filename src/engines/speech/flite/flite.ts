@@ -3,17 +3,17 @@ import { readFile } from 'node:fs/promises';
 import { AppError } from '../../../core/errors.ts';
 import type { SpeechRequest } from '../../../core/speech.ts';
 import type { FliteOptions } from '../host.ts';
-import type { Manner, Sound, Synthesiser } from '../synthesiser.ts';
+import type { Manner, Sound, Synthesiser } from '../speak.ts';
 import { runInMemory } from './memory-system.ts';
 import { fliteVoices } from './voices.ts';
 
 /** SHA-256 of the supported file. */
 const programHash = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2a0e80';
 
-/** A sentence takes a tenth of a second; one of digits alone some seconds, on a slow machine more. */
+/** Watchdog time-out. A sentence takes a tenth of a second, one of digits some seconds, more on a slow machine. */
 const longestSayingMs = 120_000;
 
-/** Flite, which comes with Parley: English, small and quick. */
+/** The built-in synthesiser Flite: English, small and fast. */
 export async function openFlite({ path }: FliteOptions): Promise<Synthesiser> {
   const bytes = await readFile(path);
   if (createHash('sha256').update(bytes).digest('hex') !== programHash) {
@@ -22,7 +22,7 @@ export async function openFlite({ path }: FliteOptions): Promise<Synthesiser> {
   const program = await WebAssembly.compile(bytes);
   return {
     voices: fliteVoices,
-    readable: (text) => readable(text),
+    readable,
     unheeded,
     say: async (sentence, manner, watch) => watch.here(longestSayingMs, () => said(program, sentence, manner)),
   };
@@ -32,9 +32,8 @@ function readable(sent: string): ReturnType<Synthesiser['readable']> {
   const { text, lost } = plainText(sent);
   if (lost === 0) return { text, notes: [] };
   if (!/[a-z0-9]/i.test(text)) {
-    const feature = 'Speaking this text';
     const instead = 'the built-in voices read English in Latin letters; name a voice for its language with --ttsmodel';
-    const details = { feature, instead, field: 'input' };
+    const details = { feature: 'Speaking this text', instead, field: 'input' };
     throw new AppError('unsupported', details);
   }
   return { text, notes: [`${lost} characters are not spoken: the built-in voices read Latin letters only.`] };
@@ -106,17 +105,8 @@ const plainForms: Readonly<Record<string, string>> = {
   '\u3002': '. ',
 };
 
-interface PlainText {
-  readonly text: string;
-  /** Number of letters and digits that were dropped. */
-  readonly lost: number;
-}
-
-/**
- * What a voice that knows English spelling and ASCII alone can read: marks are taken off letters, and what is not Latin is
- * left out and counted.
- */
-export function plainText(text: string): PlainText {
+/** Reduces text to ASCII: removes diacritics, and drops letters that are not Latin. `lost` counts dropped letters and digits. */
+export function plainText(text: string) {
   let lost = 0;
   const plain = text
     .replace(/[^\0-\x7f]/gu, (character) => plainForms[character] ?? character)

@@ -1,6 +1,6 @@
 import type { Voice } from '../../../core/speech.ts';
 
-/** Those that are built in, the best first. A sixth, `awb_time`, can tell the time of day and nothing else. */
+/** Built-in voices, the best first. A sixth one, `awb_time`, can only say the time of day. */
 export const fliteVoices: readonly Voice[] = [
   { name: 'slt', language: 'en', sound: 'female', description: 'American woman' },
   { name: 'rms', language: 'en', sound: 'male', description: 'American man' },

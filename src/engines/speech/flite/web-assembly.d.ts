@@ -1,4 +1,4 @@
-/** What Node has of it and its types do not tell, as far as it is used here. */
+/** Missing in the types of Node. */
 declare namespace WebAssembly {
   class Module {
     private readonly compiled: true;

@@ -2,8 +2,10 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 const folder = 'espeak-ng-data';
+const libraries = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64'];
+const unixFolders = ['/usr/share', '/usr/local/share', ...libraries, '/opt/homebrew/share'];
 
-/** The folders of this machine in which the tables of eSpeak may be: named by the variable, or installed. */
+/** Folders in which the data of eSpeak may be: named by the environment variable, or installed. */
 export function espeakFolders(
   platform: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -13,21 +15,11 @@ export function espeakFolders(
     ...(named ? [named, join(named, folder)] : []),
     ...(platform === 'win32'
       ? [join(environment.ProgramFiles ?? 'C:\\Program Files', 'eSpeak NG', folder)]
-      : [
-          `/usr/share/${folder}`,
-          `/usr/local/share/${folder}`,
-          `/usr/lib/x86_64-linux-gnu/${folder}`,
-          `/usr/lib/aarch64-linux-gnu/${folder}`,
-          `/usr/lib64/${folder}`,
-          `/opt/homebrew/share/${folder}`,
-        ]),
+      : unixFolders.map((place) => join(place, folder))),
   ];
 }
 
-/**
- * The tables of eSpeak, which most voices need to know how words sound: beside the model, or else in one of the folders of the
- * machine. Throws a sentence that says where to put them.
- */
+/** Data of eSpeak, which most voices need for pronunciation: beside the model, or in one of these folders. */
 export async function findEspeakData(model: string, folders: readonly string[]): Promise<string> {
   const beside = [model, dirname(model), dirname(dirname(model))].map((place) => join(place, folder));
   for (const place of [...beside, ...folders]) {

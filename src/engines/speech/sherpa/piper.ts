@@ -1,21 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import type { Voice } from '../../../core/speech.ts';
 
-/** What a Piper voice says of itself in the file beside it, as far as it is needed here. */
-export interface PiperVoice {
-  readonly sampleRate: number;
-  readonly espeakVoice: string;
-  readonly language: string;
-  readonly speakers: readonly string[];
-  readonly phonemes: ReadonlyMap<string, number>;
-}
+type PiperVoice = ReturnType<typeof piperVoice>;
 
-/** Throws a sentence for a file that is none. */
+/** Reads the configuration of a Piper voice (`.onnx.json`). */
 export async function readPiperVoice(path: string, name: string): Promise<PiperVoice> {
   return piperVoice(JSON.parse(await readFile(path, 'utf8')), name);
 }
 
-export function piperVoice(value: unknown, name: string): PiperVoice {
+export function piperVoice(value: unknown, name: string) {
   const config = asObject(value);
   const sampleRate = Number(asObject(config.audio).sample_rate);
   const espeakVoice = String(asObject(config.espeak).voice ?? '');
@@ -39,7 +32,7 @@ export function piperVoice(value: unknown, name: string): PiperVoice {
   };
 }
 
-/** By their numbers; one that has no name is called by it. */
+/** Names by speaker id; the id if there is no name. */
 function speakersOf(config: Readonly<Record<string, unknown>>, name: string): readonly string[] {
   const count = Math.max(1, Math.trunc(Number(config.num_speakers ?? 1)) || 1);
   if (count === 1) return [name];
@@ -48,12 +41,7 @@ function speakersOf(config: Readonly<Record<string, unknown>>, name: string): re
 }
 
 /** Metadata that sherpa-onnx expects in the model. */
-export function piperMetadata({
-  sampleRate,
-  espeakVoice,
-  language,
-  speakers,
-}: PiperVoice): ReadonlyMap<string, string> {
+export function piperMetadata({ sampleRate, espeakVoice, language, speakers }: PiperVoice) {
   return new Map([
     ['model_type', 'vits'],
     ['comment', 'piper'],
@@ -65,7 +53,7 @@ export function piperMetadata({
   ]);
 }
 
-/** One symbol and its number on each line; a line break cannot stand in such a file. */
+/** A symbol and its id per line; line breaks cannot be represented. */
 export function piperTokens({ phonemes }: PiperVoice): string {
   return [...phonemes]
     .filter(([symbol]) => !/[\r\n]/.test(symbol))

@@ -5,49 +5,45 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SpeechRequest, Voice } from '../../../core/speech.ts';
 import type { SherpaOptions } from '../host.ts';
-import type { Synthesiser } from '../synthesiser.ts';
+import type { Synthesiser } from '../speak.ts';
 import { onnxMetadata, readOnnxMetadata } from './onnx-metadata.ts';
 import { piperMetadata, piperTokens, readPiperVoice } from './piper.ts';
 import type { VoiceModel } from './voice-model.ts';
 
-/** What of the library is used. */
+/** The used part of the library, which has no types. */
 interface Library {
-  readonly OfflineTts: {
-    createAsync(config: object): Promise<Speaker>;
-  };
+  readonly OfflineTts: { createAsync(config: object): Promise<Speaker> };
 }
 
 interface Speaker {
   readonly numSpeakers: number;
-  readonly sampleRate: number;
   generateAsync(request: object): Promise<{ readonly samples: Float32Array; readonly sampleRate: number }>;
 }
 
-/** A sentence takes seconds on a slow machine; this is far beyond what any may take. */
+/** Watchdog time-out; a sentence takes seconds on a slow machine. */
 const longestSayingMs = 300_000;
 
-/** Between two sentences; the library makes none at the end of a text. */
+/** Pause after a sentence; the library adds none. */
 const pauseSeconds = 0.2;
 
 /** Voices for ONNX, through sherpa-onnx. */
 export async function openSherpa({ model, threads }: SherpaOptions): Promise<Synthesiser> {
   const { OfflineTts } = createRequire(import.meta.url)('sherpa-onnx-node') as Library;
-  const speaker = await inPreparedForm(model, (parts) =>
+  const speaker = await loadParts(model, (parts) =>
     OfflineTts.createAsync({
       model: { ...parts, numThreads: threads, debug: false, provider: 'cpu' },
       maxNumSentences: 1,
     }),
   );
-  const voices = existing(model.voices, speaker.numSpeakers);
+  // The model may have fewer voices than its files declare.
+  const voices = model.voices.slice(0, Math.max(1, speaker.numSpeakers));
   return {
     voices,
     readable: (text) => ({ text, notes: [] }),
     unheeded: (request) => unheeded(request, voices),
     say: async (text, { voice, speed }, watch) => {
-      const sid = Math.max(
-        0,
-        voices.findIndex(({ name }) => name === voice),
-      );
+      const index = voices.findIndex(({ name }) => name === voice);
+      const sid = Math.max(0, index);
       const { samples, sampleRate: rate } = await watch.aside(longestSayingMs, () =>
         speaker.generateAsync({ text, sid, speed, enableExternalBuffer: false }),
       );
@@ -56,12 +52,6 @@ export async function openSherpa({ model, threads }: SherpaOptions): Promise<Syn
       return { samples: paused, rate };
     },
   };
-}
-
-/** The model may have other voices than its files declare. */
-function existing(voices: readonly Voice[], count: number): readonly Voice[] {
-  if (count <= 0) return voices.slice(0, 1);
-  return voices.slice(0, count);
 }
 
 function unheeded({ instruction, language, voice }: SpeechRequest, voices: readonly Voice[]): readonly string[] {
@@ -74,14 +64,8 @@ function unheeded({ instruction, language, voice }: SpeechRequest, voices: reado
   ];
 }
 
-/**
- * The parts by the names of the library. A Piper voice is not as the library wants it: a copy gets what is missing, and is
- * gone as soon as it is loaded.
- */
-async function inPreparedForm<Loaded>(
-  voice: VoiceModel,
-  load: (parts: Readonly<Record<string, object>>) => Promise<Loaded>,
-): Promise<Loaded> {
+/** Loads the files by their names in the library. A Piper voice is loaded from a temporary copy with added metadata. */
+async function loadParts(voice: VoiceModel, load: (parts: object) => Promise<Speaker>): Promise<Speaker> {
   if (voice.kind !== 'piper') return load(partsOf(voice));
   const folder = await mkdtemp(join(tmpdir(), 'parley-voice-'));
   try {
@@ -105,28 +89,13 @@ export async function piperParts(
   return { model: copy, tokens };
 }
 
-export function partsOf({
-  kind,
-  model,
-  tokens,
-  dataFolder,
-  voiceTable,
-  lexicon,
-  vocoder,
-}: VoiceModel): Readonly<Record<string, object>> {
+export function partsOf({ kind, model, tokens, dataFolder, voiceTable, lexicon, vocoder }: VoiceModel): object {
   const common = {
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(dataFolder === undefined ? {} : { dataDir: dataFolder }),
-    ...(lexicon === undefined ? {} : { lexicon }),
+    ...(tokens && { tokens }),
+    ...(dataFolder && { dataDir: dataFolder }),
+    ...(lexicon && { lexicon }),
   };
-  switch (kind) {
-    case 'kokoro':
-      return { kokoro: { model, voices: voiceTable, ...common } };
-    case 'kitten':
-      return { kitten: { model, voices: voiceTable, ...common } };
-    case 'matcha':
-      return { matcha: { acousticModel: model, vocoder, ...common } };
-    default:
-      return { vits: { model, ...common } };
-  }
+  if (kind === 'matcha') return { matcha: { acousticModel: model, vocoder, ...common } };
+  if (kind === 'kokoro' || kind === 'kitten') return { [kind]: { model, voices: voiceTable, ...common } };
+  return { vits: { model, ...common } };
 }

@@ -5,24 +5,24 @@ import { findEspeakData } from './espeak-data.ts';
 import { readOnnxMetadata } from './onnx-metadata.ts';
 import { piperVoices, readPiperVoice } from './piper.ts';
 
-/** A voice model as the library is to load it: which kind, and where its parts are. */
+/** A voice model: its kind and its files. */
 export interface VoiceModel {
   readonly kind: 'piper' | 'vits' | 'kokoro' | 'kitten' | 'matcha';
   readonly name: string;
   readonly model: string;
   readonly voices: readonly Voice[];
-  /** Of all of its files. */
+  /** Size of all files. */
   readonly bytes: number;
   readonly tokens?: string;
   readonly dataFolder?: string;
-  /** The table of voices of Kokoro and Kitten. */
+  /** Voices of Kokoro and Kitten. */
   readonly voiceTable?: string;
   readonly lexicon?: string;
-  /** The second model of Matcha, which makes sound of what the first one draws. */
+  /** Of Matcha: converts the spectrogram of the first model to samples. */
   readonly vocoder?: string;
 }
 
-export interface VoiceModelFiles {
+interface VoiceModelFiles {
   /** A file or a folder. */
   readonly path: string;
   /** A second file, if configured. */
@@ -32,39 +32,26 @@ export interface VoiceModelFiles {
 }
 
 /** Supported kinds, for error messages. */
-export const possibleVoices =
+const possibleVoices =
   'a Piper voice (NAME.onnx with NAME.onnx.json), or the folder of a VITS, Kokoro, Kitten or Matcha model for sherpa-onnx';
 
-/** Files of a model whose kind is not known yet. */
-interface Found {
-  readonly name: string;
-  readonly model: string;
-  /** Of the model itself. */
-  readonly bytes: number;
-  readonly metadata: ReadonlyMap<string, string>;
-  readonly folder: string;
-  /** All that lies beside it. */
-  readonly names: readonly string[];
-  readonly second: string;
-  readonly espeak: () => Promise<string>;
-}
-
-/** Each kind is known by the files that it has and others have not. */
-const kinds: readonly ((found: Found) => Promise<VoiceModel> | undefined)[] = [tabled, matcha, piper, vits];
-
-/** Finds out what a voice model is by the files that lie there; its weights are not read. Throws one clear sentence. */
+/** Detects the kind of a voice model by the files in its folder; the weights are not read. */
 export async function readVoiceModel(files: VoiceModelFiles): Promise<VoiceModel> {
   const found = await look(files);
-  for (const kind of kinds) {
-    const model = kind(found);
-    if (model) return model;
-  }
+  const [tokens, voiceTable] = [beside(found, 'tokens.txt'), beside(found, 'voices.bin')];
+  if (tokens && voiceTable) return tabled(found, tokens, voiceTable);
+  if (tokens && isAcoustic(basename(found.model))) return matcha(found, tokens);
+  if (beside(found, `${basename(found.model)}.json`)) return piper(found);
+  if (tokens && found.metadata.has('sample_rate')) return vits(found, tokens);
   throw new Error(
     `the files beside it are missing: ${basename(found.model)}.json for a Piper voice, tokens.txt for others`,
   );
 }
 
-async function look({ path, second, espeakFolders }: VoiceModelFiles): Promise<Found> {
+/** Files of a model whose kind is not known yet. */
+type Found = Awaited<ReturnType<typeof look>>;
+
+async function look({ path, second, espeakFolders }: VoiceModelFiles) {
   const facts = await stat(path);
   if (/\.(gguf|ggml|bin|safetensors|pth?)$/i.test(path) && facts.isFile()) {
     throw new Error(
@@ -83,79 +70,57 @@ async function look({ path, second, espeakFolders }: VoiceModelFiles): Promise<F
     bytes: (await stat(model)).size,
     metadata: await readOnnxMetadata(model),
     folder,
+    /** All files of the folder. */
     names,
     second,
     espeak: () => findEspeakData(facts.isDirectory() ? path : model, espeakFolders),
   };
 }
 
-/** Kokoro and Kitten: their voices are a table in a file of its own. */
-function tabled(found: Found): Promise<VoiceModel> | undefined {
-  const [tokens, voiceTable] = [beside(found, 'tokens.txt'), beside(found, 'voices.bin')];
-  if (tokens === undefined || voiceTable === undefined) return undefined;
-  return (async () => {
-    const { name, model, bytes, metadata, folder, names, espeak } = found;
-    const kitten = /kitten/i.test(metadata.get('model_type') ?? folder);
-    const tableBytes = (await stat(voiceTable)).size;
-    const lexicon = kitten ? '' : lexiconsIn(names, folder);
-    return {
-      kind: kitten ? 'kitten' : 'kokoro',
-      name,
-      model,
-      bytes: bytes + tableBytes,
-      voices: kokoroVoices(metadata, tableBytes, name),
-      tokens,
-      voiceTable,
-      dataFolder: await espeak(),
-      ...(lexicon === '' ? {} : { lexicon }),
-    };
-  })();
+/** Kokoro and Kitten have their voices in a table. */
+async function tabled(found: Found, tokens: string, voiceTable: string): Promise<VoiceModel> {
+  const { name, model, metadata, folder, names } = found;
+  const kitten = /kitten/i.test(metadata.get('model_type') ?? folder);
+  const tableBytes = (await stat(voiceTable)).size;
+  const lexicon = kitten ? '' : lexiconsIn(names, folder);
+  return {
+    kind: kitten ? 'kitten' : 'kokoro',
+    name,
+    model,
+    bytes: found.bytes + tableBytes,
+    voices: kokoroVoices(metadata, tableBytes, name),
+    tokens,
+    voiceTable,
+    dataFolder: await found.espeak(),
+    ...(lexicon === '' ? {} : { lexicon }),
+  };
 }
 
-function matcha(found: Found): Promise<VoiceModel> | undefined {
-  const tokens = beside(found, 'tokens.txt');
-  const { name, model, bytes, metadata, names, folder, second } = found;
-  if (tokens === undefined || !isAcoustic(basename(model))) return undefined;
-  return (async () => {
-    const vocoder = second || vocoderIn(names, folder);
-    if (vocoder === undefined) {
-      throw new Error(
-        'it is a Matcha model, and its vocoder is missing: put it into the folder, or name it with --ttswavtokenizer',
-      );
-    }
-    return {
-      kind: 'matcha',
-      name,
-      model,
-      bytes: bytes + (await stat(vocoder)).size,
-      voices: numberedVoices(metadata, name),
-      tokens,
-      vocoder,
-      ...(await pronunciation(found)),
-    };
-  })();
+async function matcha(found: Found, tokens: string): Promise<VoiceModel> {
+  const { name, model, metadata } = found;
+  const vocoder = found.second || vocoderIn(found.names, found.folder);
+  if (vocoder === undefined) {
+    throw new Error(
+      'it is a Matcha model, and its vocoder is missing: put it into the folder, or name it with --ttswavtokenizer',
+    );
+  }
+  const bytes = found.bytes + (await stat(vocoder)).size;
+  const voices = numberedVoices(metadata, name);
+  return { kind: 'matcha', name, model, bytes, voices, tokens, vocoder, ...(await pronunciation(found)) };
 }
 
-function piper({ name, model, bytes, names, espeak }: Found): Promise<VoiceModel> | undefined {
-  const config = `${model}.json`;
-  if (!names.includes(basename(config))) return undefined;
-  return (async () => {
-    const voices = piperVoices(await readPiperVoice(config, name), name);
-    return { kind: 'piper', name, model, bytes, voices, dataFolder: await espeak() };
-  })();
+async function piper({ name, model, bytes, espeak }: Found): Promise<VoiceModel> {
+  const voices = piperVoices(await readPiperVoice(`${model}.json`, name), name);
+  return { kind: 'piper', name, model, bytes, voices, dataFolder: await espeak() };
 }
 
-function vits(found: Found): Promise<VoiceModel> | undefined {
-  const tokens = beside(found, 'tokens.txt');
+async function vits(found: Found, tokens: string): Promise<VoiceModel> {
   const { name, model, bytes, metadata } = found;
-  if (tokens === undefined || !metadata.has('sample_rate')) return undefined;
-  return (async () => {
-    const voices = numberedVoices(metadata, name);
-    return { kind: 'vits', name, model, bytes, voices, tokens, ...(await pronunciation(found)) };
-  })();
+  const voices = numberedVoices(metadata, name);
+  return { kind: 'vits', name, model, bytes, voices, tokens, ...(await pronunciation(found)) };
 }
 
-/** How words sound: by a list of its own, or else by the tables of eSpeak. */
+/** A lexicon, or the data of eSpeak. */
 async function pronunciation(found: Found): Promise<Pick<VoiceModel, 'lexicon' | 'dataFolder'>> {
   const lexicon = beside(found, 'lexicon.txt');
   return lexicon === undefined ? { dataFolder: await found.espeak() } : { lexicon };
@@ -165,7 +130,7 @@ function beside({ names, folder }: Found, file: string): string | undefined {
   return names.includes(file) ? join(folder, file) : undefined;
 }
 
-/** The model of a folder: by its usual names, or else the only one. */
+/** The model of a folder: by its usual name, or the only one. */
 function modelIn(names: readonly string[], folder: string): string | undefined {
   const models = names.filter((name) => /\.onnx$/i.test(name));
   const acoustic = models.find(isAcoustic);
@@ -191,18 +156,15 @@ function lexiconsIn(names: readonly string[], folder: string): string {
     .join(',');
 }
 
-/** The tables of Kokoro have no names in them: these are in their order, by how many there are. */
+/** Names of the voices in the tables of Kokoro, which have none, by the number of voices. */
 const kokoroTables: ReadonlyMap<number, readonly string[]> = new Map(
   [
     'af af_bella af_nicole af_sarah af_sky am_adam am_michael bf_emma bf_isabella bm_george bm_lewis',
     'af_alloy af_aoede af_bella af_heart af_jessica af_kore af_nicole af_nova af_river af_sarah af_sky am_adam am_echo am_eric am_fenrir am_liam am_michael am_onyx am_puck am_santa bf_alice bf_emma bf_isabella bf_lily bm_daniel bm_fable bm_george bm_lewis ef_dora em_alex ff_siwis hf_alpha hf_beta hm_omega hm_psi if_sara im_nicola jf_alpha jf_gongitsune jf_nezumi jf_tebukuro jm_kumo pf_dora pm_alex pm_santa zf_xiaobei zf_xiaoni zf_xiaoxiao zf_xiaoyi zm_yunjian zm_yunxi zm_yunxia zm_yunyang',
-  ].map((names) => {
-    const list = names.split(' ');
-    return [list.length, list];
-  }),
+  ].map((names) => [names.split(' ').length, names.split(' ')]),
 );
 
-/** The first letter of such a name tells the language, the second who speaks. */
+/** First letter of a name; the second one is the sex. */
 const kokoroLanguages: Readonly<Record<string, string>> = {
   a: 'en',
   b: 'en',
@@ -215,7 +177,7 @@ const kokoroLanguages: Readonly<Record<string, string>> = {
   z: 'zh',
 };
 
-/** One voice is a row of style vectors for up to 510 or 511 sounds. */
+/** A voice has style vectors for up to 510 or 511 phonemes. */
 const rowBytes = [510 * 256 * 4, 511 * 256 * 4];
 
 function kokoroVoices(metadata: ReadonlyMap<string, string>, tableBytes: number, name: string): readonly Voice[] {
@@ -235,15 +197,14 @@ function kokoroVoices(metadata: ReadonlyMap<string, string>, tableBytes: number,
   });
 }
 
-/** Those that have no names are called by their numbers. */
+/** Voices without names. */
 function numberedVoices(
   metadata: ReadonlyMap<string, string>,
   name: string,
   count = Number(metadata.get('n_speakers') ?? 1) || 1,
 ): readonly Voice[] {
-  const language = /chinese|zh/i.test(metadata.get('language') ?? '')
-    ? 'zh'
-    : (metadata.get('language') ?? 'en').slice(0, 2).toLowerCase();
+  const declared = metadata.get('language') ?? 'en';
+  const language = /chinese|zh/i.test(declared) ? 'zh' : declared.slice(0, 2).toLowerCase();
   return Array.from({ length: count }, (_, id) => ({
     name: count === 1 ? name : `${name}-${id}`,
     language,

@@ -2,7 +2,7 @@ import { checkedWeights, weights } from '../../weights.ts';
 import type { RecogniserOptions } from '../host.ts';
 import { loadSherpa } from '../sherpa.ts';
 import { type Recogniser, soundRate } from './recogniser.ts';
-import { openWhisper } from './whisper/whisper.ts';
+import { openWhisper } from './whisper.ts';
 
 /** Rejects with one sentence where it cannot be had. */
 export async function openRecogniser(

@@ -1,4 +1,4 @@
-import { openRecording } from '../../../audio/recording.ts';
+import { openRecording } from '../../../audio/decode.ts';
 import { concat } from '../../../audio/resample.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Segment, TranscriptionEvent, TranscriptionFacts } from '../../../core/transcription.ts';

@@ -7,7 +7,7 @@ import {
   type ToPainter,
 } from '../messages.ts';
 
-// Runs in the Bare runtime, not in Node: its only library is the driver, and its only way out is the pipe.
+// Runs in the Bare runtime, not in Node: it has the driver and the pipe, nothing else.
 
 interface Pipe {
   on(event: 'data', listener: (chunk: Uint8Array) => void): Pipe;
@@ -17,7 +17,7 @@ interface Pipe {
 
 declare const Bare: { readonly IPC: Pipe; exit(code: number): never };
 
-/** Of a driver, what is used. Progress comes as JSON text, pictures as bytes. */
+/** Progress is JSON text, pictures are bytes. */
 interface Response {
   onUpdate(listener: (told: Uint8Array | string) => void): Response;
   await(): Promise<unknown>;
@@ -127,6 +127,6 @@ const reader = new FrameReader<ToPainter>((message, bytes) => {
 });
 
 Bare.IPC.on('data', (chunk) => reader.push(chunk))
-  // Whoever started this process is gone.
+  // The parent process is gone.
   .on('end', () => Bare.exit(0))
   .on('error', () => Bare.exit(0));

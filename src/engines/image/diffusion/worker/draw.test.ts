@@ -43,7 +43,7 @@ function world(behave: Partial<Painter> = {}) {
     draw(imageRequest({ sampler: '', scheduler: '', ...changes }), options, {
       painter,
       signal: stop.signal,
-      tell: (event, bytes) => told.push(bytes ? { ...event, bytes } : event),
+      tell: (event, [bytes] = []) => told.push(bytes ? { ...event, bytes } : event),
     });
   const pictures = () => told.flatMap((each) => (each.type === 'picture' && each.bytes ? [each.bytes] : []));
   return { run, asked, told, pictures, stop };

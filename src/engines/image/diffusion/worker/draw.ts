@@ -1,102 +1,74 @@
 import { AppError } from '../../../../core/errors.ts';
-import type { ImageFacts, ImageRequest } from '../../../../core/image.ts';
+import type { ImageRequest, UpscaleRequest } from '../../../../core/image.ts';
+import type { TaskTools } from '../../../host/task-worker.ts';
 import type { ImageTold } from '../../host.ts';
-import { opaque, readMask, readPicture, resized, writePng } from '../../pictures/codec.ts';
+import { opaque, readPicture, resized, writePng } from '../../pictures/codec.ts';
 import { blended, type Pixels } from '../../pictures/pixels.ts';
-import { chosenName } from '../../worker/chosen.ts';
-import { feathered } from '../../worker/given.ts';
-import { chosenLora, type Loras } from '../loras.ts';
+import { chosenName, type InitialPicture, readInitial } from '../../worker/request.ts';
+import { checkedSize, fitting, type NetworkOf, sizedPng, upscaledPicture } from '../../worker/upscale.ts';
 import type { PaintParams } from '../messages.ts';
-import type { Family } from '../options.ts';
+import { chosenLora, type DiffusionOptions, nameOfFile, upscalerScale } from '../options.ts';
 import type { Painter } from '../painter.ts';
 
-export interface DrawParts {
+interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
   readonly painter: Pick<Painter, 'draw'>;
-  readonly signal: AbortSignal;
-  readonly tell: (told: ImageTold, bytes?: Uint8Array) => void;
 }
 
-/** One picture after the other, so that each can be seen when it is there. */
+/** Draws one picture after the other, so that each is sent as soon as it is complete. */
 export async function draw(request: ImageRequest, options: PaintOptions, parts: DrawParts): Promise<void> {
   const { count, seed } = request;
   const given = { initial: request.initial !== undefined, mask: request.mask !== undefined };
   const { params, untouched, steps, notes } = paintPlan(request, given, options);
   const { width, height } = params;
-  const start = await readStart(request, { width, height });
+  const start = await readInitial(request, { width, height });
   const sent = start && (await writePng(start.pixels));
   for (let index = 0; index < count; index += 1) {
     const own = { ...params, seed: (seed + index) % 2 ** 32 };
     const png = untouched && sent ? sent : await painted(own, sent, start, parts);
-    parts.tell({ type: 'picture', index, seed: own.seed }, png);
+    parts.tell({ type: 'picture', index, seed: own.seed }, [png]);
   }
   const sampler = params.sampling_method;
   const scheduler = params.scheduler ?? options.facts.schedulers[0] ?? '';
   parts.tell({ type: 'finish', width, height, steps, sampler, scheduler, notes });
 }
 
-interface Start {
-  readonly pixels: Pixels;
-  readonly mask?: Pixels;
-}
-
-async function readStart({ initial, mask }: ImageRequest, size: { width: number; height: number }) {
-  if (!initial) return undefined;
-  const read = await opaque(await readPicture({ bytes: initial, field: 'the initial picture' }));
-  const pixels = await resized(read, size);
-  if (!mask) return { pixels };
-  return { pixels, mask: await feathered(await resized(await readMask({ bytes: mask, field: 'mask' }), size)) };
-}
-
 async function painted(
-  params: Parameters<Painter['draw']>[0],
+  params: PaintParams,
   sent: Uint8Array | undefined,
-  start: Start | undefined,
+  start: InitialPicture | undefined,
   { painter, signal, tell }: DrawParts,
 ): Promise<Uint8Array> {
   const progress = (step: number, steps: number): void => tell({ type: 'progress', step, steps });
-  const drawn = await painter.draw(params, sent, { progress, signal }).catch((error) => {
-    signal.throwIfAborted();
-    throw asEngineFailure(error);
-  });
-  const pixels = await opaque(await readPicture({ bytes: drawn, field: 'the picture' }));
+  const pixels = await pictureOf(painter.draw(params, sent, { progress, signal }), signal);
   const sized = await resized(pixels, params);
-  // Written anew: what the engine puts into its files is not for everybody.
+  // Encoded again, because the driver writes metadata into its files.
   return writePng(start?.mask ? blended(sized, start.pixels, start.mask) : sized);
 }
 
-interface PaintOptions {
-  readonly facts: Pick<ImageFacts, 'samplers' | 'schedulers'>;
-  readonly family: Family;
-  readonly loras: Loras;
-  /** Pictures of more than this squared are decoded in tiles; 0 never. */
-  readonly tiledFrom: number;
+/** Reads a picture of the driver; its error is one of the engine, unless the task was aborted. */
+async function pictureOf(drawn: Promise<Uint8Array>, signal: AbortSignal): Promise<Pixels> {
+  const bytes = await drawn.catch((error) => {
+    signal.throwIfAborted();
+    throw asEngineFailure(error);
+  });
+  return opaque(await readPicture({ bytes, field: 'the picture' }));
 }
 
-interface PaintPlan {
-  /** All but the seed, which differs from picture to picture. */
-  readonly params: Omit<PaintParams, 'seed'>;
-  /** Nothing of the initial picture goes. */
-  readonly untouched: boolean;
-  /** Steps that are really taken. */
-  readonly steps: number;
-  readonly notes: readonly string[];
-}
+type PaintOptions = Pick<DiffusionOptions, 'facts' | 'family' | 'loras' | 'tiledFrom'>;
 
-type Asked = Omit<ImageRequest, 'initial' | 'mask'>;
-
-/** What the driver is told of a request, and what is told about that. Throws for what it cannot do. */
+/** Parameters for the driver, with notes about what could not be done. Throws for what the driver cannot do. */
 export function paintPlan(
-  request: Asked,
+  request: Omit<ImageRequest, 'initial' | 'mask'>,
   given: { readonly initial: boolean; readonly mask: boolean },
   { facts, family, loras, tiledFrom }: PaintOptions,
-): PaintPlan {
+) {
   const sampler = chosenName('sampler', request.sampler, facts.samplers as [string, ...string[]]);
   const scheduler = chosenName('scheduler', request.scheduler, facts.schedulers as [string, ...string[]]);
   const [width, height] = [eights(request.width), eights(request.height)];
   const distilled = family === 'flux' || family === 'flux2';
   const lora = chosenLora(request.loras ?? [], loras);
-  const params: PaintPlan['params'] = {
-    // The driver refuses nothing at all.
+  const params: Omit<PaintParams, 'seed'> = {
+    // The driver rejects an empty prompt.
     prompt: request.prompt === '' ? ' ' : request.prompt,
     negative_prompt: request.negativePrompt,
     width,
@@ -104,7 +76,7 @@ export function paintPlan(
     steps: request.steps,
     ...(distilled ? { cfg_scale: 1, guidance: request.guidance } : { cfg_scale: request.guidance }),
     sampling_method: sampler.name,
-    // The first is the model's own, which may be one without a name.
+    // The first one is the default of the model, which may have no name.
     ...(scheduler.name === facts.schedulers[0] ? {} : { scheduler: scheduler.name }),
     batch_count: 1,
     ...(request.clipSkip > 1 ? { clip_skip: request.clipSkip } : {}),
@@ -121,9 +93,9 @@ export function paintPlan(
     given.mask && given.initial ? maskNote : undefined,
     request.previewEvery > 0 ? 'The engine shows no pictures on the way.' : undefined,
   ].filter((note) => note !== undefined);
-  const share = given.initial ? request.strength : 1;
-  const steps = Math.min(request.steps, Math.floor(request.steps * share + 1e-6));
-  return { params, untouched: given.initial && share === 0, steps, notes };
+  const strength = given.initial ? request.strength : 1;
+  const steps = Math.min(request.steps, Math.floor(request.steps * strength + 1e-6));
+  return { params, untouched: strength === 0, steps, notes };
 }
 
 const maskNote =
@@ -133,16 +105,38 @@ function eights(side: number): number {
   return Math.max(64, Math.floor(side / 8) * 8);
 }
 
-/** What the driver says, as one clause without its full stop. */
+/** The message of the driver without its full stop. */
 export function asEngineFailure(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const text = error instanceof Error ? error.message : String(error);
   return new AppError('engine-failed', { capability: 'image', reason: text.trim().replace(/\.$/, '') });
 }
 
-/** Why a model could not be loaded. The driver's own sentence for it names things that no flag here is called by. */
+/** Why a model could not be loaded. The message of the driver for it names options that have other names here. */
 export function loadReason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (!/could not create stable-diffusion context/i.test(text)) return text;
   return 'the engine could make no model of it. It may be damaged, of a kind that the engine does not know, or in need of its other parts (--sdclip1, --sdclip2, --sdllm, --sdvae); --debugmode shows what the engine says';
+}
+
+interface UpscaleParts {
+  readonly painter: Pick<Painter, 'upscale'>;
+  readonly networkOf: NetworkOf;
+  readonly signal: AbortSignal;
+}
+
+/** With the file of `--sdupscaler` if the request names it, otherwise with a built-in method. */
+export async function upscale(
+  request: UpscaleRequest,
+  { upscaler }: Pick<DiffusionOptions, 'upscaler'>,
+  { painter, networkOf, signal }: UpscaleParts,
+): Promise<Uint8Array> {
+  const asked = request.upscaler.trim().toLowerCase();
+  if (upscaler === undefined || nameOfFile(upscaler).toLowerCase() !== asked) {
+    return upscaledPicture(request, networkOf, signal);
+  }
+  const size = checkedSize(request);
+  const pixels = await readPicture({ bytes: request.picture, field: 'image' });
+  const start = await writePng(await fitting(await opaque(pixels), upscalerScale));
+  return sizedPng(await pictureOf(painter.upscale(start, signal), signal), size, pixels);
 }

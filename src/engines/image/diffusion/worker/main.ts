@@ -4,12 +4,11 @@ import type { ImageTask, ImageTold } from '../../host.ts';
 import { UpscalingNetworks } from '../../worker/upscale.ts';
 import type { PainterLoad } from '../messages.ts';
 import type { DiffusionOptions } from '../options.ts';
-import { findPack, type PackFiles } from '../pack.ts';
+import { findPack } from '../pack.ts';
 import { Painter, spawnBare } from '../painter.ts';
-import { type DrawParts, draw, loadReason } from './draw.ts';
-import { upscale } from './upscale.ts';
+import { draw, loadReason, upscale } from './draw.ts';
 
-/** For one run of a built-in upscaler, and for one picture: on a processor alone that may take very long. */
+/** Watchdog time-outs of a run of a built-in upscaler, and of a picture, which takes very long on a CPU. */
 const longestMs = { upscaling: 300_000, picture: 6 * 3_600_000 } as const;
 
 serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTold>(async (options) => {
@@ -20,16 +19,15 @@ serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTold>(async (options) =
   return {
     facts: options.facts,
     run: async (task, attachments, { tell, signal, watch }) => {
-      // One that would not stop was ended: its model has to be loaded again.
+      // It was killed because it did not stop: the model is loaded again.
       if (!painter.usable) painter = await open();
       if (task.type === 'draw') {
         const part = (name: 'initial' | 'mask') => attachments[task.attached.indexOf(name)];
         const request = { ...task.request, initial: part('initial'), mask: part('mask') };
-        const told: DrawParts['tell'] = (event, bytes) => tell(event, bytes ? [bytes] : []);
         const watched: Pick<Painter, 'draw'> = {
           draw: (...picture) => watch.aside(longestMs.picture, () => painter.draw(...picture)),
         };
-        return draw(request, options, { painter: watched, signal, tell: told });
+        return draw(request, options, { painter: watched, signal, tell });
       }
       const [picture = new Uint8Array()] = attachments;
       const networkOf = upscaling.watchedBy((work) => watch.aside(longestMs.upscaling, work));
@@ -43,14 +41,14 @@ serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTold>(async (options) =
   };
 });
 
-async function opened(options: DiffusionOptions, { runtime, driver }: PackFiles): Promise<Painter> {
+async function opened(options: DiffusionOptions, { runtime, driver }: ReturnType<typeof findPack>): Promise<Painter> {
   const painter = new Painter({
     spawn: spawnBare(runtime),
     startTimer: (milliseconds, action) => {
       const timer = setTimeout(action, milliseconds);
       return { cancel: () => clearTimeout(timer) };
     },
-    // Ours has nothing to do without it, and whoever watches us knows what becomes of the request.
+    // The host then fails the request and restarts this worker.
     died: (how) => {
       process.stderr.write(`stable-diffusion.cpp is gone: ${how}\n`);
       setImmediate(() => process.exit(1));

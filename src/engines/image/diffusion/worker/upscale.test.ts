@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readPicture, resized, writePng } from '../../pictures/codec.ts';
 import { repeating } from '../../testing/repeating.ts';
-import { upscale } from './upscale.ts';
+import { upscale } from './draw.ts';
 
 const never = new AbortController().signal;
 const picture = await writePng({ data: new Uint8Array(8 * 8 * 3).fill(90), width: 8, height: 8, channels: 3 });

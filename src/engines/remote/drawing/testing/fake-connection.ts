@@ -1,4 +1,4 @@
-import type { DrawingConnection } from '../a1111.ts';
+import type { DrawingConnection } from '../../drawing-server.ts';
 
 export interface Asked {
   readonly path: string;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Pixels } from '../pictures/pixels.ts';
 import { repeating } from '../testing/repeating.ts';
-import { enlarged, tilesOf, type UpscalingNetwork } from './upscaler.ts';
+import { enlarged, tilesOf, type UpscalingNetwork } from './upscale.ts';
 
 const never = new AbortController().signal;
 

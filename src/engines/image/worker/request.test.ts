@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chosenName } from './chosen.ts';
+import { chosenName } from './request.ts';
 
 const names = ['Euler', 'Euler a', 'Heun'] as const;
 const chosen = (asked: string) => chosenName('sampler', asked, [...names] as ['Euler', 'Euler a', 'Heun']);

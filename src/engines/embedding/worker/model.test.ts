@@ -4,8 +4,7 @@ import { cosine } from '../../../core/vectors.ts';
 import { loadOptions } from '../../llama/placement.ts';
 import { embeddedModel } from '../../llama/worker/testing/embedded.ts';
 import type { EmbeddingOptions } from '../messages.ts';
-import { PooledContexts } from './contexts.ts';
-import { type EmbeddingModel, loadEmbeddingModel } from './model.ts';
+import { type EmbeddingModel, loadEmbeddingModel, PooledContexts } from './model.ts';
 
 const watch = {
   here: <Result>(_: number, work: () => Result) => work(),

@@ -1,0 +1,51 @@
+import type { ImageRequest } from '../../../core/image.ts';
+import { blurred, opaque, readMask, readPicture, resized, type Size } from '../pictures/codec.ts';
+import type { Pixels } from '../pictures/pixels.ts';
+
+/** The initial picture and its feathered mask, both at the size of the result. */
+export interface InitialPicture {
+  readonly pixels: Pixels;
+  readonly mask?: Pixels;
+}
+
+export async function readInitial({ initial, mask }: ImageRequest, size: Size): Promise<InitialPicture | undefined> {
+  if (!initial) return undefined;
+  const pixels = await resized(await opaque(await readPicture({ bytes: initial, field: 'the initial picture' })), size);
+  if (!mask) return { pixels };
+  return { pixels, mask: await feathered(await resized(await readMask({ bytes: mask, field: 'mask' }), size)) };
+}
+
+/** Width of the soft edge, as a fraction of the longer side. */
+const feathering = 1 / 128;
+
+/** Softens the edge on its white side only: black stays black. */
+async function feathered(mask: Pixels): Promise<Pixels> {
+  const soft = await blurred(mask, Math.max(0.5, Math.max(mask.width, mask.height) * feathering));
+  // Half of the blurred edge lies on either side of the sharp one; only the upper half counts.
+  const data = mask.data.map((value, index) => Math.min(value, Math.max(0, 2 * (soft.data[index] as number) - 255)));
+  return { ...mask, data };
+}
+
+/** Names that leave the choice to the engine. */
+const open = ['', 'automatic', 'default'];
+
+/** Finds a name regardless of spelling; the first name, with a note, if it is unknown. */
+export function chosenName<Name extends string>(
+  what: string,
+  asked: string,
+  names: readonly [Name, ...Name[]],
+): { readonly name: Name; readonly note?: string } {
+  const found = names.find((name) => plain(name) === plain(asked));
+  if (found !== undefined) return { name: found };
+  const [first] = names;
+  if (open.includes(asked.trim().toLowerCase())) return { name: first };
+  return { name: first, note: `There is no ${what} ${JSON.stringify(asked.slice(0, 60))}; ${first} was taken.` };
+}
+
+/** `Euler a`, `euler_a` and `k_euler_a` are the same. */
+function plain(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/^k_/, '')
+    .replaceAll(/[^a-z0-9+]/g, '');
+}
