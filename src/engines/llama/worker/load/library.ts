@@ -11,8 +11,8 @@ import {
   packagesFor,
 } from '../../gpu-builds.ts';
 import type { GpuBuild, LoadOptions } from '../../load-options.ts';
+import type { NativeMedia } from '../native/native.ts';
 import { type Native, openFabric, openLibraries, variantName } from '../native/native.ts';
-import type { NativeMedia } from '../native/native-media.ts';
 
 export interface Engine {
   readonly native: Native;
