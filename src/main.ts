@@ -9,7 +9,7 @@ import { type Loaded, loadSettings } from './config/load.ts';
 import { readDiskCache } from './config/paths.ts';
 import type { TextSource } from './core/text-source.ts';
 import { tryFolder } from './engines/llama/cache-folder.ts';
-import { type ModelFile, readModelFile } from './engines/llama/model-file.ts';
+import { type ModelFile, readModelFile } from './engines/llama/load-options.ts';
 import { requestScope } from './http/request-scope.ts';
 import { systemTimer } from './http/timers.ts';
 import { wantsLauncher } from './launcher/wanted.ts';

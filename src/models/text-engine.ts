@@ -9,9 +9,7 @@ import { spawnChild } from '../engines/host/child.ts';
 import type { StartTimer } from '../engines/host/engine-process.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
-import type { LoadOptions } from '../engines/llama/load-options.ts';
-import type { ModelFile } from '../engines/llama/model-file.ts';
-import { loadOptions } from '../engines/llama/placement.ts';
+import { type LoadOptions, loadOptions, type ModelFile } from '../engines/llama/load-options.ts';
 
 /** The model that comes with Parley, so that it works the minute it is installed. */
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
@@ -54,7 +52,7 @@ export function createTextEngine(
 ): TextEngineProcess {
   return new LlamaHost(options, {
     spawn: spawnChild,
-    workerEntry: fileURLToPath(new URL('../engines/llama/worker/main.js', import.meta.url)),
+    entry: fileURLToPath(new URL('../engines/llama/worker/main.js', import.meta.url)),
     startTimer: engineTimer,
     observer,
     proven,

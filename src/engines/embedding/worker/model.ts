@@ -1,7 +1,6 @@
 import type { EmbeddingFacts, Pooling } from '../../../core/embedding.ts';
 import type { LoadTools } from '../../host/task-worker.ts';
-import { openEngine } from '../../llama/worker/load/library.ts';
-import { watchedEngine } from '../../llama/worker/load/watched-engine.ts';
+import { openEngine, watchedEngine } from '../../llama/worker/load/library.ts';
 import { metadata, type Native } from '../../llama/worker/native/native.ts';
 import type { Pointer } from '../../llama/worker/native/structs.ts';
 import { gpuDevices, loadWeights } from '../../llama/worker/native/weights.ts';
