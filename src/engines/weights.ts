@@ -10,45 +10,29 @@ export interface WeightsFile {
   readonly sha256: string;
 }
 
-/** Weights that come with the program. They are loaded only if their bytes are those that were tested. */
+const file = (name: string, sha256: string): WeightsFile => ({ file: name, sha256 });
+
+/** The weights that come with the program. They are loaded only if their hash is the tested one. */
 export const weights = {
-  miniLm: {
-    file: 'all-MiniLM-L6-v2.gguf',
-    sha256: 'a5f91cb352189bfd7c6c9e4133240c0b4c4e0d71edbba4a301d7a7106495f341',
-  },
-  moonshineEncoder: {
-    file: 'moonshine-tiny-encoder.onnx',
-    sha256: 'c6fc4b7bc5af75c0591fd157a1f3829b533d18e9769a888fd95a62e470dd4f4a',
-  },
-  moonshineDecoder: {
-    file: 'moonshine-tiny-decoder.onnx',
-    sha256: 'eed87831c3a6103534aae7d47a5d485025c659a1323901513961c39fe8a1a367',
-  },
-  moonshineTokens: {
-    file: 'moonshine-tiny-tokens.txt',
-    sha256: '0547fb182949fbf8ae2ae046de2c3da652c9c6b7e87b25287bd53ddc32ef10a6',
-  },
-  voiceActivity: {
-    file: 'silero-vad.onnx',
-    sha256: '2623a2953f6ff3d2c1e61740c6cdb7168133479b267dfef114a4a3cc5bdd788f',
-  },
-  upscaler2: {
-    file: 'esrgan-slim-2x.onnx',
-    sha256: 'c0cd0a9a90a42dd38d3087930e9a77a14d6eb73c66428857be0ece6686e414c2',
-  },
-  upscaler3: {
-    file: 'esrgan-slim-3x.onnx',
-    sha256: '411e05ebd61dc4622e7fa57240a80ca4dcdc8ba273ac6be3bcf3474080735f8b',
-  },
-  upscaler4: {
-    file: 'esrgan-slim-4x.onnx',
-    sha256: '20a3b87d22351d1d78b217ed4446d6fbb6307461ec17fc5af7abb75f6e771b67',
-  },
-  upscaler8: {
-    file: 'esrgan-slim-8x.onnx',
-    sha256: '10135f08a8e72e521c70c9d346a543bb077ae13be92ee2d6332200bdeaf64263',
-  },
-} as const satisfies Record<string, WeightsFile>;
+  miniLm: file('all-MiniLM-L6-v2.gguf', 'a5f91cb352189bfd7c6c9e4133240c0b4c4e0d71edbba4a301d7a7106495f341'),
+  moonshineEncoder: file(
+    'moonshine-tiny-encoder.onnx',
+    'c6fc4b7bc5af75c0591fd157a1f3829b533d18e9769a888fd95a62e470dd4f4a',
+  ),
+  moonshineDecoder: file(
+    'moonshine-tiny-decoder.onnx',
+    'eed87831c3a6103534aae7d47a5d485025c659a1323901513961c39fe8a1a367',
+  ),
+  moonshineTokens: file(
+    'moonshine-tiny-tokens.txt',
+    '0547fb182949fbf8ae2ae046de2c3da652c9c6b7e87b25287bd53ddc32ef10a6',
+  ),
+  voiceActivity: file('silero-vad.onnx', '2623a2953f6ff3d2c1e61740c6cdb7168133479b267dfef114a4a3cc5bdd788f'),
+  upscaler2: file('esrgan-slim-2x.onnx', 'c0cd0a9a90a42dd38d3087930e9a77a14d6eb73c66428857be0ece6686e414c2'),
+  upscaler3: file('esrgan-slim-3x.onnx', '411e05ebd61dc4622e7fa57240a80ca4dcdc8ba273ac6be3bcf3474080735f8b'),
+  upscaler4: file('esrgan-slim-4x.onnx', '20a3b87d22351d1d78b217ed4446d6fbb6307461ec17fc5af7abb75f6e771b67'),
+  upscaler8: file('esrgan-slim-8x.onnx', '10135f08a8e72e521c70c9d346a543bb077ae13be92ee2d6332200bdeaf64263'),
+} as const;
 
 /** The embeddings model that comes with the program; its size is needed before the file is read. */
 export const embeddingModel = { name: 'all-MiniLM-L6-v2', bytes: 35_235_424 } as const;

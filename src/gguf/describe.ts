@@ -20,8 +20,9 @@ export function describeGguf(header: GgufHeader): string {
 
 function summary(header: GgufHeader): string[][] {
   const { architecture } = header;
-  const count = (name: string) => optional(numberOf(header, `${architecture}.${name}`), (value) => grouped(value));
+  const count = (name: string) => numberOf(header, `${architecture}.${name}`)?.toLocaleString('en-US');
   const parameters = header.tensors.reduce((total, { elements }) => total + elements, 0);
+  const template = textOf(header, 'tokenizer.chat_template');
   const rows: [string, string | undefined][] = [
     ['File', `${basename(header.path)} (${size(header.fileSize)})`],
     ['GGUF version', String(header.version)],
@@ -35,7 +36,7 @@ function summary(header: GgufHeader): string[][] {
     ['Width', count('embedding_length')],
     ['Heads', count('attention.head_count')],
     ['Vocabulary', vocabulary(header)],
-    ['Chat template', template(header)],
+    ['Chat template', template === undefined ? 'none' : `present (${grouped(template.length)} characters)`],
   ];
   return rows.map(([name, value]) => [`${name}:`, value ?? 'not said']);
 }
@@ -64,11 +65,6 @@ function vocabulary(header: GgufHeader): string | undefined {
   return typeof tokens === 'object' ? `${grouped(tokens.length)} entries${model ? ` (${model})` : ''}` : undefined;
 }
 
-function template(header: GgufHeader): string {
-  const text = textOf(header, 'tokenizer.chat_template');
-  return text === undefined ? 'none' : `present (${grouped(text.length)} characters)`;
-}
-
 function typeName({ type, value }: GgufEntry): string {
   return typeof value === 'object' ? `${value.type}[${value.length}]` : type;
 }
@@ -91,16 +87,11 @@ function shortened(text: string): string {
 /** Rows with their columns below each other; the last column is as long as it likes. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
-  for (const row of rows)
-    row.forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, cell.length);
-    });
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  for (const row of rows) {
+    for (const [column, { length }] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, length);
+  }
+  const padded = (cell: string, column: number) => cell.padEnd(widths[column] ?? 0);
+  return rows.map((row) => row.map(padded).join('  ').trimEnd());
 }
 
 function size(bytes: number): string {
@@ -120,8 +111,4 @@ function grouped(value: number): string {
 
 function sumBytes(tensors: readonly GgufTensor[]): number {
   return tensors.reduce((total, { bytes }) => total + bytes, 0);
-}
-
-function optional<Value, Result>(value: Value | undefined, use: (value: Value) => Result): Result | undefined {
-  return value === undefined ? undefined : use(value);
 }

@@ -9,16 +9,11 @@ import {
   type GgufTensor,
   type GgufValue,
   tensorBytes,
-  tensorTypeOf,
+  tensorTypesById,
   type ValueType,
-  valueTypeOf,
   valueTypes,
+  valueTypesById,
 } from './types.ts';
-
-export interface ReadOptions {
-  /** How many entries of each array are kept; vocabularies have hundreds of thousands. */
-  readonly arrayEntries?: number;
-}
 
 const magic = 'GGUF';
 const longestName = 65_535;
@@ -28,14 +23,14 @@ const smallestTensor = 32;
 const mostDimensions = 4;
 
 /**
- * Reads everything that stands before the weights of a GGUF file of version 2 or 3, and checks that the file is as long
- * as it says. Throws a GgufError with one sentence for a damaged file; errors of the file system come as they are.
+ * Reads the header of a GGUF file of version 2 or 3, with the first `arrayEntries` entries of each array (vocabularies have hundreds
+ * of thousands), and checks the length of the file. Throws a GgufError for a damaged file; file system errors pass through.
  */
-export async function readGguf(path: string, options: ReadOptions = {}): Promise<GgufHeader> {
+export async function readGguf(path: string, { arrayEntries = 16 } = {}): Promise<GgufHeader> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    return { path, fileSize: size, ...(await readHeader(new Cursor(file, size), options.arrayEntries ?? 16)) };
+    return { path, fileSize: size, ...(await readHeader(new Cursor(file, size), arrayEntries)) };
   } finally {
     await file.close();
   }
@@ -45,13 +40,18 @@ async function readHeader(cursor: Cursor, keep: number): Promise<Omit<GgufHeader
   const version = await readVersion(cursor);
   const tensorCount = await cursor.count('the number of tensors');
   const entryCount = await cursor.count('the number of metadata entries');
-  refuseAbsurd(tensorCount * smallestTensor + entryCount * smallestEntry, cursor, tensorCount, entryCount);
+  if (tensorCount * smallestTensor + entryCount * smallestEntry > cursor.left) {
+    const counts = `${tensorCount} tensors and ${entryCount} metadata entries`;
+    throw new GgufError(`The file is cut off or damaged: ${cursor.size} bytes cannot hold ${counts}.`);
+  }
 
   const metadata = new Map<string, GgufEntry>();
   for (let index = 0; index < entryCount; index += 1) {
     const key = await cursor.text('a metadata key', longestName);
-    if (metadata.has(key)) throw new GgufError(`The file is damaged: ${key} stands there twice.`);
-    metadata.set(key, await readEntry(cursor, key === '' ? 'a metadata value' : key, keep));
+    if (metadata.has(key)) throw damaged(`${key} stands there twice`);
+    const what = key === '' ? 'a metadata value' : key;
+    const type = await readType(cursor, what);
+    metadata.set(key, { type, value: await readValue(cursor, type, what, keep, 0) });
   }
   const architecture = metadata.get('general.architecture')?.value;
   if (typeof architecture !== 'string' || architecture === '') {
@@ -61,16 +61,14 @@ async function readHeader(cursor: Cursor, keep: number): Promise<Omit<GgufHeader
   const tensors = new Map<string, GgufTensor>();
   for (let index = 0; index < tensorCount; index += 1) {
     const tensor = await readTensor(cursor, alignment);
-    if (tensors.has(tensor.name))
-      throw new GgufError(`The file is damaged: the tensor ${tensor.name} stands there twice.`);
+    if (tensors.has(tensor.name)) throw damaged(`the tensor ${tensor.name} stands there twice`);
     tensors.set(tensor.name, tensor);
   }
   const dataOffset = aligned(cursor.position, alignment);
   for (const { name, offset, bytes } of tensors.values()) {
-    if (dataOffset + offset + bytes > cursor.size) {
-      throw new GgufError(
-        `The file is cut off: the tensor ${name} ends at ${dataOffset + offset + bytes} of ${cursor.size} bytes.`,
-      );
+    const end = dataOffset + offset + bytes;
+    if (end > cursor.size) {
+      throw new GgufError(`The file is cut off: the tensor ${name} ends at ${end} of ${cursor.size} bytes.`);
     }
   }
   return { version, architecture, metadata, tensors: [...tensors.values()], alignment, dataOffset };
@@ -88,18 +86,10 @@ async function readVersion(cursor: Cursor): Promise<number> {
   throw new GgufError(`The file has GGUF version ${version}; versions 2 and 3 can be read.`);
 }
 
-function refuseAbsurd(leastBytes: number, cursor: Cursor, tensors: number, entries: number): void {
-  if (leastBytes > cursor.left) {
-    throw new GgufError(
-      `The file is cut off or damaged: ${cursor.size} bytes cannot hold ${tensors} tensors and ${entries} metadata entries.`,
-    );
-  }
-}
-
 function alignmentOf(metadata: ReadonlyMap<string, GgufEntry>): number {
   const alignment = metadata.get('general.alignment')?.value ?? defaultAlignment;
   const isPower = typeof alignment === 'number' && Number.isInteger(Math.log2(alignment)) && alignment <= 1 << 20;
-  if (!isPower) throw new GgufError('The file is damaged: general.alignment is no power of two.');
+  if (!isPower) throw damaged('general.alignment is no power of two');
   return alignment;
 }
 
@@ -107,55 +97,42 @@ async function readTensor(cursor: Cursor, alignment: number): Promise<GgufTensor
   const name = await cursor.text('the name of a tensor', longestName);
   const what = `the tensor ${name}`;
   const dimensions = await cursor.uint32(what);
-  if (dimensions > mostDimensions) throw new GgufError(`The file is damaged: ${what} has ${dimensions} dimensions.`);
+  if (dimensions > mostDimensions) throw damaged(`${what} has ${dimensions} dimensions`);
   const shape: number[] = [];
   for (let index = 0; index < dimensions; index += 1) shape.push(await cursor.count(what));
   const id = await cursor.uint32(what);
   const offset = await cursor.count(`the offset of ${what}`);
 
-  const type = tensorTypeOf(id);
+  const type = tensorTypesById.get(id);
   if (type === undefined)
     throw new GgufError(`The file has a tensor type that is not known here: ${what} has type ${id}.`);
   const elements = shape.reduce((product, length) => product * length, 1);
   const bytes = tensorBytes(type, shape);
   if (bytes === undefined || !Number.isSafeInteger(elements)) {
-    throw new GgufError(`The file is damaged: ${what} cannot have the shape ${shape.join(' × ')} as ${type}.`);
+    throw damaged(`${what} cannot have the shape ${shape.join(' × ')} as ${type}`);
   }
-  if (offset % alignment !== 0)
-    throw new GgufError(`The file is damaged: ${what} does not begin at a multiple of ${alignment}.`);
+  if (offset % alignment !== 0) throw damaged(`${what} does not begin at a multiple of ${alignment}`);
   return { name, shape, type, offset, elements, bytes };
 }
 
 const longestText = 64 << 20;
 const deepestArray = 4;
 
-/** Reads one metadata value. Of an array, `keep` entries at most are kept; the others are stepped over. */
-async function readEntry(cursor: Cursor, what: string, keep: number): Promise<GgufEntry> {
-  const type = await readType(cursor, what);
-  return { type, value: await readValue(cursor, type, what, keep, 0) };
-}
-
 async function readType(cursor: Cursor, what: string): Promise<ValueType> {
   const id = await cursor.uint32(`the type of ${what}`);
-  const type = valueTypeOf(id);
-  if (type === undefined) throw new GgufError(`The file is damaged: ${what} has the unknown value type ${id}.`);
+  const type = valueTypesById.get(id);
+  if (type === undefined) throw damaged(`${what} has the unknown value type ${id}`);
   return type;
 }
 
-async function readValue(
-  cursor: Cursor,
-  type: ValueType,
-  what: string,
-  keep: number,
-  depth: number,
-): Promise<GgufValue> {
+async function readValue(cursor: Cursor, type: ValueType, what: string, keep: number, depth: number) {
   if (type === 'string') return cursor.text(what, longestText);
   if (type === 'array') return readArray(cursor, what, keep, depth);
   return decode(await cursor.take(valueTypes[type].width, what), type, what);
 }
 
 async function readArray(cursor: Cursor, what: string, keep: number, depth: number): Promise<GgufArray> {
-  if (depth >= deepestArray) throw new GgufError(`The file is damaged: ${what} is nested too deep.`);
+  if (depth >= deepestArray) throw damaged(`${what} is nested too deep`);
   const type = await readType(cursor, what);
   const length = await cursor.count(`the length of ${what}`);
   const { width } = valueTypes[type];
@@ -181,36 +158,12 @@ async function stepOverTexts(cursor: Cursor, count: number, what: string): Promi
 }
 
 function decode(bytes: Buffer, type: ValueType, what: string): GgufValue {
-  switch (type) {
-    case 'uint8':
-      return bytes.readUInt8();
-    case 'int8':
-      return bytes.readInt8();
-    case 'uint16':
-      return bytes.readUInt16LE();
-    case 'int16':
-      return bytes.readInt16LE();
-    case 'uint32':
-      return bytes.readUInt32LE();
-    case 'int32':
-      return bytes.readInt32LE();
-    case 'float32':
-      return bytes.readFloatLE();
-    case 'float64':
-      return bytes.readDoubleLE();
-    case 'uint64':
-      return small(bytes.readBigUInt64LE());
-    case 'int64':
-      return small(bytes.readBigInt64LE());
-    case 'bool': {
-      const value = bytes.readUInt8();
-      if (value > 1) throw new GgufError(`The file is damaged: ${what} is neither true nor false.`);
-      return value === 1;
-    }
-    case 'string':
-    case 'array':
-      throw new RangeError(`${type} has no fixed width`);
-  }
+  const { method } = valueTypes[type];
+  if (method === undefined) throw new RangeError(`${type} has no fixed width`);
+  const value = bytes[`read${method}`]();
+  if (type === 'bool' && value > 1) throw damaged(`${what} is neither true nor false`);
+  if (type === 'bool') return value === 1;
+  return typeof value === 'bigint' ? small(value) : value;
 }
 
 function small(value: bigint): number | bigint {
@@ -224,16 +177,14 @@ const chunkSize = 1 << 18;
  * that a damaged length can neither read past the end nor ask for more memory than the file has bytes.
  */
 class Cursor {
-  readonly #file: FileHandle;
-  readonly size: number;
   #buffer: Buffer = Buffer.alloc(0);
   #start = 0;
   #at = 0;
 
-  constructor(file: FileHandle, size: number) {
-    this.#file = file;
-    this.size = size;
-  }
+  constructor(
+    private readonly file: FileHandle,
+    readonly size: number,
+  ) {}
 
   get position(): number {
     return this.#start + this.#at;
@@ -274,12 +225,14 @@ class Cursor {
 
   /** A 64-bit count or offset; none that a number cannot hold is sensible. */
   async count(what: string): Promise<number> {
-    return safe((await this.take(8, what)).readBigUInt64LE(), what);
+    const value = (await this.take(8, what)).readBigUInt64LE();
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw damaged(`${what} claims ${value}`);
+    return Number(value);
   }
 
   async text(what: string, longest: number): Promise<string> {
     const length = await this.count(what);
-    if (length > longest) throw new GgufError(`The file is damaged: ${what} claims ${length} bytes.`);
+    if (length > longest) throw damaged(`${what} claims ${length} bytes`);
     return (await this.take(length, what)).toString('utf8');
   }
 
@@ -298,7 +251,7 @@ class Cursor {
     const buffer = Buffer.allocUnsafe(wanted);
     let filled = 0;
     while (filled < wanted) {
-      const { bytesRead } = await this.#file.read(buffer, filled, wanted - filled, position + filled);
+      const { bytesRead } = await this.file.read(buffer, filled, wanted - filled, position + filled);
       if (bytesRead === 0) throw new GgufError(`The file is cut off or damaged: it ends within ${what}.`);
       filled += bytesRead;
     }
@@ -308,7 +261,6 @@ class Cursor {
   }
 }
 
-function safe(value: bigint, what: string): number {
-  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new GgufError(`The file is damaged: ${what} claims ${value}.`);
-  return Number(value);
+function damaged(what: string): GgufError {
+  return new GgufError(`The file is damaged: ${what}.`);
 }

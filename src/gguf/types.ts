@@ -1,18 +1,18 @@
-/** The kinds of metadata values, by their number in the file; the width is 0 where it varies. */
+/** Metadata value types: number in the file, width in bytes (0 if it varies), ending of the `read…` and `write…` methods of Buffer. */
 export const valueTypes = {
-  uint8: { id: 0, width: 1 },
-  int8: { id: 1, width: 1 },
-  uint16: { id: 2, width: 2 },
-  int16: { id: 3, width: 2 },
-  uint32: { id: 4, width: 4 },
-  int32: { id: 5, width: 4 },
-  float32: { id: 6, width: 4 },
-  bool: { id: 7, width: 1 },
-  string: { id: 8, width: 0 },
-  array: { id: 9, width: 0 },
-  uint64: { id: 10, width: 8 },
-  int64: { id: 11, width: 8 },
-  float64: { id: 12, width: 8 },
+  uint8: { id: 0, width: 1, method: 'UInt8' },
+  int8: { id: 1, width: 1, method: 'Int8' },
+  uint16: { id: 2, width: 2, method: 'UInt16LE' },
+  int16: { id: 3, width: 2, method: 'Int16LE' },
+  uint32: { id: 4, width: 4, method: 'UInt32LE' },
+  int32: { id: 5, width: 4, method: 'Int32LE' },
+  float32: { id: 6, width: 4, method: 'FloatLE' },
+  bool: { id: 7, width: 1, method: 'UInt8' },
+  string: { id: 8, width: 0, method: undefined },
+  array: { id: 9, width: 0, method: undefined },
+  uint64: { id: 10, width: 8, method: 'BigUInt64LE' },
+  int64: { id: 11, width: 8, method: 'BigInt64LE' },
+  float64: { id: 12, width: 8, method: 'DoubleLE' },
 } as const;
 
 export type ValueType = keyof typeof valueTypes;
@@ -57,18 +57,10 @@ export const tensorTypes = {
 
 export type TensorType = keyof typeof tensorTypes;
 
-const valueTypesById = new Map(Object.entries(valueTypes).map(([name, { id }]) => [id as number, name as ValueType]));
-const tensorTypesById = new Map(
-  Object.entries(tensorTypes).map(([name, { id }]) => [id as number, name as TensorType]),
-);
-
-export function valueTypeOf(id: number): ValueType | undefined {
-  return valueTypesById.get(id);
-}
-
-export function tensorTypeOf(id: number): TensorType | undefined {
-  return tensorTypesById.get(id);
-}
+const namesById = <Name extends string>(table: Readonly<Record<Name, { readonly id: number }>>) =>
+  new Map(Object.entries<{ readonly id: number }>(table).map(([name, { id }]) => [id, name as Name]));
+export const valueTypesById: ReadonlyMap<number, ValueType> = namesById(valueTypes);
+export const tensorTypesById: ReadonlyMap<number, TensorType> = namesById(tensorTypes);
 
 /** 64-bit integers are numbers where a number can hold them. */
 export type GgufValue = number | bigint | boolean | string | GgufArray;
@@ -131,7 +123,7 @@ export function numberOf(header: Pick<GgufHeader, 'metadata'>, key: string): num
   return typeof value === 'number' ? value : undefined;
 }
 
-/** A file that is no GGUF file or a damaged one. The message is one sentence for people, without the path. */
+/** Not a GGUF file, or a damaged one. The message is one sentence for people, without the path. */
 export class GgufError extends Error {
   override readonly name = 'GgufError';
 }

@@ -40,8 +40,9 @@ export async function writeGguf(path: string, content: GgufContent): Promise<num
     await pad();
     for (const tensor of content.tensors) {
       const before = position;
-      const chunks = typeof tensor.data === 'function' ? tensor.data() : [bytesOf(tensor.data)];
-      for (const chunk of chunks) await put(chunk);
+      const { data } = tensor;
+      const whole = (view: ArrayBufferView) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+      for (const chunk of typeof data === 'function' ? data() : [whole(data)]) await put(chunk);
       if (position - before !== sizeOf(tensor)) {
         throw new RangeError(`${tensor.name} needs ${sizeOf(tensor)} bytes and got ${position - before}`);
       }
@@ -83,26 +84,12 @@ function encodeValue(type: ValueType, value: GgufValue): Buffer {
     return Buffer.concat([...head, ...value.values.map((entry) => encodeValue(value.type, entry))]);
   }
   if (type === 'string') return text(String(value));
-  const bytes = Buffer.alloc(valueTypes[type].width);
-  writers[type]?.(bytes, value);
+  const { width, method } = valueTypes[type];
+  const bytes = Buffer.alloc(width);
+  if (method === 'BigUInt64LE' || method === 'BigInt64LE') bytes[`write${method}`](BigInt(value));
+  else if (method) bytes[`write${method}`](Number(value));
   return bytes;
 }
-
-const writers: Readonly<
-  Partial<Record<ValueType, (bytes: Buffer, value: number | bigint | boolean | string) => void>>
-> = {
-  uint8: (bytes, value) => bytes.writeUInt8(Number(value)),
-  int8: (bytes, value) => bytes.writeInt8(Number(value)),
-  uint16: (bytes, value) => bytes.writeUInt16LE(Number(value)),
-  int16: (bytes, value) => bytes.writeInt16LE(Number(value)),
-  uint32: (bytes, value) => bytes.writeUInt32LE(Number(value)),
-  int32: (bytes, value) => bytes.writeInt32LE(Number(value)),
-  float32: (bytes, value) => bytes.writeFloatLE(Number(value)),
-  float64: (bytes, value) => bytes.writeDoubleLE(Number(value)),
-  bool: (bytes, value) => bytes.writeUInt8(value ? 1 : 0),
-  uint64: (bytes, value) => bytes.writeBigUInt64LE(BigInt(value)),
-  int64: (bytes, value) => bytes.writeBigInt64LE(BigInt(value)),
-};
 
 function alignmentOf({ metadata }: GgufContent): number {
   return Number(metadata['general.alignment']?.value ?? defaultAlignment);
@@ -114,23 +101,6 @@ function sizeOf({ name, type, shape }: TensorSource): number {
   return bytes;
 }
 
-function bytesOf(view: ArrayBufferView): Uint8Array {
-  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-}
-
-function text(value: string): Buffer {
-  const bytes = Buffer.from(value);
-  return Buffer.concat([uint64(bytes.length), bytes]);
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
-}
-
-function uint64(value: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64LE(BigInt(value));
-  return bytes;
-}
+const uint32 = (value: number): Buffer => encodeValue('uint32', value);
+const uint64 = (value: number): Buffer => encodeValue('uint64', value);
+const text = (value: string): Buffer => Buffer.concat([uint64(Buffer.byteLength(value)), Buffer.from(value)]);

@@ -7,9 +7,13 @@ import { sameName } from '../core/model-names.ts';
 import { EmbeddingHost } from '../engines/embedding/host.ts';
 import type { EmbeddingOptions } from '../engines/embedding/messages.ts';
 import type { TaskObserver } from '../engines/host/task-engine.ts';
-import { type ModelShape, memoryNeed } from '../engines/llama/load-options.ts';
-import { type ModelFile, readModelFile } from '../engines/llama/model-file.ts';
-import { loadOptions } from '../engines/llama/placement.ts';
+import {
+  loadOptions,
+  type ModelFile,
+  type ModelShape,
+  memoryNeed,
+  readModelFile,
+} from '../engines/llama/load-options.ts';
 import { embeddingModel as builtInWeights } from '../engines/weights.ts';
 import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';

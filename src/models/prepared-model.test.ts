@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defaultSettings, type FlagKey, type Settings } from '../config/flags.ts';
-import { readModelFile } from '../engines/llama/model-file.ts';
+import { readModelFile } from '../engines/llama/load-options.ts';
 import { Terminal } from '../observe/terminal.ts';
 import { prepareModel } from './prepared-model.ts';
 import { embeddedModel } from './text-engine.ts';

@@ -2,7 +2,7 @@ import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageFacts } from '../core/image.ts';
 import type { ConditionedEngine } from '../engines/image/host.ts';
-import type { ModelFile } from '../engines/llama/model-file.ts';
+import type { ModelFile } from '../engines/llama/load-options.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { EngineLifecycle, HostedEngine } from './engine-lifecycle.ts';
 import type { ModelSpec } from './lifecycle.ts';

@@ -8,9 +8,7 @@ import type { TextEngine } from '../core/text-service.ts';
 import { spawnChild } from '../engines/host/child.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
-import type { LoadOptions } from '../engines/llama/load-options.ts';
-import type { ModelFile } from '../engines/llama/model-file.ts';
-import { loadOptions } from '../engines/llama/placement.ts';
+import { type LoadOptions, loadOptions, type ModelFile } from '../engines/llama/load-options.ts';
 import { engineTimer } from './engine-lifecycle.ts';
 
 /** The model that comes with Parley, so that it works the minute it is installed. */
@@ -54,7 +52,7 @@ export function createTextEngine(
 ): TextEngineProcess {
   return new LlamaHost(options, {
     spawn: spawnChild,
-    workerEntry: fileURLToPath(new URL('../engines/llama/worker/main.js', import.meta.url)),
+    entry: fileURLToPath(new URL('../engines/llama/worker/main.js', import.meta.url)),
     startTimer: engineTimer,
     observer,
     proven,

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ChatAdapter } from '../chat/adapters/adapter.ts';
-import { builtInAdapters } from '../chat/adapters/adapter.ts';
+import { builtInAdapters, type ChatAdapter } from '../chat/adapters/adapter.ts';
 import { chatService } from '../chat/service.ts';
 import { chatRequest, time, weather } from '../chat/testing/scripted-text.ts';
 import type { GenerationEvent } from '../core/events.ts';

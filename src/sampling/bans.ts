@@ -1,9 +1,11 @@
 import { follow, PhraseFinder, type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
 
+/**
+ * `release`: the text of the output tokens from `start` to `end` (exclusive) may be shown; often none. `rewind`: go back to this
+ * output position and choose again; `token` is forbidden there from now on.
+ */
 export type BanStep =
-  /** The text of the output tokens from `start` up to but not including `end` may be shown; often of none. */
   | { readonly type: 'release'; readonly start: number; readonly end: number; readonly text: string }
-  /** Go back to this output position and choose again; `token` is forbidden there from now on. */
   | { readonly type: 'rewind'; readonly position: number; readonly token: number };
 
 interface HeldToken {
@@ -15,13 +17,11 @@ interface HeldToken {
 }
 
 /**
- * Holds the output back by some tokens and takes banned phrases back before anybody sees them. A token stays held, past
- * the delay too, while a phrase may have begun in it: a phrase spelled in unusually many tokens does not slip through.
- * What has been read is a walk through the tree of all phrases, so a token costs its length, whatever they are.
+ * Holds the output back by some tokens and rewinds banned phrases before they are shown. A token stays held, even past the delay,
+ * while a phrase may have begun in it. All phrases are in one tree, so a token costs its length, whatever their number.
  */
 export class PhraseBans {
   readonly #tree: PhraseTree;
-  readonly #delay: number;
   readonly #held: HeldToken[] = [];
   readonly #forbidden = new Map<number, number[]>();
   #released = 0;
@@ -29,10 +29,12 @@ export class PhraseBans {
   /** Characters of the held tokens, folded. */
   #length = 0;
 
-  constructor(phrases: readonly string[], delay: number) {
+  constructor(
+    phrases: readonly string[],
+    private readonly delay: number,
+  ) {
     this.#tree = phraseTree(phrases.map(foldCase));
     this.#node = this.#tree;
-    this.#delay = delay;
   }
 
   /** What cannot be chosen as the next token. */
@@ -97,7 +99,7 @@ export class PhraseBans {
 
   /** How many of the held tokens are past the delay and cannot be the beginning of a phrase. */
   #releasable(): number {
-    const due = this.#held.length - this.#delay;
+    const due = this.#held.length - this.delay;
     let node: PhraseTree = this.#node;
     // What began in the shown text cannot be taken back, so only what began later counts.
     while (node.depth > this.#length && node.fallback) node = node.fallback;

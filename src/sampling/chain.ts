@@ -1,9 +1,9 @@
 import type { SamplerStage, Sampling } from '../core/sampling-fields.ts';
 import type { Candidates } from './candidates.ts';
-import { Mirostat } from './mirostat.ts';
-import { draw, type Random } from './random.ts';
+import type { Random } from './random.ts';
 import type { Repetition } from './repetition.ts';
-import { AdaptiveP, dynamicTemperature, smoothing, temperature } from './temperature.ts';
+import { AdaptiveP, draw, Mirostat } from './selection.ts';
+import { dynamicTemperature, smoothing, temperature } from './temperature.ts';
 import { minP, nSigma, tailFree, topA, topK, topP, typical, xtc } from './truncation.ts';
 
 /** How many of the vocabulary's logits the samplers get to see. */
@@ -45,8 +45,8 @@ const samplersOf: Record<SamplerStage, (settings: Sampling, repetition: Repetiti
   ],
 };
 
-/** The samplers that are on, in the order asked for. */
-export function activeSteps(settings: Sampling, repetition: Repetition): readonly Step[] {
+/** The enabled samplers, in the order of the request. */
+function activeSteps(settings: Sampling, repetition: Repetition): readonly Step[] {
   return settings.order.flatMap((stage) =>
     samplersOf[stage](settings, repetition).flatMap(([on, run]) => (on ? [{ stage, run }] : [])),
   );
@@ -70,7 +70,6 @@ const mirostatSettings = (settings: Sampling): Sampling => ({
 export class Chain {
   readonly #settings: Sampling;
   readonly #steps: readonly Step[];
-  readonly #random: Random;
   readonly #mirostat: Mirostat | undefined;
   readonly #adaptive: AdaptiveP | undefined;
   /** How many of the best candidates are enough: with more of them, the choice and what is left are the same. */
@@ -83,12 +82,11 @@ export class Chain {
   constructor(
     settings: Sampling,
     repetition: Repetition,
-    random: Random,
+    private readonly random: Random,
     vocabularySize: number,
-    allowed: { readonly penaltyFirst: boolean } = { penaltyFirst: false },
+    mayPenaliseFirst = false,
   ) {
     const { mirostat, mirostatTau, mirostatEta, adaptiveTarget, adaptiveDecay } = settings;
-    this.#random = random;
     if (mirostat === 1 || mirostat === 2) {
       this.#settings = mirostatSettings(settings);
       this.#mirostat = new Mirostat(mirostat, mirostatTau, mirostatEta, vocabularySize);
@@ -98,7 +96,7 @@ export class Chain {
     }
     const steps = activeSteps(this.#settings, repetition);
     this.greedy = this.#mirostat === undefined && isGreedy(steps, this.#settings, repetition);
-    this.penaltyFirst = allowed.penaltyFirst && !this.greedy && canPenaliseFirst(steps, this.#settings, repetition);
+    this.penaltyFirst = mayPenaliseFirst && !this.greedy && canPenaliseFirst(steps, this.#settings, repetition);
     this.#steps = this.penaltyFirst ? steps.slice(1) : steps;
     this.candidateCount = this.greedy
       ? 1 + loweredCount(repetition)
@@ -108,9 +106,9 @@ export class Chain {
   /** Returns the index of the chosen candidate; the candidates are left sorted, with their probabilities. */
   pick(candidates: Candidates, history: Int32Array, length: number): number {
     for (const { run } of this.#steps) run(candidates, history, length);
-    if (this.#mirostat) return this.#mirostat.pick(candidates, this.#random);
-    xtc(candidates, this.#settings.xtcThreshold, this.#settings.xtcProbability, this.#random);
-    return this.#adaptive ? this.#adaptive.pick(candidates, this.#random) : draw(candidates, this.#random);
+    if (this.#mirostat) return this.#mirostat.pick(candidates, this.random);
+    xtc(candidates, this.#settings.xtcThreshold, this.#settings.xtcProbability, this.random);
+    return this.#adaptive ? this.#adaptive.pick(candidates, this.random) : draw(candidates, this.random);
   }
 }
 

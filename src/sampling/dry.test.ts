@@ -5,7 +5,7 @@ import { vocabularyOf } from './testing/candidates.ts';
 
 const letters = vocabularyOf([...'abcdefgh\n']);
 const history = (text: string): Int32Array => Int32Array.from(letters.tokenize(text));
-const settings: DrySettings = { multiplier: 1, base: 2, allowedLength: 2, range: 0 };
+const settings: DrySettings = { dryMultiplier: 1, dryBase: 2, dryAllowedLength: 2, dryRange: 0 };
 
 /** How much each letter lost after this text. */
 function losses(text: string, changes: Partial<DrySettings> = {}, breakers: string[] = []): Record<string, number> {
@@ -22,7 +22,7 @@ test('the token that went on after the same passage is punished by its length', 
 });
 
 test('a repetition of just the allowed length costs the multiplier, a shorter one nothing', () => {
-  expect(losses('abcgab', { multiplier: 3 })).toEqual({ c: 3 });
+  expect(losses('abcgab', { dryMultiplier: 3 })).toEqual({ c: 3 });
   expect(losses('acga')).toEqual({});
 });
 
@@ -36,8 +36,8 @@ test('repetitions may overlap with the text they repeat', () => {
 });
 
 test('only the last tokens of the range are looked at', () => {
-  expect(losses('abcdabc', { range: 6 })).toEqual({ d: 1 });
-  expect(losses('abcdabc', { range: 4 })).toEqual({});
+  expect(losses('abcdabc', { dryRange: 6 })).toEqual({ d: 1 });
+  expect(losses('abcdabc', { dryRange: 4 })).toEqual({});
 });
 
 test('a passage counts only up to the nearest breaker', () => {
@@ -51,8 +51,8 @@ test('the power stays under what a float can hold', () => {
 });
 
 test('it does nothing where it is off', () => {
-  expect(losses('abcdabc', { multiplier: 0 })).toEqual({});
-  expect(losses('abcdabc', { base: 0 })).toEqual({});
+  expect(losses('abcdabc', { dryMultiplier: 0 })).toEqual({});
+  expect(losses('abcdabc', { dryBase: 0 })).toEqual({});
 });
 
 test('nothing is remembered from one token to the next', () => {
@@ -85,20 +85,25 @@ test('common suffixes are those that plain comparison finds', () => {
 
 test('the penalties are those of the definition', () => {
   fc.assert(
-    fc.property(anyText, fc.integer({ min: 1, max: 4 }), fc.boolean(), (tokens, allowedLength, broken) => {
+    fc.property(anyText, fc.integer({ min: 1, max: 4 }), fc.boolean(), (tokens, dryAllowedLength, broken) => {
       const breakers = broken ? dryBreakers(['c'], letters) : undefined;
       const limit = broken ? tokens.length - 1 - tokens.lastIndexOf(2) : tokens.length;
       const expected = new Float32Array(letters.size);
-      for (let end = 1; end < tokens.length && limit > allowedLength; end += 1) {
+      for (let end = 1; end < tokens.length && limit > dryAllowedLength; end += 1) {
         let common = 0;
         while (common < end && tokens[end - 1 - common] === tokens[tokens.length - 1 - common]) common += 1;
         common = Math.min(common, limit);
         const token = tokens[end] as number;
-        if (common >= allowedLength)
-          expected[token] = Math.min(expected[token] as number, -(1.5 ** (common - allowedLength)));
+        if (common >= dryAllowedLength)
+          expected[token] = Math.min(expected[token] as number, -(1.5 ** (common - dryAllowedLength)));
       }
       const logits = new Float32Array(letters.size);
-      const dry = new Dry({ multiplier: 1, base: 1.5, allowedLength, range: 0 }, 1000, letters.size, breakers);
+      const dry = new Dry(
+        { dryMultiplier: 1, dryBase: 1.5, dryAllowedLength, dryRange: 0 },
+        1000,
+        letters.size,
+        breakers,
+      );
       dry.penalise(logits, Int32Array.from(tokens), tokens.length);
       expect([...logits]).toEqual([...expected]);
     }),

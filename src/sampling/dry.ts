@@ -1,13 +1,9 @@
+import type { Sampling } from '../core/sampling-fields.ts';
 import { follow, type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
 import type { Vocabulary } from './bans.ts';
 
-export interface DrySettings {
-  readonly multiplier: number;
-  readonly base: number;
-  readonly allowedLength: number;
-  /** 0 or less looks at the whole context. */
-  readonly range: number;
-}
+/** A range of 0 or less is the whole context. */
+export type DrySettings = Pick<Sampling, 'dryMultiplier' | 'dryBase' | 'dryAllowedLength' | 'dryRange'>;
 
 /** The natural logarithm of the largest float: no power may pass it. */
 const largestExponent = 88.7228391;
@@ -33,24 +29,25 @@ export function commonSuffixes(history: Int32Array, length: number, count: numbe
   }
 }
 
-/** Makes tokens less likely that would go on with a passage which stands in the text already, the more the longer it is. */
+/** Lowers tokens that would continue a passage which the text has already, the more the longer the passage is. */
 export class Dry {
-  readonly #settings: DrySettings;
   readonly #range: number;
-  readonly #breakers: DryBreakers | undefined;
   readonly #maximumPower: number;
   readonly #lengths: Int32Array;
-  /** The longest repetition that each token would go on with, plus 1; all 0 between calls. */
+  /** The longest repetition that each token would continue, plus 1; all 0 between calls. */
   readonly #longest: Int32Array;
   readonly active: boolean;
 
-  constructor(settings: DrySettings, contextSize: number, vocabularySize: number, breakers?: DryBreakers) {
-    const { multiplier, base, range } = settings;
-    this.#settings = settings;
-    this.#breakers = breakers;
-    this.active = multiplier > 0 && base > 0;
-    this.#range = range > 0 ? Math.min(range, contextSize) : contextSize;
-    this.#maximumPower = base > 1.000001 ? Math.floor(largestExponent / Math.log(base)) : Infinity;
+  constructor(
+    private readonly settings: DrySettings,
+    contextSize: number,
+    vocabularySize: number,
+    private readonly breakers?: DryBreakers,
+  ) {
+    const { dryMultiplier, dryBase, dryRange } = settings;
+    this.active = dryMultiplier > 0 && dryBase > 0;
+    this.#range = dryRange > 0 ? Math.min(dryRange, contextSize) : contextSize;
+    this.#maximumPower = dryBase > 1.000001 ? Math.floor(largestExponent / Math.log(dryBase)) : Infinity;
     this.#lengths = new Int32Array(this.active ? this.#range : 0);
     this.#longest = new Int32Array(this.active ? vocabularySize : 0);
   }
@@ -58,10 +55,10 @@ export class Dry {
   /** Changes the logits of the whole vocabulary; `history` counts up to `length`. */
   penalise(vocabulary: Float32Array, history: Int32Array, length: number): void {
     if (!this.active) return;
-    const { multiplier, base, allowedLength } = this.#settings;
+    const { dryMultiplier: multiplier, dryBase: base, dryAllowedLength: allowedLength } = this.settings;
     const count = Math.min(this.#range, length);
     if (count <= allowedLength) return;
-    const limit = this.#breakers ? tokensAfterBreaker(this.#breakers, history, length, count) : count;
+    const limit = this.breakers ? tokensAfterBreaker(this.breakers, history, length, count) : count;
     if (limit <= allowedLength) return;
 
     const lengths = this.#lengths;
@@ -101,12 +98,10 @@ export interface DryBreakers {
 export function dryBreakers(strings: readonly string[], vocabulary: Vocabulary): DryBreakers {
   const heads = new Uint8Array(vocabulary.size);
   const tails = new Map<number, Int32Array[]>();
-  const rests = new Map<string, Int32Array>();
+  const known = new Map<string, Int32Array>([['', new Int32Array()]]);
   const tailOf = (rest: string): Int32Array => {
-    const known = rests.get(rest);
-    if (known !== undefined) return known;
-    const tail = rest === '' ? new Int32Array() : Int32Array.from(vocabulary.tokenize(rest)).slice(0, maximumTail);
-    rests.set(rest, tail);
+    const tail = known.get(rest) ?? Int32Array.from(vocabulary.tokenize(rest)).slice(0, maximumTail);
+    known.set(rest, tail);
     return tail;
   };
   const breakers = new Set(strings.slice(0, maximumCount).map(cutToBytes));
@@ -121,7 +116,7 @@ export function dryBreakers(strings: readonly string[], vocabulary: Vocabulary):
   return { heads, tails };
 }
 
-/** All breakers in one tree, so that a piece is looked at once, however many they are. */
+/** All breakers in one tree: each piece is read once, whatever their number. */
 class BreakerTree {
   readonly #tree: PhraseTree;
   /** The breakers that go on after this path; only those that have a character of one byte may be cut. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { draw, Random } from './random.ts';
-import { AdaptiveP } from './temperature.ts';
+import { Random } from './random.ts';
+import { AdaptiveP, draw } from './selection.ts';
 import { candidatesOf, idsOf, logitsOf, weighted } from './testing/candidates.ts';
 import { xtc } from './truncation.ts';
 

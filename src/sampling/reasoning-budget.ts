@@ -1,19 +1,14 @@
+/** The tokens of the tag that starts the reasoning, and the single token that ends it. */
 export interface ReasoningTags {
-  /** The tokens of the tag that begins the thinking. */
   readonly start: readonly number[];
-  /** The one token that ends it. */
   readonly end: number;
 }
 
 /**
- * Watches the tokens of prompt and output for thinking that is not closed, and once it has lasted for `budget` tokens
- * hands out the tokens of a closing phrase one by one. Tags that come again while the thinking goes on do not start the
- * count anew: the model could think for ever.
+ * Watches prompt and output for unclosed reasoning. After `budget` tokens of it, forces the tokens of a closing phrase one by one.
+ * A start tag inside of reasoning does not reset the count: otherwise the model could reason without end.
  */
 export class ReasoningBudget {
-  readonly #tags: ReasoningTags;
-  readonly #budget: number;
-  readonly #closing: readonly number[];
   /** How many tokens of the start tag the last tokens have matched. */
   #matched = 0;
   #thinking = false;
@@ -21,17 +16,18 @@ export class ReasoningBudget {
   #closed = 0;
 
   /** `closing` ends with the end tag. */
-  constructor(tags: ReasoningTags, budget: number, closing: readonly number[]) {
-    if (tags.start.length === 0) throw new RangeError('The tag that starts the thinking has no tokens');
+  constructor(
+    private readonly tags: ReasoningTags,
+    private readonly budget: number,
+    private readonly closing: readonly number[],
+  ) {
+    if (tags.start.length === 0) throw new RangeError('The tag that starts the reasoning has no tokens');
     if (closing.at(-1) !== tags.end) throw new RangeError('The closing phrase does not end with the end tag');
-    this.#tags = tags;
-    this.#budget = budget;
-    this.#closing = closing;
   }
 
-  /** The token that must come next, whatever the model would say. */
+  /** The token that must come next, whatever the model would choose. */
   get forced(): number | undefined {
-    return this.#thinking && this.#thought >= this.#budget ? this.#closing[this.#closed] : undefined;
+    return this.#thinking && this.#thought >= this.budget ? this.closing[this.#closed] : undefined;
   }
 
   /** Takes the next token of the prompt or the output, forced ones included. */
@@ -40,13 +36,13 @@ export class ReasoningBudget {
       this.#lookForStart(token);
       return;
     }
-    // In a prompt that is past the budget already, other tokens come where the closing phrase would.
+    // A prompt that is past the budget has other tokens in place of the closing phrase.
     this.#closed = this.forced === token ? this.#closed + 1 : 0;
     this.#thought += 1;
-    if (token === this.#tags.end) this.reset();
+    if (token === this.tags.end) this.reset();
   }
 
-  /** As new: after tokens were taken back, what is left is to be fed again. */
+  /** Back to the initial state. After a rewind the remaining tokens are accepted again. */
   reset(): void {
     this.#thinking = false;
     this.#matched = 0;
@@ -55,7 +51,7 @@ export class ReasoningBudget {
   }
 
   #lookForStart(token: number): void {
-    const { start } = this.#tags;
+    const { start } = this.tags;
     if (token !== start[this.#matched]) this.#matched = longestBeginning(start, this.#matched, token);
     else this.#matched += 1;
     if (this.#matched < start.length) return;

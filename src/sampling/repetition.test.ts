@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Repetition } from './repetition.ts';
 import { anyLogits, candidatesOf, logitsOf } from './testing/candidates.ts';
 
-const off = { penalty: 1, slope: 1, range: 320, presence: 0, frequency: 0 };
+const off = { repetitionPenalty: 1, repetitionSlope: 1, repetitionRange: 320, presencePenalty: 0, frequencyPenalty: 0 };
 const penalised = (logits: number[], history: number[], settings: Partial<typeof off>, context = 100): number[] => {
   const candidates = candidatesOf(logits);
   const repetition = new Repetition({ ...off, ...settings }, context, logits.length);
@@ -12,64 +12,66 @@ const penalised = (logits: number[], history: number[], settings: Partial<typeof
 };
 
 test('divides what is above zero and multiplies the rest, once however often it was seen', () => {
-  expect(penalised([4, -4, 0, 4], [0, 1, 2, 0, 0], { penalty: 2 })).toEqual([2, -8, 0, 4]);
+  expect(penalised([4, -4, 0, 4], [0, 1, 2, 0, 0], { repetitionPenalty: 2 })).toEqual([2, -8, 0, 4]);
 });
 
 test('takes the presence penalty off once', () => {
-  expect(penalised([4, 4, 4], [0, 0, 2], { presence: 1.5 })).toEqual([2.5, 4, 2.5]);
+  expect(penalised([4, 4, 4], [0, 0, 2], { presencePenalty: 1.5 })).toEqual([2.5, 4, 2.5]);
 });
 
 test('takes the frequency penalty off for each time a token was seen in the range', () => {
-  expect(penalised([4, 4, 4], [0, 0, 2, 0], { frequency: 0.5 })).toEqual([2.5, 4, 3.5]);
-  expect(penalised([4, 4, 4], [0, 0, 2, 0], { frequency: 0.5, range: 2 })).toEqual([3.5, 4, 3.5]);
+  expect(penalised([4, 4, 4], [0, 0, 2, 0], { frequencyPenalty: 0.5 })).toEqual([2.5, 4, 3.5]);
+  expect(penalised([4, 4, 4], [0, 0, 2, 0], { frequencyPenalty: 0.5, repetitionRange: 2 })).toEqual([3.5, 4, 3.5]);
 });
 
 test('a negative frequency penalty lifts, and greedy sampling is told so', () => {
-  expect(penalised([4, 4], [1, 1], { frequency: -0.5 })).toEqual([4, 5]);
-  expect(new Repetition({ ...off, frequency: -0.5 }, 100, 2)).toMatchObject({ active: true, onlyLowers: false });
-  expect(new Repetition({ ...off, frequency: 0.5 }, 100, 2)).toMatchObject({ active: true, onlyLowers: true });
+  expect(penalised([4, 4], [1, 1], { frequencyPenalty: -0.5 })).toEqual([4, 5]);
+  expect(new Repetition({ ...off, frequencyPenalty: -0.5 }, 100, 2)).toMatchObject({ active: true, onlyLowers: false });
+  expect(new Repetition({ ...off, frequencyPenalty: 0.5 }, 100, 2)).toMatchObject({ active: true, onlyLowers: true });
 });
 
 test('the penalties add up', () => {
-  const settings = { penalty: 2, presence: 0.25, frequency: 0.5 };
+  const settings = { repetitionPenalty: 2, presencePenalty: 0.25, frequencyPenalty: 0.5 };
   expect(penalised([4, -4], [0, 0, 1], settings)).toEqual([0.75, -8.75]);
 });
 
 test('the older half of the range gets as much of the penalty as the slope says, the newer wins', () => {
   // A range of 5: the newest three are near, the other two far; token 3 lies outside.
-  const settings = { penalty: 3, slope: 0.5, range: 5 };
+  const settings = { repetitionPenalty: 3, repetitionSlope: 0.5, repetitionRange: 5 };
   expect(penalised([6, 6, 6, 6], [3, 0, 1, 2, 2, 1], settings)).toEqual([3, 2, 2, 6]);
 });
 
 test('a rewarding penalty takes no account of the slope', () => {
-  expect(penalised([6, 6], [0, 1], { penalty: 0.5, slope: 0.5, range: 2 })).toEqual([12, 12]);
+  expect(penalised([6, 6], [0, 1], { repetitionPenalty: 0.5, repetitionSlope: 0.5, repetitionRange: 2 })).toEqual([
+    12, 12,
+  ]);
 });
 
-test.each([0, -1, 1.5])('a slope of %f counts as 1', (slope) => {
-  expect(penalised([6, 6], [0, 1], { penalty: 2, slope, range: 2 })).toEqual([3, 3]);
+test.each([0, -1, 1.5])('a slope of %f counts as 1', (repetitionSlope) => {
+  expect(penalised([6, 6], [0, 1], { repetitionPenalty: 2, repetitionSlope, repetitionRange: 2 })).toEqual([3, 3]);
 });
 
 test('the range ends with the context', () => {
-  expect(penalised([6, 6, 6], [0, 1, 2], { penalty: 2 }, 2)).toEqual([6, 3, 3]);
+  expect(penalised([6, 6, 6], [0, 1, 2], { repetitionPenalty: 2 }, 2)).toEqual([6, 3, 3]);
 });
 
 test('token 0 counts as seen only where it was', () => {
-  expect(penalised([6, 6], [1], { penalty: 2 })).toEqual([6, 3]);
+  expect(penalised([6, 6], [1], { repetitionPenalty: 2 })).toEqual([6, 3]);
 });
 
 test('tokens outside of the vocabulary are passed over', () => {
-  expect(penalised([6, 6], [-1, 7, 1], { penalty: 2 })).toEqual([6, 3]);
-  expect(penalised([6, 6], [-1, 7, 1, 7], { frequency: 1 })).toEqual([6, 5]);
+  expect(penalised([6, 6], [-1, 7, 1], { repetitionPenalty: 2 })).toEqual([6, 3]);
+  expect(penalised([6, 6], [-1, 7, 1, 7], { frequencyPenalty: 1 })).toEqual([6, 5]);
 });
 
 test('the whole vocabulary fares as the candidates do, and nothing is remembered', () => {
   const history = fc.array(fc.integer({ min: 0, max: 59 }), { maxLength: 40 });
   const settings = fc.record({
-    penalty: fc.double({ min: 0.5, max: 3, noNaN: true }),
-    slope: fc.double({ min: 0, max: 1, noNaN: true }),
-    range: fc.integer({ min: 1, max: 50 }),
-    presence: fc.double({ min: -2, max: 2, noNaN: true }),
-    frequency: fc.constantFrom(0, -1.5, 0.1, 0.7),
+    repetitionPenalty: fc.double({ min: 0.5, max: 3, noNaN: true }),
+    repetitionSlope: fc.double({ min: 0, max: 1, noNaN: true }),
+    repetitionRange: fc.integer({ min: 1, max: 50 }),
+    presencePenalty: fc.double({ min: -2, max: 2, noNaN: true }),
+    frequencyPenalty: fc.constantFrom(0, -1.5, 0.1, 0.7),
   });
   fc.assert(
     fc.property(anyLogits(), history, settings, (values, tokens, chosen) => {

@@ -1,22 +1,19 @@
+import type { Sampling } from '../core/sampling-fields.ts';
 import type { Candidates } from './candidates.ts';
 
-export interface RepetitionSettings {
-  readonly penalty: number;
-  readonly slope: number;
-  readonly range: number;
-  /** Taken off once from what was seen at all. */
-  readonly presence: number;
-  /** Taken off as often as it was seen. */
-  readonly frequency: number;
-}
+/** The presence penalty is subtracted once from each seen token, the frequency penalty once per occurrence. */
+export type RepetitionSettings = Pick<
+  Sampling,
+  'repetitionPenalty' | 'repetitionSlope' | 'repetitionRange' | 'presencePenalty' | 'frequencyPenalty'
+>;
 
 const unseen = 0;
 const near = 1;
 const far = 2;
 
 /**
- * Makes tokens of the last `range` less likely: those of the newer half by the whole penalty, those seen only in the
- * older half by as much of it as the slope says. The halves are those of the full range, so a short history is all near.
+ * Lowers the tokens of the last `range`: by the whole penalty if seen in the newer half, by the slope's share of it if seen only
+ * in the older half. The halves are those of the full range, so a short history is all near.
  */
 export class Repetition {
   readonly #nearRange: number;
@@ -26,19 +23,19 @@ export class Repetition {
   readonly #frequency: number;
   /** Where each token of the vocabulary was last seen; all `unseen` between calls. */
   readonly #seen: Uint8Array;
-  /** How often each token was seen, where that matters; all 0 between calls. */
+  /** Occurrences of each token, if there is a frequency penalty; all 0 between calls. */
   readonly #counts: Int32Array;
   readonly active: boolean;
-  /** No logit can rise: what greedy sampling needs to know to skip the candidates. */
+  /** No logit can rise, so greedy sampling can skip the candidates. */
   readonly onlyLowers: boolean;
   readonly range: number;
 
   constructor(settings: RepetitionSettings, contextSize: number, vocabularySize: number) {
-    const { presence, frequency } = settings;
-    // A penalty of 0 or less would divide by zero or turn the order around.
-    const penalty = settings.penalty > 0 ? settings.penalty : 1;
-    const slope = settings.slope > 0 && settings.slope <= 1 ? settings.slope : 1;
-    this.range = Math.max(1, Math.min(settings.range, contextSize));
+    const { presencePenalty: presence, frequencyPenalty: frequency, repetitionSlope } = settings;
+    // A penalty of 0 or less would divide by zero or reverse the order.
+    const penalty = settings.repetitionPenalty > 0 ? settings.repetitionPenalty : 1;
+    const slope = repetitionSlope > 0 && repetitionSlope <= 1 ? repetitionSlope : 1;
+    this.range = Math.max(1, Math.min(settings.repetitionRange, contextSize));
     this.#nearRange = this.range - Math.floor(this.range / 2);
     this.#nearFactor = penalty;
     this.#farFactor = penalty > 1 ? 1 + (penalty - 1) * slope : penalty;

@@ -6,75 +6,52 @@ import { Random } from './random.ts';
 import { Repetition } from './repetition.ts';
 
 export interface GrammarFilter {
-  /**
-   * Leaves only what the grammar allows, in the order it came (see `Candidates.retain`); may leave nothing. What it says
-   * about one candidate does not depend on the others.
-   */
+  /** Keeps what the grammar allows, in the same order, maybe nothing. Each candidate is judged independently of the others. */
   keepAllowed(candidates: Candidates): void;
 }
 
 export interface SamplerOptions {
   readonly vocabularySize: number;
   readonly contextSize: number;
-  /** The effective seed: where the client asked for none, the caller has drawn one. */
   readonly seed: number;
   readonly logitBias: readonly (readonly [token: number, bias: number])[];
   readonly bannedTokens: ArrayLike<number>;
-  /** The end-of-generation tokens, where they are banned. */
+  /** End-of-generation tokens to ban. */
   readonly endTokens?: readonly number[];
   readonly dryBreakers?: DryBreakers;
   readonly grammar?: GrammarFilter;
-  /** Goes the whole way even where a shorter one gives the same token. */
+  /** Computes the distribution even if a shortcut gives the same token. */
   readonly keepDistribution?: boolean;
 }
 
-/** Says that no token may follow: the grammar has run into a dead end. */
+/** No token may follow: the grammar has reached a dead end. */
 export const noToken = -1;
 
 const forbiddenDepth = 8;
-/** A grammar is never asked about fewer candidates than this: it could well refuse them all. */
-const leastAsked = 64;
+/** A grammar checks at least this many candidates: it may refuse all of fewer. */
+const leastChecked = 64;
 
-/** Chooses the tokens of one request; remembers what its samplers need from one token to the next. */
+/** Chooses the tokens of one request; holds the state of its samplers between tokens. */
 export class Sampler {
   /** After `pick`: what was left to choose from, best first, with probabilities. */
   readonly candidates: Candidates;
-  readonly #options: SamplerOptions;
   readonly #repetition: Repetition;
   readonly #dry: Dry;
   readonly #chain: Chain;
   readonly #greedy: boolean;
 
-  constructor(settings: Sampling, options: SamplerOptions) {
+  constructor(
+    settings: Sampling,
+    private readonly options: SamplerOptions,
+  ) {
     const { vocabularySize, contextSize } = options;
-    this.#options = options;
     this.candidates = new Candidates(vocabularySize);
-    this.#repetition = new Repetition(
-      {
-        penalty: settings.repetitionPenalty,
-        slope: settings.repetitionSlope,
-        range: settings.repetitionRange,
-        presence: settings.presencePenalty,
-        frequency: settings.frequencyPenalty,
-      },
-      contextSize,
-      vocabularySize,
-    );
-    this.#dry = new Dry(
-      {
-        multiplier: settings.dryMultiplier,
-        base: settings.dryBase,
-        allowedLength: settings.dryAllowedLength,
-        range: settings.dryRange,
-      },
-      contextSize,
-      vocabularySize,
-      options.dryBreakers,
-    );
-    // A grammar sees the best logits as the model gave them, so nothing may be taken off before it.
-    const order = { penaltyFirst: options.grammar === undefined };
-    this.#chain = new Chain(settings, this.#repetition, new Random(options.seed), vocabularySize, order);
-    this.#greedy = this.#chain.greedy && options.grammar === undefined && !options.keepDistribution;
+    this.#repetition = new Repetition(settings, contextSize, vocabularySize);
+    this.#dry = new Dry(settings, contextSize, vocabularySize, options.dryBreakers);
+    // A grammar sees the best logits as the model gave them, so no penalty may come before it.
+    const free = options.grammar === undefined;
+    this.#chain = new Chain(settings, this.#repetition, new Random(options.seed), vocabularySize, free);
+    this.#greedy = this.#chain.greedy && free && !options.keepDistribution;
   }
 
   /**
@@ -82,25 +59,24 @@ export class Sampler {
    * `noToken`. Changes `logits` in place. `forbidden` cannot be chosen at this position only.
    */
   pick(logits: Float32Array, history: Int32Array, length: number, forbidden: readonly number[] = []): number {
-    if (logits.length !== this.#options.vocabularySize) {
-      throw new RangeError(`${logits.length} logits for a vocabulary of ${this.#options.vocabularySize}`);
+    if (logits.length !== this.options.vocabularySize) {
+      throw new RangeError(`${logits.length} logits for a vocabulary of ${this.options.vocabularySize}`);
     }
     this.#forbid(logits, forbidden);
-    for (const [token, bias] of this.#options.logitBias) {
+    for (const [token, bias] of this.options.logitBias) {
       if (token >= 0 && token < logits.length) logits[token] = (logits[token] as number) + bias;
     }
     this.#dry.penalise(logits, history, length);
     if (this.#greedy) return this.#pickBest(logits, history, length);
 
-    const { candidates } = this;
     if (this.#chain.penaltyFirst) this.#repetition.penaliseLogits(logits, history, length);
     this.#load(logits);
-    if (candidates.size === 0) return noToken;
-    return candidates.ids[this.#chain.pick(candidates, history, length)] as number;
+    if (this.candidates.size === 0) return noToken;
+    return this.candidates.ids[this.#chain.pick(this.candidates, history, length)] as number;
   }
 
   #forbid(logits: Float32Array, forbidden: readonly number[]): void {
-    const { endTokens = [], bannedTokens } = this.#options;
+    const { endTokens = [], bannedTokens } = this.options;
     if (endTokens.length + bannedTokens.length + forbidden.length === 0) return;
     const low = forbiddenLogit(logits);
     for (const tokens of [endTokens, bannedTokens, forbidden]) {
@@ -111,7 +87,7 @@ export class Sampler {
 
   #load(logits: Float32Array): void {
     const { candidates } = this;
-    const { grammar } = this.#options;
+    const { grammar } = this.options;
     if (grammar === undefined) {
       keepHighest(logits, this.#chain.candidateCount, candidates);
       return;
@@ -125,15 +101,12 @@ export class Sampler {
     trimToHighest(candidates, candidateLimit);
   }
 
-  /**
-   * Asking about all candidates takes most of the time of a pick, and inside of a string nearly all are allowed. Where
-   * enough of the best are, the others would not have been chosen.
-   */
+  /** Checks only the best candidates, since a full check takes most of a pick's time; true if enough of them are allowed. */
   #keepEnoughAllowed(logits: Float32Array, grammar: GrammarFilter): boolean {
     const { candidateCount } = this.#chain;
-    const asked = Math.max(leastAsked, 2 * candidateCount);
-    if (asked >= candidateLimit) return false;
-    keepHighest(logits, asked, this.candidates);
+    const checked = Math.max(leastChecked, 2 * candidateCount);
+    if (checked >= candidateLimit) return false;
+    keepHighest(logits, checked, this.candidates);
     grammar.keepAllowed(this.candidates);
     return this.candidates.size >= candidateCount;
   }

@@ -64,9 +64,7 @@ function byTheSampler(one: Case): readonly Picked[] {
 /** The order as documented, nothing spared: 3000 by a plain sort, then the grammar, then each sampler on what is left. */
 function byTheDefinition(one: Case): readonly Picked[] {
   const { settings, logits, allows = () => true } = one;
-  const { repetitionPenalty: penalty, repetitionSlope: slope, repetitionRange: range } = settings;
-  const { presencePenalty: presence, frequencyPenalty: frequency } = settings;
-  const repetition = new Repetition({ penalty, slope, range, presence, frequency }, contextSize, logits.length);
+  const repetition = new Repetition(settings, contextSize, logits.length);
   const chain = new Chain(settings, repetition, new Random(3), logits.length);
   const best = (ids: readonly number[]): number[] =>
     ids.toSorted((a, b) => (logits[b] as number) - (logits[a] as number) || a - b).slice(0, candidateLimit);

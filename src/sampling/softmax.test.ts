@@ -3,11 +3,16 @@ import { expect, test } from 'vitest';
 import type { Candidates } from './candidates.ts';
 import { Random } from './random.ts';
 import { Repetition } from './repetition.ts';
-import { AdaptiveP, dynamicTemperature, smoothing, temperature } from './temperature.ts';
+import { AdaptiveP } from './selection.ts';
+import { dynamicTemperature, smoothing, temperature } from './temperature.ts';
 import { anyLogits, candidatesOf, logitsOf, probabilitiesOf } from './testing/candidates.ts';
 import { minP, nSigma, tailFree, topA, topK, topP, typical, xtc } from './truncation.ts';
 
-const repetition = new Repetition({ penalty: 1.3, slope: 1, range: 4, presence: 0.1, frequency: 0 }, 100, 200);
+const repetition = new Repetition(
+  { repetitionPenalty: 1.3, repetitionSlope: 1, repetitionRange: 4, presencePenalty: 0.1, frequencyPenalty: 0 },
+  100,
+  200,
+);
 
 const steps: Record<string, (candidates: Candidates) => void> = {
   sort: (candidates) => candidates.sort(),

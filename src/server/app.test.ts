@@ -15,9 +15,7 @@ import { bindAll } from '../protocols/testing/bind.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
 import { imageFacts } from '../protocols/testing/pictures.ts';
 import { type App, createApp } from './app.ts';
-
 import type { ClientServices } from './client-services.ts';
-
 import { fidelityByPage } from './fidelity.ts';
 
 /** The whole server but for its socket and its model, which is none, or as the test says. */

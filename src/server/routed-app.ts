@@ -6,7 +6,7 @@ import type { Settings } from '../config/flags.ts';
 import { type Running, reloadSettings } from '../config/reload.ts';
 import { AppError } from '../core/errors.ts';
 import { aliasTarget, uniqueNames } from '../core/model-names.ts';
-import { readModelFile } from '../engines/llama/model-file.ts';
+import { readModelFile } from '../engines/llama/load-options.ts';
 import { systemTimer } from '../http/timers.ts';
 import {
   adminFiles,

@@ -7,7 +7,7 @@ import { readDiskCache } from '../config/paths.ts';
 import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import { tryFolder } from '../engines/llama/cache-folder.ts';
-import { type ModelFile, readModelFile } from '../engines/llama/model-file.ts';
+import { type ModelFile, readModelFile } from '../engines/llama/load-options.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import { systemTimer } from '../http/timers.ts';
 import { ownFolder } from '../library/places.ts';

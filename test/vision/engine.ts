@@ -6,8 +6,7 @@ import type { GenerationEvent } from '../../src/core/events.ts';
 import type { GenerationRequest } from '../../src/core/request.ts';
 import { spawnChild } from '../../src/engines/host/child.ts';
 import { LlamaHost } from '../../src/engines/llama/host.ts';
-import { readModelFile } from '../../src/engines/llama/model-file.ts';
-import { loadOptions } from '../../src/engines/llama/placement.ts';
+import { loadOptions, readModelFile } from '../../src/engines/llama/load-options.ts';
 import { systemTimer } from '../../src/http/timers.ts';
 import { plainRequest } from '../../src/server/request.ts';
 import { program } from '../live/server.ts';
@@ -41,7 +40,7 @@ export function engines() {
       loadOptions(chosen, { model, name: 'model', shape, threads: 1, contextSizeGiven: true }),
       {
         spawn: spawnChild,
-        workerEntry: join(dirname(program), 'engines/llama/worker/main.js'),
+        entry: join(dirname(program), 'engines/llama/worker/main.js'),
         startTimer: systemTimer,
       },
     );

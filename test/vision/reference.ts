@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import koffi from 'koffi';
 import { mediaLibraryFolder } from '../../src/engines/llama/worker/load/library.ts';
-import { openFabric } from '../../src/engines/llama/worker/native/native.ts';
+import { declaring, openFabric } from '../../src/engines/llama/worker/native/native.ts';
 import { asynchronous, type Pointer } from '../../src/engines/llama/worker/native/structs.ts';
 import { Vocabulary } from '../../src/engines/llama/worker/text/vocabulary.ts';
 import { indexOfHighest } from '../../src/sampling/sampler.ts';
@@ -15,17 +15,6 @@ export interface Question {
   readonly count: number;
 }
 
-type Evaluate = (
-  projector: Pointer,
-  context: Pointer,
-  chunks: Pointer,
-  past: number,
-  sequence: number,
-  batchSize: number,
-  logits: boolean,
-  newPast: [number | null],
-) => number;
-
 export interface Reference {
   /** The greedy reply to a picture between two texts, by the library's own way through a prompt. */
   reply(question: Question): Promise<{ readonly text: string; readonly promptTokens: number }>;
@@ -35,13 +24,13 @@ export interface Reference {
 export function openReference(): Reference {
   const folder = mediaLibraryFolder(process.env);
   const { native, media } = openFabric(folder);
-  const library = koffi.load(join(folder, 'qvac__fabric.bare'));
-  const evaluate = asynchronous<Evaluate>(
-    library.func(
-      'int32 mtmd_helper_eval_chunks(void *projector, void *context, void *chunks, int32 past, int32 sequence, int32 batchSize, bool logits, _Out_ int32 *newPast)',
+  const declare = declaring(koffi.load(join(folder, 'qvac__fabric.bare')));
+  const evaluate = asynchronous(
+    declare(
+      'int32 mtmd_helper_eval_chunks(pointer projector, pointer context, pointer chunks, int32 past, int32 sequence, int32 batchSize, bool logits, _Out_ int32 *newPast)',
     ),
   );
-  const countTokens = library.func('size_t mtmd_helper_get_n_tokens(void *chunks)') as (chunks: Pointer) => number;
+  const countTokens = declare('size_t mtmd_helper_get_n_tokens(pointer chunks)');
   // The smallest CPU build runs everywhere.
   const smallest = native.cpuVariants().at(-1);
   if (smallest) native.backendLoad(smallest);

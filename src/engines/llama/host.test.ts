@@ -7,9 +7,8 @@ import { modelError } from '../../core/model-error.ts';
 import { plainRequest } from '../../server/request.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
 import { LlamaHost, type LlamaHostParts } from './host.ts';
-import type { LoadedModel, LoadOptions } from './load-options.ts';
+import { type LoadedModel, type LoadOptions, loadOptions } from './load-options.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
-import { loadOptions } from './placement.ts';
 
 const shape = { architecture: 'llama', layers: 3, trainedContext: 2048, sizeBytes: 1000, cacheBytesPerToken: 10 };
 const options: LoadOptions = loadOptions(defaultSettings, {
@@ -29,7 +28,7 @@ const model: LoadedModel = {
   parameters: 5,
   sizeBytes: 7,
   description: 'tiny',
-  chatTemplate: null,
+  chatTemplate: undefined,
   specialTokens: { bos: '<s>', eos: '</s>' },
   layers: 2,
   gpuLayers: 0,
@@ -47,7 +46,7 @@ function world(more: Partial<LlamaHostParts> = {}, changes: Partial<LoadOptions>
     { ...options, ...changes },
     {
       spawn: fakes.spawn,
-      workerEntry: 'worker.js',
+      entry: 'worker.js',
       startTimer: fakes.startTimer,
       observer: {
         starting: () => seen.push('starting'),
@@ -83,6 +82,7 @@ function generate(host: LlamaHost, prompt = 'Hello', seed = 9) {
 
 const finish = {
   type: 'finish',
+  reason: 'length',
   cause: 'limit',
   usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
   timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 1 },
@@ -149,11 +149,11 @@ test('the pieces of a step become the events of their generations', () => {
   worker().say({
     type: 'step',
     pieces: [
-      { type: 'start', id: a, promptTokens: 1, cachedTokens: 0, maxTokens: 5, droppedTokens: 0 },
-      { type: 'text', id: a, text: 'one' },
-      { type: 'text', id: b, text: 'two' },
+      { type: 'start', id: a, promptTokens: 1, cachedTokens: 0, maxTokens: 5, droppedTokens: 0, seed: 9 },
+      { type: 'text-delta', id: a, text: 'one' },
+      { type: 'text-delta', id: b, text: 'two' },
       { ...finish, id: a },
-      { type: 'text', id: a, text: 'too late' },
+      { type: 'text-delta', id: a, text: 'too late' },
     ],
   });
   expect(first.events).toMatchObject([

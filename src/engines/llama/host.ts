@@ -1,6 +1,5 @@
 import { type CacheReport, emptyCacheReport } from '../../core/cache-report.ts';
 import { reviveError } from '../../core/errors.ts';
-import type { FinishReason, GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
 import type {
@@ -12,21 +11,18 @@ import type {
   TokenizeOptions,
   TokenPiece,
 } from '../../core/text-service.ts';
-import type { ChildExit, Spawn } from '../host/child.ts';
-import { type EngineObserver, EngineProcess, type StartTimer } from '../host/engine-process.ts';
+import type { ChildExit } from '../host/child.ts';
+import { type EngineObserver, EngineProcess, type EngineProcessParts } from '../host/engine-process.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
 import { failedForGood, fallBackNote, gpuFailure, loadReason, nextGpuBuild } from './gpu-builds.ts';
 import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
-import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
+import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker, unstarted } from './messages.ts';
 
-export interface LlamaHostParts {
-  readonly spawn: Spawn;
-  readonly workerEntry: string;
-  readonly startTimer: StartTimer;
-  /** This model was loaded before: when it cannot be loaded now, it is tried again. */
-  readonly proven?: boolean;
-  /** What there is to compute with. */
+type ProcessParts = Pick<EngineProcessParts<ToWorker, FromWorker>, 'spawn' | 'entry' | 'startTimer' | 'proven'>;
+
+export interface LlamaHostParts extends ProcessParts {
+  /** The installed builds of the engine. */
   readonly gpuBuilds?: readonly GpuBuild[];
   readonly observer?: LlamaObserver;
 }
@@ -34,42 +30,30 @@ export interface LlamaHostParts {
 export interface LlamaObserver extends EngineObserver {
   progress?(fraction: number): void;
   loaded?(model: LoadedModel): void;
-  /** Something to be known that fails nobody's request, as a sentence. */
+  /** Information for people; no request fails. */
   note?(text: string): void;
 }
 
-interface Generating {
-  readonly sink: GenerationSink;
-  readonly seed: number;
-}
-
-/** More CPU builds than any package has: whoever dies of illegal instructions this often has another illness. */
+/** More CPU builds than any package has: more illegal instructions than this have another cause. */
 const maximumVariants = 24;
 
-/**
- * The text engine as the server sees it: a worker process with one model, and what is said to it. How the process lives, dies
- * and comes back is the business of `EngineProcess`.
- */
+/** The text engine as the server sees it: the messages to a worker process with one model. Its lifecycle is in `EngineProcess`. */
 export class LlamaHost implements TextEngine {
   readonly #process: EngineProcess<ToWorker, FromWorker>;
-  readonly #generations = new Map<number, Generating>();
+  readonly #generations = new Map<number, GenerationSink>();
   #model: TextModel | undefined;
   #skipCpuVariants = 0;
-  /** Those that died of their graphics card. */
+  /** Builds whose graphics card failed during the load. */
   readonly #failedGpuBuilds: GpuBuild[] = [];
 
   constructor(
     private readonly options: LoadOptions,
     private readonly parts: LlamaHostParts,
   ) {
-    const { spawn, workerEntry: entry, startTimer, proven = false, observer = {} } = parts;
+    const { gpuBuilds: _, ...process } = parts;
     this.#process = new EngineProcess<ToWorker, FromWorker>({
+      ...process,
       capability: 'text',
-      spawn,
-      entry,
-      startTimer,
-      proven,
-      observer,
       closingMs: options.diskCache ? closingMs.writing : closingMs.plain,
       opening: () => ({ type: 'load', options: this.#loadOptions() }),
       receive: (message) => this.#receive(message),
@@ -86,7 +70,6 @@ export class LlamaHost implements TextEngine {
     return this.#process.stop();
   }
 
-  /** The worker's process, for those who watch or test it. */
   get pid(): number | undefined {
     return this.#process.pid;
   }
@@ -94,22 +77,13 @@ export class LlamaHost implements TextEngine {
   state(): TextState {
     const { name } = this.options;
     const state = this.#process.state();
-    switch (state.type) {
-      case 'ready':
-        return { type: 'ready', model: this.#model as TextModel };
-      case 'failed':
-        return { type: 'failed', name, reason: state.reason };
-      case 'stopping':
-      case 'stopped':
-        return { type: 'loading', name, progress: 0, trouble: { reason: 'it is being stopped', retryAfterSeconds: 5 } };
-      case 'idle':
-        return { type: 'loading', name, progress: 0 };
-      case 'starting':
-      case 'lost': {
-        const progress = state.type === 'starting' ? state.progress : 0;
-        return { type: 'loading', name, progress, ...(state.trouble ? { trouble: state.trouble } : {}) };
-      }
+    if (state.type === 'ready') return { type: 'ready', model: this.#model as TextModel };
+    if (state.type === 'failed') return { type: 'failed', name, reason: state.reason };
+    const loading = { type: 'loading', name, progress: state.type === 'starting' ? state.progress : 0 } as const;
+    if (state.type === 'stopping' || state.type === 'stopped') {
+      return { ...loading, trouble: { reason: 'it is being stopped', retryAfterSeconds: 5 } };
     }
+    return 'trouble' in state && state.trouble ? { ...loading, trouble: state.trouble } : loading;
   }
 
   contextSize(): number {
@@ -122,10 +96,10 @@ export class LlamaHost implements TextEngine {
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
     return this.#process.startTask({
-      // Whoever leaves the seed open sends the same request again.
+      // A client that sets no seed sends the same request again.
       fingerprint: () => fingerprint({ ...request, sampling: { ...request.sampling, seed: undefined } }),
       begin: (id) => {
-        this.#generations.set(id, { sink, seed });
+        this.#generations.set(id, sink);
         this.#process.send({ type: 'generate', id, request, seed });
       },
       abort: (id) => this.#process.send({ type: 'abort', id }),
@@ -149,7 +123,7 @@ export class LlamaHost implements TextEngine {
     return this.#process.call((id) => ({ type: 'detokenize', id, tokens, renderSpecial }));
   }
 
-  /** Where no model is there is no cache: nobody waits for one in order to hear that. */
+  /** Without a loaded model the report is empty; it does not wait for one. */
   async cacheReport(): Promise<CacheReport> {
     if (this.#process.state().type !== 'ready') return emptyCacheReport;
     try {
@@ -183,8 +157,7 @@ export class LlamaHost implements TextEngine {
         observer?.progress?.(message.fraction);
         return;
       case 'loaded':
-        this.#model = textModel(this.options, message.model);
-        observer?.loaded?.(message.model);
+        this.#loaded(message.model);
         this.#process.becameReady();
         return;
       case 'load-failed':
@@ -201,17 +174,23 @@ export class LlamaHost implements TextEngine {
     }
   }
 
-  #piece(piece: Piece): void {
-    const generating = this.#generations.get(piece.id);
-    if (!generating) return;
+  #loaded(loaded: LoadedModel): void {
+    const { layers, gpuLayers, devices, cpuVariant, notes, ...facts } = loaded;
+    this.#model = { name: this.options.name, path: this.options.model, ...facts };
+    this.parts.observer?.loaded?.(loaded);
+  }
+
+  #piece({ id, ...piece }: Piece): void {
+    const sink = this.#generations.get(id);
+    if (!sink) return;
     if (piece.type === 'prompt-progress') {
-      generating.sink.promptProgress?.(piece);
+      sink.promptProgress?.(piece);
       return;
     }
     const last = piece.type === 'finish' || piece.type === 'error';
-    if (last) this.#generations.delete(piece.id);
-    generating.sink.event(toEvent(piece, generating.seed));
-    if (last) this.#process.ended(piece.id);
+    if (last) this.#generations.delete(id);
+    sink.event(piece.type === 'error' ? { type: 'error', error: reviveError(piece.error) } : piece);
+    if (last) this.#process.ended(id);
   }
 
   #loadOptions(): LoadOptions {
@@ -222,11 +201,11 @@ export class LlamaHost implements TextEngine {
     return nextGpuBuild(this.options.backend, this.parts.gpuBuilds ?? [], this.#failedGpuBuilds);
   }
 
-  /** A card that failed while the model was loaded with it is left alone from then on, where there is another way. */
+  /** A card that failed during the load is not used again if another build can be used. */
   #takesOtherGpuBuild({ lastLines }: ChildExit): boolean {
     const failed = this.#gpuBuild();
     const failure = gpuFailure(lastLines);
-    // A card that has served may have had a bad moment: then the same is tried again.
+    // A card that has worked before is tried again.
     if (!failure || this.#model || failed === undefined || failed === 'none') return false;
     this.#failedGpuBuilds.push(failed);
     const next = this.#gpuBuild();
@@ -250,62 +229,4 @@ export class LlamaHost implements TextEngine {
     this.#skipCpuVariants += 1;
     return true;
   }
-}
-
-const unstarted: GenerationEvent = {
-  type: 'finish',
-  reason: 'aborted',
-  cause: 'aborted',
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-  timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
-};
-
-function toEvent(piece: Exclude<Piece, { type: 'prompt-progress' }>, seed: number): GenerationEvent {
-  switch (piece.type) {
-    case 'text':
-      return piece.logprobs
-        ? { type: 'text-delta', text: piece.text, logprobs: piece.logprobs }
-        : { type: 'text-delta', text: piece.text };
-    case 'start': {
-      const { id: _, ...start } = piece;
-      return { ...start, seed };
-    }
-    case 'prompt-logprobs':
-      return { type: 'prompt-logprobs', tokens: piece.tokens };
-    case 'warning':
-      return { type: 'warning', code: piece.code, text: piece.text };
-    case 'finish': {
-      const { id: _, ...finish } = piece;
-      return { ...finish, reason: reasons[piece.cause] };
-    }
-    case 'error':
-      return { type: 'error', error: reviveError(piece.error) };
-  }
-}
-
-const reasons: Record<(Piece & { type: 'finish' })['cause'], FinishReason> = {
-  'end-token': 'stop',
-  'stop-text': 'stop',
-  limit: 'length',
-  aborted: 'aborted',
-};
-
-function textModel(options: LoadOptions, loaded: LoadedModel): TextModel {
-  const { contextSize, trainedContext, vocabularySize, parameters, sizeBytes, description, chatTemplate } = loaded;
-  return {
-    name: options.name,
-    path: options.model,
-    contextSize,
-    trainedContext,
-    vocabularySize,
-    parameters,
-    sizeBytes,
-    description,
-    chatTemplate: chatTemplate ?? undefined,
-    vocabularyType: loaded.vocabularyType,
-    embeddingLength: loaded.embeddingLength,
-    specialTokens: loaded.specialTokens,
-    fillMarks: loaded.fillMarks,
-    inputs: loaded.inputs,
-  };
 }

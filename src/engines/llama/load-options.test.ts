@@ -1,5 +1,11 @@
-import { expect, test } from 'vitest';
-import { contextSizeFor, expectedContextSize } from './load-options.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { GgufEntry } from '../../gguf/types.ts';
+import { writeGguf } from '../../gguf/write.ts';
+import { embeddedModel } from '../../models/text-engine.ts';
+import { contextSizeFor, expectedContextSize, readModelFile } from './load-options.ts';
 
 const shape = { architecture: 'llama', layers: 1, trainedContext: 2048, sizeBytes: 1, cacheBytesPerToken: 1 };
 const options = {
@@ -33,4 +39,87 @@ test.each([
   ['the default where the file says nothing', { shape: { ...shape, trainedContext: 0 } }, 16_384],
 ])('before the model is loaded its context is %s', (_, own, expected) => {
   expect(expectedContextSize({ ...options, ...own })).toBe(expected);
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-model-file-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The facts of a file with this architecture and these figures. */
+async function read(
+  architecture: string,
+  figures: Readonly<Record<string, number>>,
+  more: Record<string, GgufEntry> = {},
+) {
+  const path = join(folder, `${architecture}-${Object.values(figures).join('-')}.gguf`);
+  const metadata: Record<string, GgufEntry> = {
+    'general.architecture': { type: 'string', value: architecture },
+    ...Object.fromEntries(
+      Object.entries(figures).map(([name, value]) => [`${architecture}.${name}`, { type: 'uint32', value } as const]),
+    ),
+    ...more,
+  };
+  await writeGguf(path, { metadata, tensors: [{ name: 'w', shape: [64], type: 'F32', data: new Float32Array(64) }] });
+  return readModelFile(path);
+}
+
+describe('what is known of a model before its weights are read', () => {
+  test('its size, and what each token takes in the cache', async () => {
+    const { shape } = await read('llama', {
+      block_count: 4,
+      embedding_length: 64,
+      'attention.head_count': 8,
+      'attention.head_count_kv': 2,
+    });
+    // Two bytes for each of the keys and the values of two heads of eight, on four layers.
+    expect(shape).toMatchObject({
+      architecture: 'llama',
+      layers: 4,
+      sizeBytes: 256,
+      cacheBytesPerToken: 2 * 4 * 2 * 16,
+    });
+  });
+
+  test('heads of another width count with it', async () => {
+    const { shape } = await read('gemma3', {
+      block_count: 1,
+      embedding_length: 64,
+      'attention.head_count': 4,
+      'attention.key_length': 32,
+      'attention.value_length': 32,
+    });
+    expect(shape.cacheBytesPerToken).toBe(2 * 4 * 64);
+  });
+
+  test.each([
+    ['no heads at all', { block_count: 2, embedding_length: 64 }],
+    ['a count of zero', { block_count: 2, embedding_length: 64, 'attention.head_count': 0 }],
+  ])('with %s every figure is still a number', async (_, figures) => {
+    const { shape } = await read('mamba', figures);
+    expect(Number.isFinite(shape.cacheBytesPerToken)).toBe(true);
+    expect(shape.layers).toBe(2);
+  });
+
+  test('its chat template, where it has one', async () => {
+    const template: GgufEntry = { type: 'string', value: '{{ messages }}' };
+    const figures = { block_count: 1 };
+    expect((await read('llama', figures, { 'tokenizer.chat_template': template })).chatTemplate).toBe('{{ messages }}');
+    expect((await read('qwen', figures)).chatTemplate).toBeUndefined();
+  });
+
+  test('of the embedded model too', async () => {
+    const { path, shape, chatTemplate } = await readModelFile(embeddedModel);
+    expect(path).toBe(embeddedModel);
+    expect(shape).toMatchObject({ architecture: expect.any(String), trainedContext: expect.any(Number) });
+    for (const figure of [shape.layers, shape.trainedContext, shape.sizeBytes, shape.cacheBytesPerToken]) {
+      expect(figure).toBeGreaterThan(0);
+    }
+    expect(chatTemplate).toContain('messages');
+  });
+
+  test('a file that is no model is refused with a sentence', async () => {
+    const path = join(folder, 'text.gguf');
+    writeFileSync(path, 'hello');
+    await expect(readModelFile(path)).rejects.toThrow('This is no GGUF file');
+    await expect(readModelFile(join(folder, 'nowhere.gguf'))).rejects.toThrow('ENOENT');
+  });
 });

@@ -1,95 +1,15 @@
-import type { FillMarks } from '../../core/text-service.ts';
+import { resolve } from 'node:path';
+import type { Settings } from '../../config/flags.ts';
+import { readDiskCache } from '../../config/paths.ts';
+import { AppError } from '../../core/errors.ts';
+import type { TextModel } from '../../core/text-service.ts';
+import { readGguf } from '../../gguf/read.ts';
+import { type GgufHeader, numberOf, textOf } from '../../gguf/types.ts';
 
-/** What a package of the engine computes with beside the processor. */
+/** The backend of an engine package, besides the CPU. */
 export type GpuBuild = 'cuda' | 'cuda-ext' | 'vulkan' | 'metal' | 'none';
 
-/** How a text model is to be loaded, in words that survive the way into the worker process as JSON. */
-export interface LoadOptions {
-  readonly model: string;
-  /** The name shown to people and clients. */
-  readonly name: string;
-  readonly contextSize: number;
-  /** A context that the user asked for is kept beyond the model's training (with RoPE stretched); a default is not. */
-  readonly contextSizeGiven: boolean;
-  readonly trainedContextOverride: number;
-  readonly sequences: number;
-  readonly batchSize: number;
-  readonly microBatchSize: number;
-  readonly threads: number;
-  readonly batchThreads: number;
-  readonly backend: 'auto' | 'cpu' | 'vulkan' | 'cuda';
-  readonly gpuLayers: number | 'auto';
-  readonly memoryMarginMegabytes: number;
-  /** What the file's header says, for an estimate of what fits where. */
-  readonly shape: ModelShape;
-  readonly mainGpu: number;
-  readonly devices: readonly string[];
-  readonly tensorSplit: readonly number[];
-  readonly splitMode: 'layer' | 'row' | 'none';
-  readonly offloadCache: boolean;
-  readonly flashAttention: boolean;
-  readonly cacheType: CacheType;
-  readonly fullSlidingWindow: boolean;
-  /** `scale` 0 leaves both to the model. */
-  readonly rope: { readonly scale: number; readonly base: number };
-  readonly metadataOverrides: readonly MetadataOverride[];
-  readonly tensorOverrides: readonly { readonly pattern: string; readonly buffer: string }[];
-  readonly loadMode: 'auto' | 'read' | 'mmap' | 'mmap+mlock' | 'mlock' | 'direct-io';
-  readonly lora: readonly { readonly path: string; readonly scale: number }[];
-  /** What lets the model take in pictures or sound. */
-  readonly projector: ProjectorOptions | undefined;
-  readonly guidance: boolean;
-  readonly contextShift: boolean;
-  readonly reusePrompt: boolean;
-  readonly addBos: boolean;
-  /** A text depends on its request alone: neither on who else is served nor on what the cache holds. */
-  readonly deterministic: boolean;
-  readonly draft: DraftOptions | undefined;
-  /** How many snapshots of lost chats are kept in memory. */
-  readonly smartCache: number;
-  /** How many places there are for states that somebody wants to put aside. */
-  readonly statePlaces: number;
-  readonly diskCache: { readonly folder: string; readonly bytes: number } | undefined;
-  /** Which CPU builds may be used: all, those without AVX2, or those without AVX. */
-  readonly cpuLevel: 'best' | 'no-avx2' | 'no-avx';
-  /** The CPU build that somebody wants; undefined leaves the choice to us. */
-  readonly cpuBuild: string | undefined;
-  /** How many of the best CPU builds to pass over, because they died of an illegal instruction. */
-  readonly skipCpuVariants: number;
-  /** GPU builds that were tried and cannot be used on this machine. */
-  readonly failedGpuBuilds: readonly GpuBuild[];
-}
-
-export interface ProjectorOptions {
-  readonly path: string;
-  readonly useGpu: boolean;
-  /** A larger picture is scaled down until its longer side has this many pixels. */
-  readonly longestSide: number;
-  /** How many tokens a picture takes; -1 leaves it to the projector. */
-  readonly minimumTokens: number;
-  readonly maximumTokens: number;
-}
-
-/** How the next tokens are guessed, to be confirmed all at once: from the text itself, by a small model, or both. */
-export interface DraftOptions {
-  readonly amount: number;
-  /** Guess what followed the last so many tokens before; 0 looks nothing up. */
-  readonly pattern: number;
-  readonly model: { readonly path: string; readonly gpuLayers: number } | undefined;
-}
-
-export interface ModelShape {
-  readonly architecture: string;
-  readonly layers: number;
-  /** 0 where the file does not say it. */
-  readonly trainedContext: number;
-  readonly sizeBytes: number;
-  /** Keys and values of one token over all layers, at 16 bits. */
-  readonly cacheBytesPerToken: number;
-}
-
 export const cacheTypes = { f16: 1, bf16: 30, q8_0: 8, q5_1: 7, q4_0: 2 } as const;
-export type CacheType = keyof typeof cacheTypes;
 
 export interface MetadataOverride {
   readonly key: string;
@@ -97,38 +17,193 @@ export interface MetadataOverride {
   readonly value: string;
 }
 
-/** What the worker found out while loading. */
-export interface LoadedModel {
-  readonly contextSize: number;
-  readonly trainedContext: number;
-  readonly vocabularySize: number;
-  /** By llama.cpp's numbers. */
-  readonly vocabularyType: number;
-  readonly embeddingLength: number;
-  readonly parameters: number;
-  readonly sizeBytes: number;
-  readonly description: string;
-  readonly chatTemplate: string | null;
-  readonly specialTokens: { readonly bos: string; readonly eos: string };
+interface ModelFacts {
+  /** Path of the model file. */
+  readonly model: string;
+  readonly name: string;
+  readonly shape: ModelShape;
+  readonly threads: number;
+  readonly contextSizeGiven: boolean;
+}
+
+const defaultStates = 5;
+
+/** How to load a text model, as JSON for the worker process. */
+export type LoadOptions = Readonly<ReturnType<typeof loadOptions>>;
+export type ProjectorOptions = NonNullable<LoadOptions['projector']>;
+
+export function loadOptions(settings: Settings, facts: ModelFacts) {
+  const batchSize = Math.max(1, settings.batchsize);
+  return {
+    ...facts,
+    /** May exceed the trained context (with RoPE stretched) only if `contextSizeGiven`. */
+    contextSize: settings.contextsize,
+    trainedContextOverride: settings.overridenativecontext,
+    sequences: Math.max(1, settings.parallelrequests),
+    batchSize,
+    microBatchSize: settings.ubatchsize > 0 ? settings.ubatchsize : batchSize,
+    batchThreads: settings.blasthreads > 0 ? settings.blasthreads : facts.threads,
+    backend: backend(settings),
+    gpuLayers: settings.autofit || settings.gpulayers < 0 ? ('auto' as const) : settings.gpulayers,
+    memoryMarginMegabytes: settings.autofitpadding,
+    mainGpu: settings.maingpu,
+    devices: devices(settings),
+    tensorSplit: settings.tensor_split ?? [],
+    splitMode: settings.splitmode === 'layer' ? ('layer' as const) : ('row' as const),
+    offloadCache: !settings.lowvram,
+    flashAttention: !settings.noflashattention,
+    cacheType: settings.quantkv,
+    // A sliding window reuses few cells, in an order that depends on what they held before.
+    fullSlidingWindow: settings.noswa || settings.deterministic,
+    /** A scale of 0 leaves both to the model. */
+    rope: { scale: settings.ropeconfig[0] ?? 0, base: settings.ropeconfig[1] ?? 10_000 },
+    metadataOverrides: metadataOverrides(settings, facts.shape),
+    tensorOverrides: tensorOverrides(settings, facts.shape),
+    loadMode: loadMode(settings),
+    lora: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
+    projector: projector(settings),
+    guidance: settings.enableguidance,
+    // Shifted keys are rounded once more.
+    contextShift: !settings.noshift && !settings.deterministic,
+    reusePrompt: !settings.nofastforward,
+    addBos: !settings.nobostoken,
+    /** The text depends on its request only, not on other requests or on the cache. */
+    deterministic: settings.deterministic,
+    draft: draft(settings),
+    /** Number of snapshots of evicted chats in memory. */
+    smartCache: settings.smartcache === 1 ? defaultStates : settings.smartcache,
+    /** Number of saved states. */
+    statePlaces: settings.smartcache > 1 ? settings.smartcache : defaultStates,
+    diskCache: diskCache(settings.diskcache),
+    cpuLevel: cpuLevel(settings),
+    cpuBuild: settings.cpubuild || undefined,
+    /** How many of the best CPU builds to skip, because they died of an illegal instruction. */
+    skipCpuVariants: 0,
+    /** GPU builds that have failed on this machine. */
+    failedGpuBuilds: [] as readonly GpuBuild[],
+  };
+}
+
+/** A draft model is small: -1 offloads all its layers. */
+const allLayers = 999;
+
+/** Speculative decoding: by lookup of the last `pattern` tokens (0: none), by a small model, or both. */
+function draft({ draftngram, draftmodel, draftamount, draftgpulayers }: Settings) {
+  if (draftamount <= 0 || (draftngram <= 0 && draftmodel === '')) return undefined;
+  const gpuLayers = draftgpulayers < 0 ? allLayers : draftgpulayers;
+  const model = draftmodel === '' ? undefined : { path: draftmodel, gpuLayers };
+  return { amount: draftamount, pattern: draftngram, model };
+}
+
+/** Pictures are scaled down to `longestSide` pixels; a number of tokens of -1 is up to the projector. */
+function projector(settings: Settings) {
+  if (settings.mmproj === '') return undefined;
+  return {
+    path: settings.mmproj,
+    useGpu: !settings.mmprojcpu && !settings.usecpu,
+    longestSide: settings.visionmaxres,
+    minimumTokens: settings.visionmintokens,
+    maximumTokens: settings.visionmaxtokens,
+  };
+}
+
+function backend({ usecpu, usecuda, usevulkan }: Settings): 'auto' | 'cpu' | 'vulkan' | 'cuda' {
+  if (usecpu) return 'cpu';
+  if (usecuda) return 'cuda';
+  return usevulkan ? 'vulkan' : 'auto';
+}
+
+function cpuLevel({ failsafe, noavx2 }: Settings): 'best' | 'no-avx2' | 'no-avx' {
+  if (failsafe) return 'no-avx';
+  return noavx2 ? 'no-avx2' : 'best';
+}
+
+/** Numbers after --usecuda and --usevulkan choose devices as well as --device does. */
+function devices({ device, usecuda, usevulkan }: Settings): string[] {
+  const named = device.split(',').map((name) => name.trim());
+  const numbered = [...(usecuda ?? []), ...(usevulkan ?? [])].map(String).filter((value) => /^\d+$/.test(value));
+  return [...named, ...numbered].filter((name) => name !== '');
+}
+
+function loadMode({
+  usemmap,
+  usemlock,
+  usedirectio,
+}: Settings): 'auto' | 'mmap' | 'mmap+mlock' | 'mlock' | 'direct-io' {
+  if (usedirectio) return 'direct-io';
+  if (usemlock) return usemmap ? 'mmap+mlock' : 'mlock';
+  return usemmap ? 'mmap' : 'auto';
+}
+
+function metadataOverrides({ overridekv, moeexperts }: Settings, { architecture }: ModelShape): MetadataOverride[] {
+  const experts: MetadataOverride[] =
+    moeexperts > 0 ? [{ key: `${architecture}.expert_used_count`, type: 'int', value: String(moeexperts) }] : [];
+  return [...experts, ...splitList(overridekv).map(parseOverride)];
+}
+
+/** `name=type:value`, the type one of int, float, bool, str. */
+function parseOverride(text: string): MetadataOverride {
+  const match = /^(?<key>[^=]+)=(?<type>int|float|bool|str):(?<value>.*)$/s.exec(text)?.groups;
+  const { key, type, value } = match ?? {};
+  const numeric = type === 'int' ? /^-?\d+$/ : /^-?\d*\.?\d+(e[+-]?\d+)?$/i;
+  const valid = type === 'str' || (type === 'bool' ? /^(true|false|0|1)$/ : numeric).test(value ?? '');
+  if (!key || value === undefined || !valid || Buffer.byteLength(key) > 127 || Buffer.byteLength(value) > 127) {
+    throw new AppError('invalid-field', { field: '--overridekv', expected: `name=type:value, and "${text}" is not` });
+  }
+  return { key, type: type as MetadataOverride['type'], value };
+}
+
+function tensorOverrides({ overridetensors, moecpu, ffncpu }: Settings, { layers }: ModelShape) {
+  const explicit = splitList(overridetensors).map((text) => {
+    const equals = text.lastIndexOf('=');
+    if (equals < 1) {
+      throw new AppError('invalid-field', {
+        field: '--overridetensors',
+        expected: `pattern=device, and "${text}" is not`,
+      });
+    }
+    return { pattern: text.slice(0, equals), buffer: text.slice(equals + 1) };
+  });
+  const onCpu = (count: number, tensors: string) =>
+    Array.from({ length: Math.min(count, layers) }, (_, layer) => ({
+      pattern: `blk\\.${layer}\\.${tensors}`,
+      buffer: 'CPU',
+    }));
+  return [
+    ...explicit,
+    ...onCpu(moecpu, 'ffn_(up|down|gate|gate_up)_(ch|)exps'),
+    ...onCpu(ffncpu, 'ffn_(up|down|gate)\\.weight'),
+  ];
+}
+
+function diskCache(text: string) {
+  if (text === '') return undefined;
+  const reading = readDiskCache(text);
+  if (!reading.ok) throw new AppError('invalid-field', { field: '--diskcache', expected: reading.expected });
+  return { folder: resolve(reading.folder), bytes: reading.bytes };
+}
+
+const splitList = (text: string): string[] => text.split(',').filter((entry) => entry.trim() !== '');
+
+/** What the worker reports about a loaded model. */
+export interface LoadedModel extends Omit<TextModel, 'name' | 'path'> {
   readonly layers: number;
   readonly gpuLayers: number;
   readonly devices: readonly string[];
   readonly cpuVariant: string;
-  readonly fillMarks?: FillMarks | undefined;
-  readonly inputs: { readonly image: boolean; readonly audio: boolean };
   readonly notes: readonly string[];
 }
 
-type Wish = Pick<LoadOptions, 'contextSize' | 'contextSizeGiven'>;
+type ContextSize = Pick<LoadOptions, 'contextSize' | 'contextSizeGiven'>;
 
-/** The context of a sequence: what somebody asked for, or the default as far as the model was trained for it. */
-export function contextSizeFor({ contextSize, contextSizeGiven }: Wish, trainedContext: number): number {
+/** The context size of a sequence: the given one, or the default up to the trained context. */
+export function contextSizeFor({ contextSize, contextSizeGiven }: ContextSize, trainedContext: number): number {
   return contextSizeGiven ? contextSize : Math.min(contextSize, trainedContext);
 }
 
-/** The same before the model is loaded, from what its file says; a file that says nothing leaves the default. */
+/** The context size before the model is loaded, by its file; the default if the file does not say it. */
 export function expectedContextSize(
-  options: Wish & Pick<LoadOptions, 'trainedContextOverride' | 'shape' | 'metadataOverrides'>,
+  options: ContextSize & Pick<LoadOptions, 'trainedContextOverride' | 'shape' | 'metadataOverrides'>,
 ): number {
   const key = `${options.shape.architecture}.context_length`;
   const overridden = options.metadataOverrides.find((one) => one.key === key)?.value;
@@ -136,13 +211,10 @@ export function expectedContextSize(
   return trained > 0 ? contextSizeFor(options, trained) : options.contextSize;
 }
 
-/** What the library and our own process take beside weights and cache, roughly. */
+/** Roughly what library and process take besides weights and cache. */
 const overheadBytes = 200 * 2 ** 20;
 
-/**
- * About how much memory a model will take: its weights, the keys and values of all its sequences, and some more for
- * computing. What it really took the last time is better, where that is known.
- */
+/** Estimated memory of a model: weights, keys and values of all sequences, and some more for computing. */
 export function memoryNeed(
   { sizeBytes, cacheBytesPerToken }: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'>,
   contextSize: number,
@@ -150,4 +222,36 @@ export function memoryNeed(
 ): number {
   const cache = cacheBytesPerToken * contextSize * Math.max(1, sequences);
   return Math.ceil(sizeBytes * 1.05 + cache + overheadBytes);
+}
+
+/** What is known of a model before its weights are read. */
+export type ModelFile = Awaited<ReturnType<typeof readModelFile>>;
+
+/** Throws a one-sentence error for a file that is not a model. */
+export async function readModelFile(path: string) {
+  const header = await readGguf(path);
+  return { path, shape: modelShape(header), chatTemplate: textOf(header, 'tokenizer.chat_template') };
+}
+
+/** `trainedContext` is 0 if the file does not say it; `cacheBytesPerToken` is for keys and values of all layers at 16 bits. */
+export type ModelShape = ReturnType<typeof modelShape>;
+
+function modelShape(header: GgufHeader) {
+  const { architecture } = header;
+  const fact = (name: string) => numberOf(header, `${architecture}.${name}`);
+  const layers = fact('block_count') ?? 0;
+  const heads = fact('attention.head_count') ?? 1;
+  const keyValueHeads = fact('attention.head_count_kv') ?? heads;
+  // A recurrent model has no heads, and its cache does not grow with the text.
+  const headSize = heads > 0 ? (fact('embedding_length') ?? 0) / heads : 0;
+  const keys = fact('attention.key_length') ?? headSize;
+  const values = fact('attention.value_length') ?? headSize;
+  const sizeBytes = header.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+  return {
+    architecture,
+    layers,
+    trainedContext: fact('context_length') ?? 0,
+    sizeBytes,
+    cacheBytesPerToken: 2 * layers * keyValueHeads * (keys + values),
+  };
 }

@@ -1,72 +1,52 @@
-import type { CacheMiss } from '../../core/cache-report.ts';
 import type { PlainError } from '../../core/errors.ts';
-import type { FinishCause, PromptToken, Timings, TokenLogprob, Usage } from '../../core/events.ts';
+import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
+import type { PromptProgress } from '../../core/text-service.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 
-/** How long a worker whose channel was closed may go on: with a disk cache it writes what it holds. */
+/** How long a worker may take to end after its channel was closed: with a disk cache it writes its snapshots. */
 export const closingMs = { plain: 2000, writing: 10_000 };
 
-/** From the server to the worker. `id` ties a question to its answer and a generation to its events. */
-export type ToWorker =
-  | { readonly type: 'load'; readonly options: LoadOptions }
-  | { readonly type: 'generate'; readonly id: number; readonly request: GenerationRequest; readonly seed: number }
-  | { readonly type: 'abort'; readonly id: number }
-  | { readonly type: 'cache'; readonly id: number }
-  | { readonly type: 'states'; readonly id: number; readonly action: StatesAction }
-  | {
-      readonly type: 'tokenize';
-      readonly id: number;
-      readonly text: string;
-      readonly addSpecial: boolean;
-      readonly parseSpecial: boolean;
-    }
-  | { readonly type: 'pieces'; readonly id: number; readonly tokens: readonly number[] }
-  | {
-      readonly type: 'detokenize';
-      readonly id: number;
-      readonly tokens: readonly number[];
-      readonly renderSpecial: boolean;
-    };
+/** From the server to the worker. `id` connects a question with its answer, and a generation with its events. */
+export type ToWorker = { readonly type: 'load'; readonly options: LoadOptions } | ({ readonly id: number } & Question);
 
-/** What is to be done with the numbered places for the state of the first sequence. */
+type Question =
+  | { readonly type: 'generate'; readonly request: GenerationRequest; readonly seed: number }
+  | { readonly type: 'abort' | 'cache' }
+  | { readonly type: 'states'; readonly action: StatesAction }
+  | { readonly type: 'tokenize'; readonly text: string; readonly addSpecial: boolean; readonly parseSpecial: boolean }
+  | { readonly type: 'pieces'; readonly tokens: readonly number[] }
+  | { readonly type: 'detokenize'; readonly tokens: readonly number[]; readonly renderSpecial: boolean };
+
+/** An operation on the numbered saved states. */
 export type StatesAction =
   | { readonly type: 'check' | 'clear' }
   | { readonly type: 'save' | 'load'; readonly place: number };
 
-/** From the worker to the server. All pieces of one step of the batch travel in one message: that is what costs. */
+/** From the worker to the server. All pieces of one step of the batch are in one message: messages are what costs. */
 export type FromWorker =
   | { readonly type: 'progress'; readonly fraction: number }
   | { readonly type: 'loaded'; readonly model: LoadedModel }
-  /** Without a reason the library knows more than we do: it stands in the last lines of the worker's standard error. */
+  /** Without a reason the library has given it on standard error. */
   | { readonly type: 'load-failed'; readonly reason: string | null }
-  /** Something to be known that fails nobody's request. */
+  /** Information for people; no request fails. */
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refused'; readonly id: number; readonly error: PlainError }
   | { readonly type: 'step'; readonly pieces: readonly Piece[] };
 
-export type Piece =
-  | {
-      readonly type: 'start';
-      readonly id: number;
-      readonly promptTokens: number;
-      readonly cachedTokens: number;
-      readonly maxTokens: number;
-      readonly droppedTokens: number;
-      readonly miss?: CacheMiss;
-    }
-  | { readonly type: 'prompt-progress'; readonly id: number; readonly done: number; readonly total: number }
-  | { readonly type: 'prompt-logprobs'; readonly id: number; readonly tokens: readonly PromptToken[] }
-  | { readonly type: 'warning'; readonly id: number; readonly code: string; readonly text: string }
-  | { readonly type: 'text'; readonly id: number; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
-  | {
-      readonly type: 'finish';
-      readonly id: number;
-      readonly cause: FinishCause;
-      readonly stopText?: string;
-      readonly endToken?: number;
-      readonly usage: Usage;
-      readonly timings: Timings;
-    }
-  | { readonly type: 'error'; readonly id: number; readonly error: PlainError };
+/** An event of a generation, with the generation's id and errors as plain data. */
+export type Piece = { readonly id: number } & (
+  | Extract<GenerationEvent, { readonly type: 'start' | 'prompt-logprobs' | 'text-delta' | 'warning' | 'finish' }>
+  | ({ readonly type: 'prompt-progress' } & PromptProgress)
+  | { readonly type: 'error'; readonly error: PlainError }
+);
+
+/** The end of a generation that was aborted before it began. */
+export const unstarted = {
+  type: 'finish',
+  reason: 'aborted',
+  cause: 'aborted',
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+  timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
+} as const satisfies GenerationEvent;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../../config/flags.ts';
-import { loadOptions } from './placement.ts';
+import { loadOptions } from './load-options.ts';
 
 const shape = { architecture: 'llama', layers: 3, trainedContext: 2048, sizeBytes: 1e9, cacheBytesPerToken: 1000 };
 const place = (settings: Partial<Settings>) =>

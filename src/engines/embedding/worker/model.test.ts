@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { defaultSettings } from '../../../config/flags.ts';
 import { cosine } from '../../../core/vectors.ts';
-import { loadOptions } from '../../llama/placement.ts';
+import { loadOptions } from '../../llama/load-options.ts';
 import { embeddedModel } from '../../llama/worker/testing/embedded.ts';
 import type { EmbeddingOptions } from '../messages.ts';
 import { type EmbeddingModel, loadEmbeddingModel, PooledContexts } from './model.ts';

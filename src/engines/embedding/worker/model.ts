@@ -1,8 +1,7 @@
 import type { EmbeddingFacts, Pooling } from '../../../core/embedding.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { LoadTools } from '../../host/task-worker.ts';
-import { openEngine } from '../../llama/worker/load/library.ts';
-import { watchedEngine } from '../../llama/worker/load/watched-engine.ts';
+import { openEngine, watchedEngine } from '../../llama/worker/load/library.ts';
 import { Context } from '../../llama/worker/memory/context.ts';
 import { makeThreadpools, metadata, type Native, type Threadpools } from '../../llama/worker/native/native.ts';
 import type { ContextParams, Pointer } from '../../llama/worker/native/structs.ts';

@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { GenerationRequest } from '../../../core/request.ts';
-import type { LoadOptions } from '../load-options.ts';
-import { readModelFile } from '../model-file.ts';
+import { type LoadOptions, readModelFile } from '../load-options.ts';
 import { Context } from './memory/context.ts';
 import { commonPrefix } from './memory/reuse.ts';
 import type { Native, Threadpools } from './native/native.ts';

@@ -2,52 +2,63 @@ import type { CacheMiss } from '../../../core/cache-report.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { FinishCause, TokenLogprob } from '../../../core/events.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
+import type { BanList } from '../../../sampling/bans.ts';
 import { logprobsOf } from '../../../sampling/logprobs.ts';
 import type { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { mixGuidance, noToken, type Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
 import type { Drafter } from './draft.ts';
 import type { RequestGrammar } from './grammar.ts';
+import type { MediumSpan } from './media/media-prompt.ts';
 import type { DecodeResult } from './memory/context.ts';
 import type { PromptScores } from './memory/prompt-scores.ts';
 import type { Slot } from './memory/slot.ts';
 import { type OutputText, TextHistory } from './text/output-text.ts';
+import type { PromptPlan } from './text/prompt.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
 
-/** Everything that one request needs while it runs, made beforehand by `prepareGeneration`. */
-export interface GenerationParts {
+/** A request whose prompt is known in tokens; it has no slot yet. */
+export interface Planned {
   readonly id: number;
   readonly request: GenerationRequest;
+  readonly seed: number;
+  readonly startedAt: number;
+  readonly plan: PromptPlan;
+  readonly spans: readonly MediumSpan[];
+  readonly bans: BanList;
+  readonly negativeTokens: Int32Array | undefined;
+  readonly warn: (code: string, text: string) => void;
+}
+
+interface GenerationParts extends Planned {
   readonly vocabulary: Vocabulary;
   readonly slot: Slot;
-  /** The same text behind the negative prompt; computed in step with the slot, and steered away from. */
+  /** The same text after the negative prompt, computed in step with the slot; guidance moves away from its logits. */
   readonly negative: Slot | undefined;
   readonly sampler: Sampler;
   readonly grammar: RequestGrammar | undefined;
   readonly budget: ReasoningBudget | undefined;
   readonly output: OutputText;
   readonly stopTokens: ReadonlySet<number>;
-  readonly promptTokens: number;
   readonly cachedTokens: number;
-  /** Where the prompt parted from what was kept of its chat. */
+  /** Where the prompt differs from the cached text of its chat. */
   readonly miss: CacheMiss | undefined;
-  readonly maxTokens: number;
-  readonly droppedTokens: number;
-  /** Tells how likely each token of the prompt is; undefined where nobody asks. */
   readonly scores: PromptScores | undefined;
-  /** Guesses the next tokens; undefined where nothing is guessed. */
   readonly draft: Drafter | undefined;
-  readonly startedAt: number;
   readonly now: () => number;
   /** Called once, when nothing of this is used any more. */
   readonly ended: () => void;
 }
 
-/** One request at work in the batch: it is asked for tokens before each step and given its logits after it. */
+const reasons = { 'end-token': 'stop', 'stop-text': 'stop', limit: 'length', aborted: 'aborted' } as const;
+
+/** A running request: puts its tokens into each batch and reads its logits afterwards. */
 export class Generation {
   readonly id: number;
+  readonly slot: Slot;
+  readonly #promptTokens: number;
   finished = false;
-  #aborted = false;
+  aborted = false;
   /** Tokens chosen, including those that were taken back: they count against the limit. */
   #chosen = 0;
   #drafted = { accepted: 0, rejected: 0 };
@@ -60,12 +71,10 @@ export class Generation {
 
   constructor(private readonly parts: GenerationParts) {
     this.id = parts.id;
-    this.#history = new TextHistory(parts.slot, parts.promptTokens);
+    this.slot = parts.slot;
+    this.#promptTokens = parts.plan.tokens.length;
+    this.#history = new TextHistory(parts.slot, this.#promptTokens);
     parts.grammar?.begin();
-  }
-
-  get slot(): Slot {
-    return this.parts.slot;
   }
 
   get readingPrompt(): boolean {
@@ -78,18 +87,10 @@ export class Generation {
     return this.parts.slot.remaining;
   }
 
-  abort(): void {
-    this.#aborted = true;
-  }
-
-  get aborted(): boolean {
-    return this.#aborted;
-  }
-
   start(): Piece {
-    const { promptTokens, cachedTokens, maxTokens, droppedTokens, miss } = this.parts;
-    const figures = { promptTokens, cachedTokens, maxTokens, droppedTokens };
-    return { type: 'start', id: this.id, ...figures, ...(miss && { miss }) };
+    const { cachedTokens, plan, seed, miss } = this.parts;
+    const counts = { promptTokens: this.#promptTokens, cachedTokens, maxTokens: plan.maxTokens };
+    return { type: 'start', id: this.id, ...counts, droppedTokens: plan.dropped, seed, ...(miss && { miss }) };
   }
 
   /** A picture or sound is next in its prompt, which no batch can take. */
@@ -128,24 +129,24 @@ export class Generation {
 
   /** The batch was computed: chooses a token where the logits for one are there. */
   advance(pieces: Piece[]): void {
-    const { slot, negative, promptTokens, cachedTokens, maxTokens } = this.parts;
+    const { slot, negative, cachedTokens, plan } = this.parts;
     // The next batch overwrites the logits.
     const scored = this.parts.scores?.read(slot) ?? [];
     if (scored.length > 0) pieces.push({ type: 'prompt-logprobs', id: this.id, tokens: scored });
     slot.settle();
     negative?.settle();
     const place = this.#placeOfLogits();
-    if (this.#aborted) {
+    if (this.aborted) {
       this.#finish('aborted', pieces);
     } else if (place === undefined) {
       this.#keepSteering();
       // What is read again after a banned phrase is no news to anybody.
       if (this.#firstTokenAt !== undefined) return;
       const done = slot.computed - cachedTokens;
-      pieces.push({ type: 'prompt-progress', id: this.id, done, total: promptTokens - cachedTokens });
+      pieces.push({ type: 'prompt-progress', id: this.id, done, total: this.#promptTokens - cachedTokens });
     } else {
       this.#firstTokenAt ??= this.parts.now();
-      if (maxTokens === 0) this.#finish('limit', pieces);
+      if (plan.maxTokens === 0) this.#finish('limit', pieces);
       else this.#chooseAll(place, pieces);
     }
   }
@@ -178,7 +179,7 @@ export class Generation {
     for (; !this.finished; right += 1) {
       const length = slot.length;
       const token = this.#choose(firstPlace + right);
-      if (token === noToken) this.fail(dryGrammar(), pieces);
+      if (token === noToken) this.fail(deadEnd(), pieces);
       else this.#take(token, pieces);
       if (right >= guesses.length || token !== guesses[right] || slot.length !== length + 1) break;
     }
@@ -189,9 +190,9 @@ export class Generation {
 
   /** A few tokens that are likely to come, never beyond the limit or the context. */
   #guess(room: number): void {
-    const { slot, draft, maxTokens } = this.parts;
+    const { slot, draft, plan } = this.parts;
     if (!draft) return;
-    const most = Math.min(room, maxTokens - this.#chosen - 1, slot.tokens.length - slot.length - 1);
+    const most = Math.min(room, plan.maxTokens - this.#chosen - 1, slot.tokens.length - slot.length - 1);
     if (most <= 0) return;
     const { tokens, length } = this.#history.upTo(slot.length);
     slot.guess(draft(tokens, length, most).slice());
@@ -201,7 +202,7 @@ export class Generation {
   interrupt(pieces: Piece[]): void {
     this.parts.slot.rollback();
     this.parts.negative?.rollback();
-    if (this.#aborted) this.#finish('aborted', pieces);
+    if (this.aborted) this.#finish('aborted', pieces);
   }
 
   fail(error: AppError, pieces: Piece[]): void {
@@ -224,50 +225,44 @@ export class Generation {
   }
 
   #take(token: number, pieces: Piece[]): void {
-    const { vocabulary, request, stopTokens } = this.parts;
+    const { vocabulary, request, stopTokens, output } = this.parts;
     this.#chosen += 1;
     if (request.logprobs !== undefined) this.#pendingLogprobs.push(this.#describe(token, request.logprobs));
     if (request.endTokens === 'stop' && vocabulary.isEnd(token)) {
-      if (request.renderSpecial === true) this.#show(token, pieces);
-      this.#finish('end-token', pieces, { endToken: token });
+      const step = request.renderSpecial === true ? output.accept(token) : undefined;
+      if (step?.type === 'text') this.#emit(step.text, pieces);
+      this.#finish('end-token', pieces);
     } else if (stopTokens.has(token)) {
-      this.#finish('stop-text', pieces, { stopText: vocabulary.detokenize([token], true) });
+      this.#finish('stop-text', pieces, vocabulary.detokenize([token], true));
     } else {
       this.#append(token, pieces);
     }
   }
 
   #append(token: number, pieces: Piece[]): void {
-    const { slot, negative, grammar, budget, output, maxTokens } = this.parts;
-    if (grammar?.accept(token) === false) pieces.push(this.#misfit());
+    const { slot, negative, grammar, budget, output, plan } = this.parts;
+    if (grammar?.accept(token) === false) {
+      const text = 'A trigger was found, but what stands there does not fit the grammar; the text goes on without it.';
+      pieces.push({ type: 'warning', id: this.id, code: 'grammar-not-begun', text });
+    }
     budget?.accept(token);
     slot.append(token);
     negative?.append(token);
     const step = output.accept(token);
     if (step.type === 'rewind') this.#rewind(step.position);
     else this.#emit(step.text, pieces);
-    if (step.type === 'text' && step.stop !== undefined) this.#finish('stop-text', pieces, { stopText: step.stop });
-    else if (this.#chosen >= maxTokens || slot.length >= slot.tokens.length) this.#finish('limit', pieces);
-  }
-
-  #misfit(): Piece {
-    const text = 'A trigger was found, but what stands there does not fit the grammar; the text goes on without it.';
-    return { type: 'warning', id: this.id, code: 'grammar-not-begun', text };
-  }
-
-  #show(token: number, pieces: Piece[]): void {
-    const step = this.parts.output.accept(token);
-    if (step.type === 'text') this.#emit(step.text, pieces);
+    if (step.type === 'text' && step.stop !== undefined) this.#finish('stop-text', pieces, step.stop);
+    else if (this.#chosen >= plan.maxTokens || slot.length >= slot.tokens.length) this.#finish('limit', pieces);
   }
 
   /** A banned phrase was complete: back to where it began, to choose again. */
   #rewind(position: number): void {
-    const { slot, negative, promptTokens, grammar, budget, output } = this.parts;
-    const removed = slot.length - (promptTokens + position);
+    const { slot, negative, grammar, budget, output } = this.parts;
+    const removed = slot.length - (this.#promptTokens + position);
     this.#pendingLogprobs.length = Math.max(0, this.#pendingLogprobs.length - removed);
     slot.rewind(slot.length - removed);
     negative?.rewind(negative.length - removed);
-    const kept = slot.tokens.subarray(promptTokens, slot.length);
+    const kept = slot.tokens.subarray(this.#promptTokens, slot.length);
     output.rewound(kept);
     grammar?.replay(kept);
     budget?.reset();
@@ -278,38 +273,43 @@ export class Generation {
     if (text === '') return;
     const logprobs = this.#pendingLogprobs;
     if (logprobs.length === 0) {
-      pieces.push({ type: 'text', id: this.id, text });
-      return;
+      pieces.push({ type: 'text-delta', id: this.id, text });
+    } else {
+      this.#pendingLogprobs = [];
+      pieces.push({ type: 'text-delta', id: this.id, text, logprobs });
     }
-    this.#pendingLogprobs = [];
-    pieces.push({ type: 'text', id: this.id, text, logprobs });
   }
 
-  #finish(cause: FinishCause, pieces: Piece[], more: { stopText?: string; endToken?: number } = {}): void {
-    let found = { cause, ...more };
+  #finish(cause: FinishCause, pieces: Piece[], stopText?: string): void {
     if (cause !== 'stop-text') {
       const rest = this.parts.output.flush();
       this.#emit(rest.text, pieces);
-      if (rest.stop !== undefined && cause !== 'aborted') found = { cause: 'stop-text', stopText: rest.stop };
+      if (rest.stop !== undefined && cause !== 'aborted') {
+        this.#finish('stop-text', pieces, rest.stop);
+        return;
+      }
     }
     if (this.#pendingLogprobs.length > 0) {
-      pieces.push({ type: 'text', id: this.id, text: '', logprobs: this.#pendingLogprobs });
+      pieces.push({ type: 'text-delta', id: this.id, text: '', logprobs: this.#pendingLogprobs });
     }
-    const { promptTokens, cachedTokens, startedAt } = this.parts;
+    const { cachedTokens, startedAt, slot, draft } = this.parts;
+    const promptTokens = this.#promptTokens;
     const end = this.parts.now();
     const firstDecodeAt = this.#firstDecodeAt ?? end;
     const firstTokenAt = this.#firstTokenAt ?? end;
     pieces.push({
       type: 'finish',
       id: this.id,
-      ...found,
+      reason: reasons[cause],
+      cause,
+      ...(stopText === undefined ? {} : { stopText }),
       usage: { promptTokens, cachedTokens, completionTokens: this.#chosen },
       timings: {
         initMs: firstDecodeAt - startedAt,
         promptMs: firstTokenAt - firstDecodeAt,
         generationMs: end - firstTokenAt,
-        processedTokens: Math.max(0, Math.min(this.parts.slot.computed, promptTokens) - cachedTokens),
-        ...(this.parts.draft ? { draft: this.#drafted } : {}),
+        processedTokens: Math.max(0, Math.min(slot.computed, promptTokens) - cachedTokens),
+        ...(draft ? { draft: this.#drafted } : {}),
       },
     });
     this.#end();
@@ -318,9 +318,10 @@ export class Generation {
   #end(): void {
     if (this.finished) return;
     this.finished = true;
-    // What was computed of a wrong guess must not be taken for text.
-    if (this.parts.slot.computed > this.parts.slot.length) this.parts.slot.forgetFrom(this.parts.slot.length);
-    this.parts.slot.finish(this.parts.now());
+    const { slot } = this.parts;
+    // Rejected draft tokens must not stay in the cache.
+    if (slot.computed > slot.length) slot.forgetFrom(slot.length);
+    slot.finish(this.parts.now());
     this.parts.negative?.finish();
     this.parts.ended();
   }
@@ -335,9 +336,9 @@ export class Generation {
   }
 }
 
-function dryGrammar(): AppError {
+function deadEnd(): AppError {
   return new AppError('engine-failed', {
     capability: 'text',
-    reason: 'no token of this model can go on with the grammar',
+    reason: 'no token of this model can continue the grammar',
   });
 }

@@ -1,9 +1,16 @@
 import { AppError } from '../../../core/errors.ts';
 import type { Grammar, GrammarTrigger } from '../../../core/request.ts';
 import { compileGbnf } from '../../../grammar/recogniser/compile.ts';
-import { GrammarMachine, type QueueStatus, TextWalk, mayEnd, standingAt, startOf } from '../../../grammar/recogniser/machine.ts';
+import {
+  GrammarMachine,
+  mayEnd,
+  type QueueStatus,
+  standingAt,
+  startOf,
+  TextWalk,
+} from '../../../grammar/recogniser/machine.ts';
 import { Utf8Characters } from '../../../patterns/characters.ts';
-import { PatternSearch, compilePattern } from '../../../patterns/search.ts';
+import { compilePattern, PatternSearch } from '../../../patterns/search.ts';
 import type { Candidates } from '../../../sampling/candidates.ts';
 import type { GrammarFilter } from '../../../sampling/sampler.ts';
 import type { Vocabulary } from './text/vocabulary.ts';

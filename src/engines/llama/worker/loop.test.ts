@@ -81,9 +81,6 @@ function fakeGeneration(
     get readingPrompt() {
       return remaining > 1;
     },
-    abort: () => {
-      generation.aborted = true;
-    },
     fill: (room: number) => {
       inBatch = Math.min(room, remaining);
       add(inBatch);
@@ -94,7 +91,7 @@ function fakeGeneration(
       if (remaining > 0) return;
       written += 1;
       remaining = 1;
-      pieces.push({ type: 'text', id, text: `${id}` });
+      pieces.push({ type: 'text-delta', id, text: `${id}` });
       if (written >= reply) finish();
     },
     interrupt: () => {
@@ -175,7 +172,7 @@ test('whoever writes goes on while another reads', async () => {
   begin({ id: 1, prompt: 1, reply: 6 });
   begin({ id: 2, prompt: 300, reply: 1 });
   await over(2);
-  const order = pieces().flatMap((piece) => (piece.type === 'text' ? [piece.text] : []));
+  const order = pieces().flatMap((piece) => (piece.type === 'text-delta' ? [piece.text] : []));
   expect(order.indexOf('2')).toBeGreaterThan(2);
   expect(order.filter((text) => text === '1')).toHaveLength(6);
 });
@@ -185,7 +182,7 @@ test('a short question beside a long prompt does not wait for all of it', async 
   begin({ id: 1, prompt: 900, reply: 1 });
   begin({ id: 2, prompt: 20, reply: 1 });
   await over(2);
-  expect(pieces().flatMap((piece) => (piece.type === 'text' ? [piece.text] : []))).toEqual(['2', '1']);
+  expect(pieces().flatMap((piece) => (piece.type === 'text-delta' ? [piece.text] : []))).toEqual(['2', '1']);
 });
 
 test('several short prompts are read before the first of them writes on', async () => {
@@ -248,7 +245,7 @@ test('an exception costs only the generation that threw it', async () => {
   begin({ id: 2, prompt: 1, reply: 2 });
   await over(2);
   expect(pieces().filter(({ type }) => type === 'error')).toMatchObject([{ id: 1, error: { code: 'internal' } }]);
-  expect(pieces().filter(({ id, type }) => id === 2 && type === 'text')).toHaveLength(2);
+  expect(pieces().filter(({ id, type }) => id === 2 && type === 'text-delta')).toHaveLength(2);
 });
 
 test('work that comes after a rest begins again', async () => {
@@ -347,7 +344,7 @@ test('one that fails alone takes nobody along', async () => {
   begin({ id: 1, prompt: 1, reply: 2 });
   begin({ id: 2, prompt: 1, reply: 2 });
   await over(2);
-  const told = pieces().map((piece) => (piece.type === 'text' ? piece.text : piece.type));
+  const told = pieces().map((piece) => (piece.type === 'text-delta' ? piece.text : piece.type));
   expect(told).toEqual(['1', 'error', '1']);
 });
 

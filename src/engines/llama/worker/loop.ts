@@ -55,7 +55,7 @@ export class BatchLoop {
   abort(id: number): void {
     for (const generation of this.#active) {
       if (generation.id !== id) continue;
-      generation.abort();
+      generation.aborted = true;
       // Others lose only this one batch, which is computed again without it.
       this.context.abortDecode();
     }

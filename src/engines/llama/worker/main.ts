@@ -3,7 +3,6 @@ import type { CacheReport } from '../../../core/cache-report.ts';
 import { plainError } from '../../../core/errors.ts';
 import { openParent } from '../../host/parent.ts';
 import { closingMs, type FromWorker, type ToWorker } from '../messages.ts';
-import { beginGeneration, type ReadingRequests } from './begin.ts';
 import { CacheMissLog } from './cache/miss-log.ts';
 import { SavedStateSlots } from './cache/saved-states.ts';
 import { openSnapshotCache } from './cache/snapshot-cache.ts';
@@ -11,16 +10,16 @@ import { GrammarCache } from './grammar.ts';
 import { type Loaded, loadModel } from './load/model.ts';
 import { BatchLoop } from './loop.ts';
 import { portionSize } from './memory/batch-size.ts';
-import type { CheckpointLimits } from './memory/checkpoints.ts';
 import { Slot } from './memory/slot.ts';
+import type { CheckpointLimits } from './memory/snapshot.ts';
 import { NativeLoadError } from './native/weights.ts';
-import type { WorkerContext } from './prepare.ts';
+import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
 
 /** The engine's own process: it loads one model and serves it until its channel closes. */
 let serving: Serving | undefined;
 
 interface Serving {
-  readonly workshop: WorkerContext;
+  readonly worker: WorkerContext;
   readonly loop: BatchLoop;
   readonly places: SavedStateSlots;
   /** Requests that have no slot yet, because something is being read for them. */
@@ -29,7 +28,7 @@ interface Serving {
 
 const parent = openParent<ToWorker, FromWorker>({
   message: (message) => void receive(message),
-  closed: () => serving?.workshop.keeper?.close(),
+  closed: () => serving?.worker.snapshots?.close(),
 });
 const send = (message: FromWorker): void => parent.send(message);
 
@@ -49,8 +48,8 @@ async function receive(message: ToWorker): Promise<void> {
     return;
   }
   if (!serving) return;
-  const { workshop, loop } = serving;
-  const { vocabulary } = workshop.loaded;
+  const { worker, loop } = serving;
+  const { vocabulary } = worker.loaded;
   switch (message.type) {
     case 'generate':
       await beginGeneration({ ...serving, send }, message);
@@ -62,7 +61,7 @@ async function receive(message: ToWorker): Promise<void> {
       return;
     }
     case 'cache':
-      await answer(message.id, () => cacheReport(workshop));
+      await answer(message.id, () => cacheReport(worker));
       return;
     case 'states': {
       const { places } = serving;
@@ -80,15 +79,15 @@ async function receive(message: ToWorker): Promise<void> {
   }
 }
 
-function cacheReport({ slots, keeper, doctor }: WorkerContext): CacheReport {
+function cacheReport({ slots, snapshots, misses }: WorkerContext): CacheReport {
   return {
     slots: slots.map(({ computed, busy, checkpoints }) => ({
       tokens: computed,
       busy,
       ...(checkpoints.count > 0 ? { checkpoints } : {}),
     })),
-    ...(keeper?.figures() ?? { memory: null, disk: null }),
-    misses: doctor.misses,
+    ...(snapshots?.figures() ?? { memory: null, disk: null }),
+    misses: misses.misses,
   };
 }
 
@@ -113,7 +112,7 @@ async function serve(loaded: Loaded): Promise<Serving> {
   const portion = portionSize(options, context.batchCapacity);
   const limits = checkpointLimits(options.sequences);
   const newSlot = (sequence: number) => new Slot(context, sequence, contextSize, limits, portion);
-  const workshop: WorkerContext = {
+  const worker: WorkerContext = {
     loaded,
     slots: Array.from({ length: options.sequences }, (_, sequence) => newSlot(sequence)),
     negative: options.guidance ? newSlot(options.sequences) : undefined,
@@ -121,18 +120,12 @@ async function serve(loaded: Loaded): Promise<Serving> {
     grammars: new GrammarCache(loaded.vocabulary),
     breakers: undefined,
     reasoning: 'unknown',
-    keeper: undefined,
-    doctor: new CacheMissLog((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
+    snapshots: undefined,
+    misses: new CacheMissLog((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
   };
-  const loop = new BatchLoop(
-    context,
-    context.memory === 'plain' ? workshop.slots : [],
-    send,
-    now,
-    options.deterministic,
-  );
+  const loop = new BatchLoop(context, context.memory === 'plain' ? worker.slots : [], send, now, options.deterministic);
   const tell = (text: string) => send({ type: 'note', text });
-  workshop.keeper = await openSnapshotCache(loaded, workshop.slots, (work) => loop.between(work), tell);
-  const places = new SavedStateSlots(workshop.slots, options.statePlaces, now);
-  return { workshop, loop, places, reading: new Map() };
+  worker.snapshots = await openSnapshotCache(loaded, worker.slots, (work) => loop.between(work), tell);
+  const places = new SavedStateSlots(worker.slots, options.statePlaces, now);
+  return { worker, loop, places, reading: new Map() };
 }

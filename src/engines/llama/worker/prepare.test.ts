@@ -1,5 +1,365 @@
-import { expect, test } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Medium } from '../../../core/request.ts';
+import type { Piece } from '../messages.ts';
+import type { Projector } from './media/projector.ts';
 import { withFamilyPrefix } from './prepare.ts';
+import { chunk, readImage } from './testing/media.ts';
+import { evenly, workerWorld } from './testing/worker-world.ts';
+
+const types = (pieces: readonly Piece[]) => pieces.map(({ type }) => type).filter((type) => type !== 'prompt-progress');
+const picture: Medium = { kind: 'image', base64: 'AAAA' };
+const brokenGrammar = { grammar: { gbnf: 'root ::= (', retainState: false } };
+
+/** A projector that reads a picture when it is told to. */
+function slowProjector() {
+  let go: () => void = () => undefined;
+  let read = 0;
+  const projector = {
+    inputs: { image: true, audio: false },
+    read: async () => {
+      read++;
+      await new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      return readImage(chunk(-1, 2));
+    },
+  } as unknown as Projector;
+  return { projector, finish: () => go(), count: () => read };
+}
+
+describe('a request', () => {
+  test('is told once that it begins, and then what it says', async () => {
+    const world = workerWorld();
+    await world.begin(7, 'abc');
+    await world.settled();
+    expect(types(world.pieces(7))).toEqual(['start', 'text-delta', 'text-delta', 'text-delta', 'text-delta', 'finish']);
+    expect(world.pieces(7)[0]).toMatchObject({ promptTokens: 3, cachedTokens: 0, maxTokens: 4, droppedTokens: 0 });
+    expect(world.text(7)).toBe('defg');
+    expect([world.reading.size, world.slots[0]?.busy]).toEqual([0, false]);
+  });
+
+  test('has one token at least, though its prompt is empty', async () => {
+    const world = workerWorld();
+    await world.begin(1, '');
+    await world.settled();
+    expect(world.pieces(1)[0]).toMatchObject({ type: 'start', promptTokens: 1 });
+    expect(types(world.pieces(1)).at(-1)).toBe('finish');
+  });
+
+  test('has the first token of the model in front, and memory before the prompt', async () => {
+    const world = workerWorld({ addsBos: true });
+    await world.begin(1, 'xyz', { memory: 'ab' });
+    await world.settled();
+    expect(world.pieces(1)[0]).toMatchObject({ promptTokens: 6 });
+    expect(Array.from(world.slots[0]?.tokens.subarray(0, 6) ?? [])).toEqual([1, 97, 98, 120, 121, 122]);
+  });
+
+  test('writes the same with the same seed, and something else with another', async () => {
+    const written = async (seed: number) => {
+      const world = workerWorld({ logits: evenly, reusePrompt: false });
+      await world.begin(1, 'abc', { maxTokens: 30 }, seed);
+      await world.settled();
+      return world.text(1);
+    };
+    expect(await written(5)).toHaveLength(30);
+    expect(await written(5)).toBe(await written(5));
+    expect(await written(5)).not.toBe(await written(6));
+  });
+
+  test('several share the loop, each with its own words', async () => {
+    const world = workerWorld({ sequences: 3 });
+    await Promise.all([world.begin(1, 'abc'), world.begin(2, 'klm'), world.begin(3, 'pqr')]);
+    await world.settled();
+    expect([1, 2, 3].map((id) => world.text(id))).toEqual(['defg', 'nopq', 'stuv']);
+  });
+});
+
+describe('a prompt that is too long', () => {
+  const long = 'abcdefgh'.repeat(10);
+
+  test('is refused where the family wants that, and no slot was touched', async () => {
+    const world = workerWorld({ contextSize: 32 });
+    await world.begin(1, long);
+    await world.settled();
+    expect(world.pieces(1)).toEqual([
+      { type: 'error', id: 1, error: { code: 'context-overflow', details: { promptTokens: 80, contextSize: 32 } } },
+    ]);
+    expect([world.slots[0]?.busy, world.slots[0]?.computed, world.reading.size]).toEqual([false, 0, 0]);
+  });
+
+  test('loses its beginning where the family wants that, and the client is told', async () => {
+    const world = workerWorld({ contextSize: 32 });
+    await world.begin(1, long, { overflow: 'trim' });
+    await world.settled();
+    const [start, warning] = world.pieces(1);
+    expect(start).toMatchObject({ type: 'start', promptTokens: 28, droppedTokens: 52 });
+    expect(warning).toMatchObject({ type: 'warning', code: 'prompt-trimmed' });
+    expect(types(world.pieces(1)).at(-1)).toBe('finish');
+  });
+
+  test('may use less of the context than there is, but never more', async () => {
+    const world = workerWorld({ contextSize: 64 });
+    await world.begin(1, 'a'.repeat(40), { maxContext: 32 });
+    await world.begin(2, 'a'.repeat(70), { maxContext: 1000 });
+    await world.settled();
+    expect(world.pieces(1)).toMatchObject([{ error: { code: 'context-overflow', details: { contextSize: 32 } } }]);
+    expect(world.pieces(2)).toMatchObject([{ error: { code: 'context-overflow', details: { contextSize: 64 } } }]);
+  });
+
+  test('gets a shorter reply where that is what fits', async () => {
+    const world = workerWorld({ contextSize: 32 });
+    await world.begin(1, 'a'.repeat(30), { maxTokens: 20 });
+    await world.settled();
+    expect(world.pieces(1)[0]).toMatchObject({ type: 'start', maxTokens: 2 });
+  });
+});
+
+describe('a request that is refused', () => {
+  test('for its grammar is told so once, and leaves its slot to the next', async () => {
+    const world = workerWorld();
+    await world.begin(1, 'abc', brokenGrammar);
+    await world.settled();
+    expect(world.pieces(1)).toMatchObject([{ type: 'error', error: { code: 'invalid-field' } }]);
+    expect([world.slots[0]?.busy, world.reading.size]).toEqual([false, 0]);
+    await world.begin(2, 'abc');
+    await world.settled();
+    expect(world.text(2)).toBe('defg');
+  });
+
+  test('because all sequences are at work does not disturb them', async () => {
+    const world = workerWorld({ sequences: 1 });
+    await Promise.all([world.begin(1, 'abc'), world.begin(2, 'klm')]);
+    await world.settled();
+    expect(world.text(1)).toBe('defg');
+    expect(world.pieces(2)).toMatchObject([{ type: 'error', error: { code: 'engine-failed' } }]);
+    expect(world.slots[0]?.busy).toBe(false);
+  });
+
+  test('for a picture that nothing here can see is told what is missing', async () => {
+    const world = workerWorld();
+    await world.begin(1, 'abc', { media: [picture] });
+    await world.settled();
+    expect(world.pieces(1)).toMatchObject([
+      { type: 'error', error: { code: 'unsupported', details: { feature: 'Image input' } } },
+    ]);
+    expect([world.slots[0]?.busy, world.reading.size]).toEqual([false, 0]);
+  });
+
+  test('for a kind that its projector does not take is not read at all', async () => {
+    const { projector, count } = slowProjector();
+    const world = workerWorld({ projector });
+    await world.begin(1, 'abc', { media: [{ kind: 'audio', base64: 'AAAA' }] });
+    await world.settled();
+    expect(world.pieces(1)).toMatchObject([{ type: 'error', error: { code: 'unsupported' } }]);
+    expect(count()).toBe(0);
+  });
+
+  test('for a medium that cannot be read gives that reason', async () => {
+    const projector = {
+      inputs: { image: true, audio: false },
+      read: () => Promise.reject(new Error('not a picture')),
+    } as unknown as Projector;
+    const world = workerWorld({ projector });
+    await world.begin(1, 'abc', { media: [picture] });
+    await world.settled();
+    expect(world.pieces(1)).toMatchObject([
+      { type: 'error', error: { code: 'internal', details: { reason: 'not a picture' } } },
+    ]);
+  });
+});
+
+describe('an abort', () => {
+  const stopped = [
+    { type: 'start', promptTokens: 0 },
+    { type: 'finish', cause: 'aborted', usage: { completionTokens: 0 } },
+  ];
+
+  test('while the prompt is read ends the request at once, and it never begins', async () => {
+    const world = workerWorld();
+    world.hold();
+    const begun = world.begin(1, 'abc');
+    await world.settled();
+    expect(world.reading.size).toBe(1);
+    world.abort(1);
+    expect(world.pieces(1)).toMatchObject(stopped);
+    world.letGo();
+    await begun;
+    await world.settled();
+    expect(world.pieces(1)).toHaveLength(2);
+    expect([world.slots[0]?.busy, world.slots[0]?.computed]).toEqual([false, 0]);
+  });
+
+  test('while a picture is read does not wait for it', async () => {
+    const { projector, finish } = slowProjector();
+    const world = workerWorld({ projector });
+    const begun = world.begin(1, 'abc', { media: [picture, picture] });
+    await world.settled();
+    world.abort(1);
+    expect(world.pieces(1)).toMatchObject(stopped);
+    finish();
+    await begun;
+    await world.settled();
+    expect([world.pieces(1).length, world.slots[0]?.busy]).toEqual([2, false]);
+  });
+
+  test('while a failing request is read is told, and the failure is not', async () => {
+    const world = workerWorld({ contextSize: 32 });
+    world.hold();
+    const begun = world.begin(1, 'a'.repeat(100));
+    await world.settled();
+    world.abort(1);
+    world.letGo();
+    await begun;
+    await world.settled();
+    expect(world.pieces(1)).toMatchObject(stopped);
+  });
+
+  test('between its reading and its turn still finds it', async () => {
+    const world = workerWorld();
+    let free: () => void = () => undefined;
+    void world.loop.between(
+      () =>
+        new Promise<void>((resolve) => {
+          free = resolve;
+        }),
+    );
+    await world.begin(1, 'abc');
+    world.abort(1);
+    free();
+    await world.settled();
+    expect(world.pieces(1)).toMatchObject(stopped);
+    expect(world.slots[0]?.busy).toBe(false);
+  });
+
+  test('of a running request ends it with what it has', async () => {
+    const world = workerWorld({ contextSize: 4096 });
+    await world.begin(1, 'a', { maxTokens: 4000, endTokens: 'ignore' });
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+    world.abort(1);
+    await world.settled();
+    expect(types(world.pieces(1))[0]).toBe('start');
+    expect(world.pieces(1).at(-1)).toMatchObject({ type: 'finish', cause: 'aborted' });
+    expect(world.slots[0]?.busy).toBe(false);
+  });
+
+  test('of somebody who is not there, or is done, is nothing', async () => {
+    const world = workerWorld();
+    world.abort(9);
+    await world.begin(1, 'abc');
+    await world.settled();
+    world.abort(1);
+    await world.settled();
+    expect(types(world.pieces(1)).filter((type) => type === 'finish')).toHaveLength(1);
+  });
+});
+
+describe('what the cache holds', () => {
+  test('serves the next prompt that begins with it', async () => {
+    const world = workerWorld({ contextSize: 256 });
+    const beginning = 'once upon a time '.repeat(5);
+    await world.begin(1, beginning);
+    await world.settled();
+    await world.begin(2, `${beginning}there was`);
+    await world.settled();
+    expect(world.pieces(2)[0]).toMatchObject({ type: 'start', cachedTokens: beginning.length });
+  });
+
+  test('is not used where the request or the server says so', async () => {
+    const world = workerWorld();
+    await world.begin(1, 'abc');
+    await world.settled();
+    await world.begin(2, 'abcd', { freshPrompt: true });
+    await world.settled();
+    expect(world.pieces(2)[0]).toMatchObject({ cachedTokens: 0 });
+    const without = workerWorld({ reusePrompt: false });
+    await without.begin(1, 'abc');
+    await without.settled();
+    await without.begin(2, 'abcd');
+    await without.settled();
+    expect(without.pieces(2)[0]).toMatchObject({ cachedTokens: 0 });
+  });
+
+  test('always leaves a token to compute: without one there is nothing to choose from', async () => {
+    const world = workerWorld({ contextSize: 256 });
+    const prompt = `${'once upon a time '.repeat(5)}abc`;
+    await world.begin(1, prompt, { maxTokens: 1 });
+    await world.settled();
+    await world.begin(2, prompt);
+    await world.settled();
+    expect(world.pieces(2)[0]).toMatchObject({ promptTokens: prompt.length, cachedTokens: prompt.length - 1 });
+    expect(world.text(2)).toBe('defg');
+  });
+
+  test('may be brought back from elsewhere; that this fails is no failure of the request', async () => {
+    const asked: number[] = [];
+    const snapshots = {
+      bring: async (tokens: Int32Array) => {
+        asked.push(tokens.length);
+        throw new Error('the disk is gone');
+      },
+      ended: async () => undefined,
+    };
+    const world = workerWorld({ snapshots });
+    await world.begin(1, 'abc');
+    await world.settled();
+    expect([asked, world.text(1)]).toEqual([[3], 'defg']);
+  });
+
+  test('survives a request that was refused', async () => {
+    const world = workerWorld();
+    await world.begin(1, 'abc');
+    await world.settled();
+    await world.begin(2, 'abcde', brokenGrammar);
+    await world.begin(3, 'x'.repeat(100));
+    await world.settled();
+    await world.begin(4, 'abcdefgh');
+    await world.settled();
+    expect(world.pieces(4)[0]).toMatchObject({ type: 'start' });
+    expect(world.text(4)).toBe('ijkl');
+  });
+});
+
+test('whatever comes in whatever order: each is told one beginning at most and one end, and no slot stays taken', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.oneof(
+          fc.record({
+            act: fc.constant('begin' as const),
+            what: fc.constantFrom('good', 'long', 'grammar', 'picture'),
+          }),
+          fc.record({ act: fc.constant('abort' as const), id: fc.nat({ max: 8 }) }),
+          fc.record({ act: fc.constantFrom('hold' as const, 'letGo' as const, 'turn' as const) }),
+        ),
+        { maxLength: 20 },
+      ),
+      async (steps) => {
+        const world = workerWorld({ sequences: 2, contextSize: 48 });
+        let ids = 0;
+        for (const step of steps) {
+          if (step.act === 'begin') {
+            const prompt = step.what === 'long' ? 'a'.repeat(60) : 'abc';
+            const changes =
+              step.what === 'grammar' ? brokenGrammar : step.what === 'picture' ? { media: [picture] } : {};
+            void world.begin(ids++, prompt, changes);
+          } else if (step.act === 'abort') world.abort(step.id);
+          else if (step.act === 'turn') await new Promise((resolve) => setImmediate(resolve));
+          else world[step.act]();
+        }
+        world.letGo();
+        await world.settled();
+        for (let id = 0; id < ids; id++) {
+          const told = types(world.pieces(id));
+          expect(told.filter((type) => type === 'finish' || type === 'error')).toEqual([told.at(-1)]);
+          expect(told.filter((type) => type === 'start')).toHaveLength(told.at(-1) === 'finish' ? 1 : 0);
+        }
+        expect([world.reading.size, world.slots.map(({ busy }) => busy)]).toEqual([0, [false, false]]);
+      },
+    ),
+    { numRuns: 60 },
+  ));
 
 const template = '[gMASK]<sop>{% for message in messages %}…{% endfor %}';
 
@@ -16,7 +376,7 @@ test.each([
   expect(withFamilyPrefix(template, given)).toEqual(expected);
 });
 
-test.each([null, '', '{{ messages }}'])('other models get the text as it is (%j)', (other) => {
+test.each([undefined, '', '{{ messages }}'])('other models get the text as it is (%j)', (other) => {
   const given = { prompt: '[gMASK]<sop>x', memory: 'm' };
   expect(withFamilyPrefix(other, given)).toEqual(given);
 });

@@ -1,24 +1,19 @@
 import { AppError } from '../../../core/errors.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
-import { type BanList, splitBans } from '../../../sampling/bans.ts';
+import { splitBans } from '../../../sampling/bans.ts';
 import { type DryBreakers, dryBreakers } from '../../../sampling/dry.ts';
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
-import type { Piece } from '../messages.ts';
+import { type FromWorker, type Piece, type ToWorker, unstarted } from '../messages.ts';
 import type { CacheMissLog } from './cache/miss-log.ts';
 import type { SnapshotCache } from './cache/snapshot-cache.ts';
 import { drafter } from './draft.ts';
-import { Generation } from './generation.ts';
+import { Generation, type Planned } from './generation.ts';
 import type { GrammarCache } from './grammar.ts';
 import type { Loaded } from './load/model.ts';
-import {
-  findSpans,
-  type MediumSpan,
-  markTokens,
-  mentionAll,
-  placeMedia,
-  type ReadMedium,
-} from './media/media-prompt.ts';
+import { type BatchLoop, errorPiece } from './loop.ts';
+import { findSpans, markTokens, mentionAll, placeMedia, type ReadMedium } from './media/media-prompt.ts';
+import { readMedia } from './media/projector.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
 import { chooseSlot, commonPrefix, planReuse } from './memory/reuse.ts';
 import type { Slot } from './memory/slot.ts';
@@ -28,52 +23,99 @@ import type { Vocabulary } from './text/vocabulary.ts';
 
 const smallestContext = 16;
 
-/** What the worker keeps between requests, besides the cache in the slots. */
+/** The state of the worker between requests, besides the cache in the slots. */
 export interface WorkerContext {
   readonly loaded: Loaded;
   readonly slots: readonly Slot[];
   readonly negative: Slot | undefined;
   readonly now: () => number;
   readonly grammars: GrammarCache;
-  /** DRY breakers are looked for in the whole vocabulary: worth remembering for the next request. */
+  /** The last DRY breakers: finding them reads the whole vocabulary. */
   breakers: { readonly strings: string; readonly found: DryBreakers } | undefined;
   reasoning: ReasoningSetup | undefined | 'unknown';
-  /** Keeps what the slots lose; there once its stores are open. */
-  keeper: SnapshotCache | undefined;
-  readonly doctor: CacheMissLog;
+  /** Set once its stores are open. */
+  snapshots: SnapshotCache | undefined;
+  readonly misses: CacheMissLog;
 }
 
-export interface Question {
-  readonly id: number;
-  readonly request: GenerationRequest;
-  readonly seed: number;
-  /** The media of the request, in its order. */
-  readonly media: readonly ReadMedium[];
+/** Requests that have no slot yet: their media, prompt or snapshot is being read. */
+export type ReadingRequests = Map<number, { stop(): void }>;
+
+type GenerateMessage = ToWorker & { type: 'generate' };
+
+interface BeginParts {
+  readonly worker: WorkerContext;
+  readonly loop: Pick<BatchLoop, 'add' | 'beforeNextBatch' | 'between'>;
+  readonly reading: ReadingRequests;
+  readonly send: (message: FromWorker) => void;
 }
 
-/** A request whose prompt is known in tokens; nothing has been touched for it yet. */
-export interface Planned extends Omit<Question, 'media'> {
-  readonly startedAt: number;
-  readonly warn: (code: string, text: string) => void;
-  readonly plan: PromptPlan;
-  readonly spans: readonly MediumSpan[];
-  readonly bans: BanList;
-  readonly negativeTokens: Int32Array | undefined;
+/**
+ * Reads media, prompt and snapshot while other requests go on; the request can be stopped meanwhile. Then takes a slot. Sequences
+ * share tables of the library, so that must not happen during a batch.
+ */
+export async function beginGeneration(
+  { worker, loop, reading, send }: BeginParts,
+  message: GenerateMessage,
+): Promise<void> {
+  const { id, request, seed } = message;
+  const pieces: Piece[] = [];
+  /** It was stopped, has failed, or runs. */
+  let over = false;
+  const leave = (last: readonly Piece[]): void => {
+    if (over) return;
+    over = true;
+    reading.delete(id);
+    send({ type: 'step', pieces: last });
+  };
+  const none = { promptTokens: 0, cachedTokens: 0, maxTokens: 0, droppedTokens: 0 };
+  // Reading is not interrupted, but the client does not wait for its end.
+  reading.set(id, {
+    stop: () =>
+      leave([
+        { type: 'start', id, ...none, seed },
+        { id, ...unstarted },
+      ]),
+  });
+  try {
+    const media = await readMedia(worker.loaded.projector, request.media, {
+      exclusively: (work) => loop.between(work),
+      stopped: () => over,
+    });
+    if (!media) return;
+    const planned = await planGeneration(worker, message, media, pieces);
+    // If the cache fails, the prompt is computed.
+    const served = media.length === 0 && reuses(worker, request);
+    if (served && !over) await worker.snapshots?.bring(planned.plan.tokens).catch(() => undefined);
+    loop.beforeNextBatch(() => {
+      if (over) return;
+      try {
+        const generation = startGeneration(worker, planned);
+        leave([generation.start(), ...pieces]);
+        loop.add(generation);
+      } catch (error) {
+        leave([...pieces, errorPiece(id, error)]);
+      }
+    });
+  } catch (error) {
+    leave([...pieces, errorPiece(id, error)]);
+  }
 }
 
-/** From words to tokens. Throws what is wrong with the request. */
-export async function planGeneration(
-  workshop: WorkerContext,
-  { id, request, seed, media }: Question,
+/** Tokenizes the request. Throws what is wrong with it. */
+async function planGeneration(
+  worker: WorkerContext,
+  { id, request, seed }: GenerateMessage,
+  media: readonly ReadMedium[],
   pieces: Piece[],
 ): Promise<Planned> {
-  const { loaded, now } = workshop;
+  const { loaded, now } = worker;
   const startedAt = now();
   const warn = (code: string, text: string) => pieces.push({ type: 'warning', id, code, text });
   const bans = splitBans(request.bannedStrings, samplingVocabulary(loaded.vocabulary));
   if (bans.dropped > 0)
     warn('bans-dropped', `${bans.dropped} of the banned strings are beyond the limit and have no effect.`);
-  const negativeTokens = await negativePrompt(workshop, request);
+  const negativeTokens = await negativePrompt(worker, request);
   if (negativeTokens && media.length > 0) throw withoutMedia('A negative prompt');
   if (request.promptLogprobs !== undefined && media.length > 0) throw withoutMedia('Figures of the prompt');
   const plan = await promptPlan(loaded, request, media, negativeTokens?.length ?? 0);
@@ -89,40 +131,29 @@ export async function planGeneration(
   return { id, request, seed, startedAt, warn, plan, spans, bans, negativeTokens };
 }
 
-/** Takes a slot for a planned request and makes the generation that runs in it: cache, samplers. */
-export function startGeneration(workshop: WorkerContext, planned: Planned): Generation {
-  const slot = takeSlot(workshop, planned.plan.tokens, reuses(workshop, planned.request));
-  return givenBackOnFailure(slot, () => begin({ ...planned, workshop, slot }));
+/** Takes a slot for a planned request and creates the generation that runs in it. A request that fails gives its slot back. */
+function startGeneration(worker: WorkerContext, planned: Planned): Generation {
+  const slot = takeSlot(worker, planned.plan.tokens, reuses(worker, planned.request));
+  try {
+    return createGeneration(worker, planned, slot);
+  } catch (error) {
+    slot.finish();
+    throw error;
+  }
 }
 
-interface Beginning extends Planned {
-  readonly workshop: WorkerContext;
-  readonly slot: Slot;
-}
-
-function begin({
-  workshop,
-  id,
-  request,
-  seed,
-  startedAt,
-  warn,
-  plan,
-  spans,
-  bans,
-  negativeTokens,
-  slot,
-}: Beginning): Generation {
-  const { loaded, now } = workshop;
+function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): Generation {
+  const { request, plan, bans, negativeTokens } = planned;
+  const { loaded, now } = worker;
   const { vocabulary } = loaded;
-  const grammar = request.grammar && workshop.grammars.take(request.grammar);
-  const reused = reuses(workshop, request);
-  const miss = reused ? workshop.doctor.look(slot, plan.tokens, (common) => slot.reach(common)) : undefined;
-  const keep = reused ? shiftedAndKept(loaded, slot, plan, warn) : 0;
-  slot.begin(plan.tokens, keep, spans);
+  const grammar = request.grammar && worker.grammars.take(request.grammar);
+  const reused = reuses(worker, request);
+  const miss = reused ? worker.misses.look(slot, plan.tokens, (common) => slot.reach(common)) : undefined;
+  const keep = reused ? shiftedAndKept(loaded, slot, planned) : 0;
+  slot.begin(plan.tokens, keep, planned.spans);
   const cachedTokens = slot.computed;
-  const budget = reasoningBudget(workshop, request, plan);
-  const negative = negativeTokens && workshop.negative;
+  const budget = reasoningBudget(worker, request, plan);
+  const negative = negativeTokens && worker.negative;
   // Two texts in step cannot stop at places of their own.
   if (!negative && (loaded.options.reusePrompt || bans.phrases.length > 0)) {
     slot.planCheckpoints((index) => vocabulary.isControl(plan.tokens[index] ?? -1));
@@ -131,22 +162,22 @@ function begin({
     const start = plan.tokens[0] === vocabulary.bos ? 1 : 0;
     negative.begin(Int32Array.from([...negativeTokens, ...plan.tokens.subarray(start)]), 0);
   }
-  const scores = promptScores(workshop, request, plan);
+  const { promptLogprobs: alternatives } = request;
+  const scores = alternatives === undefined ? undefined : new PromptScores(vocabulary, plan, alternatives);
   if (scores) slot.scored = plan.tokens.length - 1;
   const sampler = new Sampler(request.sampling, {
     vocabularySize: vocabulary.size,
     contextSize: loaded.contextSize,
-    seed,
+    seed: planned.seed,
     logitBias: request.logitBias,
     bannedTokens: [...request.bannedTokens, ...bans.tokens],
     ...(request.endTokens === 'ban' ? { endTokens: vocabulary.endTokens } : {}),
-    ...dryOption(workshop, request),
+    ...dryOption(worker, request),
     ...(grammar ? { grammar } : {}),
     keepDistribution: request.logprobs !== undefined,
   });
   return new Generation({
-    id,
-    request,
+    ...planned,
     vocabulary,
     slot,
     negative,
@@ -160,19 +191,15 @@ function begin({
       bans,
     }),
     stopTokens: silentStops(vocabulary, request),
-    promptTokens: plan.tokens.length,
     cachedTokens,
     miss,
-    maxTokens: plan.maxTokens,
-    droppedTokens: plan.dropped,
     scores,
     draft: drafter(loaded, request, slot.sequence),
-    startedAt,
     now,
     ended: () => {
-      if (grammar) workshop.grammars.giveBack(grammar);
+      if (grammar) worker.grammars.giveBack(grammar);
       // What could not be kept is computed again.
-      workshop.keeper?.ended(slot).catch(() => undefined);
+      worker.snapshots?.ended(slot).catch(() => undefined);
     },
   });
 }
@@ -224,14 +251,6 @@ function sentTokens({ memory }: GenerationRequest, sent: readonly number[], voca
   return { tokens: Int32Array.from(behindMemory ? sent.slice(1) : sent), media: [] };
 }
 
-function promptScores(
-  { loaded: { vocabulary } }: WorkerContext,
-  { promptLogprobs: alternatives }: GenerationRequest,
-  { tokens, front }: PromptPlan,
-): PromptScores | undefined {
-  return alternatives === undefined ? undefined : new PromptScores({ vocabulary, tokens, front, alternatives });
-}
-
 function withoutMedia(feature: string): AppError {
   return new AppError('unsupported', {
     feature: `${feature} together with pictures or sound`,
@@ -244,25 +263,15 @@ function firstToken(vocabulary: Vocabulary): number {
 }
 
 /** Whether the cache may serve this request. */
-export function reuses({ loaded }: WorkerContext, { freshPrompt, promptLogprobs }: GenerationRequest): boolean {
+function reuses({ loaded }: WorkerContext, { freshPrompt, promptLogprobs }: GenerationRequest): boolean {
   // Only what is computed has figures.
   return loaded.options.reusePrompt && !freshPrompt && promptLogprobs === undefined;
 }
 
 /** Moves what the slot holds where that serves the prompt, and returns how much of it can stay. */
-function shiftedAndKept(
-  { options, contextSize, context }: Loaded,
-  slot: Slot,
-  plan: PromptPlan,
-  warn: (code: string, text: string) => void,
-): number {
-  const { shift, keep } = planReuse({
-    cached: slot.cached,
-    wanted: plan.tokens,
-    contextSize,
-    maxTokens: plan.maxTokens,
-    canShift: options.contextShift && context.canShift,
-  });
+function shiftedAndKept({ options, contextSize, context }: Loaded, slot: Slot, { plan, warn }: Planned): number {
+  const canShift = options.contextShift && context.canShift;
+  const { shift, keep } = planReuse(slot.cached, plan, contextSize, canShift);
   if (!shift) return keep;
   if (!slot.shift(shift.from, shift.count)) return Math.min(keep, shift.from);
   warn('context-shifted', `Context Shifting: Erased ${shift.count} tokens at position ${shift.from}`);
@@ -281,16 +290,6 @@ function takeSlot({ slots, now }: WorkerContext, wanted: Int32Array, canCopy: bo
   return slot;
 }
 
-/** A request that is refused after all must not keep its slot: nobody would ever give it back. */
-function givenBackOnFailure<Result>(slot: Slot, work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    slot.finish();
-    throw error;
-  }
-}
-
 async function negativePrompt(
   { loaded, negative }: WorkerContext,
   { guidance }: GenerationRequest,
@@ -300,28 +299,28 @@ async function negativePrompt(
 }
 
 function reasoningBudget(
-  workshop: WorkerContext,
+  worker: WorkerContext,
   request: GenerationRequest,
   plan: PromptPlan,
 ): ReasoningBudget | undefined {
   if (!request.reasoning) return undefined;
-  if (workshop.reasoning === 'unknown') workshop.reasoning = findReasoning(workshop.loaded.vocabulary);
-  if (!workshop.reasoning) return undefined;
+  if (worker.reasoning === 'unknown') worker.reasoning = findReasoning(worker.loaded.vocabulary);
+  if (!worker.reasoning) return undefined;
   const { reasoning } = request;
   const tokens = reasoning.type === 'tokens' ? reasoning.tokens : Math.trunc(reasoning.share * plan.maxTokens);
-  const budget = new ReasoningBudget(workshop.reasoning.tags, tokens, workshop.reasoning.closing);
+  const budget = new ReasoningBudget(worker.reasoning.tags, tokens, worker.reasoning.closing);
   for (const token of plan.tokens) budget.accept(token);
   return budget;
 }
 
-function dryOption(workshop: WorkerContext, { sampling }: GenerationRequest): { dryBreakers?: DryBreakers } {
+function dryOption(worker: WorkerContext, { sampling }: GenerationRequest): { dryBreakers?: DryBreakers } {
   if (sampling.dryMultiplier <= 0 || sampling.dryBreakers.length === 0) return {};
   const strings = JSON.stringify(sampling.dryBreakers);
-  if (workshop.breakers?.strings !== strings) {
-    const found = dryBreakers(sampling.dryBreakers, samplingVocabulary(workshop.loaded.vocabulary));
-    workshop.breakers = { strings, found };
+  if (worker.breakers?.strings !== strings) {
+    const found = dryBreakers(sampling.dryBreakers, samplingVocabulary(worker.loaded.vocabulary));
+    worker.breakers = { strings, found };
   }
-  return { dryBreakers: workshop.breakers.found };
+  return { dryBreakers: worker.breakers.found };
 }
 
 /** No model has a longer token; what is longer need not be cut into tokens to know that it is several. */
@@ -351,7 +350,7 @@ const glmPrefix = '[gMASK]<sop>';
 
 /** GLM models want their two opening marks exactly once, at the very front of whatever is sent. */
 export function withFamilyPrefix(
-  template: string | null,
+  template: string | undefined,
   { prompt, memory }: { readonly prompt: string; readonly memory: string },
 ): { readonly prompt: string; readonly memory: string } {
   if (!template?.includes(glmPrefix)) return { prompt, memory };

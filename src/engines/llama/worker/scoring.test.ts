@@ -33,7 +33,7 @@ describe('a prompt with figures', () => {
     await world.begin(1, 'abc', { promptLogprobs: 0 });
     await world.settled();
     const types = world.pieces(1).map(({ type }) => type);
-    expect(types.lastIndexOf('prompt-logprobs')).toBeLessThan(types.indexOf('text'));
+    expect(types.lastIndexOf('prompt-logprobs')).toBeLessThan(types.indexOf('text-delta'));
     expect([told(world, 1), world.text(1)]).toEqual(['abc', 'defg']);
   });
 

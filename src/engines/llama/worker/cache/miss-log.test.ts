@@ -4,14 +4,14 @@ import { CacheMissLog } from './miss-log.ts';
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
 const text = (...parts: number[][]) => ({ cached: Int32Array.from(parts.flat()), asked: parts.flat().length });
 const tokens = (...parts: number[][]) => Int32Array.from(parts.flat());
-const doctor = () =>
+const missLog = () =>
   new CacheMissLog(
     (list) => [...list].join(' '),
     () => 123,
   );
 
 test('tells where a prompt parts from what was kept, what stood there, and how much of it could stay', () => {
-  const seen = doctor();
+  const seen = missLog();
   const miss = seen.look(
     text(range(0, 20), [7], range(30, 130)),
     tokens(range(0, 20), [8], range(30, 160)),
@@ -35,13 +35,13 @@ test.each([
   ['an empty cache', [], range(0, 20)],
   ['another chat that begins alike', range(0, 200), [...range(0, 20), ...range(500, 600)]],
 ])('%s is no miss', (_, kept, wanted) => {
-  const seen = doctor();
+  const seen = missLog();
   expect(seen.look(text(kept), tokens(wanted), (common) => common)).toBeUndefined();
   expect(seen.misses).toEqual([]);
 });
 
 test('pictures are passed over, and only the last misses are kept', () => {
-  const seen = doctor();
+  const seen = missLog();
   for (let round = 0; round < 30; round += 1)
     seen.look(text([1, 2, 3, 4]), tokens([1, -9, round + 10, 5]), (common) => common);
   expect(seen.misses).toHaveLength(20);

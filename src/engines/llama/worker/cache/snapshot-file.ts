@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Checkpoint } from '../memory/checkpoints.ts';
-import type { Snapshot, SnapshotEntry } from '../memory/snapshot.ts';
+import type { Checkpoint, Snapshot, SnapshotEntry } from '../memory/snapshot.ts';
 
 /** What stands in a file before its states. */
 export type Outline = Pick<SnapshotEntry, 'tokens' | 'checkpoints'>;

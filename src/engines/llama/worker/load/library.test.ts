@@ -1,10 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { Watch } from '../../../host/heartbeat.ts';
 import type { BuildFiles } from '../../gpu-builds.ts';
 import type { GpuBuild } from '../../load-options.ts';
-import { chosenBuild, cpuBuilds, mediaLibraryFolder } from './library.ts';
+import { chosenBuild, cpuBuilds, type Engine, mediaLibraryFolder, StepPace, watchedEngine } from './library.ts';
 
 const installed = (...builds: GpuBuild[]): Map<GpuBuild, BuildFiles> =>
   new Map(builds.map((build) => [build, { folder: `/packages/${build}` }]));
@@ -94,4 +96,103 @@ test('a system that the package does not serve is named', () => {
 test('an installed package comes first', () => {
   pack('0.15.0');
   expect(mediaLibraryFolder({ PARLEY_PACKS: '/nowhere' }, () => folder)).toContain(folder);
+});
+
+/** An engine of a few calls, each of which takes so long, and a watch that writes down what it is told. */
+function world(milliseconds: number) {
+  const told: string[] = [];
+  let now = 0;
+  const take = <Result>(result: Result): Result => {
+    now += milliseconds;
+    return result;
+  };
+  const watch: Watch = {
+    here: (boundMs, work) => {
+      told.push(`here ${boundMs}`);
+      return work();
+    },
+    aside: (boundMs, work) => {
+      told.push(`aside ${boundMs}`);
+      return work();
+    },
+    serving: () => {},
+  };
+  const native = {
+    decodeNow: () => take(0),
+    decode: async () => take(0),
+    stateGet: (...parameters: unknown[]) => parameters.length,
+    stateSet: (...parameters: unknown[]) => parameters.length,
+    tokenBos: () => 7,
+  };
+  const media = { encode: async () => 3, decode: async () => 4, marker: 'x' };
+  const engine = { native, media, cpuVariant: 'x' } as unknown as Engine;
+  return { engine, watched: watchedEngine(engine, watch, () => now), told };
+}
+
+const batch = (rows: number) => ({ n_tokens: rows }) as never;
+
+test('a step in the main thread is told, with the time that the steps before it suggest', () => {
+  const { watched, told } = world(2000);
+  expect(watched.native.decodeNow(0n as never, batch(1))).toBe(0);
+  watched.native.decodeNow(0n as never, batch(3));
+  expect(told).toEqual(['here 8000', 'here 60000']);
+});
+
+test('a prompt on another thread is told as that', async () => {
+  const { watched, told } = world(20_000);
+  expect(await watched.native.decode(0n as never, batch(4))).toBe(0);
+  await watched.native.decode(0n as never, batch(8));
+  expect(told).toEqual(['aside 8000', 'aside 400000']);
+});
+
+test('copies of states and media have their own bounds, and pass everything on', async () => {
+  const { watched, told } = world(1);
+  expect(watched.native.stateGet(0n as never, new Uint8Array(1), 1, 0, 0)).toBe(5);
+  expect(watched.native.stateSet(0n as never, new Uint8Array(1), 1, 0, 0)).toBe(5);
+  expect(await watched.media?.encode(0n as never, 0n as never)).toBe(3);
+  expect(told).toEqual(['here 60000', 'here 60000', 'aside 600000']);
+});
+
+test('everything else is as it was, and an engine without media stays without', () => {
+  const { watched, engine } = world(1);
+  expect(watched.native.tokenBos).toBe(engine.native.tokenBos);
+  expect(watched.cpuVariant).toBe('x');
+  const without = watchedEngine({ ...engine, media: undefined }, {} as Watch, () => 0);
+  expect(without.media).toBeUndefined();
+});
+
+test('a model of usual speed gets eight seconds for a token', () => {
+  const pace = new StepPace();
+  expect(pace.boundMs(1)).toBe(8000);
+  pace.took(1, 50);
+  expect(pace.boundMs(1)).toBe(8000);
+});
+
+test('a huge one gets ten times what its tokens take', () => {
+  const pace = new StepPace();
+  pace.took(1, 20_000);
+  expect(pace.boundMs(1)).toBe(200_000);
+});
+
+test('a prompt gets as much for each of its tokens', () => {
+  const pace = new StepPace();
+  pace.took(1, 100);
+  expect(pace.boundMs(512)).toBe(512_000);
+});
+
+test('one slow step is forgotten after some hundred others', () => {
+  const pace = new StepPace();
+  pace.took(1, 60_000);
+  for (let step = 0; step < 600; step += 1) pace.took(1, 50);
+  expect(pace.boundMs(1)).toBe(8000);
+});
+
+test('a step that takes no longer than ten times the last one of its size never hangs', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2048 }), fc.double({ min: 0, max: 1e6, noNaN: true }), (rows, ms) => {
+      const pace = new StepPace();
+      pace.took(rows, ms);
+      expect(pace.boundMs(rows)).toBeGreaterThanOrEqual(Math.max(8000, 9.99 * ms));
+    }),
+  );
 });

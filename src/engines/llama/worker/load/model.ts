@@ -14,8 +14,7 @@ import {
 import type { ContextParams, Pointer } from '../native/structs.ts';
 import { gpuDevices, loadWeights, NativeLoadError } from '../native/weights.ts';
 import { fillMarks, Vocabulary } from '../text/vocabulary.ts';
-import { type Engine, openEngine } from './library.ts';
-import { watchedEngine } from './watched-engine.ts';
+import { type Engine, openEngine, watchedEngine } from './library.ts';
 
 export interface Loaded {
   readonly native: Native;
@@ -211,7 +210,7 @@ function describe({ native, cpuVariant }: Engine, model: Pointer, found: Found):
     parameters,
     sizeBytes: Number(native.modelSize(model)),
     description: withSize(said, parameters),
-    chatTemplate: native.modelTemplate(model, null),
+    chatTemplate: native.modelTemplate(model, null) ?? undefined,
     specialTokens: found.vocabulary.specialTokens,
     fillMarks: fillMarks(found.vocabulary),
     layers,

@@ -32,7 +32,7 @@ function scoring(prompt: readonly number[], { alternatives = 0, front = 0 } = {}
   const tokens = Int32Array.from(prompt);
   slot.begin(tokens, 0);
   slot.scored = prompt.length - 1;
-  const scores = new PromptScores({ vocabulary, tokens, front, alternatives });
+  const scores = new PromptScores(vocabulary, { tokens, front }, alternatives);
   return {
     slot,
     scores,
@@ -137,7 +137,7 @@ test('a new text in the same slot is not scored', () => {
 test('a token that cannot come has a figure that fits into a message', () => {
   const never = () => Float32Array.of(0, Number.NEGATIVE_INFINITY, 0, 0);
   const tokens = Int32Array.of(0, 1);
-  const scores = new PromptScores({ vocabulary, tokens, front: 0, alternatives: 4 });
+  const scores = new PromptScores(vocabulary, { tokens, front: 0 }, 4);
   const slot = { scoredRows: { from: 0, end: 1, place: 0 }, context: { logits: never } } as unknown as Slot;
   const told = scores.read(slot);
   expect(told[1]).toMatchObject({ logprob: -9999, rank: 4 });
@@ -150,11 +150,6 @@ test.each([
   [152_064, 64],
   [262_144, 64],
 ])('with a vocabulary of %i tokens at most %i rows are asked for at once', (size, rows) => {
-  const scores = new PromptScores({
-    vocabulary: { ...vocabulary, size },
-    tokens: Int32Array.of(0),
-    front: 0,
-    alternatives: 0,
-  });
+  const scores = new PromptScores({ ...vocabulary, size }, { tokens: Int32Array.of(0), front: 0 }, 0);
   expect(scores.rowsAtOnce).toBe(rows);
 });

@@ -1,17 +1,9 @@
 import type { PromptToken, TokenChoice } from '../../../../core/events.ts';
 import { plainLogprobs } from '../../../../sampling/logprobs.ts';
+import type { PromptPlan } from '../text/prompt.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
 import { smallestChunk } from './batch-size.ts';
 import type { Slot } from './slot.ts';
-
-export interface PromptScoresParts {
-  readonly vocabulary: Pick<Vocabulary, 'size' | 'bytes'>;
-  /** The whole prompt, with what was put in front of it. */
-  readonly tokens: Int32Array;
-  readonly front: number;
-  /** How many of the likeliest are told for each token. */
-  readonly alternatives: number;
-}
 
 /** What the logits of one batch may take in memory: a row has one number for every token of the vocabulary. */
 const mostBytes = 32 * 2 ** 20;
@@ -27,8 +19,13 @@ export class PromptScores {
   /** The first token that has not been told: rows may be computed twice when a batch is given up. */
   #next = 0;
 
-  constructor(private readonly parts: PromptScoresParts) {
-    this.rowsAtOnce = Math.max(smallestChunk, Math.floor(mostBytes / (4 * parts.vocabulary.size)));
+  /** `alternatives` is the number of top tokens per position. */
+  constructor(
+    private readonly vocabulary: Pick<Vocabulary, 'size' | 'bytes'>,
+    private readonly plan: Pick<PromptPlan, 'tokens' | 'front'>,
+    private readonly alternatives: number,
+  ) {
+    this.rowsAtOnce = Math.max(smallestChunk, Math.floor(mostBytes / (4 * vocabulary.size)));
   }
 
   /** Those whose figures came with the batch that has just been computed; the very first has none to wait for. */
@@ -43,25 +40,23 @@ export class PromptScores {
   }
 
   #tell(index: number, logits?: Float32Array): PromptToken {
-    const { tokens, front, alternatives } = this.parts;
-    const token = tokens[index] as number;
+    const token = this.plan.tokens[index] as number;
     this.#next = index + 1;
-    const figures = logits && plainLogprobs(logits, token, alternatives);
+    const figures = logits && plainLogprobs(logits, token, this.alternatives);
     return {
       ...this.#spelled(token),
       logprob: figures ? Math.max(lowest, figures.logprob) : null,
       rank: figures?.rank ?? null,
-      top: (figures?.top ?? []).map((one) => this.#choice(one.token, one.logprob)),
-      inPrompt: index >= front,
+      top: (figures?.top ?? []).map((one) => ({
+        ...this.#spelled(one.token),
+        logprob: Math.max(lowest, one.logprob),
+      })),
+      inPrompt: index >= this.plan.front,
     };
   }
 
-  #choice(token: number, logprob: number): TokenChoice {
-    return { ...this.#spelled(token), logprob: Math.max(lowest, logprob) };
-  }
-
   #spelled(token: number): Omit<TokenChoice, 'logprob'> {
-    const bytes = [...this.parts.vocabulary.bytes(token, true)];
+    const bytes = [...this.vocabulary.bytes(token, true)];
     return { token, text: Buffer.from(bytes).toString(), bytes };
   }
 }

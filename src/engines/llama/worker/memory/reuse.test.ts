@@ -1,17 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { longestContinuation, planReuse, type ReuseQuestion } from './reuse.ts';
+import { longestContinuation, planReuse } from './reuse.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
-const ask = (cached: number[], wanted: number[], more: Partial<ReuseQuestion> = {}) =>
-  planReuse({
-    cached: Int32Array.from(cached),
-    wanted: Int32Array.from(wanted),
-    contextSize: 2048,
-    maxTokens: 100,
-    canShift: true,
-    ...more,
-  });
+const ask = (cached: number[], wanted: number[], { contextSize = 2048, canShift = true } = {}) =>
+  planReuse(Int32Array.from(cached), { tokens: Int32Array.from(wanted), maxTokens: 100 }, contextSize, canShift);
 
 describe('the common beginning', () => {
   test('is kept', () => expect(ask(range(0, 50), [...range(0, 30), 7, 8])).toEqual({ shift: undefined, keep: 30 }));

@@ -1,16 +1,9 @@
-export interface ReuseQuestion {
-  /** The tokens whose keys and values are in the cache. */
-  readonly cached: Int32Array;
-  readonly wanted: Int32Array;
-  readonly contextSize: number;
-  readonly maxTokens: number;
-  readonly canShift: boolean;
-}
+import type { PromptPlan } from '../text/prompt.ts';
 
-export interface Reuse {
-  /** Taken out of the cache first, what follows moves down: a chat that dropped its oldest turns. */
+interface Reuse {
+  /** Removed from the cache first, and the rest moves down: a chat that dropped its oldest turns. */
   readonly shift: { readonly from: number; readonly count: number } | undefined;
-  /** Tokens at the beginning of `wanted` that need no computing. */
+  /** Tokens at the beginning of the prompt that need no computing. */
   readonly keep: number;
 }
 
@@ -18,13 +11,18 @@ const worthReusing = 4;
 const nothing: Reuse = { shift: undefined, keep: 0 };
 
 /**
- * What of the cache serves the new prompt; how much of that a memory can go back to is the slot's business. At least one
- * token is always left to compute: it gives the first logits.
+ * How much of the cached tokens serves the new prompt; how far the memory can rewind is up to the slot. At least one token is
+ * always left to compute: it gives the first logits.
  */
-export function planReuse(question: ReuseQuestion): Reuse {
-  const { cached, wanted, canShift } = question;
+export function planReuse(
+  cached: Int32Array,
+  plan: Pick<PromptPlan, 'tokens' | 'maxTokens'>,
+  contextSize: number,
+  canShift: boolean,
+): Reuse {
+  const { tokens: wanted } = plan;
   const common = commonPrefix(cached, wanted);
-  const shifted = canShift ? planShift(question, common) : undefined;
+  const shifted = canShift ? planShift(cached, plan, contextSize, common) : undefined;
   if (shifted) return shifted;
   const keep = Math.min(common, wanted.length - 1);
   return keep < worthReusing ? nothing : { shift: undefined, keep };
@@ -34,7 +32,12 @@ export function planReuse(question: ReuseQuestion): Reuse {
  * A shift pays when the new prompt goes on, right where the two part, with a long passage that stands further back in
  * the cache. Only an exact match counts, and only a long one: a shifted cache has seen the text that was taken out.
  */
-function planShift({ cached, wanted, contextSize, maxTokens }: ReuseQuestion, common: number): Reuse | undefined {
+function planShift(
+  cached: Int32Array,
+  { tokens: wanted, maxTokens }: Pick<PromptPlan, 'tokens' | 'maxTokens'>,
+  contextSize: number,
+  common: number,
+): Reuse | undefined {
   const fresh = wanted.length - common;
   const shortfall = 200 + Math.min(contextSize / 30, 140);
   if (fresh < shortfall) return undefined;

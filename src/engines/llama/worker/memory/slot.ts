@@ -1,8 +1,7 @@
 import type { MediumSpan } from '../media/media-prompt.ts';
 import { borderUpTo, portionOf, steadyPortion } from './batch-size.ts';
-import { type CheckpointLimits, Checkpoints, checkpointCuts } from './checkpoints.ts';
 import type { Context, DecodeResult } from './context.ts';
-import type { Snapshot } from './snapshot.ts';
+import { type CheckpointLimits, Checkpoints, checkpointCuts, type Snapshot } from './snapshot.ts';
 
 /** A reply that has grown by this much since the last checkpoint gives another one. */
 const replyStep = 256;

@@ -1,5 +1,5 @@
 import type { StoreHealth } from '../../../../core/cache-report.ts';
-import { type Checkpoint, checkpointBytes } from './checkpoints.ts';
+import { smallestChunk } from './batch-size.ts';
 import { commonPrefix } from './reuse.ts';
 
 /** The computed state of a sequence, to be put back later instead of computing its tokens again. */
@@ -112,4 +112,114 @@ export function overLimit<Entry extends Pick<SnapshotEntry, 'bytes' | 'usedAt'>>
     bytes += entry.bytes;
     return bytes > limits.bytes || index >= limits.count;
   });
+}
+
+/** What a memory cannot take back by itself, as it was when the first `index` tokens were computed. */
+export interface Checkpoint {
+  readonly index: number;
+  readonly state: Uint8Array;
+}
+
+export interface CheckpointLimits {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** The checkpoints of one text, in its order. Those that follow a change are useless and must be dropped. */
+export class Checkpoints {
+  #list: readonly Checkpoint[] = [];
+
+  constructor(private readonly limits: CheckpointLimits) {}
+
+  get all(): readonly Checkpoint[] {
+    return this.#list;
+  }
+
+  get bytes(): number {
+    return checkpointBytes(this.#list);
+  }
+
+  /** The last one that a text can go back to which is shared up to `index`. */
+  upTo(index: number): Checkpoint | undefined {
+    return this.#list.findLast((one) => one.index <= index);
+  }
+
+  /** Takes one more, and gives up what is least useful to a text of this length where there are too many. */
+  add(checkpoint: Checkpoint, end: number): void {
+    // Empty: the library could not give it.
+    if (checkpoint.state.length === 0 || checkpoint.state.length > this.limits.bytes) return;
+    const list = [...this.#list.filter(({ index }) => index < checkpoint.index), checkpoint];
+    while (list.length > this.limits.count || checkpointBytes(list) > this.limits.bytes) {
+      const indices = list.map(({ index }) => index);
+      list.splice(leastUseful(indices, end), 1);
+    }
+    this.#list = list;
+  }
+
+  dropBehind(index: number): void {
+    if (this.#list.some((one) => one.index > index)) this.#list = this.#list.filter((one) => one.index <= index);
+  }
+
+  replace(list: readonly Checkpoint[]): void {
+    this.#list = list;
+  }
+}
+
+function checkpointBytes(list: readonly Checkpoint[]): number {
+  return list.reduce((sum, { state }) => sum + state.length, 0);
+}
+
+export interface CutQuestion {
+  /** What is computed already, and how long the text is. */
+  readonly from: number;
+  readonly end: number;
+  /** How many tokens at the end the memory can take back by itself. */
+  readonly spare: number;
+  /** Whether a turn of a chat may begin here. */
+  readonly startsTurn: (index: number) => boolean;
+}
+
+/**
+ * Distances from the end of a prompt at which the memory is worth keeping. The first serves the same prompt again. Each
+ * other one is four times as far as the one before it: a change that lies some tokens before the end then costs a small
+ * multiple of them, and not the whole prompt. They leave chunks of 64 rows and more between them.
+ */
+const distances = Array.from({ length: 7 }, (_, power) => (power === 0 ? 1 : 4 ** (power - 1) * smallestChunk + 1));
+
+/** Shorter texts are read again sooner than they are kept. */
+const shortest = 32;
+
+/** Where reading a prompt stops for a moment, so that the memory can be kept; in the order of the text. */
+export function checkpointCuts({ from, end, spare, startsTurn }: CutQuestion): readonly number[] {
+  const cuts: number[] = [];
+  for (const distance of distances) {
+    if (distance > 1 && distance <= spare) continue;
+    const cut = distance === 1 ? end - 1 : turnBefore(end - distance, distance, startsTurn);
+    const before = distance === 1 ? from : from + smallestChunk - 1;
+    const known = cuts[0] ?? Number.POSITIVE_INFINITY;
+    if (cut >= shortest && cut > before && cut < known) cuts.unshift(cut);
+  }
+  return cuts;
+}
+
+/** The last beginning of a turn up to here, if there is one that is not much further back. */
+function turnBefore(index: number, within: number, startsTurn: CutQuestion['startsTurn']): number {
+  for (let place = index; place > Math.max(0, index - within); place -= 1) if (startsTurn(place)) return place;
+  return index;
+}
+
+/**
+ * Which of these checkpoints (in the order of the text) is missed least. Without it, a change right before the next one goes
+ * back to the one before: what counts is how much that is, measured by how far the change lies from the end. The newest
+ * always stays.
+ */
+export function leastUseful(indices: readonly number[], end: number): number {
+  let least = { place: 0, factor: Number.POSITIVE_INFINITY };
+  for (let place = 0; place < indices.length - 1; place += 1) {
+    const before = indices[place - 1] ?? 0;
+    const after = indices[place + 1] as number;
+    const factor = (end - before) / (end - after + 1);
+    if (factor < least.factor) least = { place, factor };
+  }
+  return least.place;
 }

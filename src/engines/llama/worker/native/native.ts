@@ -1,16 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import koffi from 'koffi';
-import { bindMedia, type NativeMedia } from './native-media.ts';
 import {
   asynchronous,
-  type Batch,
-  type ContextParams,
   checkLayout,
+  checkProjectorLayout,
   fabricLayout,
   type Layout,
-  type ModelParams,
   type Pointer,
+  type Prototype,
   plainLayout,
 } from './structs.ts';
 
@@ -59,18 +57,9 @@ export function openFabric(folder: string): { readonly native: Native; readonly 
   return { native, media: bindMedia(library) };
 }
 
-type Tokenize = (
-  vocabulary: Pointer,
-  text: Uint8Array,
-  length: number,
-  into: Int32Array,
-  capacity: number,
-  addSpecial: boolean,
-  parseSpecial: boolean,
-) => number;
-
+const decodePrototype = 'int32 llama_decode(pointer context, llama_batch batch)';
 const tokenizePrototype =
-  'int32 llama_tokenize(void *vocab, const void *text, int32 length, void *tokens, int32 max, bool add, bool parse)';
+  'int32 llama_tokenize(pointer vocab, bytes text, int32 length, ints tokens, int32 max, bool add, bool parse)';
 
 /** Graph building in C++ is deep; the stacks that koffi gives by default (128 KiB for async calls) overflow. */
 function enlargeStacks(): void {
@@ -88,210 +77,124 @@ function checked(libraries: Libraries): Native {
   return native;
 }
 
-function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
+/** Declares functions of a library by their C prototypes. */
+export function declaring(library: Library) {
+  return <const Text extends string>(prototype: Text) => library.func(prototype) as unknown as Prototype<Text>;
+}
+
+function bind({ base: baseLibrary, ggml: ggmlLibrary, llama: llamaLibrary, backendFolder: folder, layout }: Libraries) {
   const files = readdirSync(folder);
-  const { contextParams } = layout;
-  const declare = <Signature>(library: Library, prototype: string) => library.func(prototype) as unknown as Signature;
+  const [base, ggml, llama] = [declaring(baseLibrary), declaring(ggmlLibrary), declaring(llamaLibrary)];
+  /** Both libraries have the fields of `ContextParams`; koffi knows their structures by different names. */
+  const withParams = <const Text extends string>(prototype: Text) =>
+    llamaLibrary.func(prototype.replace('llama_context_params', layout.contextParams)) as unknown as Prototype<Text>;
 
   return {
     folder,
-    version: declare<() => string>(llama, 'const char *llama_version(void)'),
-    backendInit: declare<() => void>(llama, 'void llama_backend_init(void)'),
+    version: llama('text llama_version(void)'),
+    backendInit: llama('void llama_backend_init(void)'),
 
     cpuVariants: () => cpuVariants(folder, files),
-    backendLoad: declare<(path: string) => Pointer | null>(ggml, 'void *ggml_backend_load(const char *path)'),
-    backendLoadAll: declare<(folder: string) => void>(ggml, 'void ggml_backend_load_all_from_path(const char *dir)'),
+    backendLoad: ggml('nullable ggml_backend_load(text path)'),
+    backendLoadAll: ggml('void ggml_backend_load_all_from_path(text dir)'),
     backendFiles: (pattern: RegExp) => files.filter((file) => pattern.test(file)).map((file) => join(folder, file)),
-    deviceCount: declare<() => number>(ggml, 'size_t ggml_backend_dev_count(void)'),
-    device: declare<(index: number) => Pointer>(ggml, 'void *ggml_backend_dev_get(size_t index)'),
-    deviceByType: declare<(type: number) => Pointer | null>(ggml, 'void *ggml_backend_dev_by_type(int type)'),
-    deviceName: declare<(device: Pointer) => string>(base, 'const char *ggml_backend_dev_name(void *device)'),
-    deviceDescription: declare<(device: Pointer) => string>(
-      base,
-      'const char *ggml_backend_dev_description(void *device)',
-    ),
-    deviceType: declare<(device: Pointer) => number>(base, 'int ggml_backend_dev_type(void *device)'),
-    deviceMemory: declare<(device: Pointer, free: [number | null], total: [number | null]) => void>(
-      base,
-      'void ggml_backend_dev_memory(void *device, _Out_ size_t *free, _Out_ size_t *total)',
-    ),
-    deviceBufferType: declare<(device: Pointer) => Pointer>(base, 'void *ggml_backend_dev_buffer_type(void *device)'),
-    cpuBufferType: declare<() => Pointer>(base, 'void *ggml_backend_cpu_buffer_type(void)'),
-    deviceRegistry: declare<(device: Pointer) => Pointer>(base, 'void *ggml_backend_dev_backend_reg(void *device)'),
-    registrySymbol: declare<(registry: Pointer, name: string) => Pointer | null>(
-      base,
-      'void *ggml_backend_reg_get_proc_address(void *registry, const char *name)',
-    ),
-    threadpoolDefaults: declare<(threads: number) => object>(
-      base,
-      'ggml_threadpool_params ggml_threadpool_params_default(int threads)',
-    ),
+    deviceCount: ggml('size_t ggml_backend_dev_count(void)'),
+    device: ggml('pointer ggml_backend_dev_get(size_t index)'),
+    deviceByType: ggml('nullable ggml_backend_dev_by_type(int type)'),
+    deviceName: base('text ggml_backend_dev_name(pointer device)'),
+    deviceDescription: base('text ggml_backend_dev_description(pointer device)'),
+    deviceType: base('int ggml_backend_dev_type(pointer device)'),
+    deviceMemory: base('void ggml_backend_dev_memory(pointer device, _Out_ size_t *free, _Out_ size_t *total)'),
+    deviceBufferType: base('pointer ggml_backend_dev_buffer_type(pointer device)'),
+    cpuBufferType: base('pointer ggml_backend_cpu_buffer_type(void)'),
+    deviceRegistry: base('pointer ggml_backend_dev_backend_reg(pointer device)'),
+    registrySymbol: base('nullable ggml_backend_reg_get_proc_address(pointer registry, text name)'),
+    threadpoolDefaults: base('ggml_threadpool_params ggml_threadpool_params_default(int threads)'),
     threadpoolNew: (address: Pointer, params: object) =>
       (koffi.decode(address, 'ThreadpoolNew') as (params: object) => Pointer | null)(params),
     /** Returns whether a tensor's first dimension is 0; with a scratch block in place of a tensor it is a native flag. */
-    isEmpty: (base as unknown as { symbol(name: string): Pointer }).symbol('ggml_is_empty'),
+    isEmpty: (baseLibrary as unknown as { symbol(name: string): Pointer }).symbol('ggml_is_empty'),
 
-    modelDefaults: declare<() => ModelParams>(llama, 'llama_model_params llama_model_default_params(void)'),
-    contextDefaults: declare<() => ContextParams>(llama, `${contextParams} llama_context_default_params(void)`),
-    modelLoad: asynchronous<(path: string, params: ModelParams) => Pointer | null>(
-      llama.func('void *llama_model_load_from_file(const char *path, llama_model_params params)'),
-    ),
+    modelDefaults: llama('llama_model_params llama_model_default_params(void)'),
+    contextDefaults: withParams('llama_context_params llama_context_default_params(void)'),
+    modelLoad: asynchronous(llama('nullable llama_model_load_from_file(text path, llama_model_params params)')),
     progressCallback: (listener: (fraction: number) => boolean) => {
       const pointer = koffi.register((fraction: number) => listener(fraction), 'ProgressCallback *');
       return { pointer, release: () => koffi.unregister(pointer) };
     },
-    modelVocabulary: declare<(model: Pointer) => Pointer>(llama, 'void *llama_model_get_vocab(void *model)'),
-    modelParameters: declare<(model: Pointer) => number>(llama, 'uint64 llama_model_n_params(void *model)'),
-    modelSize: declare<(model: Pointer) => number>(llama, 'uint64 llama_model_size(void *model)'),
-    modelLayers: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_layer(void *model)'),
-    /** How many numbers a place of the input takes, where it is no token. */
-    modelWidth: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_embd(void *model)'),
-    modelInputWidth: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_embd_inp(void *model)'),
-    modelOutputWidth: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_embd_out(void *model)'),
-    /** How many figures a model for ranking gives for a text. */
-    modelClasses: declare<(model: Pointer) => number>(llama, 'uint32 llama_model_n_cls_out(void *model)'),
-    modelTrainedContext: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_ctx_train(void *model)'),
-    modelTemplate: declare<(model: Pointer, name: string | null) => string | null>(
-      llama,
-      'const char *llama_model_chat_template(void *model, const char *name)',
-    ),
-    modelDescription: declare<(model: Pointer, buffer: Uint8Array, size: number) => number>(
-      llama,
-      'int32 llama_model_desc(void *model, _Out_ char *buffer, size_t size)',
-    ),
-    modelMetadata: declare<(model: Pointer, key: string, buffer: Uint8Array, size: number) => number>(
-      llama,
-      'int32 llama_model_meta_val_str(void *model, const char *key, _Out_ char *buffer, size_t size)',
-    ),
-    modelIsRecurrent: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_is_recurrent(void *model)'),
-    modelIsHybrid: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_is_hybrid(void *model)'),
-    /** How far the layers with a sliding window see; 0 where there are none. */
-    modelWindow: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_swa(void *model)'),
-    modelHasDecoder: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_has_decoder(void *model)'),
-    modelHasEncoder: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_has_encoder(void *model)'),
+    modelVocabulary: llama('pointer llama_model_get_vocab(pointer model)'),
+    modelParameters: llama('uint64 llama_model_n_params(pointer model)'),
+    modelSize: llama('uint64 llama_model_size(pointer model)'),
+    modelLayers: llama('int32 llama_model_n_layer(pointer model)'),
+    /** Embedding length: of a token, of an input position that is not a token, of an output vector. */
+    modelWidth: llama('int32 llama_model_n_embd(pointer model)'),
+    modelInputWidth: llama('int32 llama_model_n_embd_inp(pointer model)'),
+    modelOutputWidth: llama('int32 llama_model_n_embd_out(pointer model)'),
+    /** Number of scores that a reranking model gives for a text. */
+    modelClasses: llama('uint32 llama_model_n_cls_out(pointer model)'),
+    modelTrainedContext: llama('int32 llama_model_n_ctx_train(pointer model)'),
+    modelTemplate: llama('optionalText llama_model_chat_template(pointer model, optionalText name)'),
+    modelDescription: llama('int32 llama_model_desc(pointer model, _Out_ char *buffer, size_t size)'),
+    modelMetadata: llama('int32 llama_model_meta_val_str(pointer model, text key, _Out_ char *buffer, size_t size)'),
+    modelIsRecurrent: llama('bool llama_model_is_recurrent(pointer model)'),
+    modelIsHybrid: llama('bool llama_model_is_hybrid(pointer model)'),
+    /** Length of the sliding window; 0 without one. */
+    modelWindow: llama('int32 llama_model_n_swa(pointer model)'),
+    modelHasDecoder: llama('bool llama_model_has_decoder(pointer model)'),
+    modelHasEncoder: llama('bool llama_model_has_encoder(pointer model)'),
 
-    contextNew: declare<(model: Pointer, params: ContextParams) => Pointer | null>(
-      llama,
-      `void *llama_init_from_model(void *model, ${contextParams} params)`,
+    contextNew: withParams('nullable llama_init_from_model(pointer model, llama_context_params params)'),
+    attachThreadpool: llama('void llama_attach_threadpool(pointer context, pointer generation, pointer batch)'),
+    memory: llama('pointer llama_get_memory(pointer context)'),
+    sequenceRemove: llama('bool llama_memory_seq_rm(pointer memory, int32 sequence, int32 from, int32 to)'),
+    sequenceMove: llama('void llama_memory_seq_add(pointer memory, int32 sequence, int32 from, int32 to, int32 by)'),
+    sequenceCopy: llama('void llama_memory_seq_cp(pointer memory, int32 from, int32 to, int32 start, int32 end)'),
+    /** The first and the last position that all parts of the memory hold of a sequence; -1 if there is none. */
+    sequenceFirst: llama('int32 llama_memory_seq_pos_min(pointer memory, int32 sequence)'),
+    sequenceLast: llama('int32 llama_memory_seq_pos_max(pointer memory, int32 sequence)'),
+    /** The state of a sequence; the flags select its parts (see `Context`). */
+    stateSize: llama('size_t llama_state_seq_get_size_ext(pointer context, int32 sequence, uint32 flags)'),
+    stateGet: llama(
+      'size_t llama_state_seq_get_data_ext(pointer context, bytes into, size_t size, int32 sequence, uint32 flags)',
     ),
-    attachThreadpool: declare<(context: Pointer, generation: Pointer, batch: Pointer) => void>(
-      llama,
-      'void llama_attach_threadpool(void *context, void *generation, void *batch)',
+    stateSet: llama(
+      'size_t llama_state_seq_set_data_ext(pointer context, bytes from, size_t size, int32 sequence, uint32 flags)',
     ),
-    memory: declare<(context: Pointer) => Pointer>(llama, 'void *llama_get_memory(void *context)'),
-    sequenceRemove: declare<(memory: Pointer, sequence: number, from: number, to: number) => boolean>(
-      llama,
-      'bool llama_memory_seq_rm(void *memory, int32 sequence, int32 from, int32 to)',
-    ),
-    sequenceMove: declare<(memory: Pointer, sequence: number, from: number, to: number, by: number) => void>(
-      llama,
-      'void llama_memory_seq_add(void *memory, int32 sequence, int32 from, int32 to, int32 by)',
-    ),
-    sequenceCopy: declare<(memory: Pointer, from: number, to: number, start: number, end: number) => void>(
-      llama,
-      'void llama_memory_seq_cp(void *memory, int32 from, int32 to, int32 start, int32 end)',
-    ),
-    /** The first and the last position that all parts of the memory hold of a sequence; -1 where there is none. */
-    sequenceFirst: declare<(memory: Pointer, sequence: number) => number>(
-      llama,
-      'int32 llama_memory_seq_pos_min(void *memory, int32 sequence)',
-    ),
-    sequenceLast: declare<(memory: Pointer, sequence: number) => number>(
-      llama,
-      'int32 llama_memory_seq_pos_max(void *memory, int32 sequence)',
-    ),
-    /** The state of a sequence; which parts of it is told by the flags (see `Context`). */
-    stateSize: declare<(context: Pointer, sequence: number, flags: number) => number>(
-      llama,
-      'size_t llama_state_seq_get_size_ext(void *context, int32 sequence, uint32 flags)',
-    ),
-    stateGet: declare<(context: Pointer, into: Uint8Array, size: number, sequence: number, flags: number) => number>(
-      llama,
-      'size_t llama_state_seq_get_data_ext(void *context, void *into, size_t size, int32 sequence, uint32 flags)',
-    ),
-    stateSet: declare<(context: Pointer, from: Uint8Array, size: number, sequence: number, flags: number) => number>(
-      llama,
-      'size_t llama_state_seq_set_data_ext(void *context, void *from, size_t size, int32 sequence, uint32 flags)',
-    ),
-    memoryCanShift: declare<(memory: Pointer) => boolean>(llama, 'bool llama_memory_can_shift(void *memory)'),
-    batchNew: declare<(tokens: number, embedding: number, sequences: number) => Batch>(
-      llama,
-      'llama_batch llama_batch_init(int32 tokens, int32 embedding, int32 sequences)',
-    ),
-    decodeNow: declare<(context: Pointer, batch: Batch) => number>(
-      llama,
-      'int32 llama_decode(void *context, llama_batch batch)',
-    ),
-    decode: asynchronous<(context: Pointer, batch: Batch) => number>(
-      llama.func('int32 llama_decode(void *context, llama_batch batch)'),
-    ),
-    encode: asynchronous<(context: Pointer, batch: Batch) => number>(
-      llama.func('int32 llama_encode(void *context, llama_batch batch)'),
-    ),
-    /** The vector of a whole sequence, or that of one place of the batch, by how the context pools. */
-    sequenceVector: declare<(context: Pointer, sequence: number) => Pointer | null>(
-      llama,
-      'void *llama_get_embeddings_seq(void *context, int32 sequence)',
-    ),
-    placeVector: declare<(context: Pointer, index: number) => Pointer | null>(
-      llama,
-      'void *llama_get_embeddings_ith(void *context, int32 index)',
-    ),
-    logits: declare<(context: Pointer, index: number) => Pointer | null>(
-      llama,
-      'void *llama_get_logits_ith(void *context, int32 index)',
+    memoryCanShift: llama('bool llama_memory_can_shift(pointer memory)'),
+    batchNew: llama('llama_batch llama_batch_init(int32 tokens, int32 embedding, int32 sequences)'),
+    decodeNow: llama(decodePrototype),
+    decode: asynchronous(llama(decodePrototype)),
+    encode: asynchronous(llama('int32 llama_encode(pointer context, llama_batch batch)')),
+    /** The vector of a whole sequence, or that of one position of the batch, by the pooling of the context. */
+    sequenceVector: llama('nullable llama_get_embeddings_seq(pointer context, int32 sequence)'),
+    placeVector: llama('nullable llama_get_embeddings_ith(pointer context, int32 index)'),
+    logits: llama('nullable llama_get_logits_ith(pointer context, int32 index)'),
+
+    vocabularySize: llama('int32 llama_vocab_n_tokens(pointer vocab)'),
+    vocabularyType: llama('int32 llama_vocab_type(pointer vocab)'),
+    tokenBos: llama('int32 llama_vocab_bos(pointer vocab)'),
+    tokenEos: llama('int32 llama_vocab_eos(pointer vocab)'),
+    tokenEot: llama('int32 llama_vocab_eot(pointer vocab)'),
+    tokenSeparator: llama('int32 llama_vocab_sep(pointer vocab)'),
+    tokenGapPrefix: llama('int32 llama_vocab_fim_pre(pointer vocab)'),
+    tokenGapSuffix: llama('int32 llama_vocab_fim_suf(pointer vocab)'),
+    tokenGapMiddle: llama('int32 llama_vocab_fim_mid(pointer vocab)'),
+    tokenRepository: llama('int32 llama_vocab_fim_rep(pointer vocab)'),
+    tokenFile: llama('int32 llama_vocab_fim_sep(pointer vocab)'),
+    addsBos: llama('bool llama_vocab_get_add_bos(pointer vocab)'),
+    addsEos: llama('bool llama_vocab_get_add_eos(pointer vocab)'),
+    addsSeparator: llama('bool llama_vocab_get_add_sep(pointer vocab)'),
+    isControlToken: llama('bool llama_vocab_is_control(pointer vocab, int32 token)'),
+    tokenAttributes: llama('int32 llama_vocab_get_attr(pointer vocab, int32 token)'),
+    isEndToken: llama('bool llama_vocab_is_eog(pointer vocab, int32 token)'),
+    tokenize: llama(tokenizePrototype),
+    tokenizeAside: asynchronous(llama(tokenizePrototype)),
+    tokenPiece: llama(
+      'int32 llama_token_to_piece(pointer vocab, int32 token, _Out_ uint8 *buffer, int32 length, int32 strip, bool special)',
     ),
 
-    vocabularySize: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_n_tokens(void *vocab)'),
-    vocabularyType: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_type(void *vocab)'),
-    tokenBos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_bos(void *vocab)'),
-    tokenEos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eos(void *vocab)'),
-    tokenEot: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eot(void *vocab)'),
-    tokenSeparator: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_sep(void *vocab)'),
-    tokenGapPrefix: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_pre(void *vocab)'),
-    tokenGapSuffix: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_suf(void *vocab)'),
-    tokenGapMiddle: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_mid(void *vocab)'),
-    tokenRepository: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_rep(void *vocab)'),
-    tokenFile: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_sep(void *vocab)'),
-    addsBos: declare<(vocabulary: Pointer) => boolean>(llama, 'bool llama_vocab_get_add_bos(void *vocab)'),
-    addsEos: declare<(vocabulary: Pointer) => boolean>(llama, 'bool llama_vocab_get_add_eos(void *vocab)'),
-    addsSeparator: declare<(vocabulary: Pointer) => boolean>(llama, 'bool llama_vocab_get_add_sep(void *vocab)'),
-    isControlToken: declare<(vocabulary: Pointer, token: number) => boolean>(
-      llama,
-      'bool llama_vocab_is_control(void *vocab, int32 token)',
-    ),
-    tokenAttributes: declare<(vocabulary: Pointer, token: number) => number>(
-      llama,
-      'int32 llama_vocab_get_attr(void *vocab, int32 token)',
-    ),
-    isEndToken: declare<(vocabulary: Pointer, token: number) => boolean>(
-      llama,
-      'bool llama_vocab_is_eog(void *vocab, int32 token)',
-    ),
-    tokenize: declare<Tokenize>(llama, tokenizePrototype),
-    tokenizeAside: asynchronous<Tokenize>(llama.func(tokenizePrototype)),
-    tokenPiece: declare<
-      (
-        vocabulary: Pointer,
-        token: number,
-        into: Uint8Array,
-        capacity: number,
-        strip: number,
-        special: boolean,
-      ) => number
-    >(
-      llama,
-      'int32 llama_token_to_piece(void *vocab, int32 token, _Out_ uint8 *buffer, int32 length, int32 strip, bool special)',
-    ),
-
-    loraNew: declare<(model: Pointer, path: string) => Pointer | null>(
-      llama,
-      'void *llama_adapter_lora_init(void *model, const char *path)',
-    ),
-    loraSet: declare<(context: Pointer, adapters: readonly Pointer[], count: number, scales: Float32Array) => number>(
-      llama,
-      'int32 llama_set_adapters_lora(void *context, void **adapters, size_t count, float *scales)',
-    ),
+    loraNew: llama('nullable llama_adapter_lora_init(pointer model, text path)'),
+    loraSet: llama('int32 llama_set_adapters_lora(pointer context, pointers adapters, size_t count, floats scales)'),
 
     alloc: (bytes: number): Pointer => koffi.alloc('uint8', bytes) as unknown as Pointer,
     free: (pointer: Pointer): void => koffi.free(pointer),
@@ -299,7 +202,62 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
   };
 }
 
-/** The library's own memory, seen as ours. */
+/** Every call into libmtmd, the part of the library that reads pictures and sound. */
+export type NativeMedia = ReturnType<typeof bindMedia>;
+
+function bindMedia(library: Library) {
+  const mtmd = declaring(library);
+  const media = {
+    projectorDefaults: mtmd('mtmd_context_params mtmd_context_params_default(void)'),
+    projectorNew: asynchronous(
+      mtmd('nullable mtmd_init_from_file(text path, pointer model, mtmd_context_params params)'),
+    ),
+    seesImages: mtmd('bool mtmd_support_vision(pointer projector)'),
+    hearsAudio: mtmd('bool mtmd_support_audio(pointer projector)'),
+    /** Whether the attention of a chunk is not causal, so that all of it must be in one micro-batch. */
+    looksBothWays: mtmd('bool mtmd_decode_use_non_causal(pointer projector, nullable chunk)'),
+
+    bitmapRead: asynchronous(
+      mtmd(
+        'mtmd_helper_bitmap_wrapper mtmd_helper_bitmap_init_from_buf(pointer projector, bytes file, size_t length, bool placeholder)',
+      ),
+    ),
+    bitmapNew: mtmd('nullable mtmd_bitmap_init(uint32 width, uint32 height, bytes pixels)'),
+    bitmapWidth: mtmd('uint32 mtmd_bitmap_get_nx(pointer bitmap)'),
+    bitmapHeight: mtmd('uint32 mtmd_bitmap_get_ny(pointer bitmap)'),
+    bitmapData: mtmd('pointer mtmd_bitmap_get_data(pointer bitmap)'),
+    bitmapBytes: mtmd('size_t mtmd_bitmap_get_n_bytes(pointer bitmap)'),
+    bitmapFree: mtmd('void mtmd_bitmap_free(pointer bitmap)'),
+
+    chunksNew: mtmd('pointer mtmd_input_chunks_init(void)'),
+    chunksFree: mtmd('void mtmd_input_chunks_free(pointer chunks)'),
+    chunksCount: mtmd('size_t mtmd_input_chunks_size(pointer chunks)'),
+    chunkAt: mtmd('pointer mtmd_input_chunks_get(pointer chunks, size_t index)'),
+    tokenize: asynchronous(
+      mtmd('int32 mtmd_tokenize(pointer projector, pointer into, InputText text, pointers bitmaps, size_t count)'),
+    ),
+    /** 0 for text. */
+    chunkType: mtmd('int mtmd_input_chunk_get_type(pointer chunk)'),
+    chunkTokens: mtmd('size_t mtmd_input_chunk_get_n_tokens(pointer chunk)'),
+    chunkPositions: mtmd('int32 mtmd_input_chunk_get_n_pos(pointer chunk)'),
+    chunkText: mtmd('pointer mtmd_input_chunk_get_tokens_text(pointer chunk, _Out_ size_t *count)'),
+    chunkSave: mtmd('int32 mtmd_input_chunk_save(pointer chunk, buffer into, size_t capacity, _Out_ size_t *length)'),
+    chunkLoad: mtmd('nullable mtmd_input_chunk_load(bytes saved, size_t length)'),
+    chunkFree: mtmd('void mtmd_input_chunk_free(pointer chunk)'),
+
+    encode: asynchronous(mtmd('int32 mtmd_encode_chunk(pointer projector, pointer chunk)')),
+    encoded: mtmd('nullable mtmd_get_output_embd(pointer projector)'),
+    decode: asynchronous(
+      mtmd(
+        'int32 mtmd_helper_decode_image_chunk(pointer projector, pointer context, pointer chunk, floats embeddings, int32 position, int32 sequence, int32 batchSize, _Out_ int32 *end, nullable callback, nullable callbackData)',
+      ),
+    ),
+  };
+  checkProjectorLayout(media.projectorDefaults());
+  return media;
+}
+
+/** The library's own memory as an ArrayBuffer. */
 export function viewOf(pointer: Pointer, bytes: number): ArrayBuffer {
   return koffi.view(pointer, bytes) as ArrayBuffer;
 }

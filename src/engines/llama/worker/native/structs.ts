@@ -1,5 +1,63 @@
 import koffi from 'koffi';
 
+export type Pointer = bigint;
+
+/** C types by the names that structs and prototypes use for them, as koffi takes and returns them. */
+interface CTypes {
+  void: undefined;
+  bool: boolean;
+  int: number;
+  int32: number;
+  uint32: number;
+  uint64: number;
+  size_t: number;
+  float: number;
+  pointer: Pointer;
+  nullable: Pointer | null;
+  bytes: Uint8Array;
+  ints: Int32Array;
+  floats: Float32Array;
+  buffer: Pointer | Uint8Array | Float32Array | null;
+  callback: unknown;
+  text: string;
+  optionalText: string | null;
+  llama_model_params: ModelParams;
+  llama_context_params: ContextParams;
+  llama_batch: Batch;
+  ggml_threadpool_params: object;
+  mtmd_context_params: ProjectorParams;
+  mtmd_helper_bitmap_wrapper: { readonly bitmap: Pointer | null };
+  InputText: InputText;
+  pointers: readonly Pointer[];
+}
+
+for (const name of ['pointer', 'nullable', 'bytes', 'ints', 'floats', 'buffer', 'callback'])
+  koffi.alias(name, 'void *');
+for (const name of ['text', 'optionalText']) koffi.alias(name, 'const char *');
+koffi.alias('pointers', 'void **');
+
+type CType<Name> = Name extends keyof CTypes ? CTypes[Name] : never;
+type OutBuffer = `${'uint8' | 'char'} *${string}`;
+type Parameter<Text> = Text extends `_Out_ ${infer Target}`
+  ? Target extends OutBuffer
+    ? Uint8Array
+    : [number | null]
+  : Text extends `${infer Type} ${string}`
+    ? CType<Type>
+    : never;
+type Arguments<Text> = Text extends 'void'
+  ? []
+  : Text extends `${infer First}, ${infer Rest}`
+    ? [Parameter<First>, ...Arguments<Rest>]
+    : [Parameter<Text>];
+
+/** The function that a C prototype declares. */
+export type Prototype<Text> = Text extends `${infer Result} ${string}(${infer List})`
+  ? (...parameters: Arguments<List>) => CType<Result>
+  : never;
+
+type Struct<Fields> = { -readonly [Name in keyof Fields]: CType<Fields[Name]> };
+
 /**
  * The C structures that are passed by value, for the two libraries that we use: llama.cpp 0.4.0 as shipped in
  * @node-llama-cpp 3.21.1, and its fork in @qvac/fabric 0.15.0, which has a few fields more. A field too many or too few
@@ -14,25 +72,27 @@ export interface Layout {
 export const plainLayout: Layout = { version: '0.4.0', contextParams: 'llama_context_params' };
 export const fabricLayout: Layout = { version: '0.1.2-dev', contextParams: 'fabric_context_params' };
 
-koffi.struct('llama_model_params', {
-  devices: 'void *',
-  tensor_buft_overrides: 'void *',
+export type ModelParams = Struct<typeof modelParams>;
+const modelParams = {
+  devices: 'buffer',
+  tensor_buft_overrides: 'buffer',
   n_gpu_layers: 'int32',
   split_mode: 'int',
   load_mode: 'int',
   lazy_mode: 'int',
   main_gpu: 'int32',
-  tensor_split: 'void *',
-  progress_callback: 'void *',
-  progress_callback_user_data: 'void *',
-  kv_overrides: 'void *',
+  tensor_split: 'buffer',
+  progress_callback: 'callback',
+  progress_callback_user_data: 'nullable',
+  kv_overrides: 'buffer',
   vocab_only: 'bool',
   check_tensors: 'bool',
   use_extra_bufts: 'bool',
   no_host: 'bool',
   no_alloc: 'bool',
   load_mtp: 'bool',
-});
+} as const;
+koffi.struct('llama_model_params', modelParams);
 
 const contextSizesToCache = {
   n_ctx: 'uint32',
@@ -57,30 +117,25 @@ const contextSizesToCache = {
   yarn_beta_slow: 'float',
   yarn_orig_ctx: 'uint32',
   defrag_thold: 'float',
-  cb_eval: 'void *',
-  cb_eval_user_data: 'void *',
+  cb_eval: 'nullable',
+  cb_eval_user_data: 'nullable',
   type_k: 'int',
   type_v: 'int',
-};
-
+} as const;
 const contextAbortToUnified = {
-  abort_callback: 'void *',
-  abort_callback_data: 'void *',
+  abort_callback: 'nullable',
+  abort_callback_data: 'nullable',
   embeddings: 'bool',
   offload_kqv: 'bool',
   no_perf: 'bool',
   op_offload: 'bool',
   swa_full: 'bool',
   kv_unified: 'bool',
-};
-
-const contextEnd = {
-  samplers: 'void *',
-  n_samplers: 'size_t',
-  ctx_other: 'void *',
-};
-
-koffi.struct(plainLayout.contextParams, { ...contextSizesToCache, ...contextAbortToUnified, ...contextEnd });
+} as const;
+const contextEnd = { samplers: 'nullable', n_samplers: 'size_t', ctx_other: 'nullable' } as const;
+const contextParams = { ...contextSizesToCache, ...contextAbortToUnified, ...contextEnd };
+export type ContextParams = Struct<typeof contextParams>;
+koffi.struct(plainLayout.contextParams, contextParams);
 koffi.struct(fabricLayout.contextParams, {
   ...contextSizesToCache,
   moe_cache_size: 'size_t',
@@ -92,15 +147,17 @@ koffi.struct(fabricLayout.contextParams, {
   training: 'bool',
 });
 
-koffi.struct('llama_batch', {
+const batch = {
   n_tokens: 'int32',
-  token: 'void *',
-  embd: 'void *',
-  pos: 'void *',
-  n_seq_id: 'void *',
-  seq_id: 'void *',
-  logits: 'void *',
-});
+  token: 'pointer',
+  embd: 'nullable',
+  pos: 'pointer',
+  n_seq_id: 'pointer',
+  seq_id: 'pointer',
+  logits: 'pointer',
+} as const;
+export type Batch = Struct<typeof batch>;
+koffi.struct('llama_batch', batch);
 
 koffi.struct('ggml_threadpool_params', {
   cpumask: koffi.array('bool', 512),
@@ -111,86 +168,63 @@ koffi.struct('ggml_threadpool_params', {
   paused: 'bool',
 });
 
+const projectorParams = {
+  use_gpu: 'bool',
+  device: 'nullable',
+  print_timings: 'bool',
+  n_threads: 'int',
+  image_marker: 'optionalText',
+  media_marker: 'text',
+  flash_attn_type: 'int',
+  warmup: 'bool',
+  image_min_tokens: 'int',
+  image_max_tokens: 'int',
+  cb_eval: 'nullable',
+  cb_eval_user_data: 'nullable',
+  batch_max_tokens: 'int32',
+  progress_callback: 'nullable',
+  progress_callback_user_data: 'nullable',
+  backend_device: 'optionalText',
+  image_tile_mode: 'int',
+  image_max_tiles: 'int',
+  image_no_upscale: 'int',
+  skip_audio: 'bool',
+} as const;
+type ProjectorParams = Struct<typeof projectorParams>;
+koffi.struct('mtmd_context_params', projectorParams);
+const inputText = { text: 'text', text_len: 'size_t', add_special: 'bool', parse_special: 'bool' } as const;
+type InputText = Struct<typeof inputText>;
+koffi.alias('InputText', koffi.pointer(koffi.struct('mtmd_input_text', inputText)));
+koffi.struct('mtmd_helper_bitmap_wrapper', { bitmap: 'nullable', video_ctx: 'nullable' });
+
 koffi.proto('bool ProgressCallback(float progress, void *user_data)');
 koffi.proto('void *ThreadpoolNew(ggml_threadpool_params *params)');
 
-export type Pointer = bigint;
-
-export interface ModelParams {
-  devices: Pointer | Uint8Array | null;
-  tensor_buft_overrides: Pointer | Uint8Array | null;
-  n_gpu_layers: number;
-  split_mode: number;
-  load_mode: number;
-  main_gpu: number;
-  tensor_split: Float32Array | null;
-  progress_callback: unknown;
-  kv_overrides: Uint8Array | null;
-  vocab_only: boolean;
-  check_tensors: boolean;
-}
-
-export interface ContextParams {
-  n_ctx: number;
-  n_batch: number;
-  n_ubatch: number;
-  n_seq_max: number;
-  n_outputs_max: number;
-  n_outputs_max_per_seq: number;
-  n_threads: number;
-  n_threads_batch: number;
-  pooling_type: number;
-  flash_attn_type: number;
-  rope_freq_base: number;
-  rope_freq_scale: number;
-  type_k: number;
-  type_v: number;
-  abort_callback: Pointer | null;
-  abort_callback_data: Pointer | null;
-  embeddings: boolean;
-  offload_kqv: boolean;
-  no_perf: boolean;
-  swa_full: boolean;
-  kv_unified: boolean;
-  n_samplers: number;
-  ctx_other: Pointer | null;
-}
-
-export interface Batch {
-  n_tokens: number;
-  readonly token: Pointer;
-  readonly pos: Pointer;
-  readonly n_seq_id: Pointer;
-  readonly seq_id: Pointer;
-  readonly logits: Pointer;
-}
-
-/** The defaults lie all over both structures: a layout that moved by one field cannot show all of them right. */
+/** The defaults lie all over the structures: a layout that moved by one field cannot show all of them right. */
 export function checkLayout(model: ModelParams, context: ContextParams): void {
   const seen = [model.split_mode, model.load_mode, model.n_gpu_layers, model.vocab_only, model.check_tensors];
-  const seenToo = [
-    context.n_ctx,
-    context.n_batch,
-    context.n_ubatch,
-    context.type_k,
-    context.type_v,
-    context.offload_kqv,
-    context.kv_unified,
-    context.n_samplers,
-    context.ctx_other,
-  ];
+  const { n_ctx, n_batch, n_ubatch, type_k, type_v, offload_kqv, kv_unified, n_samplers, ctx_other } = context;
+  const seenToo = [n_ctx, n_batch, n_ubatch, type_k, type_v, offload_kqv, kv_unified, n_samplers, ctx_other];
   if (`${seen} ${seenToo}` !== '1,-1,-1,false,false 512,2048,512,1,1,true,false,0,') {
     throw new Error(`the llama.cpp library has another layout than expected (${seen} ${seenToo})`);
   }
 }
 
+export function checkProjectorLayout(params: ProjectorParams): void {
+  const { use_gpu, media_marker, flash_attn_type, image_min_tokens, batch_max_tokens } = params;
+  const { image_tile_mode, image_max_tiles, image_no_upscale } = params;
+  const tiles = [image_tile_mode, image_max_tiles, image_no_upscale];
+  const seen = [use_gpu, media_marker, flash_attn_type, image_min_tokens, batch_max_tokens, ...tiles];
+  if (`${seen}` !== 'true,<__media__>,-1,-1,1024,1,-1,-1') {
+    throw new Error(`the library for pictures and sound has another layout than expected (${seen})`);
+  }
+}
+
 /** koffi runs `.async` on its own thread and calls back; the event loop stays free. */
-export function asynchronous<Signature extends (...parameters: never[]) => unknown>(callable: unknown) {
-  const { async: start } = callable as { async(...parameters: unknown[]): void };
-  return (...parameters: Parameters<Signature>): Promise<ReturnType<Signature>> =>
+export function asynchronous<Arguments extends unknown[], Result>(callable: (...parameters: Arguments) => Result) {
+  const { async: start } = callable as unknown as { async(...parameters: unknown[]): void };
+  return (...parameters: Arguments): Promise<Result> =>
     new Promise((resolve, reject) => {
-      start(...parameters, (error: Error | null, result: ReturnType<Signature>) =>
-        error ? reject(error) : resolve(result),
-      );
+      start(...parameters, (error: Error | null, result: Result) => (error ? reject(error) : resolve(result)));
     });
 }

@@ -5,27 +5,15 @@ import type { ModelParams, Pointer } from './structs.ts';
 /** The library refused the file and has said why on standard error. */
 export class NativeLoadError extends Error {}
 
-/** What is to be known of a model to bring its weights to where they belong. */
-export type WeightOptions = Pick<
-  LoadOptions,
-  | 'model'
-  | 'backend'
-  | 'gpuLayers'
-  | 'devices'
-  | 'mainGpu'
-  | 'tensorSplit'
-  | 'splitMode'
-  | 'loadMode'
-  | 'metadataOverrides'
-  | 'tensorOverrides'
->;
+type Overrides = Pick<LoadOptions, 'metadataOverrides' | 'tensorOverrides'>;
+type Placement = Pick<LoadOptions, 'mainGpu' | 'tensorSplit' | 'splitMode' | 'loadMode'>;
 
-const loadModes = { auto: -1, read: 0, mmap: 1, mlock: 2, 'mmap+mlock': 3, 'direct-io': 4 } as const;
-const splitModes = { none: 0, layer: 1, row: 2 } as const;
+const loadModes = { auto: -1, mmap: 1, mlock: 2, 'mmap+mlock': 3, 'direct-io': 4 } as const;
+const splitModes = { layer: 1, row: 2 } as const;
 
 export async function loadWeights(
   native: Native,
-  options: WeightOptions,
+  options: Pick<LoadOptions, 'model'> & Placement & Overrides,
   gpus: readonly Pointer[],
   gpuLayers: number,
   progress: (fraction: number) => void,

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defaultSettings, type Settings } from '../../../../config/flags.ts';
-import { readModelFile } from '../../model-file.ts';
-import { loadOptions } from '../../placement.ts';
+import { loadOptions, readModelFile } from '../../load-options.ts';
 import { type Loaded, loadModel } from '../load/model.ts';
 
 export const embeddedModel = fileURLToPath(new URL('../../../../../models/parley-mini.gguf', import.meta.url));

@@ -1,7 +1,6 @@
 import type { TokenizeOptions } from '../../../../core/text-service.ts';
 import { plainRequest } from '../../../../server/request.ts';
 import type { FromWorker, Piece } from '../../messages.ts';
-import { beginGeneration, type ReadingRequests } from '../begin.ts';
 import { CacheMissLog } from '../cache/miss-log.ts';
 import type { SnapshotCache } from '../cache/snapshot-cache.ts';
 import { GrammarCache } from '../grammar.ts';
@@ -10,7 +9,7 @@ import { BatchLoop } from '../loop.ts';
 import type { Projector } from '../media/projector.ts';
 import type { Context } from '../memory/context.ts';
 import { Slot } from '../memory/slot.ts';
-import type { WorkerContext } from '../prepare.ts';
+import { beginGeneration, type ReadingRequests, type WorkerContext } from '../prepare.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
 
 const size = 128;
@@ -23,7 +22,7 @@ export interface WorldOptions {
   readonly reusePrompt?: boolean;
   readonly addsBos?: boolean;
   readonly projector?: Projector;
-  readonly keeper?: Partial<SnapshotCache>;
+  readonly snapshots?: Partial<SnapshotCache>;
   /** What the model wants after each token; a letter after the last one unless told otherwise. */
   readonly logits?: (token: number) => Float32Array;
 }
@@ -49,12 +48,12 @@ export function workerWorld(options: WorldOptions = {}) {
     projector: options.projector,
     draft: undefined,
     options: { reusePrompt, contextShift: false, draft: undefined },
-    info: { chatTemplate: null },
+    info: { chatTemplate: undefined },
   } as unknown as Loaded;
   const slots = Array.from({ length: sequences }, (_, sequence) => new Slot(context, sequence, contextSize));
   let time = 0;
   const now = () => ++time;
-  const workshop: WorkerContext = {
+  const worker: WorkerContext = {
     loaded,
     slots,
     negative: undefined,
@@ -62,8 +61,8 @@ export function workerWorld(options: WorldOptions = {}) {
     grammars: new GrammarCache(vocabulary),
     breakers: undefined,
     reasoning: 'unknown',
-    keeper: options.keeper as SnapshotCache | undefined,
-    doctor: new CacheMissLog((tokens) => vocabulary.detokenize(tokens, true), now),
+    snapshots: options.snapshots as SnapshotCache | undefined,
+    misses: new CacheMissLog((tokens) => vocabulary.detokenize(tokens, true), now),
   };
   const send = (message: FromWorker) => void messages.push(message);
   const loop = new BatchLoop(context, slots, send, now);
@@ -77,14 +76,14 @@ export function workerWorld(options: WorldOptions = {}) {
 
   return {
     slots,
-    workshop,
+    worker,
     loop,
     reading,
     abort,
     vocabulary,
     begin: (id: number, prompt: string, changes: Partial<ReturnType<typeof plainRequest>> = {}, seed = 1) =>
       beginGeneration(
-        { workshop, loop, reading, send },
+        { worker, loop, reading, send },
         { type: 'generate', id, request: plainRequest(prompt, 4, { overflow: 'refuse', ...changes }), seed },
       ),
     /** All that was told of one request. */
@@ -93,7 +92,7 @@ export function workerWorld(options: WorldOptions = {}) {
     text: (id: number): string =>
       messages
         .flatMap((message) => (message.type === 'step' ? message.pieces : []))
-        .map((piece) => (piece.id === id && piece.type === 'text' ? piece.text : ''))
+        .map((piece) => (piece.id === id && piece.type === 'text-delta' ? piece.text : ''))
         .join(''),
     /** Holds long readings back until they are let go. */
     hold: () => {

@@ -114,10 +114,10 @@ test('pictures are left out, and a reply that was partly taken back is followed'
 test('penalties pass over ids that are no tokens', () => {
   const history = Int32Array.of(1, -5, -6, 1, -5, -6);
   const logits = new Float32Array([1, 1, 1]);
-  const repetition = { penalty: 2, slope: 1, range: 10, presence: 1, frequency: 1 };
-  new Repetition(repetition, 10, 3).penaliseLogits(logits, history, 6);
+  const penalties = { repetitionPenalty: 2, presencePenalty: 1, frequencyPenalty: 1 };
+  new Repetition({ ...penalties, repetitionSlope: 1, repetitionRange: 10 }, 10, 3).penaliseLogits(logits, history, 6);
   expect([...logits]).toEqual([1, -2.5, 1]);
-  const dry = new Dry({ multiplier: 1, base: 2, allowedLength: 1, range: 0 }, 10, 3);
+  const dry = new Dry({ dryMultiplier: 1, dryBase: 2, dryAllowedLength: 1, dryRange: 0 }, 10, 3);
   dry.penalise(logits, history, 6);
   expect([logits[0], logits[2]]).toEqual([1, 1]);
 });

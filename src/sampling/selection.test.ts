@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Mirostat } from './mirostat.ts';
 import { Random } from './random.ts';
+import { Mirostat } from './selection.ts';
 import { candidatesOf, idsOf, weighted } from './testing/candidates.ts';
 
 test('version 2 cuts what is more surprising than mu, draws and corrects mu', () => {
