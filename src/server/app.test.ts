@@ -9,7 +9,7 @@ import { fakeEmbeddingSource, fakeEngine } from '../engines/fake/engine.ts';
 import { noTextEngine } from '../engines/none.ts';
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
-import { requestExamples } from '../protocols/openapi/examples.ts';
+import { requestExamples } from '../protocols/openapi/content.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
 import { imageFacts } from '../protocols/testing/pictures.ts';

@@ -31,7 +31,7 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
     withSharedPaths<ModelContext>([
       ...nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }),
       ...openaiEndpoints,
-      ...xttsEndpoints({ newId: randomId, outputFolder }),
+      ...xttsEndpoints({ outputFolder }),
       ...responsesEndpoints(services.responses),
       ...messagesEndpoints({ newId: randomId }),
       ...ollamaEndpoints({ modelFile: describeModelFile, now: () => Date.now() }),
