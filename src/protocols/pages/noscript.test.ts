@@ -4,8 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, dialectParts, finishEvent, type Script, scriptedText, startEvent } from '../testing/doubles.ts';
-import { noscriptEndpoints } from './noscript.ts';
-import { type Asked, goingOn, promptOf, readForm } from './noscript-form.ts';
+import { type Asked, goingOn, noscriptEndpoints, promptOf, readForm } from './noscript.ts';
 
 const fresh = readForm(new URLSearchParams());
 
