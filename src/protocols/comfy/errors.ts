@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import type { GraphProblem, GraphRefusal, NodeErrors } from './graph.ts';
 
-/** Clients parse every failure as JSON of this shape. */
 export const comfyFamily: Family = {
   name: 'comfy',
   title: 'ComfyUI API',
@@ -20,42 +20,6 @@ const types: Partial<Record<ErrorCode, string>> = {
   'missing-parameter': 'not_found',
   'model-missing': 'no_model',
 };
-
-export interface GraphProblem {
-  readonly type: string;
-  readonly message: string;
-  readonly details: string;
-  readonly extra_info?: object;
-}
-
-/** What is wrong with one node, for the outputs that need it. */
-export interface NodeProblems {
-  readonly errors: readonly GraphProblem[];
-  readonly dependent_outputs: readonly string[];
-  readonly class_type: string;
-}
-
-export type NodeErrors = Readonly<Record<string, NodeProblems>>;
-
-/** A graph that cannot be run at all. */
-export class GraphRefusal extends Error {
-  constructor(
-    readonly problem: GraphProblem,
-    readonly nodeErrors: NodeErrors = {},
-  ) {
-    super(problem.message);
-  }
-}
-
-/** One output that cannot be had, because of this node. */
-export class NodeFault extends Error {
-  constructor(
-    readonly node: { readonly id: string; readonly classType: string },
-    readonly problem: GraphProblem,
-  ) {
-    super(`${problem.message}: ${problem.details}`);
-  }
-}
 
 export function refusalReply({ problem, nodeErrors }: GraphRefusal): Reply {
   return json(refusalBody(problem, nodeErrors), 400);

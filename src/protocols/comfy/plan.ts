@@ -1,8 +1,9 @@
 import type { Channel, Fit, Size } from '../../core/pictures.ts';
 import type { AskedPicture } from '../pictures/request.ts';
 import type { SentPicture } from '../pictures/sent-picture.ts';
+import type { Node } from './graph.ts';
 
-/** What one node does; each gives pictures, for latents are pictures that nobody looks at. */
+/** The work of one node. Each step gives pictures: latents are kept as pictures too. */
 export type Step =
   | { readonly type: 'load'; readonly name: string }
   | { readonly type: 'inline'; readonly picture: SentPicture }
@@ -11,15 +12,15 @@ export type Step =
   | { readonly type: 'enlarge'; readonly from: string; readonly upscaler: string }
   | {
       readonly type: 'draw';
-      /** Without a size it is that of the picture to begin from. */
+      /** Without a size, that of the initial picture. */
       readonly asked: AskedPicture;
       readonly from?: string | undefined;
       readonly mask?: MaskPlan | undefined;
-      /** What of it cannot be done as it was asked for. */
+      /** What cannot be done as requested. */
       readonly notes: readonly string[];
     };
 
-/** Where a picture is painted anew: a channel of a picture that was sent. */
+/** An inpainting mask: a channel of a picture that was sent. */
 export interface MaskPlan {
   readonly from: { readonly name: string } | { readonly picture: SentPicture };
   readonly channel: Channel;
@@ -30,14 +31,27 @@ export interface Output {
   readonly id: string;
   readonly kind: 'output' | 'temp' | 'socket';
   readonly prefix: string;
-  /** The node whose pictures these are. */
+  /** The node that gives the pictures. */
   readonly from: string;
-  /** Every node that it needs, each behind those that it needs itself. */
+  /** All nodes that it depends on, in topological order. */
   readonly order: readonly string[];
 }
 
-/** What a prompt comes to. */
 export interface Plan {
   readonly steps: ReadonlyMap<string, Step>;
   readonly outputs: readonly Output[];
+}
+
+/** How readers of nodes follow the inputs of a node. Throws for cycles. */
+export interface Visitor {
+  /** The id of the node that gives the pictures of this input, which must be linked. */
+  pictures(node: Node, input: string): string;
+  /** Reads the node behind this input, if it is linked. */
+  through<Value>(node: Node, input: string, look: (found: Node, slot: number) => Value): Value | undefined;
+  /** Only records the nodes behind this input as dependencies. */
+  touch(node: Node, input: string): void;
+  /** Whether a picture of this name was sent. */
+  readonly hasFile: (name: string) => boolean;
+  /** File names of the LoRAs of the model. */
+  readonly loras: readonly string[];
 }
