@@ -1,16 +1,11 @@
-interface Bounds {
-  readonly entries: number;
-  readonly bytes: number;
-}
-
 /** Drops its oldest entries beyond a number of entries or bytes. The newest entry always stays. */
 export class BoundedMap<Value> {
   readonly #entries = new Map<string, { readonly value: Value; readonly bytes: number }>();
   #bytes = 0;
 
   constructor(
-    private readonly most: Bounds,
-    private readonly onRemoved: (value: Value, key: string) => void = () => undefined,
+    private readonly most: { readonly entries: number; readonly bytes: number },
+    private readonly onRemoved: (value: Value) => void = () => undefined,
   ) {}
 
   get size(): number {
@@ -49,7 +44,7 @@ export class BoundedMap<Value> {
     if (!entry) return false;
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
-    this.onRemoved(entry.value, key);
+    this.onRemoved(entry.value);
     return true;
   }
 }

@@ -6,7 +6,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
 import { wrong } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
-import { encodedAs, needed, withAlphaOf } from '../pictures/pixels.ts';
+import { encodedAs, needed } from '../pictures/pixels.ts';
 import { formPictures, pictureBody, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
 import { originalFields, uploadFields } from './fields.ts';
 
@@ -105,7 +105,8 @@ async function masked(mask: SentPicture, original: JsonObject, { files, editor }
   const { filename, subfolder, type } = readFields(originalFields, original, 'original_ref');
   const file = files.get({ type, subfolder, name: filename });
   if (!file) throw wrong('original_ref', 'a picture that was sent before');
-  return pictureOf(await withAlphaOf(editor, pictureOf(file.bytes, 'original_ref'), mask), 'image');
+  const pictures = [pictureOf(file.bytes, 'original_ref'), mask];
+  return pictureOf(needed(await editor.edit({ type: 'alpha-of-second' }, pictures)), 'image');
 }
 
 /** A number is appended to a name that is taken by other content. */

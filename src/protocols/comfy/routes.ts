@@ -1,10 +1,11 @@
 import { freemem, totalmem } from 'node:os';
-import { AppError } from '../../core/errors.ts';
+import { AppError, type ErrorCode } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
 import type { ImageFacts, ImageTurn } from '../../core/image.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import { type Call, json } from '../../http/call.ts';
+import { type Call, type Family, json } from '../../http/call.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { ignoredHeader } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
@@ -13,15 +14,36 @@ import { readFields } from '../fields/table.ts';
 import { factsFor, imageOf, type PictureParts } from '../pictures/request.ts';
 import { networksOf } from '../pictures/upscaling.ts';
 import { clientName } from '../ticket.ts';
-import { comfyFamily, refusalReply } from './errors.ts';
 import { dropFields, freeFidelity, interruptFields, type PromptFields, promptFields } from './fields.ts';
 import { annotatedName, upload, view } from './files.ts';
-import { GraphRefusal, readGraph } from './graph.ts';
+import { type GraphProblem, GraphRefusal, type NodeErrors, readGraph } from './graph.ts';
 import { features } from './hub.ts';
 import { objectInfo } from './object-info.ts';
 import type { ComfyQueue, Running } from './queue.ts';
 import { runPlan } from './run.ts';
 import { walkGraph } from './walk.ts';
+
+const comfyFamily: Family = {
+  name: 'comfy',
+  title: 'ComfyUI API',
+  errorReply(error) {
+    const type = types[error.code] ?? (error.status >= 500 ? 'server_error' : 'invalid_request');
+    const body = { ...refusalBody({ type, message: error.message, details: '' }), ...busyDetail(error) };
+    return json(body, error.status, retryHeaders(error));
+  },
+};
+
+const types: Partial<Record<ErrorCode, string>> = {
+  'invalid-json': 'invalid_prompt',
+  'invalid-field': 'invalid_prompt',
+  'not-found': 'not_found',
+  'missing-parameter': 'not_found',
+  'model-missing': 'no_model',
+};
+
+function refusalBody({ type, message, details, extra_info = {} }: GraphProblem, nodeErrors: NodeErrors = {}): object {
+  return { error: { type, message, details, extra_info }, node_errors: nodeErrors };
+}
 
 interface ComfyServices extends Pick<PictureParts, 'editor' | 'product'> {
   readonly prompts: ComfyQueue;
@@ -151,7 +173,7 @@ async function takePrompt(call: Call, parts: PictureParts, prompts: ComfyQueue) 
   try {
     return json(queuePrompt(call, fields, parts, prompts));
   } catch (error) {
-    if (error instanceof GraphRefusal) return refusalReply(error);
+    if (error instanceof GraphRefusal) return json(refusalBody(error.problem, error.nodeErrors), 400);
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import { defaultPreviewEvery, imageRequest, type PictureParts } from '../picture
 import { pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
 import { chooseUpscaler, enlargedSize } from '../pictures/upscaling.ts';
 import { annotatedName, outputName } from './files.ts';
-import type { MaskPlan, Output, Plan, Step } from './plan.ts';
+import type { MaskPlan, Output, Plan, Step } from './nodes.ts';
 import type { ComfyQueue, Outputs, Running } from './queue.ts';
 
 interface RunParts extends Pick<PictureParts, 'sizes' | 'randomSeed' | 'product' | 'now' | 'editor'> {

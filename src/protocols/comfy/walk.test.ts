@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { base64Of, pngOf } from '../testing/pictures.ts';
 import { GraphRefusal, NodeFault, readGraph } from './graph.ts';
-import type { Step } from './plan.ts';
+import type { Step } from './nodes.ts';
 import { type Nodes, node, stockGraph } from './testing/graphs.ts';
 import { type WalkOptions, walkGraph } from './walk.ts';
 

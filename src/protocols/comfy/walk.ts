@@ -8,8 +8,7 @@ import {
   noOutputs,
   tooComplex,
 } from './graph.ts';
-import { isSampler, stepOf } from './nodes.ts';
-import type { Output, Plan, Step, Visitor } from './plan.ts';
+import { isSampler, type Output, type Plan, type Step, stepOf, type Visitor } from './nodes.ts';
 
 export interface WalkOptions {
   /** Whether a picture of this name was sent. */

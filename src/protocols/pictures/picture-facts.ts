@@ -120,27 +120,6 @@ function gifHeader(bytes: Buffer): Header | undefined {
   return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8), format: 'gif' };
 }
 
-/** The user comment, in which image programs write the parameters of a JPEG or WebP; undefined if the data is invalid. */
-export function exifComment(exif: Uint8Array): string | undefined {
-  const tiff = tiffOf(exif);
-  if (!tiff) return undefined;
-  const first = entryOf(tiff, tiff.whole(4), exifPointer);
-  const comment = first && entryOf(tiff, tiff.whole(first.valueAt), userComment);
-  if (!comment || comment.length > longestComment) return undefined;
-  // Longer than the four bytes that fit into the entry itself: its encoding alone has eight.
-  const at = tiff.whole(comment.valueAt);
-  if (at === undefined || comment.length <= encodingLength || at + comment.length > tiff.bytes.length) return undefined;
-  return textOf(tiff.bytes.subarray(at, at + comment.length), tiff.little);
-}
-
-/** Orientation from 1 to 8; 1 is upright and the default. */
-export function exifOrientation(exif: Uint8Array): number {
-  const tiff = tiffOf(exif);
-  const entry = tiff && entryOf(tiff, tiff.whole(4), orientation);
-  const value = entry && tiff.half(entry.valueAt);
-  return value !== undefined && value >= 1 && value <= 8 ? value : 1;
-}
-
 const orientation = 0x0112;
 const exifPointer = 0x8769;
 const userComment = 0x9286;
@@ -148,43 +127,58 @@ const encodingLength = 8;
 const longestComment = 2 ** 20;
 const marker = Buffer.from('Exif\0\0', 'latin1');
 
+/** The user comment, in which image programs write the parameters of a JPEG or WebP; undefined if the data is invalid. */
+export function exifComment(exif: Uint8Array): string | undefined {
+  return readTiff(exif, ({ bytes, little, half, whole }) => {
+    const directory = entryAt(half, whole(4), exifPointer);
+    const comment = directory && entryAt(half, whole(directory + 8), userComment);
+    if (!comment) return undefined;
+    // Longer than the four bytes that fit into the entry itself: its encoding alone has eight.
+    const [length, start] = [whole(comment + 4), whole(comment + 8)];
+    const valid = length > encodingLength && length <= longestComment && start + length <= bytes.length;
+    return valid ? textOf(bytes.subarray(start, start + length), little) : undefined;
+  });
+}
+
+/** Orientation from 1 to 8; 1 is upright and the default. */
+export function exifOrientation(exif: Uint8Array): number {
+  const value = readTiff(exif, ({ half, whole }) => {
+    const entry = entryAt(half, whole(4), orientation);
+    return entry && half(entry + 8);
+  });
+  return value && value <= 8 ? value : 1;
+}
+
 interface Tiff {
   readonly bytes: Buffer;
   readonly little: boolean;
-  /** Numbers at an offset; undefined beyond the end. */
-  readonly half: (at: number | undefined) => number | undefined;
-  readonly whole: (at: number | undefined) => number | undefined;
+  readonly half: (at: number) => number;
+  readonly whole: (at: number) => number;
 }
 
-function tiffOf(exif: Uint8Array): Tiff | undefined {
+/** Undefined for invalid data: reading beyond the end throws. */
+function readTiff<Value>(exif: Uint8Array, read: (tiff: Tiff) => Value): Value | undefined {
   const all = asBuffer(exif);
   const bytes = all.subarray(0, marker.length).equals(marker) ? all.subarray(marker.length) : all;
   const order = bytes.toString('latin1', 0, 2);
-  if (bytes.length < 8 || (order !== 'II' && order !== 'MM')) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const little = order === 'II';
-  const within = (at: number | undefined, length: number): at is number =>
-    at !== undefined && at >= 0 && at + length <= bytes.length;
-  const half = (at: number | undefined) =>
-    within(at, 2) ? (little ? bytes.readUInt16LE(at) : bytes.readUInt16BE(at)) : undefined;
-  const whole = (at: number | undefined) =>
-    within(at, 4) ? (little ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)) : undefined;
-  return half(2) === 42 ? { bytes, little, half, whole } : undefined;
+  const half = (at: number) => view.getUint16(at, little);
+  const whole = (at: number) => view.getUint32(at, little);
+  try {
+    const valid = (little || order === 'MM') && half(2) === 42;
+    return valid ? read({ bytes, little, half, whole }) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-interface Entry {
-  readonly length: number;
-  /** Offset of the value, or of its offset. */
-  readonly valueAt: number;
-}
-
-/** A tag of the directory at this offset. */
-function entryOf({ half, whole }: Tiff, directory: number | undefined, tag: number): Entry | undefined {
+/** The offset of a tag of the directory at this offset. */
+function entryAt(half: Tiff['half'], directory: number, tag: number): number | undefined {
   const count = half(directory);
-  if (directory === undefined || count === undefined) return undefined;
   for (let index = 0; index < count; index += 1) {
     const at = directory + 2 + 12 * index;
-    if (half(at) === undefined) return undefined;
-    if (half(at) === tag) return { length: whole(at + 4) ?? 0, valueAt: at + 8 };
+    if (half(at) === tag) return at;
   }
   return undefined;
 }

@@ -41,15 +41,6 @@ export function maskOfChannel(
   return editor.edit(edit, [picture], signal);
 }
 
-/** The picture with the alpha channel of the mask. */
-export async function withAlphaOf(
-  editor: PictureEditor,
-  picture: EditedPicture,
-  mask: EditedPicture,
-): Promise<Uint8Array> {
-  return needed(await editor.edit({ type: 'alpha-of-second' }, [picture, mask]));
-}
-
 /** `png` is returned unchanged for the format PNG. */
 export async function encodedAs(
   editor: PictureEditor,

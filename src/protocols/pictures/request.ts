@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { AskedLora, Drawings, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
+import type { Drawings, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { TaskServices } from '../../core/task-services.ts';
@@ -22,26 +22,13 @@ export interface PictureParts extends Pick<DialectParts, 'others' | 'now' | 'new
   readonly drawings: Drawings;
 }
 
-/** A request before defaults and limits are applied. */
-export interface AskedPicture {
+type Optional<Values> = { readonly [Name in keyof Values]?: Values[Name] | undefined };
+
+/** A request before defaults and limits are applied. A negative seed means a random one. */
+export interface AskedPicture extends Optional<Omit<ImageRequest, 'prompt' | 'initial' | 'mask'>> {
   readonly prompt: string;
-  readonly negativePrompt?: string | undefined;
-  readonly width?: number | undefined;
-  readonly height?: number | undefined;
-  readonly steps?: number | undefined;
-  readonly guidance?: number | undefined;
-  readonly sampler?: string | undefined;
-  readonly scheduler?: string | undefined;
-  /** Random if negative or missing. */
-  readonly seed?: number | undefined;
-  readonly count?: number | undefined;
-  readonly clipSkip?: number | undefined;
-  readonly strength?: number | undefined;
-  readonly previewEvery?: number | undefined;
   readonly mostSteps?: number | undefined;
   readonly mostGuidance?: number | undefined;
-  /** Only LoRAs that the model has. */
-  readonly loras?: readonly AskedLora[] | undefined;
 }
 
 export const mostPictures = 10;
