@@ -9,7 +9,7 @@ const load = (module) => import(new URL(module, compiled));
 const [{ configurationDocument }, { fidelityByPage }, { fillFields }] = await Promise.all([
   load('config/help.js'),
   load('server/fidelity.js'),
-  load('protocols/fidelity/table.js'),
+  load('protocols/fidelity/fidelity.js'),
 ]);
 const write = (name, text) => {
   writeFileSync(fileURLToPath(new URL(name, root)), text);

@@ -1,4 +1,4 @@
-import type { Call, Endpoint, Reply } from '../http/call.ts';
+import type { AccessRule, Call, Endpoint, Reply } from '../http/call.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 
 /** A model that is in use until it is released: a swap waits for that. */
@@ -17,7 +17,7 @@ export type SelectModel<Context> = (
 
 /** The endpoints as HTTP calls them: each call selects its model, and uses it until its answer is sent. */
 export function routed<Context>(
-  endpoints: readonly ModelEndpoint<Context>[],
+  endpoints: readonly (ModelEndpoint<Context> & AccessRule)[],
   select: SelectModel<Context>,
 ): Endpoint[] {
   return endpoints.map(({ handle, queued, modelSelection, ...info }) => ({

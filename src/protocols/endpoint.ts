@@ -1,4 +1,4 @@
-import type { Call, EndpointInfo, Reply } from '../http/call.ts';
+import type { AccessRule, Call, EndpointInfo, Reply } from '../http/call.ts';
 
 /** How the model of a call is found where it is not the text model that the body names. */
 export type ModelSelection =
@@ -7,8 +7,8 @@ export type ModelSelection =
   /** The same, but an unknown name is refused: vectors of another model would be wrong. */
   | 'own-name';
 
-/** An endpoint of a dialect as lists and documents show it. */
-export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'> {
+/** An endpoint of a dialect as lists and documents show it. Its access is set by the table in `server/access.ts`. */
+export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited' | keyof AccessRule>, Partial<AccessRule> {
   /** Takes a place in the queue: it counts against `--ratelimit`, and waits while its model is swapped. */
   readonly queued: boolean;
   readonly modelSelection?: ModelSelection;

@@ -124,6 +124,43 @@ describe('access table', () => {
     expect([...accessTable.keys()].filter((path) => !there.has(path) && !path.startsWith('SOCKET '))).toEqual([]);
   });
 
+  test('access table: speech that is generated, stored or set up is guarded', () => {
+    const speech = [...accessTable].filter(
+      ([path, { access }]) => access === 'guarded' && /tts_|voice|set_|switch/.test(path),
+    );
+    expect(speech.map(([path]) => path).sort()).toEqual([
+      'GET /tts_stream',
+      'GET /voice/vits',
+      'POST /set_output',
+      'POST /set_speaker_folder',
+      'POST /set_tts_settings',
+      'POST /switch_model',
+      'POST /tts_to_audio',
+      'POST /tts_to_file',
+      'POST /voice/vits',
+    ]);
+  });
+
+  test('access table: drawing and what shows or stops it is guarded, lists are open', () => {
+    const sdapi = [...accessTable].filter(([path]) => path.includes('/sdapi/'));
+    const guarded = sdapi.filter(([, { access }]) => access === 'guarded').map(([path]) => path);
+    expect(guarded.filter((path) => path.startsWith('GET '))).toEqual([
+      'GET /sdapi/v1/progress',
+      'GET /sdapi/v1/get_last.json',
+    ]);
+    expect(sdapi.filter(([path]) => path.startsWith('POST ')).every(([path]) => guarded.includes(path))).toBe(true);
+  });
+
+  test.each([
+    ['GET', '/noscript', 'open'],
+    ['POST', '/noscript', 'guarded'],
+    ['GET', '/api/extra/fidelity', 'open'],
+    ['POST', '/mcp', 'guarded'],
+    ['POST', '/api/admin/save_state', 'admin'],
+  ])('access table: %s %s is %s', (method, path, access) => {
+    expect(accessOf(method, path)).toMatchObject({ access });
+  });
+
   test('access table: decides for every endpoint', async () => {
     for (const endpoint of (await everything()).endpoints)
       expect(endpoint, endpoint.path).toMatchObject(accessOf(endpoint.method, endpoint.path) ?? {});

@@ -149,6 +149,6 @@ export function withAccess<Found extends Pick<EndpointInfo, 'method' | 'path'>>(
   return endpoints.map((endpoint) => ({ ...endpoint, ...(accessOf(endpoint.method, endpoint.path) ?? making) }));
 }
 
-export function withSocketAccess(sockets: readonly SocketEndpoint[]): SocketEndpoint[] {
+export function withSocketAccess(sockets: readonly Omit<SocketEndpoint, 'access'>[]): SocketEndpoint[] {
   return sockets.map((socket) => ({ ...socket, ...(accessOf('SOCKET', socket.path) ?? making) }));
 }

@@ -10,7 +10,7 @@ import { noTextEngine } from '../engines/none.ts';
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
 import type { TaskSources } from '../models/engine-kinds.ts';
-import { requestExamples } from '../protocols/openapi/examples.ts';
+import { requestExamples } from '../protocols/openapi/content.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
 import { imageFacts } from '../protocols/testing/pictures.ts';

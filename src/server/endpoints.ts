@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { readGguf } from '../gguf/read.ts';
+import type { AccessRule } from '../http/call.ts';
 import { ownFolder } from '../library/places.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
@@ -23,14 +24,14 @@ import type { ModelContext } from './model-context.ts';
 import type { ServerServices } from './services.ts';
 
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
-export function modelEndpoints(services: ServerServices): readonly ModelEndpoint<ModelContext>[] {
+export function modelEndpoints(services: ServerServices): readonly (ModelEndpoint<ModelContext> & AccessRule)[] {
   const { settings, product, shutdown, warn, models, clients, tools, admin } = services;
   const outputFolder = ownFolder({ home: homedir(), platform: process.platform, environment: process.env }, 'output');
-  const endpoints: readonly ModelEndpoint<ModelContext>[] = withAccess(
+  const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = withAccess(
     withSharedPaths<ModelContext>([
       ...nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }),
       ...openaiEndpoints,
-      ...xttsEndpoints({ newId: randomId, outputFolder }),
+      ...xttsEndpoints({ outputFolder }),
       ...responsesEndpoints(services.responses),
       ...messagesEndpoints({ newId: randomId }),
       ...ollamaEndpoints({ modelFile: describeModelFile, now: () => Date.now() }),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { fillFields } from '../protocols/fidelity/table.ts';
+import { fillFields } from '../protocols/fidelity/fidelity.ts';
 import { fidelityByPage } from './fidelity.ts';
 
 test.each(Object.entries(fidelityByPage))(

@@ -16,8 +16,7 @@ import { imagesFidelity } from '../protocols/openai/images/fields.ts';
 import { transcriptionFidelities } from '../protocols/openai/transcription/fields.ts';
 import { responsesFidelity } from '../protocols/responses/fields.ts';
 import { sdapiFidelity } from '../protocols/sdapi/fields.ts';
-import { xttsFidelity } from '../protocols/xtts/fields.ts';
-import { vitsFidelity } from '../protocols/xtts/vits-fields.ts';
+import { vitsFidelity, xttsFidelity } from '../protocols/xtts/fields.ts';
 
 /** What every dialect does with every field, by the page under docs/apis/ that tells it. */
 export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]>> = {

@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { AdminAccess } from '../protocols/admin/access.ts';
 import { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
-import { LastDrawings } from '../protocols/sdapi/drawings.ts';
+import { LastDrawings } from '../protocols/sdapi/progress.ts';
 import { RunningDrawings } from '../queue/image.ts';
 import { Queue } from '../queue/queue.ts';
 import { queuePlaces } from '../queue/queue-size.ts';

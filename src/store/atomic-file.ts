@@ -3,18 +3,18 @@ import { basename, dirname, join } from 'node:path';
 
 export interface AtomicFileOptions<Content> {
   readonly path: string;
-  /** What counts while there is no file. */
+  /** The content while there is no file. */
   readonly empty: Content;
-  /** What the file may have, read or written. */
+  /** Largest size to read or write. */
   readonly mostBytes: number;
-  /** Throws where the bytes are nothing that this program would have written: the file is damaged then. */
+  /** Throws if the file is damaged. */
   readonly decode: (bytes: Buffer) => Content | Promise<Content>;
   readonly encode: (content: Content) => readonly Uint8Array[];
   readonly warn: (sentence: string) => void;
   readonly now: () => Date;
 }
 
-/** More was to be kept than the file may have; nothing was changed. */
+/** The new content is larger than the limit; nothing was changed. */
 export class FileFull extends Error {
   constructor(readonly mostBytes: number) {
     super(`no more than ${Math.floor(mostBytes / 2 ** 20)} MB are kept`);
@@ -22,15 +22,14 @@ export class FileFull extends Error {
 }
 
 /**
- * Something that is kept in one file of bounded size. The file is replaced whole, one change after the other, so that
- * whoever dies in the middle of it leaves the file of before. One that cannot be read is put aside under another name
- * and never written over. Before each use it is looked whether somebody else has changed the file, whose work would
- * otherwise be lost with the next change.
+ * Content in one file of bounded size. Changes run one after the other, and each replaces the whole file, so that a crash
+ * leaves the old file. A damaged file is renamed and never overwritten. Before each use the file is read again if another
+ * program has changed it.
  */
 export class AtomicFile<Content> {
   readonly #parts: AtomicFileOptions<Content>;
   #content: Content;
-  /** Which file the content is that of; undefined when there was none, null before the first look. */
+  /** Fingerprint of the file that was read; undefined if there was none, null before the first read. */
   #seen: string | undefined | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -43,7 +42,7 @@ export class AtomicFile<Content> {
     return this.#inTurn(() => this.#refreshed());
   }
 
-  /** It is on the disk when this resolves. When it rejects, everything is as it was. */
+  /** Resolves when the new content is on the disk. Nothing has changed when it rejects. */
   change(next: (content: Content) => Content): Promise<Content> {
     return this.#inTurn(async () => {
       const { encode, mostBytes } = this.#parts;
@@ -70,7 +69,7 @@ export class AtomicFile<Content> {
     const found = await fingerprint(path);
     if (found === this.#seen) return this.#content;
     this.#content = found === undefined ? this.#parts.empty : await this.#decoded(path);
-    // One that was put aside is no longer there.
+    // A damaged file was renamed.
     this.#seen = await fingerprint(path);
     return this.#content;
   }
@@ -81,7 +80,6 @@ export class AtomicFile<Content> {
     if (!found.isFile()) throw new Error(`${path} is no file`);
     if (found.size > mostBytes) throw new Error(`${path} is left alone: ${new FileFull(mostBytes).message}`);
     const bytes = await readFile(path);
-    // There is nothing in it that could be lost.
     if (bytes.length === 0) return empty;
     try {
       return await decode(bytes);
@@ -99,7 +97,7 @@ export class AtomicFile<Content> {
     warn(`${path} is damaged (${reason}). It is kept as ${aside}, and a new one is begun.`);
   }
 
-  /** A link stays one: what it leads to is read and replaced. */
+  /** The target of a link is read and replaced, not the link. */
   #place(): Promise<string> {
     return realpath(this.#parts.path).catch(() => this.#parts.path);
   }
@@ -122,19 +120,19 @@ async function freeName(wanted: string): Promise<string> {
   }
 }
 
-/** What people wrote is nobody else's business. */
-const usualMode = 0o600;
+/** Readable by the owner only. */
+const defaultMode = 0o600;
 
-/**
- * The file is the old one or the new one at every moment, also for whoever finds it after a loss of power: the new one is
- * on the disk before it takes the name.
- */
+/** Atomic, also after a power loss: the new file is synced before it is renamed. */
 async function replaceFile(path: string, chunks: readonly Uint8Array[]): Promise<void> {
-  const mode = await modeOf(path);
-  const part = partName(path, process.pid);
+  const mode = await stat(path).then(
+    (facts) => facts.mode & 0o777,
+    () => defaultMode,
+  );
+  const part = `${path}.${process.pid}.part`;
   try {
     await rm(part, { force: true });
-    const handle = await open(part, 'wx', usualMode);
+    const handle = await open(part, 'wx', defaultMode);
     try {
       await writeFile(handle, chunks);
       await handle.chmod(mode);
@@ -144,31 +142,21 @@ async function replaceFile(path: string, chunks: readonly Uint8Array[]): Promise
     }
     await rename(part, path);
   } catch (error) {
-    // On a full disk a part would keep it full.
     await rm(part, { force: true }).catch(() => undefined);
     throw error;
   }
-  await settleName(dirname(path));
+  await syncFolder(dirname(path));
 }
 
-/** Of a process that was killed while it wrote. */
+/** Parts of processes that were killed while writing. */
 async function removeLeftovers(path: string): Promise<void> {
   const folder = dirname(path);
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
-    const owner = ownerOf(name, basename(path));
-    if (owner === undefined || (owner !== process.pid && isAlive(owner))) continue;
+    const owner = Number(/\.(\d{1,10})\.part$/.exec(name)?.[1]);
+    if (name !== `${basename(path)}.${owner}.part` || (owner !== process.pid && isAlive(owner))) continue;
     await rm(join(folder, name), { force: true }).catch(() => undefined);
   }
-}
-
-function partName(path: string, owner: number): string {
-  return `${path}.${owner}.part`;
-}
-
-function ownerOf(name: string, file: string): number | undefined {
-  const owner = Number(/\.(\d{1,10})\.part$/.exec(name)?.[1]);
-  return Number.isInteger(owner) && name === partName(file, owner) ? owner : undefined;
 }
 
 function isAlive(processId: number): boolean {
@@ -176,24 +164,17 @@ function isAlive(processId: number): boolean {
     process.kill(processId, 0);
     return true;
   } catch (error) {
-    // It is somebody else's.
+    // A process of another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-async function modeOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ mode }) => mode & 0o777,
-    () => usualMode,
-  );
-}
-
-/** The new name itself has to reach the disk as well. Not every system can do that to a folder. */
-async function settleName(folder: string): Promise<void> {
+/** Syncs the new name itself. Not every system can sync a folder. */
+async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, 'r');
     await handle.sync().finally(() => handle.close());
   } catch {
-    // The file is whole either way.
+    // The file is complete either way.
   }
 }

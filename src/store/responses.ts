@@ -1,97 +1,62 @@
-/** An item of a conversation as it stands on the wire; everything that is kept has an id by which it can be named again. */
+import { BoundedMap } from './bounded-map.ts';
+
+/** An item of a conversation in its wire format. Its id can be referenced by later requests. */
 export interface StoredItem {
   readonly id: string;
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
-/** An answered request: what a client may fetch again, and what the next request of the same conversation goes on from. */
+/** A response that can be fetched again or continued by a later request. */
 export interface StoredResponse {
   readonly id: string;
   /** The object that the client was given. */
   readonly response: Readonly<Record<string, unknown>>;
-  /** What came before this request in its conversation: kept here too, so that it outlives the responses it came from. */
+  /** The conversation before this request: copied, so that it outlives earlier responses. */
   readonly context: readonly StoredItem[];
   readonly input: readonly StoredItem[];
   readonly output: readonly StoredItem[];
 }
 
-export interface ResponseLimits {
-  readonly responses: number;
-  readonly bytes: number;
-}
-
-const defaultResponseLimits: ResponseLimits = { responses: 500, bytes: 128 * 1024 * 1024 };
-
-interface Kept {
-  readonly stored: StoredResponse;
-  readonly bytes: number;
-}
-
-/**
- * Responses in memory, the oldest dropped first. What several responses share is counted for each of them, so that the
- * bound holds whatever is dropped.
- */
+/** Responses in memory, the oldest dropped first. Items that several responses share count for each of them. */
 export class ResponseStore {
-  readonly #limits: ResponseLimits;
-  /** In the order they were put, which is what a map keeps. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #responses: BoundedMap<StoredResponse>;
   readonly #items = new Map<string, { readonly owner: string; readonly item: StoredItem }>();
-  #bytes = 0;
 
-  constructor(limits: ResponseLimits = defaultResponseLimits) {
-    this.#limits = limits;
+  constructor(private readonly most = { responses: 500, bytes: 128 * 2 ** 20 }) {
+    this.#responses = new BoundedMap({ entries: most.responses, bytes: most.bytes }, ({ id, input, output }) => {
+      for (const item of [...input, ...output]) if (this.#items.get(item.id)?.owner === id) this.#items.delete(item.id);
+    });
   }
 
   get size(): number {
-    return this.#kept.size;
+    return this.#responses.size;
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#responses.bytes;
   }
 
-  /** Takes the place of one with the same id. False when it is larger than all that may be kept; then nothing changes. */
+  /** Replaces a response of the same id. False for one that is larger than the store; then nothing changes. */
   put(stored: StoredResponse): boolean {
-    const bytes = sizeOf(stored);
-    if (bytes > this.#limits.bytes || this.#limits.responses < 1) return false;
-    this.delete(stored.id);
-    this.#kept.set(stored.id, { stored, bytes });
-    this.#bytes += bytes;
-    for (const item of itemsOf(stored)) this.#items.set(item.id, { owner: stored.id, item });
-    while (this.#kept.size > this.#limits.responses || this.#bytes > this.#limits.bytes) this.#dropOldest();
+    // The length as JSON approximates the memory: the texts are what is large.
+    const bytes = Buffer.byteLength(JSON.stringify(stored));
+    if (bytes > this.most.bytes || this.most.responses < 1) return false;
+    this.#responses.set(stored.id, stored, bytes);
+    for (const item of [...stored.input, ...stored.output]) this.#items.set(item.id, { owner: stored.id, item });
     return true;
   }
 
   get(id: string): StoredResponse | undefined {
-    return this.#kept.get(id)?.stored;
+    return this.#responses.get(id);
   }
 
-  /** An item that went into a kept response or came out of it. */
+  /** An input or output item of a stored response. */
   item(id: string): StoredItem | undefined {
     return this.#items.get(id)?.item;
   }
 
   delete(id: string): boolean {
-    const kept = this.#kept.get(id);
-    if (!kept) return false;
-    this.#kept.delete(id);
-    this.#bytes -= kept.bytes;
-    for (const item of itemsOf(kept.stored)) if (this.#items.get(item.id)?.owner === id) this.#items.delete(item.id);
-    return true;
+    return this.#responses.delete(id);
   }
-
-  #dropOldest(): void {
-    const [oldest] = this.#kept.keys();
-    if (oldest !== undefined) this.delete(oldest);
-  }
-}
-
-function itemsOf({ input, output }: StoredResponse): readonly StoredItem[] {
-  return [...input, ...output];
-}
-
-/** The length as JSON stands for the memory: the texts are what is large. */
-function sizeOf(stored: StoredResponse): number {
-  return Buffer.byteLength(JSON.stringify(stored));
 }

@@ -1,28 +1,28 @@
 import { inSlices, type Sliced } from '../core/slices.ts';
 import { AtomicFile, type AtomicFileOptions } from './atomic-file.ts';
 
-export interface SavedStory {
+interface SavedStory {
   readonly title: string;
-  /** How the client packed the data; nobody here looks inside. */
+  /** Encoding of the data, which only the client reads. */
   readonly format: string;
   readonly data: string;
 }
 
 export const slotCount = 12;
-/** Of all texts of one story together. */
+/** Of one story. */
 const mostCharacters = 10 * 2 ** 20;
-/** All slots full of stories that need no escapes, twice. */
+/** Twice the size of full slots without escapes. */
 const mostBytes = 256 * 2 ** 20;
 
 export class StoryTooLong extends Error {}
 
-/** Kept as it stands in the file: it is written again with every change, and sent as it is. */
+/** Stored as JSON, which is written and sent unchanged. */
 interface Slot {
   readonly title: string;
   readonly json: Buffer;
 }
 
-/** By their keys in the file. What other programs keep there under other keys stays as it is. */
+/** By key. Entries of other programs under other keys are preserved. */
 type Slots = ReadonlyMap<string, Slot>;
 
 export interface SaveSlotsParts extends Pick<AtomicFileOptions<Slots>, 'path' | 'warn' | 'now'> {
@@ -30,7 +30,7 @@ export interface SaveSlotsParts extends Pick<AtomicFileOptions<Slots>, 'path' | 
   readonly limits?: { readonly characters: number; readonly bytes: number };
 }
 
-/** Stories of clients in one file that KoboldCpp reads and writes too: an object of slots by their numbers. */
+/** Stories of clients in a file that KoboldCpp reads and writes too: an object of slots by number. */
 export class SaveSlots {
   readonly #file: AtomicFile<Slots>;
   readonly #mostCharacters: number;
@@ -46,19 +46,19 @@ export class SaveSlots {
     });
   }
 
-  /** One for each slot, empty where it is free. */
+  /** One per slot, empty for a free slot. */
   async titles(): Promise<readonly string[]> {
     const slots = await this.#file.read();
     return Array.from({ length: slotCount }, (_, slot) => slots.get(String(slot))?.title ?? '');
   }
 
-  /** The story as JSON; undefined where the slot is free. */
+  /** The story as JSON; undefined for a free slot. */
   async load(slot: number): Promise<Uint8Array | undefined> {
     const slots = await this.#file.read();
     return isSlot(slot) ? slots.get(String(slot))?.json : undefined;
   }
 
-  /** Throws where it is too long, where the file would be full (`FileFull`), and what the disk throws. */
+  /** Throws `StoryTooLong`, `FileFull`, and errors of the file system. */
   async save(slot: number, story: SavedStory): Promise<void> {
     const { title, format, data } = story;
     if (!isSlot(slot)) throw new RangeError(`There is no slot ${slot}.`);
@@ -86,7 +86,7 @@ function* decoded(file: Readonly<Record<string, unknown>>): Sliced<Slots> {
   const slots = new Map<string, Slot>();
   for (const [key, value] of Object.entries(file)) {
     yield;
-    // Other programs write that for a slot that was erased.
+    // An erased slot of another program.
     if (value === null) continue;
     if (isSlot(Number(key)) && key === String(Number(key))) slots.set(key, yield* slotOf(storyIn(value, key)));
     else slots.set(key, { title: '', json: Buffer.from(JSON.stringify(value)) });
@@ -112,10 +112,10 @@ function encoded(slots: Slots): readonly Buffer[] {
   return [Buffer.from('{'), ...entries, Buffer.from('}\n')];
 }
 
-/** Some ten microseconds of work each. */
+/** Takes some ten microseconds. */
 const sliceLength = 16_384;
 
-/** A text as JSON, as `JSON.stringify` would write it, but in slices: for ten million characters that takes a third of a second. */
+/** `JSON.stringify` of a text in slices: ten million characters take a third of a second. */
 export function* jsonBytes(text: string): Sliced<readonly Buffer[]> {
   const chunks = [Buffer.from('"')];
   for (let start = 0; start < text.length; ) {
@@ -128,7 +128,7 @@ export function* jsonBytes(text: string): Sliced<readonly Buffer[]> {
   return chunks;
 }
 
-/** Both halves of a character stay together: alone each of them would be written as an escape. */
+/** Does not split a surrogate pair, whose halves would be written as escapes. */
 function sliceEnd(text: string, start: number): number {
   const end = start + sliceLength;
   if (end >= text.length) return text.length;

@@ -2,7 +2,7 @@ import { inSlices } from '../core/slices.ts';
 import { AtomicFile, type AtomicFileOptions } from './atomic-file.ts';
 import { jsonBytes, StoryTooLong } from './save-slots.ts';
 
-/** The story that several people write, and how often it has changed: clients fetch it anew when a number is another. */
+/** A story that several people write, with its version: clients fetch it again when a number has changed. */
 export interface StoryTurn {
   readonly story: string;
   readonly format: string;
@@ -10,14 +10,14 @@ export interface StoryTurn {
   readonly minor: number;
 }
 
-export interface StoryUpdate {
+interface StoryUpdate {
   readonly story: string;
   readonly format: string;
-  /** Another story, and not the same one gone on. */
+  /** A new story rather than a continuation. */
   readonly full: boolean;
 }
 
-/** Beside the turn the story as it is written to the file, so that only a new one has to be made into JSON. */
+/** With the story as JSON, which is encoded once. */
 interface KeptTurn extends StoryTurn {
   readonly json: Buffer;
 }
@@ -27,13 +27,13 @@ const mostCharacters = 3 * 2 ** 20;
 /** With every character escaped. */
 const mostBytes = 20 * 2 ** 20;
 
-/** For so long somebody who said to be busy is taken to be so. */
+/** How long a busy report is valid. */
 const busyMs = 6000;
 const mostSenders = 1000;
 
 export interface SharedStoryParts extends Pick<AtomicFileOptions<KeptTurn>, 'path' | 'warn' | 'now'> {
   readonly parse: (bytes: Buffer) => Promise<Readonly<Record<string, unknown>>>;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly limits?: { readonly characters: number; readonly senders: number };
 }
@@ -42,7 +42,7 @@ export class SharedStory {
   readonly #file: AtomicFile<KeptTurn>;
   readonly #clock: () => number;
   readonly #limits: { readonly characters: number; readonly senders: number };
-  /** When each was last busy, the latest at the end. */
+  /** Time of the last busy report by sender, latest last. */
   readonly #senders = new Map<string, number>();
 
   constructor({ parse, clock, limits, ...parts }: SharedStoryParts) {
@@ -67,7 +67,7 @@ export class SharedStory {
     return this.#file.read();
   }
 
-  /** Nobody learns of a turn before it is on the disk: after a fall of the server it would be given twice. */
+  /** Resolves when the turn is on the disk: otherwise a crash could assign its number twice. */
   async update({ story, format, full }: StoryUpdate): Promise<StoryTurn> {
     if (story.length + format.length > this.#limits.characters) throw new StoryTooLong();
     const json = await storyJson(story);
@@ -90,7 +90,7 @@ export class SharedStory {
     this.#senders.set(known, this.#clock());
   }
 
-  /** Whether somebody else than this one is writing. */
+  /** Whether another sender is busy. */
   isBusyBeside(sender: string): boolean {
     this.#forgetIdle();
     const known = sender.slice(0, 200);

@@ -3,7 +3,7 @@ import type { Spawn } from '../host/child.ts';
 import type { StartTimer } from '../host/engine-process.ts';
 import { TaskEngine } from '../host/task-engine.ts';
 
-export interface PictureHostParts {
+interface PictureHostParts {
   readonly entry: string;
   readonly spawn: Spawn;
   readonly startTimer: StartTimer;
@@ -11,10 +11,10 @@ export interface PictureHostParts {
 
 type Engine = TaskEngine<object, object, EditTask, Edited>;
 
-/** The worker ends when it has had nothing to do for so long. */
+/** An idle worker is stopped after this time. */
 const idleMs = 5 * 60_000;
 
-/** Edits pictures in a worker process, which the first picture starts. */
+/** Edits pictures in a worker process that starts on demand. */
 export class PictureHost implements PictureEditor {
   #engine: Engine | undefined;
   #running = 0;
@@ -49,7 +49,7 @@ export class PictureHost implements PictureEditor {
     await engine?.stop();
   }
 
-  /** One that failed to start is replaced: the reason may have passed. */
+  /** A worker that failed to start is replaced. */
   #started(): Engine {
     if (this.#engine?.state().type === 'failed') this.#engine = undefined;
     this.#engine ??= new TaskEngine({ ...this.parts, capability: 'picture', options: {} });

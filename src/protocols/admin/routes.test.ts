@@ -157,13 +157,6 @@ test('the admin password opens it', async () => {
   expect((await ask('check_state', {}, 'bearer  key ')).success).toBe(true);
 });
 
-test('without a key of their own the paths are guarded like others', () => {
-  const accesses = (access: AdminAccess) =>
-    boundEndpoints({ access, states: () => undefined, ...line() }).map((one) => one.access);
-  expect(new Set(accesses(open))).toEqual(new Set(['guarded']));
-  expect(new Set(accesses({ enabled: true, password: 'key' }))).toEqual(new Set(['open']));
-});
-
 test('clients are told whether it is open, and whether with a key', () => {
   expect(adminLevel(open)).toBe(1);
   expect(adminLevel({ enabled: true, password: 'key' })).toBe(2);

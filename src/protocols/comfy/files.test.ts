@@ -18,7 +18,7 @@ describe('the store', () => {
   });
 
   test('lets the oldest go when there are too many', () => {
-    const files = new ComfyFiles({ bytes: 100, files: 2 });
+    const files = new ComfyFiles({ bytes: 100, entries: 2 });
     for (const name of ['a', 'b', 'c']) files.put(at(name), file(1));
     expect(files.sent()).toEqual(['b', 'c']);
   });
@@ -28,7 +28,7 @@ describe('the store', () => {
       fc.property(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer({ min: 1, max: 60 })), { minLength: 1 }),
         (puts) => {
-          const files = new ComfyFiles({ bytes: 100, files: 3 });
+          const files = new ComfyFiles({ bytes: 100, entries: 3 });
           for (const [name, length] of puts) {
             files.put(at(name), file(length));
             const lengths = files.sent().map((each) => files.get(at(each))?.bytes.length ?? 0);

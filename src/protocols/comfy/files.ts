@@ -1,72 +1,56 @@
-/** Pictures that clients sent and that were drawn for them: in memory alone, and the oldest go when there are too many. */
-export interface FileName {
-  readonly type: FileType;
+import { createHash } from 'node:crypto';
+import { AppError } from '../../core/errors.ts';
+import type { OutputFormat, PictureEdit, PictureEditor } from '../../core/pictures.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { BoundedMap } from '../../store/bounded-map.ts';
+import { wrong } from '../fields/readers.ts';
+import { readFields } from '../fields/table.ts';
+import { encodedAs, needed } from '../pictures/pixels.ts';
+import { formPictures, pictureBody, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
+import { originalFields, uploadFields } from './fields.ts';
+
+interface FileName {
+  readonly type: 'input' | 'output' | 'temp';
   readonly subfolder: string;
   readonly name: string;
 }
 
-export type FileType = 'input' | 'output' | 'temp';
-
-export interface StoredFile {
+interface StoredFile {
   readonly bytes: Uint8Array;
   readonly contentType: string;
 }
 
-export interface FileLimits {
-  readonly bytes: number;
-  readonly files: number;
-}
-
-const usualLimits: FileLimits = { bytes: 256 * 2 ** 20, files: 500 };
-
+/** Pictures that clients sent and that were drawn for them, in memory. The oldest are dropped. */
 export class ComfyFiles {
-  readonly #files = new Map<string, StoredFile>();
-  readonly #limits: FileLimits;
-  #bytes = 0;
+  readonly #files: BoundedMap<StoredFile>;
 
-  constructor(limits: FileLimits = usualLimits) {
-    this.#limits = limits;
+  constructor(most = { bytes: 256 * 2 ** 20, entries: 500 }) {
+    this.#files = new BoundedMap(most);
   }
 
-  get(name: FileName): StoredFile | undefined {
-    return this.#files.get(keyOf(name));
+  get({ type, subfolder, name }: FileName): StoredFile | undefined {
+    return this.#files.get(`${type}/${subfolder}/${name}`);
   }
 
-  put(name: FileName, file: StoredFile): void {
-    const key = keyOf(name);
-    this.#remove(key);
-    this.#files.set(key, file);
-    this.#bytes += file.bytes.length;
-    for (const oldest of this.#files.keys()) {
-      if (oldest === key || (this.#bytes <= this.#limits.bytes && this.#files.size <= this.#limits.files)) return;
-      this.#remove(oldest);
-    }
+  put({ type, subfolder, name }: FileName, file: StoredFile): void {
+    this.#files.set(`${type}/${subfolder}/${name}`, file, file.bytes.length);
   }
 
   /** The names of the pictures that were sent. */
   sent(): readonly string[] {
-    const start = 'input/';
-    return [...this.#files.keys()]
-      .filter((key) => key.startsWith(start))
-      .map((key) => key.slice(start.length).replace(/^\//, ''));
-  }
-
-  #remove(key: string): void {
-    this.#bytes -= this.#files.get(key)?.bytes.length ?? 0;
-    this.#files.delete(key);
+    return this.#files.entries().flatMap(([key]) => /^input\/\/?(.*)$/s.exec(key)?.[1] ?? []);
   }
 }
 
-function keyOf({ type, subfolder, name }: FileName): string {
-  return `${type}/${subfolder}/${name}`;
-}
-
-/** A name as nodes have it: `folder/name.png [output]`. Undefined for one that leads out of the store. */
-export function annotatedName(text: string, usual: FileType): FileName | undefined {
-  const [, bare = text, type = usual] = /^(.*?)(?: \[(input|output|temp)\])?$/s.exec(text) ?? [];
+/** A name in the notation of nodes: `folder/name.png [output]`. Undefined for a path outside of the store. */
+export function annotatedName(text: string, defaultType: FileName['type']): FileName | undefined {
+  const [, bare = text, type = defaultType] = /^(.*?)(?: \[(input|output|temp)\])?$/s.exec(text) ?? [];
   const slash = bare.lastIndexOf('/');
   const [subfolder, name] = [bare.slice(0, Math.max(0, slash)), bare.slice(slash + 1)];
-  return isPlainName(name) && isPlainFolder(subfolder) ? { type: type as FileType, subfolder, name } : undefined;
+  return isPlainName(name) && isPlainFolder(subfolder)
+    ? { type: type as FileName['type'], subfolder, name }
+    : undefined;
 }
 
 export function isPlainName(name: string): boolean {
@@ -77,12 +61,8 @@ export function isPlainFolder(folder: string): boolean {
   return folder === '' || folder.split('/').every(isPlainName);
 }
 
-/** What a client would like its files to be called, as something that needs no quoting anywhere. */
-export function outputName(
-  prefix: string,
-  number: number,
-  now: Date,
-): { readonly subfolder: string; readonly name: string } {
+/** A file name from the prefix of a client, with safe characters only. */
+export function outputName(prefix: string, number: number, now: Date): Omit<FileName, 'type'> {
   const dated = prefix.replace(/%date:([^%]{1,40})%/g, (_, format: string) => formatted(format, now));
   const parts = dated.split(/[/\\]+/).map((part) =>
     part
@@ -99,4 +79,105 @@ function formatted(format: string, now: Date): string {
   const [year = '', month = '', day = '', hour = '', minute = '', second = ''] = now.toISOString().split(/[-T:.]/);
   const words: Readonly<Record<string, string>> = { yyyy: year, MM: month, dd: day, hh: hour, mm: minute, ss: second };
   return format.replace(/yyyy|MM|dd|hh|mm|ss/g, (word) => words[word] ?? word);
+}
+
+interface StoreParts {
+  readonly files: ComfyFiles;
+  readonly editor: PictureEditor;
+}
+
+/** Stores a picture under the name that the client gives. */
+export async function upload(call: Call, { files, editor }: StoreParts, kind: 'image' | 'mask'): Promise<Reply> {
+  const { overwrite, type, subfolder, ...fields } = readFields(uploadFields, await pictureBody(call));
+  const original = fields.original_ref ?? fields.originalRef;
+  const [picture] = await formPictures(call, 'image');
+  const sentAs = call.form?.files.find(({ field }) => field === 'image')?.name ?? '';
+  if (!picture) throw wrong('image', 'a file of the form');
+  if (!isPlainName(sentAs)) throw wrong('image', 'a file with a name');
+  if (!isPlainFolder(subfolder)) throw wrong('subfolder', 'a folder inside of the store');
+  const kept = kind === 'mask' && original ? await masked(picture, original, { files, editor }) : picture;
+  const name = overwrite ? sentAs : freeName({ type, subfolder, name: sentAs }, kept, files);
+  files.put({ type, subfolder, name }, { bytes: kept.bytes, contentType: `image/${kept.format}` });
+  return json({ name, subfolder, type });
+}
+
+async function masked(mask: SentPicture, original: JsonObject, { files, editor }: StoreParts): Promise<SentPicture> {
+  const { filename, subfolder, type } = readFields(originalFields, original, 'original_ref');
+  const file = files.get({ type, subfolder, name: filename });
+  if (!file) throw wrong('original_ref', 'a picture that was sent before');
+  const pictures = [pictureOf(file.bytes, 'original_ref'), mask];
+  return pictureOf(needed(await editor.edit({ type: 'alpha-of-second' }, pictures)), 'image');
+}
+
+/** A number is appended to a name that is taken by other content. */
+function freeName(wanted: FileName, picture: SentPicture, files: ComfyFiles): string {
+  const digest = digestOf(picture.bytes);
+  const dot = wanted.name.lastIndexOf('.');
+  const [stem, ending] = dot > 0 ? [wanted.name.slice(0, dot), wanted.name.slice(dot)] : [wanted.name, ''];
+  for (let number = 0; ; number++) {
+    const name = number === 0 ? wanted.name : `${stem} (${number})${ending}`;
+    const there = files.get({ ...wanted, name });
+    if (!there || digestOf(there.bytes) === digest) return name;
+  }
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64');
+}
+
+/** A stored picture, unchanged or as a preview. */
+export async function view(call: Call, { files, editor }: StoreParts): Promise<Reply> {
+  const { query } = call;
+  const asked = query.get('filename') ?? '';
+  const type = query.get('type') || 'output';
+  const subfolder = query.get('subfolder') ?? '';
+  if (asked === '') {
+    throw new AppError('missing-parameter', { parameter: 'filename', expected: 'the name of a picture' });
+  }
+  if (type !== 'input' && type !== 'output' && type !== 'temp') throw wrong('type', 'input, output or temp');
+  if (!isPlainFolder(subfolder)) throw wrong('subfolder', 'a folder inside of the store');
+  const place = annotatedName(asked, type);
+  if (!place) throw wrong('filename', 'a name inside of the store');
+  const inFolder = { ...place, subfolder: [subfolder, place.subfolder].filter((part) => part !== '').join('/') };
+  const file = files.get(inFolder);
+  if (!file) throw new AppError('not-stored', { what: 'picture', id: asked.slice(0, 200) });
+  const { bytes, contentType } = await shown(file, call, editor);
+  return {
+    status: 200,
+    headers: {
+      'content-type': contentType,
+      'content-disposition': `filename="${place.name.replace(/[^\x20-\x7e]|["\\]/g, '_')}"`,
+      'x-content-type-options': 'nosniff',
+    },
+    body: bytes,
+  };
+}
+
+/** Encoded again for a preview; otherwise the requested channels as PNG. */
+async function shown(file: StoredFile, { query, signal }: Call, editor: PictureEditor): Promise<StoredFile> {
+  const sent = { bytes: file.bytes, field: 'filename' };
+  const only = async (edit: PictureEdit) => needed(await editor.edit(edit, [sent], signal));
+  const channel = query.get('channel') ?? '';
+  const preview = query.get('preview');
+  if (preview !== null) {
+    const { format, quality } = previewOf(preview, channel);
+    const seen = channel === 'rgb' ? await only({ type: 'colours' }) : file.bytes;
+    return { bytes: await encodedAs(editor, seen, format, quality, signal), contentType: `image/${format}` };
+  }
+  if (channel === '' || channel === 'rgba') return file;
+  const edit = channels.get(channel);
+  if (!edit) throw wrong('channel', 'rgba, rgb or a');
+  return { bytes: await only(edit), contentType: 'image/png' };
+}
+
+const channels = new Map<string, PictureEdit>([
+  ['rgb', { type: 'colours' }],
+  ['a', { type: 'transparency' }],
+]);
+
+/** `webp;80`. Everything but opaque JPEG is WebP. */
+function previewOf(asked: string, channel: string): { readonly format: OutputFormat; readonly quality: number } {
+  const parts = asked.split(';');
+  const quality = /^\d{1,9}$/.test(parts.at(-1) ?? '') ? Math.min(100, Number(parts.at(-1))) : 90;
+  return { format: parts[0] === 'jpeg' && !channel.includes('a') ? 'jpeg' : 'webp', quality };
 }

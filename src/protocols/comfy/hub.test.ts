@@ -109,7 +109,9 @@ describe('a connection', () => {
 
   test('stands over a real socket, and only for pages that may call', async () => {
     const world = comfyWorld();
-    const { port } = await serve(world.endpoints, { sockets: comfySockets(world.prompts) });
+    const { port } = await serve(world.endpoints, {
+      sockets: comfySockets(world.prompts).map((socket) => ({ ...socket, access: 'guarded' })),
+    });
     const socket = new WebSocket(`ws://127.0.0.1:${port}/ws?clientId=me`);
     const first = await new Promise((resolve) => socket.once('message', (data) => resolve(JSON.parse(String(data)))));
     expect(first).toMatchObject({ type: 'status', data: { sid: 'me' } });

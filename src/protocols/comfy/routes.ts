@@ -1,80 +1,105 @@
 import { freemem, totalmem } from 'node:os';
-import { AppError } from '../../core/errors.ts';
+import { AppError, type ErrorCode } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
+import type { ImageFacts, ImageTurn } from '../../core/image.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import { type Call, json } from '../../http/call.ts';
+import { type Call, type Family, json } from '../../http/call.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { ignoredHeader } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
+import { isObject } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
-import { factsFor } from '../pictures/hidden-facts.ts';
-import type { PictureParts } from '../pictures/request.ts';
+import { factsFor, imageOf, type PictureParts } from '../pictures/request.ts';
 import { networksOf } from '../pictures/upscaling.ts';
-import { comfyFamily } from './errors.ts';
-import { dropFields, freeFidelity, interruptFields } from './fields.ts';
+import { clientName } from '../ticket.ts';
+import { dropFields, freeFidelity, interruptFields, type PromptFields, promptFields } from './fields.ts';
+import { annotatedName, upload, view } from './files.ts';
+import { type GraphProblem, GraphRefusal, type NodeErrors, readGraph } from './graph.ts';
 import { features } from './hub.ts';
 import { objectInfo } from './object-info.ts';
-import { takePrompt } from './prompt.ts';
-import type { ComfyQueue } from './queue.ts';
-import { upload, view } from './stored.ts';
+import type { ComfyQueue, Running } from './queue.ts';
+import { runPlan } from './run.ts';
+import { walkGraph } from './walk.ts';
 
-export interface ComfyServices extends Pick<PictureParts, 'editor' | 'product'> {
+const comfyFamily: Family = {
+  name: 'comfy',
+  title: 'ComfyUI API',
+  errorReply(error) {
+    const type = types[error.code] ?? (error.status >= 500 ? 'server_error' : 'invalid_request');
+    const body = { ...refusalBody({ type, message: error.message, details: '' }), ...busyDetail(error) };
+    return json(body, error.status, retryHeaders(error));
+  },
+};
+
+const types: Partial<Record<ErrorCode, string>> = {
+  'invalid-json': 'invalid_prompt',
+  'invalid-field': 'invalid_prompt',
+  'not-found': 'not_found',
+  'missing-parameter': 'not_found',
+  'model-missing': 'no_model',
+};
+
+function refusalBody({ type, message, details, extra_info = {} }: GraphProblem, nodeErrors: NodeErrors = {}): object {
+  return { error: { type, message, details, extra_info }, node_errors: nodeErrors };
+}
+
+interface ComfyServices extends Pick<PictureParts, 'editor' | 'product'> {
   readonly prompts: ComfyQueue;
 }
 
 type Own = ModelEndpoint<PictureParts>;
 
-/** Every path also stands below `/api`. Only prompts count as work: all else answers at once. */
-export function comfyEndpoints({ prompts, editor, product }: ComfyServices): ModelEndpoint<PictureParts>[] {
+/** Every path exists below `/api` too. Only prompts are queued: all other calls are answered at once. */
+export function comfyEndpoints({ prompts, editor, product }: ComfyServices): Own[] {
   const store = { files: prompts.files, editor: atMost(mostEdits, editor) };
   const factsNow = (call: Call, { others }: PictureParts) => factsFor(call, others?.image?.facts);
-  const both = (endpoint: Pick<Own, 'method' | 'path' | 'summary' | 'handle'> & Partial<Own>): Own[] => {
-    const whole: Own = {
-      match: 'exact',
-      access: 'guarded',
-      queued: false,
-      modelSelection: 'any-name',
-      family: comfyFamily,
-      ...endpoint,
+  const common = { match: 'exact', queued: false, modelSelection: 'any-name', family: comfyFamily } as const;
+  const both =
+    (method: Own['method']) =>
+    (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own[] => {
+      const own: Own = { ...common, method, path, summary, handle, ...more };
+      return [own, { ...own, path: `/api${path}`, summary: `Another name for ${path}.` }];
     };
-    return [whole, { ...whole, path: `/api${whole.path}`, summary: `Another name for ${whole.path}.` }];
-  };
-  const get = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own[] =>
-    both({ method: 'GET', path, summary, handle, ...more });
-  const post = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own[] =>
-    both({ method: 'POST', path, summary, handle, ...more });
-  const open = { access: 'open' } as const;
-  const below = { match: 'prefix' } as const;
+  const [get, post] = [both('GET'), both('POST')];
+  const drop =
+    (remove: (ids?: readonly string[]) => void): Own['handle'] =>
+    async (call) => {
+      const { clear, delete: ids } = readFields(dropFields, await optionalBody(call));
+      if (clear) remove();
+      else if (ids) remove(ids);
+      return json({});
+    };
   const classes = (call: Call, parts: PictureParts) =>
     objectInfo(factsNow(call, parts), call.authorized ? prompts.files.sent() : []);
   return [
     ...post(
       '/prompt',
       'Take a graph in, to be drawn when its turn comes.',
-      (call, parts) => takePrompt(call, { ...parts, prompts }),
+      (call, parts) => takePrompt(call, parts, prompts),
       {
         queued: true,
       },
     ),
-    ...get('/prompt', 'How many prompts are left.', () => json(remaining(prompts)), open),
+    ...get('/prompt', 'How many prompts are left.', () => json({ exec_info: { queue_remaining: prompts.remaining } })),
     ...get('/queue', 'What runs and what waits.', () => json(prompts.queue())),
-    ...post('/queue', 'Take prompts out of the queue.', async (call) => {
-      const { clear, delete: ids } = readFields(dropFields, await optionalBody(call));
-      if (clear) prompts.dropPending();
-      else if (ids) prompts.dropPending(ids);
-      return json({});
-    }),
+    ...post(
+      '/queue',
+      'Take prompts out of the queue.',
+      drop((ids) => prompts.dropPending(ids)),
+    ),
     ...get('/history', 'What came of the last prompts.', ({ query }) =>
       json(prompts.history(numberIn(query, 'max_items'), numberIn(query, 'offset'))),
     ),
-    ...post('/history', 'Forget prompts.', async (call) => {
-      const { clear, delete: ids } = readFields(dropFields, await optionalBody(call));
-      if (clear) prompts.dropHistory();
-      else if (ids) prompts.dropHistory(ids);
-      return json({});
+    ...post(
+      '/history',
+      'Forget prompts.',
+      drop((ids) => prompts.dropHistory(ids)),
+    ),
+    ...get('/history/', 'What came of one prompt.', ({ path }) => json(prompts.entry(lastPart(path))), {
+      match: 'prefix',
     }),
-    ...get('/history/', 'What came of one prompt.', ({ path }) => json(prompts.entry(lastPart(path))), below),
     ...post('/interrupt', 'Stop what runs now.', async (call) => {
       prompts.interrupt(readFields(interruptFields, await optionalBody(call)).prompt_id);
       return json({});
@@ -83,41 +108,38 @@ export function comfyEndpoints({ prompts, editor, product }: ComfyServices): Mod
       json({}, 200, ignoredHeader(ignoredFields(await optionalBody(call), freeFidelity))),
     ),
     ...get('/view', 'A picture by its name.', (call) => view(call, store)),
-    ...post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), {
-      form: {},
-    }),
+    ...post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), { form: {} }),
     ...post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, store, 'mask'), { form: {} }),
-    ...get('/object_info', 'The classes of nodes.', (call, parts) => json(classes(call, parts)), open),
+    ...get('/object_info', 'The classes of nodes.', (call, parts) => json(classes(call, parts))),
     ...get(
       '/object_info/',
       'One class of nodes.',
-      (call, parts) => json(oneClass(lastPart(call.path), classes(call, parts))),
-      {
-        ...open,
-        ...below,
+      (call, parts) => {
+        const name = lastPart(call.path);
+        const all = classes(call, parts);
+        return json(Object.hasOwn(all, name) ? { [name]: all[name] } : {});
       },
+      { match: 'prefix' },
     ),
-    ...get('/system_stats', 'The machine.', () => json(systemStats(product)), open),
-    ...get('/embeddings', 'None.', () => json([]), open),
-    ...get('/extensions', 'None.', () => json([]), open),
-    ...get('/features', 'What the connection at /ws can do.', () => json(features), open),
-    ...Object.keys(folders).flatMap((folder) =>
-      get(
-        `/models/${folder}`,
-        'Names of models.',
-        (call, parts) => json(folders[folder]?.(factsNow(call, parts)) ?? []),
-        open,
-      ),
+    ...get('/system_stats', 'The machine.', () => json(systemStats(product))),
+    ...get('/embeddings', 'None.', () => json([])),
+    ...get('/extensions', 'None.', () => json([])),
+    ...get('/features', 'What the connection at /ws can do.', () => json(features)),
+    ...[...modelFolders].flatMap(([folder, names]) =>
+      get(`/models/${folder}`, 'Names of models.', (call, parts) => {
+        const facts = factsNow(call, parts);
+        return json(facts ? names(facts) : []);
+      }),
     ),
     {
-      ...{ method: 'GET', match: 'exact', path: '/api/models', access: 'open', queued: false, family: comfyFamily },
+      ...{ method: 'GET', match: 'exact', path: '/api/models', queued: false, family: comfyFamily },
       summary: 'The kinds of models.',
-      handle: () => json(Object.keys(folders)),
+      handle: () => json([...modelFolders.keys()]),
     },
   ];
 }
 
-/** None of these has a place in the queue, so that their number has a bound of its own. */
+/** These do not wait in the queue, so that their number has its own limit. */
 const mostEdits = 16;
 
 function atMost(most: number, editor: PictureEditor): PictureEditor {
@@ -135,39 +157,80 @@ function atMost(most: number, editor: PictureEditor): PictureEditor {
   };
 }
 
-export function comfySockets(prompts: ComfyQueue): SocketEndpoint[] {
+export function comfySockets(prompts: ComfyQueue): Omit<SocketEndpoint, 'access'>[] {
   return ['/ws', '/api/ws'].map((path) => ({
     match: 'exact',
     path,
-    access: 'guarded',
     summary: 'Hear what becomes of prompts.',
     family: comfyFamily,
     open: (call, socket) => prompts.hub.open(call, socket),
   }));
 }
 
-const nobody = (): readonly string[] => [];
-
-const folders: Readonly<Record<string, (facts: Facts) => readonly string[]>> = {
-  checkpoints: (facts) => (facts ? [facts.name] : []),
-  loras: (facts) => facts?.loras?.map(({ file }) => file) ?? [],
-  vae: (facts) => (facts?.vae === undefined ? [] : [facts.vae]),
-  diffusion_models: nobody,
-  text_encoders: nobody,
-  clip_vision: nobody,
-  controlnet: nobody,
-  embeddings: nobody,
-  hypernetworks: nobody,
-  upscale_models: (facts) => (facts ? networksOf(facts).map(({ name }) => name) : []),
-};
-
-type Facts = NonNullable<NonNullable<PictureParts['others']>['image']>['facts'] | undefined;
-
-function remaining({ remaining: left }: ComfyQueue): object {
-  return { exec_info: { queue_remaining: left } };
+/** Validates a graph and puts it into the queue. */
+async function takePrompt(call: Call, parts: PictureParts, prompts: ComfyQueue) {
+  const fields = readFields(promptFields, await optionalBody(call));
+  try {
+    return json(queuePrompt(call, fields, parts, prompts));
+  } catch (error) {
+    if (error instanceof GraphRefusal) return json(refusalBody(error.problem, error.nodeErrors), 400);
+    throw error;
+  }
 }
 
-/** A body that is not there asks for what it would with nothing in it. */
+function queuePrompt(call: Call, fields: PromptFields, parts: PictureParts, prompts: ComfyQueue): object {
+  const nodes = readGraph(fields.prompt);
+  const hasFile = (name: string): boolean => {
+    const place = annotatedName(name, 'input');
+    return place !== undefined && prompts.files.get(place) !== undefined;
+  };
+  const loras = parts.others?.image?.facts.loras?.map(({ file }) => file);
+  const { plan, nodeErrors } = walkGraph(nodes, { hasFile, loras, targets: fields.partial_execution_targets });
+  const image = imageOf(parts.others);
+  const wanted = fields.prompt_id;
+  const id = wanted && wanted.length <= 200 && !prompts.has(wanted) ? wanted : prompts.newId();
+  const texts = pictureTexts(fields);
+  const number = prompts.add({
+    id,
+    graph: fields.prompt as object,
+    nodes,
+    extraData: { ...fields.extra_data, create_time: parts.now() },
+    outputs: plan.outputs.map((output) => output.id),
+    client: fields.client_id,
+    owner: { client: clientName(call), part: fields.client_id ?? '' },
+    image,
+    number: fields.number,
+    front: fields.front,
+    bytes: call.body.length,
+    run: (running: Running, turn: ImageTurn) => runPlan(plan, running, { ...parts, image, turn, prompts, texts }),
+  });
+  return { prompt_id: id, number, node_errors: nodeErrors };
+}
+
+/** Longer texts are left out of the pictures. */
+const longestText = 2 ** 20;
+
+/** The graph and `extra_pnginfo`, which go into the pictures. */
+function pictureTexts({ prompt, extra_data: extra }: PromptFields): Readonly<Record<string, string>> {
+  const more = isObject(extra.extra_pnginfo) ? extra.extra_pnginfo : {};
+  const texts = Object.entries({ prompt, ...more }).map(
+    ([name, value]) => [name, JSON.stringify(value) ?? ''] as const,
+  );
+  return Object.fromEntries(texts.filter(([, text]) => text.length <= longestText));
+}
+
+const noNames = (): readonly string[] => [];
+
+const modelFolders = new Map<string, (facts: ImageFacts) => readonly string[]>([
+  ['checkpoints', ({ name }) => [name]],
+  ['loras', ({ loras = [] }) => loras.map(({ file }) => file)],
+  ['vae', ({ vae }) => (vae === undefined ? [] : [vae])],
+  ...['diffusion_models', 'text_encoders', 'clip_vision', 'controlnet', 'embeddings', 'hypernetworks'].map(
+    (folder) => [folder, noNames] as const,
+  ),
+  ['upscale_models', (facts) => networksOf(facts).map(({ name }) => name)],
+]);
+
 function optionalBody({ body, signal }: Call): Promise<JsonObject> {
   return jsonObject(body, { empty: 'object', signal });
 }
@@ -186,13 +249,10 @@ function lastPart(path: string): string {
   }
 }
 
-function oneClass(name: string, classes: Readonly<Record<string, object>>): object {
-  return Object.hasOwn(classes, name) ? { [name]: classes[name] } : {};
-}
-
-/** The versions are those of the tool whose API this is: clients compare them. */
+/** The versions are those of ComfyUI: clients compare them. */
 function systemStats({ name, version }: PictureParts['product']): object {
   const [total, free] = [totalmem(), freemem()];
+  const memory = { vram_total: total, vram_free: free, torch_vram_total: 0, torch_vram_free: 0 };
   return {
     system: {
       os: process.platform === 'win32' ? 'nt' : 'posix',
@@ -204,16 +264,6 @@ function systemStats({ name, version }: PictureParts['product']): object {
       embedded_python: false,
       argv: [],
     },
-    devices: [
-      {
-        name: 'cpu',
-        type: 'cpu',
-        index: 0,
-        vram_total: total,
-        vram_free: free,
-        torch_vram_total: 0,
-        torch_vram_free: 0,
-      },
-    ],
+    devices: [{ name: 'cpu', type: 'cpu', index: 0, ...memory }],
   };
 }

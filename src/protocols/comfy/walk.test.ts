@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { base64Of, pngOf } from '../testing/pictures.ts';
-import { GraphRefusal, NodeFault } from './errors.ts';
-import { readGraph } from './graph.ts';
-import type { Step } from './plan.ts';
+import { GraphRefusal, NodeFault, readGraph } from './graph.ts';
+import type { Step } from './nodes.ts';
 import { type Nodes, node, stockGraph } from './testing/graphs.ts';
 import { type WalkOptions, walkGraph } from './walk.ts';
 
@@ -823,20 +822,17 @@ describe('walkGraph: hostile graphs', () => {
     const saves = Object.fromEntries(
       Array.from({ length: 300 }, (_, index) => [`s${index}`, node('SaveImage', { images: ['8', 0] })]),
     );
-    const graph = readGraph(stockGraph({ latent_image: ['c', 0], model: ['l', 0] }, { ...samplers, ...saves }));
-    const counted = new Map(graph);
-    for (const [id, one] of graph) {
-      if (one.classType !== 'KSampler') continue;
-      const watched = new Proxy(one.inputs, {
-        get: (target, key) => {
-          if (key === 'seed') reads += 1;
-          return target[key as string];
-        },
-      });
-      counted.set(id, { ...one, inputs: watched });
-    }
-    counted.set('l', { id: 'l', classType: 'ModelSampling', inputs: { model: ['4', 0] } });
-    const { plan } = walkGraph(counted, { hasFile: () => true });
+    const loader = node('ModelSampling', { model: ['4', 0] });
+    const nodes = stockGraph({ latent_image: ['c', 0], model: ['l', 0] }, { ...samplers, ...saves, l: loader });
+    const watched = Object.entries(nodes).map(([id, one]) => {
+      if (one.class_type !== 'KSampler') return [id, one];
+      const get = (target: Readonly<Record<string, unknown>>, key: string | symbol) => {
+        if (key === 'seed') reads += 1;
+        return target[key as string];
+      };
+      return [id, { ...one, inputs: new Proxy(one.inputs, { get }) }];
+    });
+    const { plan } = walkGraph(readGraph(Object.fromEntries(watched)), { hasFile: () => true });
     expect(plan.outputs.length).toBe(301);
     expect(reads).toBeLessThanOrEqual(2 * 201);
   });

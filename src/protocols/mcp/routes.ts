@@ -5,10 +5,18 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { keepAliveMs } from '../../http/keep-alive.ts';
 import { commentFrame, messageFrame, sseHeaders } from '../../http/sse.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
-import { errorMessage, errorReply, invalidRequest, type MessageId, mcpFamily, rpcCodes } from './errors.ts';
-import { type Incoming, isObject, readMessage } from './messages.ts';
+import { isObject } from '../fields/readers.ts';
+import {
+  errorMessage,
+  errorReply,
+  type Incoming,
+  type MessageId,
+  mcpFamily,
+  readMessage,
+  rpcCodes,
+} from './json-rpc.ts';
 
-export interface McpParts {
+interface McpParts {
   /** Undefined without `--mcpfile`. */
   readonly tools: ToolServers | undefined;
   readonly product: { readonly name: string; readonly version: string };
@@ -16,14 +24,13 @@ export interface McpParts {
 
 type Request = Incoming & { type: 'request' };
 
-/** The tools of all servers of `--mcpfile` as those of one server. */
+/** One MCP server with the tools of all servers of `--mcpfile`. */
 export function mcpEndpoints(parts: McpParts): PlainEndpoint[] {
   return [
     {
       method: 'POST',
       match: 'exact',
       path: '/mcp',
-      access: 'guarded',
       queued: false,
       summary: 'The tools of the configured tool servers, by JSON-RPC (MCP): tools/list and tools/call.',
       family: mcpFamily,
@@ -38,23 +45,22 @@ async function answer(call: Call, parts: McpParts): Promise<Reply> {
     case 'unanswered':
       return { status: 202, body: '' };
     case 'invalid':
-      return errorReply(message.id, invalidRequest(message.reason), 400);
+      return errorReply(message.id, rpcCodes.invalid, `Invalid Request: ${message.reason}`, 400);
     case 'request':
-      return parts.tools ? served(message, call, parts.tools, parts) : errorReply(message.id, notConfigured);
+      return parts.tools
+        ? served(message, call, parts.tools, parts)
+        : errorReply(message.id, rpcCodes.failed, notConfigured);
   }
 }
 
-const notConfigured = {
-  code: rpcCodes.failed,
-  message: 'No tool servers are configured. Start the server with --mcpfile FILE.',
-};
+const notConfigured = 'No tool servers are configured. Start the server with --mcpfile FILE.';
 
 async function served(message: Request, call: Call, tools: ToolServers, { product }: McpParts): Promise<Reply> {
   const { id, method, params } = message;
   switch (method) {
     case 'initialize':
       return result(id, {
-        // Nothing here depends on the version: what is passed on is what the tool servers say.
+        // Results are passed on unchanged, so that any version is accepted.
         protocolVersion: typeof params.protocolVersion === 'string' ? params.protocolVersion : '2024-11-05',
         capabilities: { tools: { listChanged: false } },
         serverInfo: { name: product.name.toLowerCase(), version: product.version },
@@ -66,23 +72,19 @@ async function served(message: Request, call: Call, tools: ToolServers, { produc
     case 'tools/call':
       return called(message, call, tools);
     default:
-      return errorReply(id, { code: rpcCodes.unknownMethod, message: 'Method not found' });
+      return errorReply(id, rpcCodes.unknownMethod, 'Method not found');
   }
 }
 
 function result(id: MessageId, value: object): Reply {
-  return json(resultMessage(id, value));
-}
-
-function resultMessage(id: MessageId, value: object): object {
-  return { jsonrpc: '2.0', id, result: value };
+  return json({ jsonrpc: '2.0', id, result: value });
 }
 
 async function called({ id, params }: Request, { headers, signal }: Call, tools: ToolServers): Promise<Reply> {
   const { name, arguments: given, _meta: meta } = params;
-  if (typeof name !== 'string') return errorReply(id, badParams('params.name is a text'));
-  if (given !== undefined && given !== null && !isObject(given))
-    return errorReply(id, badParams('params.arguments is an object'));
+  const badParams = (reason: string) => errorReply(id, rpcCodes.badParams, `Invalid params: ${reason}`);
+  if (typeof name !== 'string') return badParams('params.name is a text');
+  if (given !== undefined && given !== null && !isObject(given)) return badParams('params.arguments is an object');
   const { progressToken, ...otherMeta } = isObject(meta) ? meta : {};
   const wanted: ServedCall = {
     name,
@@ -91,7 +93,7 @@ async function called({ id, params }: Request, { headers, signal }: Call, tools:
   };
   const run = (progress?: (step: CallProgress) => void): Promise<object> =>
     tools.call(wanted, { signal, ...(progress ? { progress } : {}) }).then(
-      (value) => resultMessage(id, value),
+      (value) => ({ jsonrpc: '2.0', id, result: value }),
       (error: unknown) => {
         if (error instanceof ToolCallError) return errorMessage(id, error);
         throw error;
@@ -101,20 +103,16 @@ async function called({ id, params }: Request, { headers, signal }: Call, tools:
   return streams ? streamed(run, progressToken) : json(await run());
 }
 
-/** Whoever names a token for it is told how far the call is, and then its result. */
+/** A stream of progress notifications and the result, for a call with a progress token. */
 function streamed(run: (progress: (step: CallProgress) => void) => Promise<object>, progressToken: unknown): Reply {
   const frames = new Channel<string>();
   const tell = (message: object): void => frames.push(messageFrame(JSON.stringify(message)));
   const progress = (step: CallProgress): void =>
     tell({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, ...step } });
   void run(progress)
-    // Only a client that went away ends it without an answer.
+    // A call rejects only after its client disconnected.
     .then(tell, () => undefined)
     .finally(() => frames.end());
   const keepAlive = { milliseconds: keepAliveMs, filler: commentFrame('keepalive') };
   return { status: 200, headers: sseHeaders, stream: frames, keepAlive };
-}
-
-function badParams(reason: string) {
-  return { code: rpcCodes.badParams, message: `Invalid params: ${reason}` };
 }

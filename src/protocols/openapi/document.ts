@@ -1,29 +1,64 @@
+import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
-import type { EndpointShape } from '../endpoint.ts';
-import { requestExamples } from './examples.ts';
-import { type OperationParts, operationOf, type Sent } from './operation.ts';
-import { type OperationName, operationsIn, originalOf, pathsOf } from './operation-name.ts';
+import type { JsonSchema } from '../../core/json-schema.ts';
+import { type Family, json, type Reply } from '../../http/call.ts';
+import type { EndpointShape, PlainEndpoint } from '../endpoint.ts';
+import { contentTypes, requestExamples } from './content.ts';
+import { operationId, operationsIn, originalOf, pathsOf } from './operation-name.ts';
 
-export interface DocumentParts {
+interface DocumentParts {
   readonly product: { readonly name: string; readonly version: string };
   readonly endpoints: readonly EndpointShape[];
-  /** What becomes of each field of each request. */
+  /** The field tables of all endpoints. */
   readonly fidelities: readonly EndpointFidelity[];
 }
 
-/** Emulations of other programs, whose own documentation is the one to read; and pages, which are for people. */
+/** Replies with the document; `server` is the address of the server relative to that of the document, for proxies. */
+export type OpenapiReply = (server: string) => Reply;
+
+/** The document is built for the first request. */
+export function openapiReplies({
+  endpoints,
+  ...parts
+}: Omit<DocumentParts, 'endpoints'> & { readonly endpoints: () => readonly EndpointShape[] }): OpenapiReply {
+  let document: object | undefined;
+  return (server) => {
+    document ??= openapiDocument({ ...parts, endpoints: endpoints() });
+    return json({ ...document, servers: [{ url: server }] });
+  };
+}
+
+export function openapiEndpoint(reply: OpenapiReply, family: Family): PlainEndpoint {
+  return {
+    method: 'GET',
+    match: 'ending',
+    path: '/api/openapi.json',
+    queued: false,
+    summary: 'The description of this server as OpenAPI 3.1.',
+    family,
+    handle: () => reply('..'),
+  };
+}
+
+/** Families without operations in the document: emulations that have their own documentation, and pages. */
 const leftOut: ReadonlySet<string> = new Set(['ollama', 'comfy', 'xtts', 'vits', 'pages']);
 
-/** The description of the server, made from the tables that it answers by: it cannot tell anything else. */
+/** Generated from the endpoints and their field tables. */
 export function openapiDocument({ product, endpoints, fidelities }: DocumentParts): object {
-  const told = endpoints.filter(({ family }) => !leftOut.has(family.name));
-  const sent = sentByOperation(fidelities);
-  const operations = told.flatMap((endpoint) => pathsOf(endpoint).map((path) => partsOf(endpoint, path, sent)));
+  const described = endpoints.filter(({ family }) => !leftOut.has(family.name));
+  const schemas = schemasByOperation(fidelities);
   const paths: Record<string, Record<string, object>> = {};
-  for (const parts of operations) {
-    paths[parts.path] = { ...paths[parts.path], [parts.endpoint.method.toLowerCase()]: operationOf(parts) };
+  const components: Record<string, JsonSchema> = {};
+  for (const endpoint of described) {
+    const method = endpoint.method.toLowerCase();
+    for (const path of pathsOf(endpoint)) {
+      const original = originalOf(endpoint) ?? path;
+      // Some tables name a path with its version, and the endpoint answers without it too.
+      const sent = schemas.get(`${endpoint.method} ${original}`) ?? schemas.get(`${endpoint.method} /v1${original}`);
+      if (sent && method !== 'get') components[sent.name] = sent.schema;
+      paths[path] = { ...paths[path], [method]: operationOf(endpoint, path, original, sent) };
+    }
   }
-  const bodies = operations.flatMap(({ endpoint, sent: body }) => (body && endpoint.method !== 'GET' ? [body] : []));
   return {
     openapi: '3.1.0',
     info: {
@@ -32,13 +67,16 @@ export function openapiDocument({ product, endpoints, fidelities }: DocumentPart
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description: introduction,
     },
-    tags: tagsOf(told),
+    tags: [...new Map(described.map(({ family }) => [family.name, family.title]))].map(([name, description]) => ({
+      name,
+      description,
+    })),
     paths,
     components: {
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'Asked for where the server has a password (--password).' },
       },
-      schemas: Object.fromEntries(bodies.map(({ name, schema }) => [name, schema])),
+      schemas: components,
     },
   };
 }
@@ -49,33 +87,106 @@ What becomes of a field is told with it: those that are not simply honoured are 
 *ignored* (accepted without effect, and named in the header \`x-parley-ignored\`) or *refused*. Null means the same as leaving a field
 out. The controls of \`POST /api/v1/generate\` may stand beside the own fields of every text endpoint.`;
 
-/** Some tables name a path with its version, and the endpoint answers without it too. */
-function partsOf(endpoint: EndpointShape, path: string, sent: ReadonlyMap<string, Sent>): OperationParts {
-  const { method } = endpoint;
-  const original = originalOf(endpoint) ?? path;
-  const body = sent.get(`${method} ${original}`) ?? sent.get(`${method} /v1${original}`);
-  return { endpoint, path, original, sent: body, example: requestExamples[`${method} ${original}` as OperationName] };
+/** Schema of the body or query of an operation, and its name among the components. */
+interface SentSchema {
+  readonly name: string;
+  readonly schema: JsonSchema;
 }
 
-/** The schema of what each operation is sent, under a name for it. */
-function sentByOperation(fidelities: readonly EndpointFidelity[]): ReadonlyMap<OperationName, Sent> {
-  const found = new Map<OperationName, Sent>();
+function schemasByOperation(fidelities: readonly EndpointFidelity[]): ReadonlyMap<string, SentSchema> {
+  const found = new Map<string, SentSchema>();
   for (const { endpoint, schema } of fidelities) {
-    const [first, ...rest] = operationsIn(endpoint);
-    if (first === undefined || schema === undefined) continue;
-    const sent = { name: schemaName(first), schema: schema() };
-    for (const operation of [first, ...rest]) found.set(operation, sent);
+    const operations = operationsIn(endpoint);
+    if (operations[0] === undefined || schema === undefined) continue;
+    const sent = { name: schemaName(operations[0]), schema: schema() };
+    for (const operation of operations) found.set(operation, sent);
   }
   return found;
 }
 
 /** `POST /v1/chat/completions` → `V1ChatCompletions`. */
-function schemaName(operation: OperationName): string {
+function schemaName(operation: string): string {
   const words = operation.split(/[^A-Za-z0-9]+/).slice(1);
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-function tagsOf(endpoints: readonly EndpointShape[]): readonly object[] {
-  const families = new Map(endpoints.map(({ family }) => [family.name, family.title]));
-  return [...families].map(([name, description]) => ({ name, description }));
+/** `original` is the path that `path` is another name of, or `path` itself. */
+function operationOf(endpoint: EndpointShape, path: string, original: string, sent: SentSchema | undefined): object {
+  const { method, match, access, family, summary, queued } = endpoint;
+  const parameters = [...pathParameters(path), ...(method === 'GET' && sent ? queryParameters(sent.schema) : [])];
+  const notes = [queued && 'Takes its turn in the queue.', match === 'ending' && 'Answers below any prefix too.'];
+  const description = notes.filter(Boolean).join(' ');
+  return {
+    operationId: operationId(method, path),
+    tags: [family.name],
+    summary,
+    ...(description && { description }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(method === 'POST' && {
+      requestBody: requestBody(endpoint, sent, requestExamples[`POST ${original}`]),
+    }),
+    responses: responsesOf(endpoint, original),
+    // An empty entry needs no key: whether one is needed depends on how the server was started.
+    security: access !== 'open' ? [{ key: [] }, {}] : [{}],
+  };
+}
+
+function requestBody({ form }: EndpointShape, sent: SentSchema | undefined, example: object | undefined): object {
+  const schema = sent ? { $ref: `#/components/schemas/${sent.name}` } : { type: 'object' };
+  return {
+    required: ((sent?.schema.required ?? []) as readonly string[]).length > 0,
+    content: {
+      'application/json': { schema, ...(example && { example }) },
+      // Files are separate parts of a form; all else in it is text.
+      ...(form && { 'multipart/form-data': { schema } }),
+    },
+  };
+}
+
+function pathParameters(path: string): readonly object[] {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  return names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+}
+
+function queryParameters({ properties = {}, required = [] }: JsonSchema): readonly object[] {
+  return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(
+    ([name, { description, ...schema }]) => ({
+      name,
+      in: 'query',
+      required: (required as readonly string[]).includes(name),
+      ...(description !== undefined && { description }),
+      schema,
+    }),
+  );
+}
+
+function responsesOf({ method, family, access, queued }: EndpointShape, path: string): object {
+  const failures: readonly AppError[] = [
+    ...(method === 'POST' ? [new AppError('invalid-field', { field: 'some_field', expected: 'a number' })] : []),
+    ...(access !== 'open' ? [new AppError('unauthorized', {})] : []),
+    ...(queued ? [new AppError('busy', { retryAfterSeconds: 5 })] : []),
+  ];
+  const types = contentTypes[path] ?? ['application/json'];
+  return {
+    200: {
+      description: 'The answer.',
+      content: Object.fromEntries(types.map((type) => [type, { schema: answerSchema(type) }])),
+    },
+    ...Object.fromEntries(failures.map((error) => failureOf(error, family))),
+  };
+}
+
+function answerSchema(type: string): JsonSchema {
+  if (type === 'application/json') return {};
+  if (type === 'text/event-stream') return { type: 'string', description: 'Server-sent events, as they are made.' };
+  return type.startsWith('text/') ? { type: 'string' } : { type: 'string', contentMediaType: type };
+}
+
+/** The example is the reply of the family itself; some families change the status. */
+function failureOf(error: AppError, family: Family): readonly [string, object] {
+  const reply = family.errorReply(error);
+  const type = (reply.headers?.['content-type'] ?? 'application/json').split(';', 1)[0] ?? '';
+  const body = 'body' in reply ? String(reply.body) : '';
+  const example = type === 'application/json' ? (JSON.parse(body) as unknown) : body;
+  return [String(reply.status), { description: error.message, content: { [type]: { example } } }];
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Family } from '../../http/call.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
-import { apiListBody } from './api-list.ts';
+import { apiListBody } from './routes.ts';
 
 const family = (name: string): Family => ({
   name,

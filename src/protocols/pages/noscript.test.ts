@@ -4,8 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, dialectParts, finishEvent, type Script, scriptedText, startEvent } from '../testing/doubles.ts';
-import { noscriptEndpoints } from './noscript.ts';
-import { type Asked, goingOn, promptOf, readForm } from './noscript-form.ts';
+import { type Asked, goingOn, noscriptEndpoints, promptOf, readForm } from './noscript.ts';
 
 const fresh = readForm(new URLSearchParams());
 
@@ -33,7 +32,6 @@ describe('the form', () => {
     const endpoint = world().endpoint('GET');
     const reply = await endpoint.handle(callOf('/noscript', ''));
     const { headers = {}, body = '' } = reply as { headers?: Record<string, string>; body?: string };
-    expect(endpoint.access).toBe('open');
     expect(headers['content-security-policy']).toContain("form-action 'self'");
     expect(headers['content-security-policy']).toContain("default-src 'none'");
     expect(body).toContain('<form method="post" action="noscript"');
@@ -95,7 +93,7 @@ describe('what is asked', () => {
 describe('the answer', () => {
   test('grows in a page and is escaped, and the form behind it goes on with the conversation', async () => {
     const one = world();
-    expect(one.endpoint('POST')).toMatchObject({ access: 'guarded', rateLimited: true });
+    expect(one.endpoint('POST')).toMatchObject({ rateLimited: true });
     const { status, headers, body } = await one.send({ text: 'Hello "you"' });
     expect(status).toBe(200);
     expect(headers?.['content-security-policy']).toContain("form-action 'self'");

@@ -1,26 +1,17 @@
 import { asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
-import type { TextService } from '../../core/text-service.ts';
-import type { JsonObject } from '../../http/body.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { escapeHtml } from '../../http/pages.ts';
-import type { StartTimer } from '../../http/timers.ts';
-import { type ControlParts, decodeControls, readControls } from '../controls/decode.ts';
-import { streamReply } from '../dialect.ts';
+import { decodeControls, readControls } from '../controls/decode.ts';
+import { type DialectParts, streamReply } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
+import { clamp } from '../fields/readers.ts';
 import { ticketFor } from '../ticket.ts';
-import { pagesFamily } from './errors.ts';
-import { html, type Markup } from './html.ts';
-import { formPageHeaders, pageEnd, pageStart } from './layout.ts';
-import { type Asked, formMarkup, goingOn, promptOf, readForm } from './noscript-form.ts';
+import { formPageHeaders, html, type Markup, pageEnd, pageStart, pagesFamily } from './page.ts';
 
-export interface NoscriptParts {
-  readonly text: TextService;
-  readonly controlParts: () => ControlParts;
-  readonly applyDefaults: (body: JsonObject) => JsonObject;
+export interface NoscriptParts extends Pick<DialectParts, 'text' | 'controlParts' | 'applyDefaults' | 'startTimer'> {
   readonly replacePlaceholders: (texts: PromptTexts) => PromptTexts;
-  readonly startTimer: StartTimer;
 }
 
 interface PromptTexts {
@@ -29,7 +20,7 @@ interface PromptTexts {
   readonly stop: readonly string[];
 }
 
-/** A browser without scripts can send a key only when it is asked for one in its own way. */
+/** A browser without scripts sends a key only in reply to a Basic challenge. */
 const family: Family = {
   ...pagesFamily,
   errorReply(error) {
@@ -46,7 +37,6 @@ export const noscriptEndpoints: readonly ModelEndpoint<NoscriptParts>[] = [
   {
     ...common,
     method: 'GET',
-    access: 'open',
     queued: false,
     summary: 'A form to try the model, for browsers without scripts.',
     handle: () => formPage(readForm(new URLSearchParams())),
@@ -54,7 +44,6 @@ export const noscriptEndpoints: readonly ModelEndpoint<NoscriptParts>[] = [
   {
     ...common,
     method: 'POST',
-    access: 'guarded',
     queued: true,
     summary: 'The answer to that form, as a page that grows while it is written.',
     handle: answer,
@@ -82,10 +71,8 @@ async function answer(call: Call, parts: NoscriptParts): Promise<Reply> {
   const asked = readForm(new URLSearchParams(call.body.toString('utf8')));
   refuseWithoutModel(parts.text.state());
   const { maxLength: max_length, temperature, topP: top_p } = asked;
-  const controls = decodeControls(
-    readControls(parts.applyDefaults({ max_length, temperature, top_p })),
-    parts.controlParts(),
-  );
+  const sent = parts.applyDefaults({ max_length, temperature, top_p });
+  const controls = decodeControls(readControls(sent), parts.controlParts());
   const marks = asked.kind === 'question' ? ['{{[INPUT]}}', '{{[OUTPUT]}}'] : [];
   const texts = parts.replacePlaceholders({ prompt: promptOf(asked), memory: '', stop: marks });
   const stop = texts.stop.filter((text) => text !== '');
@@ -96,7 +83,7 @@ async function answer(call: Call, parts: NoscriptParts): Promise<Reply> {
     {
       headers: { ...formPageHeaders, 'x-accel-buffering': 'no' },
       filler: '<!-- -->',
-      // Nobody sees a comment, and white space in a text would be part of it.
+      // A comment, because white space would become part of the text.
       notice: () => '<!-- waiting -->',
       ticket,
       startTimer: parts.startTimer,
@@ -104,7 +91,7 @@ async function answer(call: Call, parts: NoscriptParts): Promise<Reply> {
   );
 }
 
-/** The page up to the answer, the answer as it is written, and then the form to go on with. */
+/** The page up to the answer, the answer as it is generated, and then the form for the next request. */
 async function* growingPage(asked: Asked, events: AsyncIterable<GenerationEvent>): AsyncGenerator<string> {
   yield html`${pageStart(title)}
 ${heading}
@@ -147,4 +134,98 @@ function said({ kind, turns, text }: Asked): Markup {
 <h2 id="said-title">${kind === 'story' ? 'Your text' : 'Said so far'}</h2>
 ${before.map((turn, index) => html`<pre>${kind === 'story' ? '' : index % 2 === 0 ? 'You: ' : 'Answer: '}${turn}</pre>`)}
 </section>`;
+}
+
+/** The values of the form. */
+export interface Asked {
+  readonly kind: 'question' | 'story';
+  /** The story so far, or the question. */
+  readonly text: string;
+  /** Earlier questions and answers, alternating. */
+  readonly turns: readonly string[];
+  readonly maxLength: number;
+  readonly temperature: number;
+  readonly topP: number;
+}
+
+const defaults: Asked = { kind: 'question', text: '', turns: [], maxLength: 200, temperature: 0.7, topP: 0.9 };
+const limits = { maxLength: 4096, temperature: 5, turns: 200 };
+
+/** Values that are missing or no numbers get their defaults, so that no form is refused. */
+export function readForm(fields: URLSearchParams): Asked {
+  const turns = fields.getAll('turn').slice(-limits.turns);
+  return {
+    kind: fields.get('kind') === 'story' ? 'story' : 'question',
+    text: lines(fields.get('text') ?? ''),
+    // A question without its answer is dropped.
+    turns: turns.slice(turns.length % 2).map(lines),
+    maxLength: Math.trunc(number(fields.get('max_length'), defaults.maxLength, 1, limits.maxLength)),
+    temperature: number(fields.get('temperature'), defaults.temperature, 0, limits.temperature),
+    topP: number(fields.get('top_p'), defaults.topP, 0, 1),
+  };
+}
+
+/** The prompt with placeholders at the start of each turn, which are replaced by the tags of the model. */
+export function promptOf({ kind, text, turns }: Asked): string {
+  if (kind === 'story') return text;
+  const said = turns.map((turn, index) => `${index % 2 === 0 ? '{{[INPUT]}}' : '{{[OUTPUT]}}'}${turn}`);
+  return `${said.join('')}{{[INPUT]}}${text}{{[OUTPUT]}}`;
+}
+
+/** The form after a reply: a story continues, a conversation waits for the next question. */
+export function goingOn(asked: Asked, reply: string): Asked {
+  if (asked.kind === 'story') return { ...asked, text: asked.text + reply };
+  return { ...asked, text: '', turns: [...asked.turns, asked.text, reply.trim()] };
+}
+
+export function formMarkup(asked: Asked): Markup {
+  const story = asked.kind === 'story';
+  const next = asked.turns.length > 0 && !story;
+  return html`<section aria-labelledby="ask-title">
+<h2 id="ask-title">${next ? 'Ask on' : 'Write something'}</h2>
+<form method="post" action="noscript" accept-charset="utf-8">
+${asked.turns.map((turn) => html`<input type="hidden" name="turn" value="${turn}">`)}
+<label for="text">Text</label>
+<textarea id="text" name="text" rows="${story ? 14 : 5}" required>
+${asked.text}</textarea>
+<fieldset>
+<legend>What is it?</legend>
+${choice('question', 'A question, to be answered', !story)}
+${choice('story', 'A story, to be continued', story)}
+</fieldset>
+<div class="settings">
+${numberField('max_length', 'Reply length', asked.maxLength, [1, limits.maxLength, 1])}
+${numberField('temperature', 'Temperature', asked.temperature, [0, limits.temperature, 0.05])}
+${numberField('top_p', 'Top P', asked.topP, [0, 1, 0.01])}
+</div>
+<p class="buttons"><button type="submit">Send</button></p>
+</form>
+${next ? html`<p><a href="noscript">New conversation</a></p>` : ''}
+</section>`;
+}
+
+function choice(value: Asked['kind'], label: string, checked: boolean): Markup {
+  const mark = checked
+    ? html`<input type="radio" name="kind" value="${value}" checked>`
+    : html`<input type="radio" name="kind" value="${value}">`;
+  return html`<label class="choice">${mark} ${label}</label>`;
+}
+
+function numberField(
+  name: string,
+  label: string,
+  value: number,
+  [min, max, step]: readonly [number, number, number],
+): Markup {
+  return html`<label>${label} <input type="number" name="${name}" min="${min}" max="${max}" step="${step}" value="${value}" required></label>`;
+}
+
+function number(text: string | null, fallback: number, least: number, most: number): number {
+  const value = text === null || text.trim() === '' ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? clamp(value, least, most) : fallback;
+}
+
+/** Browsers send CRLF in forms. */
+function lines(text: string): string {
+  return text.replaceAll('\r\n', '\n');
 }

@@ -7,8 +7,7 @@ import { AppError } from '../../core/errors.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
-import { pagesFamily } from './errors.ts';
-import { html } from './html.ts';
+import { html, pagesFamily } from './page.ts';
 import { type PagesParts, pagesEndpoints } from './routes.ts';
 
 const family: Family = { name: 'odd', title: 'Odd <family>', errorReply: () => json({}) };

@@ -1,34 +1,30 @@
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
-import type { Call, Reply } from '../../http/call.ts';
+import type { Call, Family, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
 import type { EndpointShape, PlainEndpoint } from '../endpoint.ts';
-import { apiListBody } from './api-list.ts';
-import { pagesFamily } from './errors.ts';
-import { html } from './html.ts';
-import { pageReply } from './layout.ts';
+import { html, type Markup, pageReply, pagesFamily } from './page.ts';
 import { style } from './style.ts';
 import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
 
-export interface Product {
-  readonly name: string;
-  readonly version: string;
-}
-
 export interface PagesParts {
-  readonly product: Product;
-  /** Every endpoint of the server, these pages included; asked when a page is shown. */
+  readonly product: { readonly name: string; readonly version: string };
+  /** Every endpoint of the server, including these pages. */
   readonly endpoints: () => readonly EndpointShape[];
-  /** The description of the API, for programs. */
+  /** The OpenAPI document. */
   readonly apiDocument: () => Reply;
-  /** Where the built pages of the web client are. */
+  /** Folder of the built web client. */
   readonly web?: string;
 }
 
 export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPages }: PagesParts): PlainEndpoint[] {
   const client = async (call: Call): Promise<Reply> => (await webPage(web, 'index.html', call)) ?? notBuilt;
+  const file =
+    (name: string) =>
+    async (call: Call): Promise<Reply> =>
+      (await webFile(web, name, call)) ?? notFound(call);
   const apiTitle = `Endpoints of ${product.name}`;
-  const list = (): Reply => pageReply({ title: apiTitle, body: apiListBody(apiTitle, endpoints()) });
+  const list = (): Reply => pageReply(apiTitle, apiListBody(apiTitle, endpoints()));
   const api = async (call: Call): Promise<Reply> => {
     if (call.query.get('json') === '1') return apiDocument();
     return (call.query.get('plain') === '1' ? undefined : await webPage(web, 'api.html', call)) ?? list();
@@ -36,41 +32,29 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
   return [
     page('exact', '/', 'The web client: chat, write, draw, listen and speak.', client),
     page('exact', '/lcpp', 'The web client, opened at its chat.', client),
-    page('exact', '/sdui', 'Leads to the page for drawing, which KoboldCpp has here.', () => toDrawing),
-    page(
-      'ending',
-      '/favicon.ico',
-      'The icon, where browsers look for it.',
-      async (call) => (await webFile(web, 'icon-192.png', call)) ?? gone(call),
-    ),
+    page('exact', '/sdui', 'Leads to the page for drawing, which KoboldCpp has here.', () => redirect('/#/draw')),
+    page('ending', '/favicon.ico', 'The icon, where browsers look for it.', file('icon-192.png')),
     page('exact', '/api', 'The page of the API: every endpoint, to be read and tried.', api),
     page('exact', '/docs', 'Another name for /api.', api),
     page('prefix', '/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual),
     page('exact', '/v1', 'A note for people who open the base address of the OpenAI API.', () => baseAddressNote),
-    page('ending', '/api', 'Leads to /api.', () => toApi),
-    page('ending', '/api/v1', 'Leads to /api.', () => toApi),
-    page('ending', '/app.css', 'The look of the plain pages.', () => asset('text/css', style)),
-    ...webFiles(web).map((name) =>
-      page(
-        'ending',
-        `/${name}`,
-        'A file of the web client.',
-        async (call) => (await webFile(web, name, call)) ?? gone(call),
-      ),
-    ),
+    page('ending', '/api', 'Leads to /api.', () => redirect('/api')),
+    page('ending', '/api/v1', 'Leads to /api.', () => redirect('/api')),
+    page('ending', '/app.css', 'The look of the plain pages.', () => stylesheet),
+    ...webFiles(web).map((name) => page('ending', `/${name}`, 'A file of the web client.', file(name))),
   ];
 }
 
 const manualFolder = fileURLToPath(new URL('../../../docs', import.meta.url));
 
-/** The pages of the manual as they were written: they can be read without being rendered. */
+/** The manual as Markdown source. */
 async function manual(call: Call): Promise<Reply> {
   const { path, headers } = call;
   const reply = await fileReply({ folder: manualFolder }, { path: path.slice('/docs/'.length), headers });
-  return reply ?? gone(call);
+  return reply ?? notFound(call);
 }
 
-function gone({ method, path }: Call): Reply {
+function notFound({ method, path }: Call): Reply {
   return pagesFamily.errorReply(new AppError('not-found', { method, path }));
 }
 
@@ -80,31 +64,73 @@ function page(
   summary: string,
   handle: PlainEndpoint['handle'],
 ): PlainEndpoint {
-  return { method: 'GET', match, path, access: 'open', queued: false, summary, family: pagesFamily, handle };
+  return { method: 'GET', match, path, queued: false, summary, family: pagesFamily, handle };
 }
 
-const toApi: Reply = { status: 302, headers: { location: '/api', 'content-type': 'text/html' }, body: '' };
+function redirect(location: string): Reply {
+  return { status: 302, headers: { location, 'content-type': 'text/html' }, body: '' };
+}
 
-const toDrawing: Reply = { status: 302, headers: { location: '/#/draw', 'content-type': 'text/html' }, body: '' };
+const stylesheet: Reply = {
+  status: 200,
+  headers: { 'content-type': 'text/css; charset=utf-8', 'x-content-type-options': 'nosniff' },
+  body: style,
+};
 
-const notBuilt = pageReply({
-  title: 'The web client is not built',
-  body: html`<main>
+const notBuilt = pageReply(
+  'The web client is not built',
+  html`<main>
 <h1>The web client is not built</h1>
 <p>The server runs, and <a href="api">all its endpoints</a> answer. <code>npm run build</code> makes its pages.</p>
 </main>`,
-});
+);
 
-const baseAddressNote = pageReply({
-  title: 'Base address of the OpenAI API',
-  body: html`<main>
+const baseAddressNote = pageReply(
+  'Base address of the OpenAI API',
+  html`<main>
 <h1>This is a base address</h1>
 <p>Give the address of this page to apps that speak the OpenAI API. People find more in
 <a href="api">the list of endpoints</a> and on <a href="./">the start page</a>.</p>
 </main>`,
-});
+);
 
-function asset(type: string, body: string): Reply {
-  const headers = { 'content-type': `${type}; charset=utf-8`, 'x-content-type-options': 'nosniff' };
-  return { status: 200, headers, body };
+const shownPath: Record<EndpointShape['match'], (path: string) => string> = {
+  exact: (path) => path,
+  ending: (path) => `…${path}`,
+  prefix: (path) => `${path}…`,
+  rest: (path) => `${path}…`,
+};
+
+/** Generated from the endpoints themselves. */
+export function apiListBody(title: string, endpoints: readonly EndpointShape[]): Markup {
+  const families = new Set(endpoints.map(({ family }) => family));
+  return html`<header>
+<h1>${title}</h1>
+<p><a href="./">Start page</a></p>
+</header>
+<main>
+<p>A path with … in front also answers below any prefix, one with … behind also for everything below it. Where a key is
+asked for, send it as <code>Authorization: Bearer KEY</code>; it matters only when the server has a password.</p>
+${[...families].map((family) => familySection(family, endpoints))}
+</main>`;
+}
+
+function familySection(family: Family, endpoints: readonly EndpointShape[]): Markup {
+  const { name, title } = family;
+  return html`<section aria-labelledby="family-${name}">
+<h2 id="family-${name}">${title}</h2>
+<table>
+<thead><tr><th scope="col">Method</th><th scope="col">Path</th><th scope="col">Key</th><th scope="col">What it does</th></tr></thead>
+<tbody>
+${endpoints.filter((each) => each.family === family).map(row)}
+</tbody>
+</table>
+</section>
+`;
+}
+
+function row({ method, match, path, access, summary }: EndpointShape): Markup {
+  const key = access !== 'open' ? 'yes' : 'no';
+  return html`<tr><td>${method}</td><td><code>${shownPath[match](path)}</code></td><td>${key}</td><td>${summary}</td></tr>
+`;
 }

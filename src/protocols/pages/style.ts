@@ -1,4 +1,4 @@
-/** The look of every page; colours follow the light or dark setting of the system. */
+/** Style of the plain pages; colours follow the light or dark setting of the system. */
 export const style = `:root {
   color-scheme: light dark;
   --paper: #faf8f4; --ink: #1f1d1a; --quiet: #5d5950; --line: #e3dfd5; --box: #ffffff; --accent: #1a7360; --on-accent: #ffffff;
@@ -16,7 +16,7 @@ section { margin-top: 1.25rem; padding: 1.1rem 1.25rem; background: var(--box); 
 a { color: var(--accent); }
 .quiet { color: var(--quiet); font-size: 0.9rem; margin: 0.3rem 0; }
 label { display: block; font-weight: 600; }
-textarea, input[type=number], input[type=password] { width: 100%; margin-top: 0.25rem; padding: 0.55rem 0.7rem; font: inherit;
+textarea, input[type=number] { width: 100%; margin-top: 0.25rem; padding: 0.55rem 0.7rem; font: inherit;
   color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: 0.5rem; }
 textarea { resize: vertical; }
 fieldset { margin: 0.75rem 0; padding: 0; border: 0; }
@@ -25,22 +25,16 @@ fieldset .choice { padding: 0.2rem 0; font-weight: 400; }
 input { accent-color: var(--accent); }
 .settings { display: flex; flex-wrap: wrap; gap: 0.75rem 1.25rem; align-items: end; margin: 0.5rem 0; }
 .settings label { flex: 0 1 9rem; }
-.settings .choice { flex: 1 1 16rem; font-weight: 400; padding-bottom: 0.55rem; }
 .buttons { display: flex; gap: 0.6rem; margin: 0.75rem 0 0; }
 button { padding: 0.55rem 1.1rem; font: inherit; font-weight: 600; border: 1px solid var(--line); border-radius: 0.5rem;
   background: var(--box); color: inherit; cursor: pointer; }
 button[type=submit] { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
-button:disabled { opacity: 0.5; cursor: default; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-progress { width: 100%; accent-color: var(--accent); }
 pre { margin: 0.5rem 0 0; white-space: pre-wrap; overflow-wrap: anywhere; font: inherit; }
 pre:empty { display: none; }
 table { width: 100%; border-collapse: collapse; }
 th, td { padding: 0.35rem 0.75rem 0.35rem 0; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
 thead th { border-top: 0; color: var(--quiet); font-size: 0.85rem; }
-tbody th { font-weight: 400; }
 code { font: 0.9em ui-monospace, monospace; overflow-wrap: anywhere; }
 @media (min-width: 48rem) { td code { white-space: nowrap; } }
-dialog { max-width: 24rem; padding: 1.25rem; color: inherit; background: var(--box); border: 1px solid var(--line); border-radius: 0.75rem; }
-dialog::backdrop { background: rgb(0 0 0 / 0.5); }
 `;

@@ -4,10 +4,10 @@ import type { Call, Reply } from '../../http/call.ts';
 import { pageHeaders } from '../../http/pages.ts';
 import { fileReply } from '../../http/static-files.ts';
 
-/** The pages as the build leaves them. */
+/** Folder of the built web client. */
 export const builtPages = fileURLToPath(new URL('../../web', import.meta.url));
 
-/** Nothing from elsewhere and nothing inline; pictures and sounds may also be those that the page itself holds. */
+/** Loads nothing from other sites and nothing inline; images and sounds may be `data:` and `blob:` URLs. */
 const clientHeaders = pageHeaders({
   'default-src': "'none'",
   'script-src': "'self'",
@@ -21,13 +21,13 @@ const clientHeaders = pageHeaders({
   'form-action': "'none'",
 });
 
-/** A page of the client; undefined where the pages were not built. */
+/** A page of the client; undefined if the client is not built. */
 export async function webPage(folder: string, name: string, { headers }: Call): Promise<Reply | undefined> {
   const reply = await fileReply({ folder, compressed: true }, { path: name, headers });
   return reply && { ...reply, headers: { ...reply.headers, ...clientHeaders } };
 }
 
-/** Every other file of the client, by its path from the pages; the names of those in `assets` change with what is in them. */
+/** Paths of all other files of the client. Names of those in `assets` contain a hash of their content. */
 export function webFiles(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, encoding: 'utf8' })

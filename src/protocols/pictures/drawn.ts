@@ -1,31 +1,19 @@
 import { asAppError } from '../../core/errors.ts';
 import type { ImageEvent, ImageRequest } from '../../core/image.ts';
 
-export interface DrawnPicture {
-  readonly seed: number;
-  readonly png: Uint8Array;
-}
-
-/** What came of a request. */
-export interface Drawn {
-  readonly pictures: readonly DrawnPicture[];
-  readonly width: number;
-  readonly height: number;
-  readonly steps: number;
-  readonly sampler: string;
-  readonly scheduler: string;
-  readonly notes: readonly string[];
-  /** Somebody stopped it: there are fewer pictures than were asked for. */
+export interface Drawn extends Omit<Extract<ImageEvent, { type: 'finish' }>, 'type'> {
+  readonly pictures: readonly { readonly seed: number; readonly png: Uint8Array }[];
+  /** Stopped, so that pictures are missing. */
   readonly stopped: boolean;
 }
 
 /**
- * All events of a request; one that somebody stopped has the pictures that were finished by then. One whose last picture was
- * skipped ends without telling what was done, and counts as stopped only where it has no other.
+ * Collects all events of a request. A stopped request keeps its finished pictures. A request whose last picture was skipped
+ * has no `finish` event, and counts as stopped only if it has no pictures.
  */
 export async function collectDrawn(events: AsyncIterable<ImageEvent>, request: ImageRequest): Promise<Drawn> {
   const { width, height, steps, sampler, scheduler } = request;
-  const pictures: DrawnPicture[] = [];
+  const pictures: Drawn['pictures'][number][] = [];
   const asked = { width, height, steps, sampler, scheduler, notes: [] as readonly string[] };
   let done: typeof asked | undefined;
   try {
@@ -35,12 +23,9 @@ export async function collectDrawn(events: AsyncIterable<ImageEvent>, request: I
     }
   } catch (error) {
     if (asAppError(error).code !== 'stopped') throw error;
-    return { ...asked, pictures: withoutGaps(pictures), stopped: true };
+    return { ...asked, pictures: Object.values(pictures), stopped: true };
   }
-  const finished = withoutGaps(pictures);
+  // Skipped pictures leave gaps.
+  const finished = Object.values(pictures);
   return { ...(done ?? asked), pictures: finished, stopped: done === undefined && finished.length === 0 };
-}
-
-function withoutGaps(pictures: readonly DrawnPicture[]): readonly DrawnPicture[] {
-  return pictures.filter((picture) => picture !== undefined);
 }

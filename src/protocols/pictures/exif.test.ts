@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exifComment, exifOrientation } from './exif.ts';
+import { exifComment, exifOrientation } from './picture-facts.ts';
 
 type Order = 'II' | 'MM';
 

@@ -1,13 +1,15 @@
 import type { AskedLora } from '../../core/image.ts';
+import type { Call } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import { looseFlag, looseNumber, looseWholeWithin } from '../fields/loose.ts';
 import { described, isAbsent, listOf, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
 import { picturesSchema } from '../fields/schemas.ts';
 import { each, type Fields, honoured, ignored } from '../fields/table.ts';
+import { type CallTicket, ticketFor } from '../ticket.ts';
 import { mostPictures } from './request.ts';
 import { readOptionalPicture, type SentPicture } from './sent-picture.ts';
 
-/** What is no number at all is as good as nothing: the clients of image programs send all kinds of things. */
+/** Values that are no numbers count as missing: image clients send all kinds of things. */
 export const optionalLoose: Read<number | undefined> = orElse<number | undefined>(looseNumber, undefined);
 export const optionalLooseWhole: Read<number | undefined> = orElse<number | undefined>(
   looseWholeWithin(-(2 ** 53), 2 ** 53),
@@ -19,7 +21,7 @@ const keptFlag = objectOf({ keep_image_gen_on_disconnect: looseSwitch });
 
 const loraEntry = objectOf({ path: optionalLooseText, name: optionalLooseText, multiplier: optionalLoose });
 
-/** What has no name means nothing, and a weight of 0 is none. */
+/** Entries without a name or with a weight of 0 are dropped. */
 const readLoras: Read<readonly AskedLora[]> = described(
   { type: 'array', items: loraEntry.schema ?? {} },
   (value, path) =>
@@ -33,7 +35,7 @@ export const readPictures: Read<readonly SentPicture[]> = described(picturesSche
   return sent.filter((picture) => picture !== undefined);
 });
 
-/** How a picture is drawn, by the names that image programs have for it; other dialects take them beside their own. */
+/** Drawing parameters by the names of image programs; other dialects accept them too. */
 export const drawingFields = {
   negative_prompt: honoured(optionalLooseText, 'Up to 3000 bytes.'),
   steps: honoured(optionalLoose, 'Moved into 1 to 80; left out, what suits the model.'),
@@ -55,9 +57,19 @@ export const drawingFields = {
   keep_image_gen_on_disconnect: honoured(looseSwitch, 'The same beside it, for --gendefaults.'),
 };
 
-export type DrawingFields = Fields<typeof drawingFields>;
+type DrawingFields = Fields<typeof drawingFields>;
 
-/** Of other models and programs; nothing here has a use for them. */
+/** A drawing that continues after its client disconnected (`kept`) can still be stopped by its key. */
+export function drawingTicket(
+  call: Call,
+  fields: Pick<DrawingFields, 'genkey' | 'keep_image_gen_on_disconnect' | 'kcpp_extra_args'>,
+): { readonly ticket: CallTicket; readonly kept: boolean } {
+  const kept = fields.keep_image_gen_on_disconnect || fields.kcpp_extra_args.keep_image_gen_on_disconnect;
+  const ticket = ticketFor(call, fields.genkey);
+  return { kept, ticket: kept ? { ...ticket, signal: new AbortController().signal } : ticket };
+}
+
+/** Parameters of other models and programs. */
 export const unusedDrawingFields = {
   ...each(['eta', 'distilled_guidance', 'distilled_cfg_scale', 'shifted_timestep', 'flow_shift'], ignored()),
   ...each(['extra_sample_args', 'ref_image_args', 'cache_mode', 'cache_options'], ignored()),

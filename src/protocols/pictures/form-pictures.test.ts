@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { callOf } from '../testing/doubles.ts';
 import { formOf } from '../testing/forms.ts';
 import { pngOf } from '../testing/pictures.ts';
-import { formPictures, pictureBody } from './form-pictures.ts';
+import { formPictures, pictureBody } from './sent-picture.ts';
 
 describe('pictures of a form', () => {
   test('are those under the name, with brackets or without, in their order', async () => {

@@ -1,21 +1,66 @@
-/** The words that image programs write into their pictures (`parameters`), and read from them again. */
-export interface PictureStory {
+import type { ImageFacts, ImageRequest } from '../../core/image.ts';
+import type { Drawn } from './drawn.ts';
+import { samplerDisplay } from './sampler-names.ts';
+
+export interface TextParts {
+  readonly request: ImageRequest;
+  readonly drawn: Pick<Drawn, 'pictures' | 'width' | 'height' | 'steps' | 'sampler' | 'scheduler' | 'notes'>;
+  readonly facts: ImageFacts;
+  readonly product: { readonly name: string; readonly version: string };
+}
+
+/** A fixed value if the hash is unknown: clients compare it. */
+export function modelHash({ sha256 }: Pick<ImageFacts, 'sha256'>): string {
+  return sha256?.slice(0, 10) ?? '8888888888';
+}
+
+/** The `parameters` text of a picture. Some programs read the last line by position: its first seven values always exist. */
+export function pictureText({ request, drawn, facts, product }: TextParts, seed: number): string {
+  const { prompt, negativePrompt, guidance } = request;
+  const entries: Infotext['entries'] = [
+    ['Steps', drawn.steps],
+    ['Sampler', samplerDisplay(drawn.sampler)],
+    ['Schedule type', chosenScheduler(drawn, facts)],
+    ['CFG scale', guidance],
+    ['Seed', seed],
+    ['Size', `${drawn.width}x${drawn.height}`],
+    ['Model hash', modelHash(facts)],
+    ['Model', facts.name],
+    ['Denoising strength', request.initial ? request.strength : undefined],
+    ['Clip skip', request.clipSkip > 1 ? request.clipSkip : undefined],
+    ['Version', `${product.name} ${product.version}`],
+  ];
+  return infotext({ prompt, negativePrompt, entries });
+}
+
+/** Undefined for the default scheduler of the model. */
+export function chosenScheduler(
+  { scheduler }: Pick<Drawn, 'scheduler'>,
+  { schedulers }: Pick<ImageFacts, 'schedulers'>,
+): string | undefined {
+  return scheduler === '' || scheduler === schedulers[0] ? undefined : scheduler;
+}
+
+interface Infotext {
   readonly prompt: string;
   readonly negativePrompt: string;
-  /** In this order; what is undefined is left out. */
+  /** In this order; undefined values are left out. */
   readonly entries: readonly (readonly [key: string, value: string | number | undefined])[];
 }
 
-export function infotext({ prompt, negativePrompt, entries }: PictureStory): string {
-  const told = entries.flatMap(([key, value]) => (value === undefined ? [] : [`${key}: ${quoted(String(value))}`]));
-  return [prompt, ...(negativePrompt === '' ? [] : [`Negative prompt: ${negativePrompt}`]), told.join(', ')].join('\n');
+/** The text that image programs write into their pictures and read again. */
+export function infotext({ prompt, negativePrompt, entries }: Infotext): string {
+  const pairs = entries.flatMap(([key, value]) => (value === undefined ? [] : [`${key}: ${quoted(String(value))}`]));
+  return [prompt, ...(negativePrompt === '' ? [] : [`Negative prompt: ${negativePrompt}`]), pairs.join(', ')].join(
+    '\n',
+  );
 }
 
 function quoted(value: string): string {
   return /[,:\n]/.test(value) ? JSON.stringify(value) : value;
 }
 
-/** Each pair of the last line, beside the prompts; sizes are two numbers. */
+/** The prompts, and the pairs of the last line; a size becomes two numbers. */
 export function parseInfotext(text: string): Readonly<Record<string, string>> {
   const lines = text.trim().split('\n');
   const pairs = pairsOf(lines.at(-1) ?? '');
@@ -49,7 +94,7 @@ function pairsOf(line: string): readonly (readonly [string, string])[] {
   });
 }
 
-/** Cut at commas that stand in no quotes. One walk over the line: it comes from anywhere, and may be long. */
+/** Splits at commas outside of quotes, in linear time. */
 function pieces(line: string): readonly string[] {
   const found: string[] = [];
   let start = 0;

@@ -1,9 +1,9 @@
 import type { AskedLora, ImageFacts } from '../../core/image.ts';
 
-/** `<lora:NAME:WEIGHT>` and its like for networks that a program adds to its model. */
+/** `<lora:NAME:WEIGHT>` and similar tags. */
 const tag = /<(?:lora|lyco|hypernet):([^:<>]{1,200})(?::([^<>]{0,100}))?>/gi;
 
-/** The prompt without the tags: to a model that does not have the networks they would be words like any other. */
+/** The prompt without its tags, which a model would read as words. */
 export function withoutLoraTags(prompt: string): { readonly prompt: string; readonly loras: readonly AskedLora[] } {
   const loras = [...prompt.matchAll(tag)].map(([, name = '', weight]) => ({ name, weight: weightOf(weight) }));
   if (loras.length === 0) return { prompt, loras };
@@ -11,7 +11,7 @@ export function withoutLoraTags(prompt: string): { readonly prompt: string; read
   return { prompt: words.replace(/ +([,.])/g, '$1').trim(), loras };
 }
 
-/** Those that the model has, and a sentence for each that it has not. */
+/** The LoRAs that the model has, and a note for each that it does not have. */
 export function knownLoras(
   asked: readonly AskedLora[],
   { loras = [] }: Pick<ImageFacts, 'loras'>,
@@ -23,7 +23,7 @@ export function knownLoras(
   return { ...(known.length > 0 ? { loras: known } : {}), notes };
 }
 
-/** Two weights are for the model and its text encoder; the first counts. */
+/** Of two weights the second is for the text encoder and ignored. */
 function weightOf(text: string | undefined): number {
   const weight = Number.parseFloat(text ?? '1');
   return Number.isFinite(weight) ? weight : 1;

@@ -1,9 +1,8 @@
-import { exifComment, exifOrientation } from './exif.ts';
-import { isPng, type PngTexts, pngChunks, pngTexts } from './png-text.ts';
+import { asBuffer, isPng, type PngTexts, pngChunks, pngTexts } from './png-text.ts';
 
-/** Size and format of a picture that somebody sent, from its header alone. */
+/** Size and format of a picture, from its header alone. */
 export interface PictureFacts {
-  /** As people see it: upright, whichever way the camera was held. */
+  /** Of the upright picture, after the EXIF orientation is applied. */
   readonly width: number;
   readonly height: number;
   readonly format: string;
@@ -13,46 +12,33 @@ interface Header extends PictureFacts {
   readonly exif?: Buffer | undefined;
 }
 
-/**
- * What the bytes say of themselves, without a single pixel being unpacked: nothing for what is no picture of a known kind, and
- * nothing for one that is cut off.
- */
+/** Decodes no pixels. Undefined for an unknown format and for a truncated file. */
 export function pictureFacts(bytes: Uint8Array): PictureFacts | undefined {
-  const header = headerOf(bufferOf(bytes));
+  const header = headerOf(asBuffer(bytes));
   if (!header || header.width <= 0 || header.height <= 0) return undefined;
   const { width, height, format, exif } = header;
-  // From 5 on the picture lies on its side.
+  // From 5 on the picture is rotated by 90 degrees.
   const lying = exif !== undefined && exifOrientation(exif) >= 5;
   return lying ? { width: height, height: width, format } : { width, height, format };
 }
 
-/** The texts inside of a picture, such as `parameters`, which is the comment of a JPEG or WebP. */
+/** The texts in a picture; `parameters` is the EXIF comment of a JPEG or WebP. */
 export function pictureTexts(bytes: Uint8Array): PngTexts {
-  const buffer = bufferOf(bytes);
+  const buffer = asBuffer(bytes);
   if (isPng(buffer)) return pngTexts(buffer);
   const exif = headerOf(buffer)?.exif;
   const comment = exif && exifComment(exif);
   return comment === undefined ? {} : { parameters: comment };
 }
 
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
 function headerOf(bytes: Buffer): Header | undefined {
-  for (const read of readers) {
-    const header = read(bytes);
-    if (header) return header;
-  }
-  return undefined;
+  return pngHeader(bytes) ?? jpegHeader(bytes) ?? webpHeader(bytes) ?? gifHeader(bytes);
 }
 
-/** No camera or program writes more parts before or around the pixels. */
-const mostParts = 100_000;
+/** More segments than any real file has. */
+const mostSegments = 100_000;
 
-const readers: readonly ((bytes: Buffer) => Header | undefined)[] = [pngFacts, jpegFacts, webpFacts, gifFacts];
-
-function pngFacts(bytes: Buffer): Header | undefined {
+function pngHeader(bytes: Buffer): Header | undefined {
   if (!isPng(bytes)) return undefined;
   let [first, last] = ['', ''];
   let pixels = false;
@@ -67,24 +53,24 @@ function pngFacts(bytes: Buffer): Header | undefined {
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20), format: 'png', exif };
 }
 
-/** The kinds of frame heads; three of the numbers among them mean something else. */
-const isFrameHead = (marker: number): boolean =>
+/** Start-of-frame markers; three numbers of their range mean something else. */
+const isFrameStart = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
-function jpegFacts(bytes: Buffer): Header | undefined {
-  // Cameras put something behind the end, so that it need not be the very last.
+function jpegHeader(bytes: Buffer): Header | undefined {
+  // Cameras append data after the end marker.
   if (bytes[0] !== 0xff || bytes[1] !== 0xd8 || bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) < 4) return undefined;
   let at = 2;
   let exif: Buffer | undefined;
-  for (let count = 0; count < mostParts && at + 9 < bytes.length; count++) {
+  for (let count = 0; count < mostSegments && at + 9 < bytes.length; count++) {
     if (bytes[at] !== 0xff) return undefined;
     const marker = bytes[at + 1] ?? 0;
     const end = at + 2 + bytes.readUInt16BE(at + 2);
     if (marker === 0xff) at += 1;
-    else if (isFrameHead(marker)) {
+    else if (isFrameStart(marker)) {
       return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5), format: 'jpeg', exif };
     } else {
-      // Other things stand under the same marker, and are no EXIF.
+      // The marker has other uses, such as XMP.
       if (marker === 0xe1 && bytes.toString('latin1', at + 4, at + 8) === 'Exif') exif ??= bytes.subarray(at + 4, end);
       at = end;
     }
@@ -92,7 +78,7 @@ function jpegFacts(bytes: Buffer): Header | undefined {
   return undefined;
 }
 
-function webpFacts(bytes: Buffer): Header | undefined {
+function webpHeader(bytes: Buffer): Header | undefined {
   if (bytes.length < 30 || bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WEBP') {
     return undefined;
   }
@@ -116,10 +102,10 @@ function webpFacts(bytes: Buffer): Header | undefined {
   }
 }
 
-/** Only the extended kind has such a part. */
+/** Only the extended format has EXIF. */
 function webpExif(bytes: Buffer): Buffer | undefined {
   let at = 12;
-  for (let count = 0; count < mostParts && at + 8 <= bytes.length; count++) {
+  for (let count = 0; count < mostSegments && at + 8 <= bytes.length; count++) {
     const length = bytes.readUInt32LE(at + 4);
     if (bytes.toString('latin1', at, at + 4) === 'EXIF') return bytes.subarray(at + 8, at + 8 + length);
     at += 8 + length + (length % 2);
@@ -127,9 +113,96 @@ function webpExif(bytes: Buffer): Buffer | undefined {
   return undefined;
 }
 
-function gifFacts(bytes: Buffer): Header | undefined {
+function gifHeader(bytes: Buffer): Header | undefined {
   if (bytes.length < 14 || !/^GIF8[79]a$/.test(bytes.toString('latin1', 0, 6)) || bytes.at(-1) !== 0x3b) {
     return undefined;
   }
   return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8), format: 'gif' };
+}
+
+const orientation = 0x0112;
+const exifPointer = 0x8769;
+const userComment = 0x9286;
+const encodingLength = 8;
+const longestComment = 2 ** 20;
+const marker = Buffer.from('Exif\0\0', 'latin1');
+
+/** The user comment, in which image programs write the parameters of a JPEG or WebP; undefined if the data is invalid. */
+export function exifComment(exif: Uint8Array): string | undefined {
+  return readTiff(exif, ({ bytes, little, half, whole }) => {
+    const directory = entryAt(half, whole(4), exifPointer);
+    const comment = directory && entryAt(half, whole(directory + 8), userComment);
+    if (!comment) return undefined;
+    // Longer than the four bytes that fit into the entry itself: its encoding alone has eight.
+    const [length, start] = [whole(comment + 4), whole(comment + 8)];
+    const valid = length > encodingLength && length <= longestComment && start + length <= bytes.length;
+    return valid ? textOf(bytes.subarray(start, start + length), little) : undefined;
+  });
+}
+
+/** Orientation from 1 to 8; 1 is upright and the default. */
+export function exifOrientation(exif: Uint8Array): number {
+  const value = readTiff(exif, ({ half, whole }) => {
+    const entry = entryAt(half, whole(4), orientation);
+    return entry && half(entry + 8);
+  });
+  return value && value <= 8 ? value : 1;
+}
+
+interface Tiff {
+  readonly bytes: Buffer;
+  readonly little: boolean;
+  readonly half: (at: number) => number;
+  readonly whole: (at: number) => number;
+}
+
+/** Undefined for invalid data: reading beyond the end throws. */
+function readTiff<Value>(exif: Uint8Array, read: (tiff: Tiff) => Value): Value | undefined {
+  const all = asBuffer(exif);
+  const bytes = all.subarray(0, marker.length).equals(marker) ? all.subarray(marker.length) : all;
+  const order = bytes.toString('latin1', 0, 2);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const little = order === 'II';
+  const half = (at: number) => view.getUint16(at, little);
+  const whole = (at: number) => view.getUint32(at, little);
+  try {
+    const valid = (little || order === 'MM') && half(2) === 42;
+    return valid ? read({ bytes, little, half, whole }) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The offset of a tag of the directory at this offset. */
+function entryAt(half: Tiff['half'], directory: number, tag: number): number | undefined {
+  const count = half(directory);
+  for (let index = 0; index < count; index += 1) {
+    const at = directory + 2 + 12 * index;
+    if (half(at) === tag) return at;
+  }
+  return undefined;
+}
+
+function textOf(comment: Buffer, little: boolean): string | undefined {
+  const encoding = comment.toString('latin1', 0, encodingLength);
+  const words = comment.subarray(encodingLength);
+  if (encoding.startsWith('UNICODE')) return wideText(words, little);
+  if (encoding.startsWith('ASCII') || encoding === '\0'.repeat(encodingLength)) return trimmed(words.toString('utf8'));
+  return undefined;
+}
+
+/** UTF-16 in the byte order of the file, or big-endian, as many programs write it: the zero bytes tell which. */
+function wideText(words: Buffer, little: boolean): string {
+  const even = words.subarray(0, words.length & ~1);
+  const zeros = (offset: number) => even.filter((value, index) => index % 2 === offset && value === 0).length;
+  const [large, small] = [zeros(0), zeros(1)];
+  const smallFirst = large === small ? little : small > large;
+  return trimmed((smallFirst ? even : Buffer.from(even).swap16()).toString('utf16le'));
+}
+
+/** Without a regular expression, which would take quadratic time. */
+function trimmed(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charCodeAt(end - 1) === 0) end -= 1;
+  return text.slice(0, end);
 }

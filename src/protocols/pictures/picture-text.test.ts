@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { imageFacts, pictureParts, pngOf } from '../testing/pictures.ts';
-import { chosenScheduler, modelHash, pictureText } from './picture-text.ts';
+import { chosenScheduler, modelHash, pictureText } from './infotext.ts';
 import { type AskedPicture, imageRequest } from './request.ts';
 
 function textOf(

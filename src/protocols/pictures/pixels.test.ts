@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { EditedPicture, PictureEdit } from '../../core/pictures.ts';
 import { inProcessEditor as editor, pixelAt, pngChunk, pngOf } from '../testing/pictures.ts';
 import { pictureFacts } from './picture-facts.ts';
-import { encodedAs, fitted, fittedMask, maskOfChannel, needed, withAlphaOf } from './pixels.ts';
+import { encodedAs, fitted, fittedMask, maskOfChannel, needed } from './pixels.ts';
 import { pictureOf } from './sent-picture.ts';
 
 const red = [255, 0, 0];
@@ -116,7 +116,9 @@ describe('a mask', () => {
 describe('transparency', () => {
   test('is taken from a mask, whatever the picture had of it and however large the mask is', async () => {
     for (const picture of [pngOf(16, 16, [1, 2, 3]), pngOf(16, 16, [1, 2, 3, 200])]) {
-      const bytes = await withAlphaOf(editor, sent(picture), sent(pngOf(4, 4, [9, 9, 9, 77])));
+      const bytes = needed(
+        await editor.edit({ type: 'alpha-of-second' }, [sent(picture), sent(pngOf(4, 4, [9, 9, 9, 77]))]),
+      );
       expect(pictureFacts(bytes)).toMatchObject(size);
       expect(await pixelAt(bytes, 5, 5)).toEqual([1, 2, 3, 77]);
     }

@@ -1,33 +1,25 @@
 import { inflateSync } from 'node:zlib';
 
-/**
- * The texts inside of a PNG: `tEXt` for what Latin-1 can say and `iTXt` for the rest, which is how the image programs write
- * them; `zTXt` and packed `iTXt` are read too.
- */
+/** Texts of a PNG by keyword. Latin-1 is written as `tEXt` and the rest as `iTXt`; compressed texts are read too. */
 export type PngTexts = Readonly<Record<string, string>>;
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** The signature and the one chunk that every PNG begins with. */
+/** The signature and the IHDR chunk. */
 const headLength = signature.length + 25;
-/** Nobody writes more about a picture; a text that is or would become larger is passed over. */
+/** Larger texts are skipped. */
 const longestText = 2 ** 20;
-/** Of all texts together, and how many: the rest is passed over. */
+/** Of all texts together: the rest is skipped. */
 const mostTextBytes = 4 * 2 ** 20;
 const mostTexts = 1000;
-/** Encoders that cut the pixels into the smallest usual pieces need a tenth of this for the largest picture. */
+/** Ten times more than the largest picture has in the smallest usual chunks. */
 const mostChunks = 100_000;
-
-export interface PngChunk {
-  readonly type: string;
-  readonly data: Buffer;
-}
 
 export function isPng(bytes: Uint8Array): boolean {
   return bytes.length >= headLength && signature.equals(bytes.subarray(0, signature.length));
 }
 
-/** In their order, up to the last one; a file that is cut off, or has absurdly many, ends without `IEND`. */
-export function* pngChunks(bytes: Uint8Array): Generator<PngChunk> {
+/** The chunks in order. A file that is truncated or has too many ends without `IEND`. */
+export function* pngChunks(bytes: Uint8Array): Generator<{ readonly type: string; readonly data: Buffer }> {
   const png = asBuffer(bytes);
   let at = signature.length;
   for (let count = 0; count < mostChunks && at + 12 <= png.length; count++) {
@@ -48,17 +40,18 @@ export function pngTexts(bytes: Uint8Array): PngTexts {
     if (found.length >= mostTexts || left <= 0) break;
     const read = textReaders.get(type);
     if (!read) continue;
-    // What cannot be read has cost its work too.
+    // Invalid texts count too.
     left -= data.length;
-    const entry = data.length <= longestText ? read(data) : undefined;
-    if (entry === undefined) continue;
-    left -= entry[1].length;
-    found.push(entry);
+    const end = data.indexOf(0);
+    const text = end >= 1 && data.length <= longestText ? read(data, end) : undefined;
+    if (text === undefined) continue;
+    left -= text.length;
+    found.push([data.toString('latin1', 0, end), text]);
   }
   return Object.fromEntries(found);
 }
 
-/** The same picture with these texts right behind its head. Names that a PNG cannot hold are left out. */
+/** Inserts texts after the IHDR chunk. Invalid keywords are left out. */
 export function withPngTexts(bytes: Uint8Array, texts: PngTexts): Buffer {
   const png = asBuffer(bytes);
   const chunks = Object.entries(texts).flatMap(([keyword, text]) =>
@@ -69,7 +62,7 @@ export function withPngTexts(bytes: Uint8Array, texts: PngTexts): Buffer {
 
 function textChunk(keyword: string, text: string): Buffer {
   if (isLatin(text)) return chunk('tEXt', Buffer.from(`${keyword}\0${text}`, 'latin1'));
-  // Not packed, and without a language or a translated keyword.
+  // Not compressed, without a language and a translated keyword.
   const head = Buffer.from(`${keyword}\0\0\0\0\0`, 'latin1');
   return chunk('iTXt', Buffer.concat([head, Buffer.from(text, 'utf8')]));
 }
@@ -83,37 +76,23 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, named, check]);
 }
 
-const textReaders = new Map<string, (data: Buffer) => readonly [string, string] | undefined>([
-  [
-    'tEXt',
-    (data) => {
-      const end = data.indexOf(0);
-      return end < 1 ? undefined : [data.toString('latin1', 0, end), data.toString('latin1', end + 1)];
-    },
-  ],
-  [
-    'zTXt',
-    (data) => {
-      const end = data.indexOf(0);
-      const text = end < 1 ? undefined : unpacked(data.subarray(end + 2));
-      return text && [data.toString('latin1', 0, end), text.toString('latin1')];
-    },
-  ],
+/** Reads what follows the keyword, whose end is at `end`. */
+const textReaders = new Map<string, (data: Buffer, end: number) => string | undefined>([
+  ['tEXt', (data, end) => data.toString('latin1', end + 1)],
+  ['zTXt', (data, end) => inflated(data.subarray(end + 2))?.toString('latin1')],
   [
     'iTXt',
-    (data) => {
-      const end = data.indexOf(0);
+    (data, end) => {
       const language = data.indexOf(0, end + 3);
       const translated = data.indexOf(0, language + 1);
-      if (end < 1 || language < 0 || translated < 0) return undefined;
-      const sent = data.subarray(translated + 1);
-      const text = data[end + 1] === 1 ? unpacked(sent) : sent;
-      return text && [data.toString('latin1', 0, end), text.toString('utf8')];
+      if (language < 0 || translated < 0) return undefined;
+      const text = data.subarray(translated + 1);
+      return (data[end + 1] === 1 ? inflated(text) : text)?.toString('utf8');
     },
   ],
 ]);
 
-function unpacked(data: Buffer): Buffer | undefined {
+function inflated(data: Buffer): Buffer | undefined {
   try {
     return inflateSync(data, { maxOutputLength: longestText });
   } catch {
@@ -141,6 +120,6 @@ function crc32(bytes: Uint8Array): number {
   return (value ^ 0xffffffff) >>> 0;
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
+export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,14 +1,16 @@
 import { AppError } from '../../core/errors.ts';
-import type { AskedLora, Drawings, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
+import type { Drawings, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
+import { hiddenModelName } from '../../core/model-names.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { TaskServices } from '../../core/task-services.ts';
 import type { JsonObject } from '../../http/body.ts';
+import type { Call } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import { clamp } from '../fields/readers.ts';
 import { chosenSampler } from './sampler-names.ts';
 import { drawnSize, type SizeLimits } from './size.ts';
 
-/** What every dialect of pictures is built on. */
+/** The part of the context that all image dialects use. */
 export interface PictureParts extends Pick<DialectParts, 'others' | 'now' | 'newId' | 'startTimer'> {
   readonly sizes: SizeLimits;
   /** `--gendefaults`, those of the image fields included. */
@@ -16,49 +18,45 @@ export interface PictureParts extends Pick<DialectParts, 'others' | 'now' | 'new
   readonly randomSeed: () => number;
   readonly product: { readonly name: string; readonly version: string };
   readonly editor: PictureEditor;
-  /** Those of the whole server. */
+  /** The running drawings of the whole server. */
   readonly drawings: Drawings;
 }
 
-/** A picture as a client asks for it; what is left out is the model's to say. */
-export interface AskedPicture {
+type Optional<Values> = { readonly [Name in keyof Values]?: Values[Name] | undefined };
+
+/** A request before defaults and limits are applied. A negative seed means a random one. */
+export interface AskedPicture extends Optional<Omit<ImageRequest, 'prompt' | 'initial' | 'mask'>> {
   readonly prompt: string;
-  readonly negativePrompt?: string | undefined;
-  readonly width?: number | undefined;
-  readonly height?: number | undefined;
-  readonly steps?: number | undefined;
-  readonly guidance?: number | undefined;
-  readonly sampler?: string | undefined;
-  readonly scheduler?: string | undefined;
-  /** Below 0, or left out: a random one. */
-  readonly seed?: number | undefined;
-  readonly count?: number | undefined;
-  readonly clipSkip?: number | undefined;
-  readonly strength?: number | undefined;
-  readonly previewEvery?: number | undefined;
   readonly mostSteps?: number | undefined;
   readonly mostGuidance?: number | undefined;
-  /** Of those that the model has. */
-  readonly loras?: readonly AskedLora[] | undefined;
 }
 
-/** More would keep everybody else waiting for too long. */
 export const mostPictures = 10;
 const mostSteps = 80;
 const mostGuidance = 25;
-/** How much of a picture that the drawing begins from goes, unless told otherwise. */
-export const usualStrength = 0.6;
-/** For those who may look at a picture on its way: often enough to see something, and no work to speak of. */
-export const usualPreviewEvery = 4;
+/** Default denoising strength. */
+const defaultStrength = 0.6;
+/** Steps between two previews. */
+export const defaultPreviewEvery = 4;
 const longestPrompt = 3000;
 
-/** Throws where there is nobody who draws. */
+/** Throws if there is no image model. */
 export function imageOf(others: TaskServices | undefined): ImageService {
   if (others?.image) return others.image;
   throw new AppError('model-missing', { capability: 'image', flag: '--sdmodel FILE' });
 }
 
-/** Everything brought into its bounds. */
+/** The facts that a client may see: without the key no names, files and hashes. */
+export function factsFor(
+  { authorized }: Pick<Call, 'authorized'>,
+  facts: ImageFacts | undefined,
+): ImageFacts | undefined {
+  if (authorized || !facts) return facts;
+  const { sha256: _hash, vae: _vae, ...rest } = facts;
+  return { ...rest, name: hiddenModelName, title: hiddenModelName, path: hiddenModelName, loras: [] };
+}
+
+/** Applies defaults and limits. */
 export function imageRequest(
   asked: AskedPicture,
   facts: ImageFacts,
@@ -75,20 +73,20 @@ export function imageRequest(
     ...chosenSampler(asked.sampler ?? '', asked.scheduler ?? '', facts),
     seed: engineSeed(asked.seed) ?? randomSeed(),
     count: Math.round(clamp(asked.count ?? 1, 1, mostPictures)),
-    // An explicit 1 means the same as none, and some models draw nothing but black for it.
+    // 1 means none; some models draw only black for it.
     clipSkip: (asked.clipSkip ?? 0) > 1 ? Math.round(clamp(asked.clipSkip ?? 0, 2, 12)) : 0,
-    strength: clamp(asked.strength ?? usualStrength, 0, 1),
+    strength: clamp(asked.strength ?? defaultStrength, 0, 1),
     previewEvery: asked.previewEvery ?? 0,
     ...(asked.loras ? { loras: asked.loras } : {}),
   };
 }
 
-/** Clients send up to 64 bits of which JSON keeps 53, and engines take 32. */
+/** Clients send up to 64 bits; engines take 32. */
 function engineSeed(seed: number | undefined): number | undefined {
   return seed === undefined || !(seed >= 0 && seed < Number.POSITIVE_INFINITY) ? undefined : Math.trunc(seed) % 2 ** 32;
 }
 
-/** At most so many bytes, and whole characters. */
+/** Cut to a number of bytes, without splitting a character. */
 function cutText(text: string, bytes: number): string {
   const all = Buffer.from(text, 'utf8');
   return all.length <= bytes ? text : all.toString('utf8', 0, bytes).replace(/\ufffd+$/, '');

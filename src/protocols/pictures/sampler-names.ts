@@ -1,4 +1,6 @@
-/** By what the image programs call one and the same sampler; the first is the name that engines use. */
+import type { ImageFacts, ImageRequest } from '../../core/image.ts';
+
+/** Names of the same sampler in different programs; the first is that of the engines. */
 const samplers: readonly (readonly [name: string, display: string, ...others: string[]])[] = [
   ['euler', 'Euler', 'k_euler'],
   ['euler_a', 'Euler a', 'k_euler_a', 'euler_ancestral'],
@@ -23,40 +25,29 @@ const samplers: readonly (readonly [name: string, display: string, ...others: st
 const schedulers: readonly (readonly [name: string, ...others: string[]])[] = [
   ['discrete', 'normal', 'uniform'],
   ['ays', 'align_your_steps'],
-  ['karras'],
-  ['exponential'],
-  ['sgm_uniform'],
-  ['simple'],
-  ['kl_optimal'],
-  ['gits'],
-  ['smoothstep'],
-  ['lcm'],
-  ['bong_tangent'],
-  ['polyexponential'],
-  ['beta'],
-  ['ddim_uniform'],
-  ['linear_quadratic'],
+  ...onlyName('karras', 'exponential', 'sgm_uniform', 'simple', 'kl_optimal', 'gits', 'smoothstep', 'lcm'),
+  ...onlyName('bong_tangent', 'polyexponential', 'beta', 'ddim_uniform', 'linear_quadratic'),
 ];
+
+function onlyName(...names: readonly string[]) {
+  return names.map((name) => [name] as const);
+}
 
 const samplerNames = byEachName(samplers);
 const schedulerNames = byEachName(schedulers);
 const displayNames = new Map(samplers.map(([name, display]) => [name, display]));
 
-export interface ChosenSampler {
-  readonly sampler: string;
-  readonly scheduler: string;
-}
-
-export interface EngineNames {
-  readonly samplers: readonly string[];
-  readonly schedulers: readonly string[];
-}
+type EngineNames = Pick<ImageFacts, 'samplers' | 'schedulers'>;
 
 /**
- * The engine's names for what the client wrote. `DPM++ 2M Karras` names both. Nothing, `default` and `automatic` leave the
- * choice to the engine, whose first is its own; a name that it does not have is passed on, and the engine tells what it did.
+ * The engine's names for those of the client. `DPM++ 2M Karras` names both. Nothing, `default` and `automatic` mean the first
+ * of the engine; a name that it does not have is passed on, and the engine reports what it used.
  */
-export function chosenSampler(sampler: string, scheduler: string, engine: EngineNames): ChosenSampler {
+export function chosenSampler(
+  sampler: string,
+  scheduler: string,
+  engine: EngineNames,
+): Pick<ImageRequest, 'sampler' | 'scheduler'> {
   const [name, tail] = isOpen(sampler) ? ['', ''] : splitScheduler(sampler, engine);
   const order = isOpen(scheduler) ? tail : scheduler;
   return {
@@ -65,17 +56,16 @@ export function chosenSampler(sampler: string, scheduler: string, engine: Engine
   };
 }
 
-/** As people read it in lists and under pictures. */
+/** The name for lists and infotexts. */
 export function samplerDisplay(name: string): string {
   return displayNames.get(samplerNames.get(plain(name)) ?? name) ?? name;
 }
 
-/** The name that engines mostly use. */
+/** The usual name in engines. */
 export function plainSampler(name: string): string {
   return samplerNames.get(plain(name)) ?? name.toLowerCase();
 }
 
-/** All other names for it. */
 export function samplerAliases(name: string): readonly string[] {
   const entry = samplers.find(([known]) => known === samplerNames.get(plain(name)));
   const display = samplerDisplay(name);

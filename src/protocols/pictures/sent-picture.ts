@@ -1,13 +1,17 @@
+import { readFile } from 'node:fs/promises';
 import { mostPixels } from '../../core/pictures.ts';
-import { described, type Read, readText, wrong } from '../fields/readers.ts';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import type { Call } from '../../http/call.ts';
+import { described, isAbsent, type Read, readText, wrong } from '../fields/readers.ts';
 import { base64Schema } from '../fields/schemas.ts';
+import { bodyOfForm } from '../form-body.ts';
 import { inlineMedium } from '../inline-medium.ts';
 import { type PictureFacts, pictureFacts } from './picture-facts.ts';
 
-/** A picture that a client sent and that is what it says it is, as far as one can tell without unpacking it. */
+/** A picture that a client sent. Its header is valid; its pixels are not decoded. */
 export interface SentPicture extends PictureFacts {
   readonly bytes: Uint8Array;
-  /** Where it stands in the request. */
+  /** Its path in the request, for errors. */
   readonly field: string;
 }
 
@@ -17,9 +21,9 @@ export const readPicture: Read<SentPicture> = described(base64Schema, (value, pa
   return pictureOf(Buffer.from(base64, 'base64'), path);
 });
 
-/** Empty texts stand for pictures that are not there. */
+/** An empty string means no picture. */
 export const readOptionalPicture: Read<SentPicture | undefined> = described(base64Schema, (value, path) =>
-  value === undefined || value === null || value === '' ? undefined : readPicture(value, path),
+  isAbsent(value) || value === '' ? undefined : readPicture(value, path),
 );
 
 export function pictureOf(bytes: Uint8Array, field: string): SentPicture {
@@ -30,4 +34,21 @@ export function pictureOf(bytes: Uint8Array, field: string): SentPicture {
     throw wrong(field, `a picture of at most ${mostPixels} pixels, and this one has ${width} x ${height}`);
   }
   return { ...facts, bytes, field };
+}
+
+/** The fields of a request that is a form or JSON. */
+export async function pictureBody(call: Call): Promise<JsonObject> {
+  if (call.form) return bodyOfForm(call.form);
+  return jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+}
+
+/** The files of a form field, whose name may end in brackets. */
+export async function formPictures({ form, signal }: Call, name: string): Promise<readonly SentPicture[]> {
+  const files = (form?.files ?? []).filter(({ field }) => field.replace(/\[\d*\]$/, '') === name);
+  return Promise.all(
+    files.map(async ({ path }, index) => {
+      const place = files.length > 1 ? `${name}[${index}]` : name;
+      return pictureOf(await readFile(path, { signal }), place);
+    }),
+  );
 }

@@ -3,19 +3,16 @@ import type { Size } from '../../core/pictures.ts';
 import { clamp } from '../fields/readers.ts';
 
 export interface SizeLimits {
-  /** `--sdclamped`: no side is longer; 0 for no such limit. */
+  /** `--sdclamped`: longest side; 0 for no limit. */
   readonly longestSide: number;
-  /** `--sdclampedsoft`: the area is at most that of a square with this side; 0 for what suits the model. */
+  /** `--sdclampedsoft`: side of a square with the largest area; 0 for the default of the model. */
   readonly areaSide: number;
 }
 
 const shortest = 64;
 const longest = 8192;
 
-/**
- * The size that is drawn for one that was asked for: within the limits, in whole steps of the model, and as near as these let
- * it be to the proportions that were asked for.
- */
+/** The size to draw: within the limits, a multiple of the model's step, and as near as possible to the requested aspect ratio. */
 export function drawnSize(asked: Size, limits: SizeLimits, facts: Pick<ImageFacts, 'nativeSize'>): Size {
   const step = sizeStep(facts);
   const [width, height] = [clamp(asked.width, shortest, longest), clamp(asked.height, shortest, longest)];
@@ -32,7 +29,7 @@ export function drawnSize(asked: Size, limits: SizeLimits, facts: Pick<ImageFact
   return best ?? squeezed({ width: width * scale, height: height * scale }, { step, side, area });
 }
 
-/** What the networks of the large models can halve often enough; small ones draw in whatever size. */
+/** Large models need sizes that can be halved several times. */
 function sizeStep({ nativeSize }: Pick<ImageFacts, 'nativeSize'>): number {
   return nativeSize >= 512 ? 64 : 8;
 }
@@ -42,7 +39,7 @@ function areaLimit({ areaSide }: SizeLimits, { nativeSize }: Pick<ImageFacts, 'n
   return (areaSide > 0 ? clamp(areaSide, shortest, 2048) : usual) ** 2;
 }
 
-/** For proportions so long that the shorter side is already as short as can be. */
+/** For extreme aspect ratios, whose shorter side has its minimum. */
 function squeezed(size: Size, { step, side, area }: { step: number; side: number; area: number }): Size {
   const short = floorTo(Math.min(size.width, size.height), step);
   const long = floorTo(Math.min(Math.max(size.width, size.height), side, area / short), step);

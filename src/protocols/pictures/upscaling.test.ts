@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { enlargedSize, isPlainWay, isTooLarge, networksOf, usualUpscaler } from './upscaling.ts';
+import { chooseUpscaler, enlargedSize, isResampler, isTooLarge, networksOf } from './upscaling.ts';
 
 const facts = {
   upscalers: [
@@ -19,9 +19,9 @@ describe('enlarging', () => {
   });
 
   test('is done by the one that is named', () => {
-    expect(usualUpscaler(' soft_2X ', facts, 9)?.name).toBe('Soft_2x');
-    expect(usualUpscaler('lanczos', facts, 2)?.name).toBe('Lanczos');
-    expect(usualUpscaler('Nearest', facts, 2)?.name).toBe('None');
+    expect(chooseUpscaler(' soft_2X ', facts, 9)?.name).toBe('Soft_2x');
+    expect(chooseUpscaler('lanczos', facts, 2)?.name).toBe('Lanczos');
+    expect(chooseUpscaler('Nearest', facts, 2)?.name).toBe('None');
   });
 
   test.each([
@@ -30,17 +30,17 @@ describe('enlarging', () => {
     [3, 'ESRGAN_4x'],
     [16, 'ESRGAN_4x'],
   ])('by %s is done by the network for it, where nobody knows the name', (factor, name) => {
-    expect(usualUpscaler('R-ESRGAN 4x+', facts, factor)?.name).toBe(name);
-    expect(usualUpscaler(undefined, facts, factor)?.name).toBe(name);
+    expect(chooseUpscaler('R-ESRGAN 4x+', facts, factor)?.name).toBe(name);
+    expect(chooseUpscaler(undefined, facts, factor)?.name).toBe(name);
   });
 
   test('is done by nobody where there is no network', () => {
-    expect(usualUpscaler('Soft_2x', { upscalers: [{ name: 'None', scale: 1 }] }, 2)).toBeUndefined();
-    expect(usualUpscaler(undefined, { upscalers: [] }, 2)).toBeUndefined();
+    expect(chooseUpscaler('Soft_2x', { upscalers: [{ name: 'None', scale: 1 }] }, 2)).toBeUndefined();
+    expect(chooseUpscaler(undefined, { upscalers: [] }, 2)).toBeUndefined();
   });
 
   test('tells networks from plain ways', () => {
     expect(networksOf(facts).map(({ name }) => name)).toEqual(['ESRGAN_4x', 'Soft_2x']);
-    expect(['None', ' lanczos', 'NEAREST', 'ESRGAN'].map(isPlainWay)).toEqual([true, true, true, false]);
+    expect(['None', ' lanczos', 'NEAREST', 'ESRGAN'].map(isResampler)).toEqual([true, true, true, false]);
   });
 });

@@ -16,7 +16,7 @@ import {
   pngOf,
   stoppedAfterOne,
 } from '../testing/pictures.ts';
-import { LastDrawings } from './drawings.ts';
+import { LastDrawings } from './progress.ts';
 import { type SdapiOptions, sdapiWorld } from './testing/world.ts';
 
 function world(fakeOptions: FakeImageOptions = {}, options: SdapiOptions = {}) {
@@ -352,10 +352,10 @@ describe('a client that goes away', () => {
 
   test('sdapi: get_last.json keeps the answers of a bounded number of keys, the newest', () => {
     const last = new LastDrawings();
-    for (let key = 0; key < 100; key++) last.keep(`k${key}`, { key }, ['x']);
+    for (let key = 0; key < 100; key++) last.remember(`k${key}`, { key }, ['x']);
     expect(last.lastOf('k99')).toEqual({ key: 99 });
     expect(last.lastOf('k0')).toBeUndefined();
-    last.keep('large', { large: true }, ['x'.repeat(2 ** 26 + 1)]);
+    last.remember('large', { large: true }, ['x'.repeat(2 ** 26 + 1)]);
     expect([last.lastOf('large'), last.lastOf('k99')]).toEqual([{ large: true }, undefined]);
   });
 });

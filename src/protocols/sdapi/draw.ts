@@ -1,35 +1,41 @@
-import { AppError, asAppError } from '../../core/errors.ts';
+import { asAppError } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
-import type { ImageEvent, ImageRequest, ImageService } from '../../core/image.ts';
+import type { ImageEvent, ImageFacts, ImageRequest, ImageService, ImageTurn } from '../../core/image.ts';
+import type { PictureEditor, Size } from '../../core/pictures.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { headerList, ignoredHeader } from '../dialect.ts';
+import { clamp, wrong } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
-import { drawingTicket } from '../pictures/drawing-ticket.ts';
 import { collectDrawn, type Drawn } from '../pictures/drawn.ts';
-import { pictureText } from '../pictures/picture-text.ts';
+import { drawingTicket } from '../pictures/fields.ts';
+import { chosenScheduler, modelHash, pictureText, type TextParts } from '../pictures/infotext.ts';
+import { knownLoras, withoutLoraTags } from '../pictures/lora-tags.ts';
+import { fitted, fittedMask } from '../pictures/pixels.ts';
 import { withPngTexts } from '../pictures/png-text.ts';
-import { imageOf, type PictureParts } from '../pictures/request.ts';
+import { defaultPreviewEvery, imageOf, imageRequest, type PictureParts } from '../pictures/request.ts';
+import { samplerDisplay } from '../pictures/sampler-names.ts';
+import type { SentPicture } from '../pictures/sent-picture.ts';
+import { chooseUpscaler, enlargedSize } from '../pictures/upscaling.ts';
 import type { CallTicket } from '../ticket.ts';
-import { decodeDrawing, type Plan, withPictures } from './decode.ts';
-import type { LastDrawings } from './drawings.ts';
 import { errorBody } from './errors.ts';
 import { type DrawFields, drawFidelity, drawFields } from './fields.ts';
-import { infoOf } from './info.ts';
+import { type LastDrawings, timestamp } from './progress.ts';
 
-export interface DrawParts extends PictureParts {
+interface DrawParts extends PictureParts {
   readonly last: LastDrawings;
 }
 
-/** `txt2img` and `img2img` differ in nothing but that the second must have a picture to begin from. */
+/** `txt2img` and `img2img` differ only in that the second needs an initial picture. */
 export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawParts): Promise<Reply> {
   const body = parts.imageDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
-  const fields = withTask(readFields(drawFields, body));
+  const read = readFields(drawFields, body);
+  const fields = { ...read, genkey: read.genkey || read.force_task_id || '' };
   const service = imageOf(parts.others);
-  const plan = decodeDrawing(fields, { facts: service.facts, needsInitial: path === 'img2img' }, parts);
+  const plan = decodeDrawing(fields, service.facts, path === 'img2img', parts);
   const { ticket, kept } = drawingTicket(call, fields);
-  const answer = drawn({ body, fields, plan, ticket, service }, parts);
+  const answer = answerOf({ body, fields, plan, ticket, service }, parts);
   const notices = ignoredHeader(ignoredFields(body, drawFidelity));
   if (kept || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
     const text = answer.then(({ reply }) => JSON.stringify(reply));
@@ -37,13 +43,87 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
     return { ...reply, headers: { ...reply.headers, ...notices } };
   }
   const { reply, headers } = await answer;
-  const told = { 'content-type': 'application/json', ...notices, ...headers };
-  return { status: 200, headers: told, body: JSON.stringify(reply) };
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json', ...notices, ...headers },
+    body: JSON.stringify(reply),
+  };
 }
 
-/** The name that a client gives its task does what a key does. */
-function withTask(fields: DrawFields): DrawFields {
-  return { ...fields, genkey: fields.genkey || fields.force_task_id || '' };
+/** A decoded request. */
+interface Plan {
+  readonly request: ImageRequest;
+  /** Scaled to the size of the request only when its turn comes. */
+  readonly initial: SentPicture | undefined;
+  readonly mask: SentPicture | undefined;
+  /** Nothing is drawn: the initial picture is returned in the requested size. */
+  readonly passThrough: boolean;
+  readonly enlarging: { readonly upscaler: string; readonly size: Size } | undefined;
+  readonly notes: readonly string[];
+}
+
+function decodeDrawing(
+  fields: DrawFields,
+  facts: ImageFacts,
+  needsInitial: boolean,
+  parts: Pick<PictureParts, 'sizes' | 'randomSeed'>,
+): Plan {
+  const { adapter, extra_images: extras, steps, denoising_strength: strength } = fields;
+  const initial = fields.init_images[0] ?? (extras.length === 1 && !fields.mask ? extras[0] : undefined);
+  if (needsInitial && !initial) throw wrong('init_images', 'a list with a picture in it');
+  const tagged = withoutLoraTags(joined(fields.prompt, adapter.add_sd_prompt));
+  const { loras, notes: unknown } = knownLoras(fields.lora.length > 0 ? fields.lora : tagged.loras, facts);
+  const request = imageRequest(
+    {
+      prompt: tagged.prompt,
+      loras,
+      negativePrompt: joined(fields.negative_prompt ?? '', adapter.add_sd_negative_prompt),
+      width: fields.width,
+      height: fields.height,
+      steps,
+      guidance: fields.cfg_scale,
+      sampler: fields.sampler_name || fields.sampler_index,
+      scheduler: fields.scheduler,
+      seed: fields.seed,
+      count: clamp(fields.batch_size ?? 1, 1) * clamp(fields.n_iter ?? 1, 1),
+      clipSkip: fields.clip_skip ?? fields.override_settings.CLIP_stop_at_last_layers,
+      strength,
+      previewEvery: fields.genkey === '' ? 0 : defaultPreviewEvery,
+      mostSteps: fields.add_sd_step_limit ?? adapter.add_sd_step_limit,
+      mostGuidance: fields.add_sd_cfg_limit ?? adapter.add_sd_cfg_limit,
+    },
+    facts,
+    parts,
+  );
+  const enlarging = fields.enable_hr ? enlargingOf(fields, request, facts) : undefined;
+  // Clients that only want to enlarge a picture send these values.
+  const isUnchanged = steps !== undefined && steps <= 1 && strength !== undefined && strength <= 0;
+  return {
+    request,
+    initial,
+    mask: initial ? fields.mask : undefined,
+    passThrough: isUnchanged && initial !== undefined,
+    enlarging,
+    notes: [
+      ...unknown,
+      ...(fields.enable_hr && !enlarging ? ['There is no upscaler for enable_hr'] : []),
+      ...(fields.mask && !initial ? ['The mask has no effect without init_images'] : []),
+      ...(extras.length > 0 && initial !== extras[0] ? ['The model takes no extra_images'] : []),
+    ],
+  };
+}
+
+function joined(text: string, more: string | undefined): string {
+  return [text, more].filter((each) => each).join(', ');
+}
+
+function enlargingOf(fields: DrawFields, request: ImageRequest, facts: ImageFacts): Plan['enlarging'] {
+  const { hr_resize_x: width, hr_resize_y: height } = fields;
+  const scale = clamp(fields.hr_scale ?? 2, 1, 4);
+  const size = enlargedSize({ width: width || request.width * scale, height: height || request.height * scale });
+  const factor = Math.max(size.width / request.width, size.height / request.height);
+  const upscaler = chooseUpscaler(fields.hr_upscaler, facts, factor);
+  return upscaler && { upscaler: upscaler.name, size };
 }
 
 interface Work {
@@ -54,51 +134,54 @@ interface Work {
   readonly service: ImageService;
 }
 
-async function drawn(work: Work, parts: DrawParts): Promise<{ readonly reply: object; readonly headers: Headers }> {
-  const { body, fields, plan, service } = work;
+async function answerOf(work: Work, parts: DrawParts): Promise<{ readonly reply: object; readonly headers: Headers }> {
+  const { body, fields, plan, service, ticket } = work;
   const { facts } = service;
   const request = { ...plan.request, initial: plan.initial?.bytes, mask: plan.mask?.bytes };
-  const events = eventsOf(work, parts);
+  const events = service.inTurn(ticket, (turn) => eventsOf(turn, work, parts.editor));
   parts.last.begin(fields.genkey);
-  const result = await enlarged(await collectDrawn(events, request), work);
-  const shared = { request, drawn: result, facts, product: parts.product };
-  const pictures = result.pictures.map(({ png, seed }) =>
-    withPngTexts(png, { parameters: pictureText(shared, seed) }).toString('base64'),
+  const drawn = await enlarged(await collectDrawn(events, request), work);
+  const text = { request, drawn, facts, product: parts.product };
+  const pictures = drawn.pictures.map(({ png, seed }) =>
+    withPngTexts(png, { parameters: pictureText(text, seed) }).toString('base64'),
   );
   const reply = {
     images: fields.send_images ? pictures : [],
     parameters: effective(body, fields, request),
-    info: JSON.stringify(infoOf({ ...shared, now: parts.now() })),
+    info: JSON.stringify(infoOf(text, parts.now())),
     animated: false,
     extra_data: '',
     final_frame: '',
   };
   const { prompt, negativePrompt } = request;
-  const kept = { ...reply, prompt: `${prompt} ### ${negativePrompt}`, models: [facts.name] };
-  parts.last.keep(fields.genkey, kept, reply.images);
-  const notes = [...plan.notes, ...result.notes];
+  const remembered = { ...reply, prompt: `${prompt} ### ${negativePrompt}`, models: [facts.name] };
+  parts.last.remember(fields.genkey, remembered, reply.images);
+  const notes = [...plan.notes, ...drawn.notes];
   return { reply, headers: notes.length > 0 ? { 'x-parley-warnings': headerList(notes) } : {} };
 }
 
-/**
- * All of it in one turn: what was sent is brought to size, pictures are drawn, and at last each is told again in the size that
- * was asked for.
- */
-function eventsOf({ plan, fields, ticket, service }: Work, { editor }: DrawParts): AsyncIterable<ImageEvent> {
-  return service.inTurn(ticket, async function* (turn): AsyncGenerator<ImageEvent> {
-    const request = await withPictures(plan, fields, editor, turn.signal);
-    const drawn = plan.passThrough ? unchanged(request) : turn.draw(request);
-    if (!plan.enlarging) return yield* drawn;
-    const { upscaler, size } = plan.enlarging;
-    const pictures: Extract<ImageEvent, { type: 'picture' }>[] = [];
-    for await (const event of drawn) {
-      if (event.type === 'picture') pictures.push(event);
-      yield event;
-    }
-    for (const picture of pictures) {
-      yield { ...picture, png: await turn.upscale({ picture: picture.png, upscaler, ...size }) };
-    }
-  });
+/** Scales, draws and enlarges in one turn. Each enlarged picture replaces the event of the original one. */
+async function* eventsOf(turn: ImageTurn, { plan, fields }: Work, editor: PictureEditor): AsyncGenerator<ImageEvent> {
+  const { initial, mask, passThrough, enlarging } = plan;
+  const { resize_mode: fit, inpainting_mask_invert: inverted } = fields;
+  const size = { width: plan.request.width, height: plan.request.height };
+  const { signal } = turn;
+  const request = {
+    ...plan.request,
+    ...(initial ? { initial: await fitted(editor, initial, size, fit, signal) } : {}),
+    ...(mask ? { mask: await fittedMask(editor, mask, { size, fit, inverted, signal }) } : {}),
+  };
+  const drawn = passThrough ? unchanged(request) : turn.draw(request);
+  if (!enlarging) return yield* drawn;
+  const pictures: Extract<ImageEvent, { type: 'picture' }>[] = [];
+  for await (const event of drawn) {
+    if (event.type === 'picture') pictures.push(event);
+    yield event;
+  }
+  const { upscaler } = enlarging;
+  for (const picture of pictures) {
+    yield { ...picture, png: await turn.upscale({ picture: picture.png, upscaler, ...enlarging.size }) };
+  }
 }
 
 async function* unchanged(request: ImageRequest): AsyncGenerator<ImageEvent> {
@@ -107,7 +190,7 @@ async function* unchanged(request: ImageRequest): AsyncGenerator<ImageEvent> {
   yield { type: 'finish', width, height, steps, sampler, scheduler, notes: [] };
 }
 
-/** A drawing that was stopped has lost its turn, but its finished pictures are still to be enlarged. */
+/** A stopped drawing has lost its turn; its finished pictures are enlarged in further turns. */
 async function enlarged(drawn: Drawn, { plan, service, ticket }: Work): Promise<Drawn> {
   if (!plan.enlarging) return drawn;
   const { upscaler, size } = plan.enlarging;
@@ -119,8 +202,8 @@ async function enlarged(drawn: Drawn, { plan, service, ticket }: Work): Promise<
   return { ...drawn, ...size, pictures };
 }
 
-/** What was really asked for; pictures are shown again only to those who want it. */
-function effective(body: JsonObject, { include_init_images: shown }: DrawFields, request: Plan['request']): object {
+/** The request with its effective values; pictures only on request. */
+function effective(body: JsonObject, { include_init_images: shown }: DrawFields, request: ImageRequest): object {
   const hidden = shown ? {} : { init_images: null, mask: null, extra_images: null };
   const { prompt, negativePrompt, steps, width, height, seed, guidance, strength } = request;
   return {
@@ -138,11 +221,46 @@ function effective(body: JsonObject, { include_init_images: shown }: DrawFields,
   };
 }
 
-/** For a client that lost its connection. */
-export function lastDrawing({ query }: Pick<Call, 'query'>, last: LastDrawings): object {
-  const genkey = query.get('genkey') ?? '';
-  if (genkey === '') throw new AppError('missing-parameter', { parameter: 'genkey', expected: 'that of a drawing' });
-  const found = last.lastOf(genkey);
-  if (!found) throw new AppError('not-stored', { what: 'picture for the genkey', id: genkey.slice(0, 200) });
-  return found;
+/** All values of the original's `info`; neutral ones for what this server does not have. */
+function infoOf(text: TextParts, now: number): object {
+  const { request, drawn, facts, product } = text;
+  const { prompt, negativePrompt } = request;
+  const seeds = drawn.pictures.map(({ seed }) => seed);
+  const each = <Value>(value: Value): readonly Value[] => seeds.map(() => value);
+  const scheduler = chosenScheduler(drawn, facts);
+  return {
+    prompt,
+    all_prompts: each(prompt),
+    negative_prompt: negativePrompt,
+    all_negative_prompts: each(negativePrompt),
+    seed: seeds[0] ?? request.seed,
+    all_seeds: seeds,
+    subseed: -1,
+    all_subseeds: each(-1),
+    subseed_strength: 0,
+    width: drawn.width,
+    height: drawn.height,
+    sampler_name: samplerDisplay(drawn.sampler),
+    cfg_scale: request.guidance,
+    steps: drawn.steps,
+    batch_size: request.count,
+    restore_faces: false,
+    face_restoration_model: null,
+    sd_model_name: facts.name,
+    sd_model_hash: modelHash(facts),
+    sd_vae_name: null,
+    sd_vae_hash: null,
+    seed_resize_from_w: -1,
+    seed_resize_from_h: -1,
+    denoising_strength: request.initial ? request.strength : null,
+    extra_generation_params: scheduler === undefined ? {} : { 'Schedule type': scheduler },
+    index_of_first_image: 0,
+    infotexts: seeds.map((seed) => pictureText(text, seed)),
+    styles: [],
+    job_timestamp: timestamp(now),
+    clip_skip: Math.max(1, request.clipSkip),
+    is_using_inpainting_conditioning: request.mask !== undefined,
+    version: `${product.name} ${product.version}`,
+    notes: drawn.notes,
+  };
 }

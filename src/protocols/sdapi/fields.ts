@@ -13,7 +13,17 @@ import {
   wrong,
 } from '../fields/readers.ts';
 import { base64Schema, textSchema } from '../fields/schemas.ts';
-import { approximated, each, type Fields, fidelityOf, group, honoured, ignored, places } from '../fields/table.ts';
+import {
+  approximated,
+  each,
+  type Fields,
+  fidelityOf,
+  group,
+  honoured,
+  ignored,
+  places,
+  type Table,
+} from '../fields/table.ts';
 import {
   countNote,
   drawingFields,
@@ -28,7 +38,7 @@ import { readOptionalPicture, readPicture, type SentPicture } from '../pictures/
 
 const dialect = 'Stable Diffusion web UI';
 
-/** By the numbers of the original; what the others do is cut, which keeps proportions. */
+/** The numbers of the original. */
 const readFit: Read<Fit> = described(
   { type: 'integer', minimum: 0, maximum: 3, default: 1 },
   orElse((value, path) => fits[looseWholeWithin(0, 3)(value, path)] ?? 'cover', 'cover'),
@@ -109,7 +119,7 @@ export type UpscaleFields = Fields<typeof upscaleFields>;
 
 export const extraSingleFields = { image: honoured(readPicture), ...upscaleFields };
 
-/** Two spellings of the list are about, and two of what stands in it. */
+/** Clients spell the list and its entries in two ways. */
 const readEntries: Read<readonly SentPicture[] | undefined> = described(
   { type: 'array', items: { type: 'object', properties: { data: base64Schema, name: textSchema } } },
   optional((value, path) =>
@@ -144,19 +154,17 @@ export const optionFields = {
   ...places({ 'every other option': ignored('Accepted without effect.') }),
 };
 
-const endpoint = (path: string): string => `POST /sdapi/v1/${path}`;
-export const drawFidelity = fidelityOf(dialect, `${endpoint('txt2img')}, ${endpoint('img2img')}`, drawFields);
-export const extraSingleFidelity = fidelityOf(dialect, endpoint('extra-single-image'), extraSingleFields);
-export const extraBatchFidelity = fidelityOf(dialect, endpoint('extra-batch-images'), extraBatchFields);
-export const interrogateFidelity = fidelityOf(dialect, endpoint('interrogate'), interrogateFields);
-export const pngInfoFidelity = fidelityOf(dialect, endpoint('png-info'), pngInfoFields);
-export const optionFidelity = fidelityOf(dialect, endpoint('options'), optionFields);
+const tableOf = (path: string, table: Table) => fidelityOf(dialect, `POST /sdapi/v1/${path}`, table);
+export const drawFidelity = tableOf('txt2img, POST /sdapi/v1/img2img', drawFields);
+export const extraSingleFidelity = tableOf('extra-single-image', extraSingleFields);
+export const extraBatchFidelity = tableOf('extra-batch-images', extraBatchFields);
+export const interrogateFidelity = tableOf('interrogate', interrogateFields);
 
 export const sdapiFidelity: readonly EndpointFidelity[] = [
   drawFidelity,
   extraSingleFidelity,
   extraBatchFidelity,
   interrogateFidelity,
-  pngInfoFidelity,
-  optionFidelity,
+  tableOf('png-info', pngInfoFields),
+  tableOf('options', optionFields),
 ];

@@ -9,18 +9,20 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { ignoredHeader } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
 import { mediaInputs } from '../media.ts';
+import { parseInfotext } from '../pictures/infotext.ts';
+import { pictureTexts } from '../pictures/picture-facts.ts';
 import type { SentPicture } from '../pictures/sent-picture.ts';
 import { ticketFor } from '../ticket.ts';
-import { interrogateFidelity, interrogateFields } from './fields.ts';
+import { interrogateFidelity, interrogateFields, pngInfoFields } from './fields.ts';
 
 export interface InterrogateParts {
   readonly text: Pick<TextService, 'state'>;
   readonly chat: Pick<ChatService, 'reply'>;
-  /** A chat as the OpenAI dialect has it. */
+  /** Decodes a chat of the OpenAI dialect. */
   readonly readChat: (body: JsonObject) => Promise<ChatRequest>;
 }
 
-const wish = 'Describe this picture in a single sentence, as its caption. Write nothing but the caption.';
+const instruction = 'Describe this picture in a single sentence, as its caption. Write nothing but the caption.';
 const longestCaption = 150;
 
 export async function interrogate(call: Call, { text, chat, readChat }: InterrogateParts): Promise<Reply> {
@@ -31,14 +33,10 @@ export async function interrogate(call: Call, { text, chat, readChat }: Interrog
     throw new AppError('model-missing', { capability: 'vision', flag: '--mmproj FILE' });
   }
   const asked = { messages: [question(image)], max_tokens: longestCaption, reasoning_effort: 'none' };
-  // A caption needs no tools, not even those that the server runs by itself.
+  // Without tools, including those of the server.
   const request = { ...(await readChat(asked)), toolChoice: { type: 'none' } as const };
-  const generation = await fold(chat.reply(request, ticketFor(call, genkey)));
-  return json(
-    { caption: wholeSentences(generation.text) },
-    200,
-    ignoredHeader(ignoredFields(body, interrogateFidelity)),
-  );
+  const caption = wholeSentences((await fold(chat.reply(request, ticketFor(call, genkey)))).text);
+  return json({ caption }, 200, ignoredHeader(ignoredFields(body, interrogateFidelity)));
 }
 
 function question({ format, bytes }: SentPicture): object {
@@ -47,15 +45,21 @@ function question({ format, bytes }: SentPicture): object {
     role: 'user',
     content: [
       { type: 'image_url', image_url: { url } },
-      { type: 'text', text: wish },
+      { type: 'text', text: instruction },
     ],
   };
 }
 
-/** Up to the last end of a sentence, where there is one. */
-export function wholeSentences(text: string): string {
+/** Cut after the last end of a sentence, if there is one. */
+function wholeSentences(text: string): string {
   const words = text.trim();
-  const ends = [...words.matchAll(/[.!?*")}`\];…\n]/g)].map(({ index }) => index);
-  const last = ends.at(-1);
-  return last === undefined ? words : words.slice(0, last + 1).trim();
+  const last = [...words.matchAll(/[.!?*")}`\];…\n]/g)].at(-1);
+  return last === undefined ? words : words.slice(0, last.index + 1).trim();
+}
+
+/** The infotext of a picture. */
+export async function pngInfo(call: Call): Promise<Reply> {
+  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const { parameters: info = '', ...items } = pictureTexts(readFields(pngInfoFields, body).image.bytes);
+  return json({ info, items, parameters: info === '' ? {} : parseInfotext(info) });
 }

@@ -1,60 +1,83 @@
 import { freemem, totalmem } from 'node:os';
+import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
-import { modelHash } from '../pictures/picture-text.ts';
+import { jsonObject } from '../../http/body.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { readFields } from '../fields/table.ts';
+import { modelHash } from '../pictures/infotext.ts';
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
-import { isPlainWay } from '../pictures/upscaling.ts';
+import { isResampler } from '../pictures/upscaling.ts';
+import { optionFields } from './fields.ts';
 
-/** What a client may look up, by its path; without a model most of it is empty. */
-export const lists: Readonly<
-  Record<string, { readonly summary: string; readonly of: (facts?: ImageFacts) => unknown }>
-> = {
-  'sd-models': { summary: 'The image model.', of: (facts) => (facts ? [modelEntry(facts)] : []) },
-  samplers: { summary: 'The samplers of the model.', of: (facts) => facts?.samplers.map(samplerEntry) ?? [] },
-  schedulers: {
-    summary: 'The schedulers of the model.',
-    of: (facts) => facts?.schedulers.map((name) => ({ name, label: name, aliases: [] })) ?? [],
-  },
-  upscalers: { summary: 'What enlarges pictures.', of: (facts) => (facts ? upscalerEntries(facts) : []) },
-  'latent-upscale-modes': { summary: 'None.', of: () => [] },
-  loras: {
-    summary: 'What requests may change the model by.',
-    of: (facts) => facts?.loras?.map(({ name, file }) => ({ name, alias: name, path: file, metadata: {} })) ?? [],
-  },
-  'sd-vae': { summary: 'The file that stands in for the VAE of the model.', of: vaeEntries },
-  'sd-modules': { summary: 'The same under another name.', of: vaeEntries },
-  'prompt-styles': { summary: 'None.', of: () => [] },
-  hypernetworks: { summary: 'None.', of: () => [] },
-  'face-restorers': { summary: 'None.', of: () => [] },
-  'realesrgan-models': { summary: 'None; see upscalers.', of: () => [] },
-  extensions: { summary: 'None.', of: () => [] },
-  'script-info': { summary: 'None.', of: () => [] },
-  scripts: { summary: 'None.', of: () => ({ txt2img: [], img2img: [] }) },
-  embeddings: { summary: 'None.', of: () => ({ loaded: {}, skipped: {} }) },
-  'cmd-flags': {
-    summary: 'What the model was loaded from.',
-    of: (facts) => ({ api: true, ckpt: facts ? fileName(facts.path) : null }),
-  },
-  memory: { summary: 'The memory of the machine.', of: memory },
+type List = readonly [summary: string, of: (facts?: ImageFacts) => unknown];
+
+const none: List = ['None.', () => []];
+
+/** Lists by path; without a model most of them are empty. */
+export const lists: Readonly<Record<string, List>> = {
+  options: ['Those that clients ask for.', optionsOf],
+  'sd-models': ['The image model.', (facts) => (facts ? [modelEntry(facts)] : [])],
+  samplers: ['The samplers of the model.', (facts) => facts?.samplers.map(samplerEntry) ?? []],
+  schedulers: [
+    'The schedulers of the model.',
+    (facts) => facts?.schedulers.map((name) => ({ name, label: name, aliases: [] })) ?? [],
+  ],
+  upscalers: ['What enlarges pictures.', (facts) => (facts ? upscalerEntries(facts) : [])],
+  'latent-upscale-modes': none,
+  loras: [
+    'What requests may change the model by.',
+    (facts) => facts?.loras?.map(({ name, file }) => ({ name, alias: name, path: file, metadata: {} })) ?? [],
+  ],
+  'sd-vae': ['The file that stands in for the VAE of the model.', vaeEntries],
+  'sd-modules': ['The same under another name.', vaeEntries],
+  'prompt-styles': none,
+  hypernetworks: none,
+  'face-restorers': none,
+  'realesrgan-models': ['None; see upscalers.', () => []],
+  extensions: none,
+  'script-info': none,
+  scripts: ['None.', () => ({ txt2img: [], img2img: [] })],
+  embeddings: ['None.', () => ({ loaded: {}, skipped: {} })],
+  'cmd-flags': ['What the model was loaded from.', (facts) => ({ api: true, ckpt: facts ? fileName(facts) : null })],
+  memory: ['The memory of the machine.', memory],
 };
 
-function modelEntry(facts: ImageFacts): object {
-  const { title, name, sha256, path } = facts;
+/** Clients choose the entry of the list of models with this title. */
+function optionsOf(facts?: ImageFacts): object {
   return {
-    title,
-    model_name: name,
-    hash: modelHash(facts),
-    sha256: sha256 ?? '8'.repeat(64),
-    // The place of the file is nobody's business.
-    filename: fileName(path),
-    config: null,
+    samples_format: 'png',
+    sd_model_checkpoint: facts?.title ?? '',
+    sd_checkpoint_hash: facts?.sha256 ?? '',
+    sd_vae: 'Automatic',
+    CLIP_stop_at_last_layers: 1,
+    eta_noise_seed_delta: 0,
   };
+}
+
+/** There is one model: the name of another one is refused, so that no client believes it was loaded. */
+export async function setOptions(call: Call, facts: ImageFacts | undefined): Promise<Reply> {
+  const body = await jsonObject(call.body, { empty: 'object', signal: call.signal });
+  const { sd_model_checkpoint: model } = readFields(optionFields, body);
+  if (model && !(facts && isNameOf(facts, model))) throw new AppError('model-not-found', { model });
+  return json(null);
+}
+
+function isNameOf(facts: ImageFacts, asked: string): boolean {
+  const names = [facts.title, facts.name, facts.path, fileName(facts), facts.sha256 ?? '', modelHash(facts)];
+  return names.some((name) => name !== '' && name.toLowerCase() === asked.trim().toLowerCase());
+}
+
+/** `filename` has no folder, which clients need not know. */
+function modelEntry(facts: ImageFacts): object {
+  const { title, name, sha256 = '8'.repeat(64) } = facts;
+  return { title, model_name: name, hash: modelHash(facts), sha256, filename: fileName(facts), config: null };
 }
 
 function vaeEntries(facts?: ImageFacts): readonly object[] {
   return facts?.vae === undefined ? [] : [{ model_name: facts.vae, filename: facts.vae }];
 }
 
-function fileName(path: string): string {
+function fileName({ path }: ImageFacts): string {
   return path.split(/[/\\]/).at(-1) ?? path;
 }
 
@@ -64,13 +87,8 @@ function samplerEntry(name: string): object {
 
 function upscalerEntries({ upscalers }: ImageFacts): readonly object[] {
   const all = upscalers.some(({ name }) => name === 'None') ? upscalers : [{ name: 'None', scale: 1 }, ...upscalers];
-  return all.map(({ name, scale }) => ({
-    name,
-    model_name: isPlainWay(name) ? null : name,
-    model_path: null,
-    model_url: null,
-    scale,
-  }));
+  const entry = (name: string) => ({ name, model_name: isResampler(name) ? null : name, model_path: null });
+  return all.map(({ name, scale }) => ({ ...entry(name), model_url: null, scale }));
 }
 
 function memory(): object {

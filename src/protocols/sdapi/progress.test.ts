@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fakeImage } from '../testing/pictures.ts';
-import { LastDrawings } from './drawings.ts';
-import { progressReply, shareDone } from './progress.ts';
+import { LastDrawings, progressReply, shareDone } from './progress.ts';
 
 const now = Date.UTC(2026, 0, 15, 9, 30);
 const running = {

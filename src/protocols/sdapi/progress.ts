@@ -1,79 +1,76 @@
+import { AppError } from '../../core/errors.ts';
 import type { Drawings, ImageProgress } from '../../core/image.ts';
 import type { Call } from '../../http/call.ts';
-import type { LastDrawings } from './drawings.ts';
-import { timestamp } from './info.ts';
+import { BoundedMap } from '../../store/bounded-map.ts';
 
-/** What reading the prompt is worth, of all the work. */
-const begun = 0.03;
+/** The last reply of each key, which only its client knows, and whether a drawing was interrupted. */
+export class LastDrawings {
+  readonly #replies = new BoundedMap<object>({ entries: 16, bytes: 64 * 2 ** 20 });
+  #interrupted = false;
 
-/** From 0 to nearly 1: it is 1 only when the answer is there. */
+  get interrupted(): boolean {
+    return this.#interrupted;
+  }
+
+  /** A new request removes the last reply of its key, and the mark of an interruption. */
+  begin(genkey: string): void {
+    this.#replies.delete(genkey);
+    this.#interrupted = false;
+  }
+
+  remember(genkey: string, reply: object, images: readonly string[]): void {
+    const bytes = images.reduce((sum, image) => sum + image.length, 0);
+    if (genkey !== '') this.#replies.set(genkey, reply, bytes);
+  }
+
+  lastOf(genkey: string): object | undefined {
+    return this.#replies.get(genkey);
+  }
+
+  interrupt(): void {
+    this.#interrupted = true;
+  }
+}
+
+/** The last reply of a key, for clients that lost their connection. */
+export function lastDrawing({ query }: Pick<Call, 'query'>, last: LastDrawings): object {
+  const genkey = query.get('genkey') ?? '';
+  if (genkey === '') throw new AppError('missing-parameter', { parameter: 'genkey', expected: 'that of a drawing' });
+  const found = last.lastOf(genkey);
+  if (!found) throw new AppError('not-stored', { what: 'picture for the genkey', id: genkey.slice(0, 200) });
+  return found;
+}
+
+/** The share of reading the prompt. */
+const promptShare = 0.03;
+
+/** From 0 to nearly 1: it is 1 only when the reply is sent. */
 export function shareDone({
   step,
   steps,
   pictures,
   count,
-}: Pick<ImageProgress, 'step' | 'steps' | 'pictures' | 'count'>): number {
+}: Omit<ImageProgress, 'genkey' | 'skipped' | 'secondsSoFar'>): number {
   const share = (pictures + Math.min(step, steps) / (steps + 0.8)) / Math.max(1, count);
-  return Math.round((begun + (1 - begun) * Math.min(0.999, share)) * 10_000) / 10_000;
+  return Math.round((promptShare + (1 - promptShare) * Math.min(0.999, share)) * 10_000) / 10_000;
 }
 
-export interface ProgressParts {
+interface ProgressParts {
   readonly drawings: Drawings;
-  readonly last: Pick<LastDrawings, 'stopped'>;
+  readonly last: Pick<LastDrawings, 'interrupted'>;
   readonly now: number;
 }
 
 /**
- * What is drawn now, by whichever model and in whatever dialect it was asked for; of several the oldest. Everybody sees how far it is, as the clients of the original expect;
- * the picture so far is shown to whoever knows the key of the request (the task of the original, the prompt of ComfyUI), and a
- * key that is another's sees nothing at all.
+ * The oldest running drawing, of any model and dialect. All clients see its progress, as in the original; the preview is only
+ * for the key of the request (the task id of the original, the prompt id of ComfyUI). A wrong key sees nothing.
  */
 export function progressReply({ query }: Pick<Call, 'query'>, { drawings, last, now }: ProgressParts): object {
-  const genkey = askedKey(query);
+  const genkey = keyOf(query);
   const seen = drawings.progress(genkey);
-  if (!seen) return idle(now, last.stopped);
-  const { step, steps, pictures, count, secondsSoFar, preview } = seen;
-  const progress = shareDone(seen);
-  const hidden = genkey === '' || query.get('skip_current_image') === 'true';
-  return {
-    progress,
-    eta_relative: Math.round(secondsSoFar * (1 / progress - 1) * 100) / 100,
-    state: {
-      ...stateOf(now, last.stopped),
-      skipped: seen.skipped,
-      job: 'scripts_txt2img',
-      job_count: count,
-      job_no: pictures,
-      sampling_step: step,
-      sampling_steps: steps,
-    },
-    current_image: preview && !hidden ? Buffer.from(preview).toString('base64') : null,
-    current_task: genkey === '' ? null : genkey,
-    textinfo: step === 0 ? 'Status: conditioning' : `Status: diffusing, Step: ${step}/${steps}`,
-  };
-}
-
-/** By either of the names that a key has; empty for none. */
-export function askedKey(query: URLSearchParams): string {
-  return query.get('genkey') || query.get('id_task') || '';
-}
-
-/** Clients wait for exactly these two zeros. */
-function idle(now: number, stopped: boolean): object {
-  return {
-    progress: 0,
-    eta_relative: 0,
-    state: stateOf(now, stopped),
-    current_image: null,
-    current_task: null,
-    textinfo: null,
-  };
-}
-
-function stateOf(now: number, interrupted: boolean) {
-  return {
+  const idle = {
     skipped: false,
-    interrupted,
+    interrupted: last.interrupted,
     stopping_generation: false,
     job: '',
     job_count: 0,
@@ -82,4 +79,36 @@ function stateOf(now: number, interrupted: boolean) {
     sampling_step: 0,
     sampling_steps: 0,
   };
+  // Clients wait for exactly these two zeros.
+  const nothing = {
+    progress: 0,
+    eta_relative: 0,
+    state: idle,
+    current_image: null,
+    current_task: null,
+    textinfo: null,
+  };
+  if (!seen) return nothing;
+  const { skipped, step, steps, pictures, count, secondsSoFar, preview } = seen;
+  const progress = shareDone(seen);
+  const hidden = genkey === '' || query.get('skip_current_image') === 'true';
+  const job = { job: 'scripts_txt2img', job_count: count, job_no: pictures };
+  return {
+    progress,
+    eta_relative: Math.round(secondsSoFar * (1 / progress - 1) * 100) / 100,
+    state: { ...idle, skipped, ...job, sampling_step: step, sampling_steps: steps },
+    current_image: preview && !hidden ? Buffer.from(preview).toString('base64') : null,
+    current_task: genkey === '' ? null : genkey,
+    textinfo: step === 0 ? 'Status: conditioning' : `Status: diffusing, Step: ${step}/${steps}`,
+  };
+}
+
+/** The key under either of its names; empty for none. */
+export function keyOf(query: URLSearchParams): string {
+  return query.get('genkey') || query.get('id_task') || '';
+}
+
+/** `20260115093000` */
+export function timestamp(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace(/\D/g, '').slice(0, 14);
 }

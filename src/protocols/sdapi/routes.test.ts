@@ -179,20 +179,6 @@ describe('control', () => {
     expect([fake.skips, fake.interrupts]).toEqual([2, 0]);
     expect((await get('progress')).json.state).toMatchObject({ skipped: true, interrupted: false });
   });
-
-  test('needs the key of the server, where there is one, for all that shows or changes something', () => {
-    const guarded = world()
-      .endpoints.filter(({ access }) => access === 'guarded')
-      .map(({ path }) => path);
-    expect(guarded).toEqual(
-      expect.arrayContaining([
-        '/sdapi/v1/txt2img',
-        '/sdapi/v1/progress',
-        '/sdapi/v1/get_last.json',
-        '/sdapi/v1/interrupt',
-      ]),
-    );
-  });
 });
 
 describe('upscaling', () => {

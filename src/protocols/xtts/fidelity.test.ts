@@ -2,13 +2,12 @@ import { expect } from 'vitest';
 import { bindAll } from '../testing/bind.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../testing/spoken.ts';
-import { settingsFidelity, streamFidelity, toAudioFidelity } from './fields.ts';
+import { settingsFidelity, streamFidelity, toAudioFidelity, vitsFidelity } from './fields.ts';
 import { xttsEndpoints } from './routes.ts';
-import { vitsFidelity } from './vits-fields.ts';
 
 function world() {
   const { speech, asked } = scriptedSpeech();
-  const parts = { others: { speech }, newId: (prefix: string) => prefix, outputFolder: '', sampleFolder: '' };
+  const parts = { others: { speech }, outputFolder: '', sampleFolder: '' };
   return { endpoints: bindAll(xttsEndpoints(parts), parts), asked };
 }
 

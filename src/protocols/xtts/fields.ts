@@ -1,8 +1,10 @@
+import type { SpeechFormat } from '../../core/speech.ts';
 import { looseNumber } from '../fields/loose.ts';
-import { optional, optionalText } from '../fields/readers.ts';
+import { optional, optionalText, orElse, type Read, readText } from '../fields/readers.ts';
 import { approximated, each, fidelityOf, honoured, ignored } from '../fields/table.ts';
 import { spokenFields, spokenNotes } from '../spoken-fields.ts';
 import { readVoiceName } from '../voice-names.ts';
+import { defaultSettings } from './settings.ts';
 
 const dialect = 'XTTS API server';
 
@@ -27,21 +29,32 @@ export const toAudioFields = {
 const settingsFields = {
   speed: honoured(optional(looseNumber), 'For all that follows, of everybody. Moved into 0.2 to 2.'),
   ...each(
-    [
-      'temperature',
-      'length_penalty',
-      'repetition_penalty',
-      'top_p',
-      'top_k',
-      'enable_text_splitting',
-      'stream_chunk_size',
-    ],
+    Object.keys(defaultSettings).filter((name) => name !== 'speed'),
     ignored('Kept, and told by /get_tts_settings.'),
   ),
+};
+
+/** The names that the VITS API has for formats. */
+const vitsFormats = new Map<string, SpeechFormat>([
+  ['mp3', 'mp3'],
+  ['ogg', 'opus'],
+  ['opus', 'opus'],
+  ['flac', 'flac'],
+]);
+const readFormat: Read<SpeechFormat> = (value) => vitsFormats.get(String(value).toLowerCase()) ?? 'wav';
+
+export const vitsFields = {
+  text: honoured(orElse(readText, ''), spokenNotes.text),
+  id: honoured(orElse(readVoiceName, ''), 'The number of a voice in /voice/speakers, or its name.'),
+  lang: approximated(orElse(readText, ''), spokenNotes.language),
+  length: honoured(orElse(looseNumber, 1), 'How much longer it takes; moved into 0.25 to 4.'),
+  format: approximated(orElse(readFormat, 'wav'), 'wav, mp3, ogg (Opus) and flac; wav for all others.'),
+  ...each(['noise', 'noisew', 'segment_size', 'max', 'streaming'], ignored()),
 };
 
 export const toAudioFidelity = fidelityOf(dialect, 'POST /tts_to_audio, /tts_to_file', toAudioFields);
 export const streamFidelity = fidelityOf(dialect, 'GET /tts_stream', streamFields);
 export const settingsFidelity = fidelityOf(dialect, 'POST /set_tts_settings', settingsFields);
-
 export const xttsFidelity = [toAudioFidelity, streamFidelity, settingsFidelity];
+
+export const vitsFidelity = fidelityOf('VITS simple API', 'GET and POST /voice/vits', vitsFields);

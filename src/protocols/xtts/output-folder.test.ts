@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { keepSound, outputName } from './output-folder.ts';
+import { outputName, saveSound } from './output-folder.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -49,15 +49,15 @@ describe('the name of a file', () => {
 describe('a file of sound', () => {
   test('is written whole, for its owner only, into a folder that is made for it', async () => {
     const place = join(folder, 'new', 'speech');
-    const path = await keepSound(place, 'a.wav', Buffer.from('sound'), '1');
+    const path = await saveSound(place, 'a.wav', Buffer.from('sound'));
     expect(await readFile(path, 'utf8')).toBe('sound');
     expect((await stat(path)).mode & 0o077).toBe(0);
     expect(await readdir(place)).toEqual(['a.wav']);
   });
 
   test('takes the place of an older one', async () => {
-    await keepSound(folder, 'a.wav', Buffer.from('old'), '1');
-    await keepSound(folder, 'a.wav', Buffer.from('new'), '2');
+    await saveSound(folder, 'a.wav', Buffer.from('old'));
+    await saveSound(folder, 'a.wav', Buffer.from('new'));
     expect(await readFile(join(folder, 'a.wav'), 'utf8')).toBe('new');
   });
 
@@ -65,7 +65,7 @@ describe('a file of sound', () => {
     const precious = join(folder, 'precious');
     await writeFile(precious, 'kept');
     await symlink(precious, join(folder, 'a.wav'));
-    await keepSound(folder, 'a.wav', Buffer.from('new'), '1');
+    await saveSound(folder, 'a.wav', Buffer.from('new'));
     expect(await readFile(precious, 'utf8')).toBe('kept');
     expect(await readFile(join(folder, 'a.wav'), 'utf8')).toBe('new');
   });
@@ -73,14 +73,14 @@ describe('a file of sound', () => {
   test('is refused where the folder is full', async () => {
     await writeFile(join(folder, 'big.wav'), '');
     await truncate(join(folder, 'big.wav'), 2 ** 30);
-    await expect(keepSound(folder, 'a.wav', Buffer.from('x'), '1')).rejects.toThrow(/holds 1024 MB.*remove some files/);
+    await expect(saveSound(folder, 'a.wav', Buffer.from('x'))).rejects.toThrow(/holds 1024 MB.*remove some files/);
     expect(await readdir(folder)).toEqual(['big.wav']);
   });
 
   test('leaves nothing behind that could not be put in its place', async () => {
     const { mkdir } = await import('node:fs/promises');
     await mkdir(join(folder, 'a.wav'));
-    await expect(keepSound(folder, 'a.wav', Buffer.from('x'), '1')).rejects.toThrow();
+    await expect(saveSound(folder, 'a.wav', Buffer.from('x'))).rejects.toThrow();
     expect(await readdir(folder)).toEqual(['a.wav']);
   });
 });

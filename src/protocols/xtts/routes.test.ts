@@ -8,8 +8,7 @@ import { plainPath, queryOf, router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../testing/spoken.ts';
-import { vitsFamily, xttsFamily } from './errors.ts';
-import { xttsEndpoints } from './routes.ts';
+import { vitsFamily, xttsEndpoints, xttsFamily } from './routes.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -22,7 +21,7 @@ afterEach(() => rm(folder, { recursive: true }));
 function world(script: SpokenScript | 'none' = {}) {
   const { speech, asked } = scriptedSpeech(script === 'none' ? {} : script);
   const outputFolder = join(folder, 'out');
-  const endpoints = bindAll(xttsEndpoints({ newId: (prefix) => `${prefix}1`, outputFolder }), {
+  const endpoints = bindAll(xttsEndpoints({ outputFolder }), {
     others: script === 'none' ? {} : { speech },
     sampleFolder: folder,
   });
@@ -283,19 +282,4 @@ describe('the simple API for VITS', () => {
     expect((await world().get('/voice/check')).json()).toEqual({ status: 'success' });
     expect((await world('none').get('/voice/check')).status).toBe(503);
   });
-});
-
-test('access: whatever speaks or changes something is guarded', () => {
-  const guarded = world().endpoints.filter(({ access }) => access === 'guarded');
-  expect(guarded.map(({ method, path }) => `${method} ${path}`)).toEqual([
-    'POST /tts_to_audio',
-    'GET /tts_stream',
-    'POST /tts_to_file',
-    'POST /set_tts_settings',
-    'POST /switch_model',
-    'POST /set_output',
-    'POST /set_speaker_folder',
-    'GET /voice/vits',
-    'POST /voice/vits',
-  ]);
 });

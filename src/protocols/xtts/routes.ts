@@ -2,66 +2,75 @@ import { AppError } from '../../core/errors.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { SpeechRequest, Voice } from '../../core/speech.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import { type Call, json, type Reply } from '../../http/call.ts';
+import { type Call, type Family, json, type Reply } from '../../http/call.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
-import { orElse, readText } from '../fields/readers.ts';
+import { clamp, orElse, readText } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import type { SpokenFields } from '../spoken-fields.ts';
 import { allSound, begunSpeech, streamedSound, wholeSound } from '../spoken-reply.ts';
-import { speechOf, spokenText } from '../spoken-text.ts';
+import { paces, speechOf, spokenText } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
-import { xttsFamily } from './errors.ts';
-import { settingsFidelity, streamFields, toAudioFidelity, toAudioFields } from './fields.ts';
-import { languages } from './languages.ts';
-import { keepSound, outputName } from './output-folder.ts';
-import { usualSettings, withSettings } from './settings.ts';
-import { vitsEndpoints } from './vits.ts';
+import { settingsFidelity, streamFields, toAudioFidelity, toAudioFields, vitsFidelity, vitsFields } from './fields.ts';
+import { outputName, saveSound } from './output-folder.ts';
+import { defaultSettings, withSettings } from './settings.ts';
 
-/** What depends on the model that a call concerns. */
+/** Per-model part of the context. */
 export interface XttsContext extends Pick<DialectParts, 'others'> {
   /** The recordings of `--ttsdir`; empty for none. */
   readonly sampleFolder: string;
 }
 
-export interface XttsServices extends Pick<DialectParts, 'newId'> {
-  /** The only place where clients may have sound written. */
-  readonly outputFolder: string;
-}
-
 type Own = ModelEndpoint<XttsContext>;
 
+/** As in the original, `detail` is a sentence, or a list if a field is wrong. */
+export const xttsFamily: Family = {
+  name: 'xtts',
+  title: 'XTTS API server',
+  errorReply(error) {
+    const { code, details, message: msg, status } = error;
+    if (code === 'invalid-field' && 'field' in details) {
+      const field = details.field === 'input' ? 'text' : details.field;
+      return json({ detail: [{ loc: ['body', field], msg, type: 'value_error' }] }, 422);
+    }
+    const detail = code === 'model-missing' ? { msg, type: 'service_unavailable' } : msg;
+    return json({ detail, ...busyDetail(error) }, status, retryHeaders(error));
+  },
+};
+
+export const vitsFamily: Family = {
+  name: 'vits',
+  title: 'VITS simple API',
+  errorReply: (error) =>
+    json({ status: 'error', message: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
+};
+
 /**
- * The routes of xtts-api-server, and those of the simple API for VITS, which front ends with speech call. The settings of
- * /set_tts_settings hold for the whole server.
+ * The endpoints of xtts-api-server, and those of vits-simple-api, which front ends with speech call. Settings of
+ * /set_tts_settings apply to all clients. `outputFolder` is the only folder in which clients can have files written.
  */
-export function xttsEndpoints({ newId, outputFolder }: XttsServices): Own[] {
-  let settings = usualSettings;
-  const speech = async (call: Call, fields: SpokenFields, parts: XttsContext, streamed: boolean) => {
-    const service = speechOf(parts);
-    const { spoken, notes } = await spokenText(fields, service);
-    const request: SpeechRequest = { ...spoken, speed: settings.speed, format: 'wav', streamed };
-    const begun = await begunSpeech(service.speak(request, ticketFor(call, fields.genkey ?? '')));
-    return { ...begun, notes: [...notes, ...begun.notes] };
-  };
+export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string }): Own[] {
+  let settings = defaultSettings;
 
   async function toAudio(call: Call, parts: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
-    const begun = await speech(call, readFields(toAudioFields, body), parts, false);
+    const begun = await speak(call, readFields(toAudioFields, body), parts, { speed: settings.speed });
     return wholeSound(begun, { format: 'wav', name: 'output', headers: noticeHeaders(body, toAudioFidelity) });
   }
 
   async function asStream(call: Call, parts: XttsContext): Promise<Reply> {
-    const begun = await speech(call, readFields(streamFields, Object.fromEntries(call.query)), parts, true);
+    const fields = readFields(streamFields, Object.fromEntries(call.query));
+    const begun = await speak(call, fields, parts, { speed: settings.speed, streamed: true });
     return streamedSound(begun, { format: 'wav', name: 'output', headers: { 'content-type': 'audio/x-wav' } });
   }
 
   async function toFile(call: Call, parts: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
     const name = outputName(orElse(readText, '')(body.file_name_or_path, 'file_name_or_path'));
-    const { events } = await speech(call, readFields(toAudioFields, body), parts, false);
-    await keepSound(outputFolder, name, await allSound(events), newId('speech-'));
+    const { events } = await speak(call, readFields(toAudioFields, body), parts, { speed: settings.speed });
+    await saveSound(outputFolder, name, await allSound(events));
     return json({ message: 'The audio was successfully made and stored.', output_path: name });
   }
 
@@ -71,14 +80,10 @@ export function xttsEndpoints({ newId, outputFolder }: XttsServices): Own[] {
     return json({ message: 'Settings successfully applied' }, 200, noticeHeaders(body, settingsFidelity));
   }
 
-  const speaking = { access: 'guarded', queued: true, modelSelection: 'any-name' } as const;
   return [
-    { ...post('/tts_to_audio', 'A text as a WAV file.', toAudio), ...speaking },
-    { ...get('/tts_stream', 'A text as a WAV file that is sent while it is made.', asStream), ...speaking },
-    {
-      ...post('/tts_to_file', 'A text as a WAV file in the folder of this server for such files.', toFile),
-      ...speaking,
-    },
+    post('/tts_to_audio', 'A text as a WAV file.', toAudio, speech),
+    get('/tts_stream', 'A text as a WAV file that is sent while it is made.', asStream, speech),
+    post('/tts_to_file', 'A text as a WAV file in the folder of this server for such files.', toFile, speech),
     get('/speakers_list', 'The names of the voices.', async (_, parts) =>
       json((await voicesOf(parts)).map(({ name }) => name)),
     ),
@@ -96,17 +101,60 @@ export function xttsEndpoints({ newId, outputFolder }: XttsServices): Own[] {
     ),
     post('/set_output', 'Refused: clients do not choose folders of the server.', refuseFolder),
     post('/set_speaker_folder', 'Refused: clients do not choose folders of the server.', refuseFolder),
-    { ...get('/sample/', 'A sample of --ttsdir.', sample), match: 'prefix' },
-    ...vitsEndpoints,
+    get('/sample/', 'A sample of --ttsdir.', sample, { match: 'prefix' }),
+    get('/voice/speakers', 'The voices by their numbers.', vitsSpeakers, vits),
+    get('/voice/check', 'Answers where there is a voice.', vitsCheck, vits),
+    get('/voice/vits', vitsSummary, (call, parts) => vitsSpeech(call, Object.fromEntries(call.query), parts), {
+      ...vits,
+      ...speech,
+    }),
+    post('/voice/vits', vitsSummary, async (call, parts) => vitsSpeech(call, await formOrBody(call), parts), {
+      ...vits,
+      ...speech,
+      form: { files: 0 },
+    }),
   ];
 }
 
-function get(path: string, summary: string, handle: Own['handle']): Own {
-  return { method: 'GET', match: 'ending', path, access: 'open', queued: false, summary, family: xttsFamily, handle };
+const speech = { queued: true, modelSelection: 'any-name' } as const;
+const vits = { family: vitsFamily } as const;
+const vitsSummary = 'A text as speech, by the number of a voice.';
+
+function get(path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own {
+  return { method: 'GET', match: 'ending', path, queued: false, summary, family: xttsFamily, handle, ...more };
 }
 
-function post(path: string, summary: string, handle: Own['handle']): Own {
-  return { ...get(path, summary, handle), method: 'POST', access: 'guarded' };
+function post(path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own {
+  return get(path, summary, handle, { ...more, method: 'POST' });
+}
+
+/** The languages of the original. */
+const languages: Readonly<Record<string, string>> = {
+  Arabic: 'ar',
+  'Brazilian Portuguese': 'pt',
+  Chinese: 'zh-cn',
+  Czech: 'cs',
+  Dutch: 'nl',
+  English: 'en',
+  French: 'fr',
+  German: 'de',
+  Italian: 'it',
+  Polish: 'pl',
+  Russian: 'ru',
+  Spanish: 'es',
+  Turkish: 'tr',
+  Japanese: 'ja',
+  Korean: 'ko',
+  Hungarian: 'hu',
+  Hindi: 'hi',
+};
+
+async function speak(call: Call, fields: SpokenFields, parts: XttsContext, shape: Partial<SpeechRequest>) {
+  const service = speechOf(parts);
+  const { spoken, notes } = await spokenText(fields, service);
+  const request: SpeechRequest = { ...spoken, speed: 1, format: 'wav', streamed: false, ...shape };
+  const begun = await begunSpeech(service.speak(request, ticketFor(call, fields.genkey ?? '')));
+  return { ...begun, notes: [...notes, ...begun.notes] };
 }
 
 async function voicesOf({ others }: XttsContext): Promise<readonly Voice[]> {
@@ -143,4 +191,32 @@ function refuseFolder(): Reply {
 
 function bodyOf({ body, signal }: Call): Promise<JsonObject> {
   return jsonObject(body, { empty: 'refuse', signal });
+}
+
+async function vitsSpeakers(_: Call, parts: XttsContext): Promise<Reply> {
+  const numbered = (await voicesOf(parts)).map(({ name, language }, id) => ({ id, lang: [language || 'en'], name }));
+  return json({ VITS: numbered, 'W2V2-VITS': [], 'BERT-VITS2': [] });
+}
+
+function vitsCheck(_: Call, parts: XttsContext): Reply {
+  speechOf(parts);
+  return json({ status: 'success' });
+}
+
+async function vitsSpeech(call: Call, sent: JsonObject, parts: XttsContext): Promise<Reply> {
+  const { id, lang: language, length, format, text } = readFields(vitsFields, sent);
+  // Numbers of voices count from 0 here, and from 1 in the list of voices.
+  const voice = /^\d+$/.test(id) ? String(Number(id) + 1) : id;
+  const speed = length > 0 ? clamp(1 / length, paces.least, paces.most) : 1;
+  const begun = await speak(call, { text, voice, language }, parts, { speed, format });
+  return wholeSound(begun, { format, name: 'output', headers: noticeHeaders(sent, vitsFidelity) });
+}
+
+/** A form in one of its two encodings, or JSON. */
+async function formOrBody(call: Call): Promise<JsonObject> {
+  if (call.form) return Object.fromEntries([...call.form.fields].map(([name, values]) => [name, values[0]]));
+  if (/^application\/x-www-form-urlencoded\b/i.test(call.headers['content-type'] ?? '')) {
+    return Object.fromEntries(new URLSearchParams(call.body.toString('utf8')));
+  }
+  return bodyOf(call);
 }

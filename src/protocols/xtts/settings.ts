@@ -2,19 +2,8 @@ import type { JsonObject } from '../../http/body.ts';
 import { looseNumber } from '../fields/loose.ts';
 import { clamp, orElse } from '../fields/readers.ts';
 
-/** What clients set for all that follows. Only the pace means something to the engines here; the rest is kept and told back. */
-export interface XttsSettings {
-  readonly temperature: number;
-  readonly speed: number;
-  readonly length_penalty: number;
-  readonly repetition_penalty: number;
-  readonly top_p: number;
-  readonly top_k: number;
-  readonly enable_text_splitting: boolean;
-  readonly stream_chunk_size: number;
-}
-
-export const usualSettings: XttsSettings = {
+/** Only the speed has an effect; the rest is stored and returned to clients. */
+export const defaultSettings = {
   temperature: 0.75,
   speed: 1,
   length_penalty: 1,
@@ -25,8 +14,10 @@ export const usualSettings: XttsSettings = {
   stream_chunk_size: 100,
 };
 
-/** Where the original has limits, values are moved into them. */
-const limits: Readonly<Partial<Record<keyof XttsSettings, readonly [number, number]>>> = {
+export type XttsSettings = Readonly<typeof defaultSettings>;
+
+/** The limits of the original. */
+const limits: Readonly<Partial<Record<string, readonly [number, number]>>> = {
   temperature: [0.01, 1],
   speed: [0.2, 2],
   repetition_penalty: [0.1, 10],
@@ -35,13 +26,12 @@ const limits: Readonly<Partial<Record<keyof XttsSettings, readonly [number, numb
   stream_chunk_size: [20, 400],
 };
 
-/** Sliders of browsers send their numbers as texts. What is no number, or was not sent, stays as it was. */
+/** Browsers send numbers of sliders as strings. A setting that is missing or no number keeps its value. */
 export function withSettings(settings: XttsSettings, body: JsonObject): XttsSettings {
   const changed = Object.entries(settings).map(([key, present]: [string, number | boolean]) => {
-    const sent = body[key];
-    if (typeof present === 'boolean') return [key, readSwitch(sent, present)];
-    const [least, most] = limits[key as keyof XttsSettings] ?? [];
-    return [key, clamp(orElse(looseNumber, present)(sent, key), least, most)];
+    if (typeof present === 'boolean') return [key, readSwitch(body[key], present)];
+    const [least, most] = limits[key] ?? [];
+    return [key, clamp(orElse(looseNumber, present)(body[key], key), least, most)];
   });
   return Object.fromEntries(changed) as XttsSettings;
 }

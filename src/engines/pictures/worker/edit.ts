@@ -2,7 +2,7 @@ import sharp, { type Sharp } from 'sharp';
 import { AppError } from '../../../core/errors.ts';
 import { type EditedPicture, mostPixels, type PictureEdit } from '../../../core/pictures.ts';
 
-/** Decoded pictures are large and seldom asked for twice. */
+/** Decoded pictures are large and seldom needed twice. */
 sharp.cache(false);
 
 /** Runs native code: only worker processes may import this file. */
@@ -89,7 +89,7 @@ async function isOpaque(picture: EditedPicture): Promise<boolean> {
   return readable(picture, async () => (await opened(picture).stats()).isOpaque);
 }
 
-/** Upright: clients mean what people see. An animation gives its first frame. */
+/** Applies the EXIF orientation. Of an animation only the first frame is read. */
 function opened({ bytes }: EditedPicture): Sharp {
   return sharp(bytes, { limitInputPixels: mostPixels, failOn: 'truncated' }).autoOrient();
 }
@@ -102,7 +102,7 @@ function bytesOf(picture: EditedPicture, image: Sharp): Promise<Uint8Array> {
   return readable(picture, () => image.toBuffer());
 }
 
-/** What sharp cannot read is the client's error. */
+/** A picture that sharp cannot read is an error of the client. */
 async function readable<Result>({ field }: EditedPicture, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -4,11 +4,10 @@ import type { JsonObject } from '../../../http/body.ts';
 import type { Call } from '../../../http/call.ts';
 import { wrong } from '../../fields/readers.ts';
 import { readFields } from '../../fields/table.ts';
-import { formPictures } from '../../pictures/form-pictures.ts';
 import { knownLoras, withoutLoraTags } from '../../pictures/lora-tags.ts';
 import { fitted, fittedMask, maskOfChannel } from '../../pictures/pixels.ts';
-import { imageRequest, type PictureParts, usualPreviewEvery } from '../../pictures/request.ts';
-import type { SentPicture } from '../../pictures/sent-picture.ts';
+import { defaultPreviewEvery, imageRequest, type PictureParts } from '../../pictures/request.ts';
+import { formPictures, type SentPicture } from '../../pictures/sent-picture.ts';
 import { type AnswerFields, editFields, generationFields, type PictureFields, variationFields } from './fields.ts';
 
 /** One request for pictures, and how its answer is to look. */
@@ -134,7 +133,7 @@ function previewEvery(
   { steps }: ImageRequest,
   { stream, partials, genkey }: Pick<Question, 'stream' | 'partials'> & { readonly genkey: string },
 ): number {
-  if (!stream) return genkey === '' ? 0 : usualPreviewEvery;
+  if (!stream) return genkey === '' ? 0 : defaultPreviewEvery;
   return partials > 0 ? Math.max(1, Math.floor(steps / (partials + 1))) : 0;
 }
 

@@ -6,7 +6,7 @@ import type { PictureParts } from '../../pictures/request.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../../testing/doubles.ts';
 import { type FakeImage, pictureParts } from '../../testing/pictures.ts';
-import { LastDrawings } from '../drawings.ts';
+import { LastDrawings } from '../progress.ts';
 import { sdapiEndpoints } from '../routes.ts';
 
 export interface SdapiOptions extends Partial<PictureParts> {

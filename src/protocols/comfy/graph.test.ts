@@ -1,17 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NodeFault } from './errors.ts';
-import { readGraph } from './graph.ts';
+import { NodeFault, readGraph } from './graph.ts';
 import { node } from './testing/graphs.ts';
-import { numberOf, textOf } from './values.ts';
-
-const bounds = { least: 1, most: 10 };
 
 function held(value: unknown) {
-  const graph = readGraph({ '1': node('Any', { x: value }) });
-  const [first] = [...graph.values()];
-  if (!first) throw new Error('there is a node');
-  return { number: () => numberOf(graph, first, 'x', bounds), text: () => textOf(graph, first, 'x') };
+  const first = readGraph({ '1': node('Any', { x: value }) }).get('1');
+  return { number: () => first?.number('x', 1, 10), text: () => first?.text('x') };
 }
 
 describe('a value of a node', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readMessage } from './messages.ts';
+import { readMessage } from './json-rpc.ts';
 
 test('a request has an id and a method, and perhaps parameters', () => {
   expect(readMessage({ jsonrpc: '2.0', id: 1, method: 'ping' })).toEqual({

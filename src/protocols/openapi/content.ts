@@ -1,11 +1,9 @@
-import type { OperationName } from './operation-name.ts';
-
 const story = { prompt: 'Once upon a time, there was a lighthouse', max_length: 60, temperature: 0.7 };
 const question = [{ role: 'user', content: 'Name three colours.' }];
 const picture = { prompt: 'a house on a hill', width: 256, height: 256, steps: 8 };
 
-/** Bodies that work as they stand, for whoever tries an endpoint out. */
-export const requestExamples: Readonly<Partial<Record<OperationName, object>>> = {
+/** Request bodies that can be sent unchanged to try an endpoint. */
+export const requestExamples: Readonly<Record<string, object>> = {
   'POST /api/v1/generate': story,
   'POST /api/extra/generate/stream': story,
   'POST /request': { text: story.prompt, max: 40 },
@@ -38,4 +36,28 @@ export const requestExamples: Readonly<Partial<Record<OperationName, object>>> =
   'POST /v1/rerank': { query: 'What shines at night?', documents: ['A lighthouse.', 'A cup of tea.'] },
   'POST /sdapi/v1/txt2img': picture,
   'POST /sdapi/v1/options': {},
+};
+
+const json = 'application/json';
+const events = 'text/event-stream';
+const both = [json, events];
+const sounds = ['audio/mpeg', 'audio/wav', 'audio/ogg', 'audio/flac', 'audio/L16'];
+
+/** Content types of replies that are not only JSON, by path. */
+export const contentTypes: Readonly<Record<string, readonly string[]>> = {
+  '/api/extra/generate/stream': [events],
+  '/v1/chat/completions': both,
+  '/v1/completions': both,
+  '/v1/responses': both,
+  '/v1/responses/{id}': both,
+  '/v1/messages': both,
+  '/completion': both,
+  '/infill': both,
+  '/v1/images/generations': both,
+  '/v1/images/edits': both,
+  '/audio/speech': [...sounds, events],
+  '/audio/transcriptions': [json, 'text/plain', events],
+  '/audio/translations': [json, 'text/plain'],
+  '/api/extra/tts': sounds,
+  '/metrics': ['text/plain'],
 };

@@ -1,0 +1,55 @@
+import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
+import { type Family, json } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
+
+export const fidelityFamily: Family = {
+  name: 'fidelity',
+  title: 'About the APIs',
+  errorReply: ({ message: msg, code: type, status }) => json({ detail: { msg, type } }, status),
+};
+
+/** What the four words mean. */
+const handlings: Readonly<Record<Handling, string>> = {
+  honoured: 'It does what it says.',
+  approximated: 'It has its effect, with the difference that the note tells.',
+  ignored:
+    'It is accepted without effect. Replies name it in the header x-parley-ignored; the native API, whose clients send such fields always, does not.',
+  refused: 'The request is answered with an error that says why.',
+};
+
+/** The field tables of all endpoints, as decoders and documentation use them. */
+export function fidelityEndpoint(endpoints: readonly EndpointFidelity[]): PlainEndpoint {
+  const reply = json({ handling: handlings, endpoints });
+  return {
+    method: 'GET',
+    match: 'ending',
+    path: '/api/extra/fidelity',
+    queued: false,
+    summary: 'Which fields of each API are honoured, approximated, ignored or refused.',
+    family: fidelityFamily,
+    handle: () => reply,
+  };
+}
+
+const opening = '<!-- fields -->';
+const closing = '<!-- /fields -->';
+
+/** Replaces everything between the two markers of a documentation page by the tables of its endpoints. */
+export function fillFields(page: string, endpoints: readonly EndpointFidelity[]): string {
+  const start = page.indexOf(opening);
+  const end = page.indexOf(closing);
+  if (start === -1 || end < start) throw new Error(`The page needs a line ${opening} and a line ${closing} after it.`);
+  const meanings = Object.entries(handlings).map(([word, meaning]) => `- **${word}**: ${meaning}`);
+  const parts = [...meanings, '', ...endpoints.map(fidelityTable)];
+  return `${page.slice(0, start)}${opening}\n\n${parts.join('\n')}\n${page.slice(end)}`;
+}
+
+/** One endpoint as a Markdown table below a heading. */
+export function fidelityTable({ endpoint, fields }: EndpointFidelity): string {
+  const head = [`### \`${endpoint}\``, '', '| Field | What becomes of it | Note |', '|---|---|---|'];
+  return [...head, ...fields.map(row), ''].join('\n');
+}
+
+function row({ field, handling, note = '' }: FieldFidelity): string {
+  return `| \`${field}\` | ${handling} | ${note.replaceAll('|', '\\|').replaceAll('\n', ' ')} |`;
+}
