@@ -8,7 +8,7 @@ import { decodeConversation } from './messages/conversation.ts';
 import { decodeMessages as decodeOllama } from './ollama/messages.ts';
 import { decodeMessages as decodeOpenai, readMessages } from './openai/chat/messages.ts';
 import { readConversation } from './responses/conversation.ts';
-import { readInput } from './responses/input.ts';
+import { readInput } from './responses/decode.ts';
 import { blind } from './testing/attachments.ts';
 
 /**

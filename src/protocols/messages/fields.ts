@@ -32,7 +32,7 @@ import {
   places,
   refused,
 } from '../fields/table.ts';
-import { blockKinds } from './blocks.ts';
+import { blockKinds } from './conversation.ts';
 
 const dialect = 'Messages';
 

@@ -14,12 +14,9 @@ import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
 import { unheededThinking } from '../unheeded-thinking.ts';
 import { decode } from './decode.ts';
-import { encodeStream, ping } from './encode.ts';
-import type { ReplyFacts } from './ending.ts';
+import { encodeStream, foldReply, ping, type ReplyFacts, withoutReply } from './encode.ts';
 import { messagesFamily } from './errors.ts';
 import { countFidelity, createFidelity } from './fields.ts';
-import { withoutReply } from './warm-up.ts';
-import { foldReply } from './whole.ts';
 
 export type MessagesParts = DialectParts;
 

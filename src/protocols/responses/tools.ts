@@ -18,27 +18,13 @@ import {
 import { refuseNames } from '../tools.ts';
 import type { CreateFields } from './fields.ts';
 
-/** A tool that the model is offered, and how a call of it is told to the client. */
+/** A tool that is offered to the model, and how its calls are sent to the client. */
 export interface OfferedTool {
   readonly kind: 'function' | 'custom';
-  /** The client's name for it; the model may know it under a longer one. */
+  /** The name that the client uses; that of `tool` may have the namespace in front. */
   readonly name: string;
   readonly namespace: string | undefined;
   readonly tool: Tool;
-}
-
-export interface Toolbox {
-  readonly offered: readonly OfferedTool[];
-  /** The function tools as the response object shows them again. */
-  readonly echo: readonly object[];
-  /** Kinds of tools that this server does not have; agents send them always, so they are passed over. */
-  readonly skipped: readonly string[];
-}
-
-export interface ChosenTools {
-  readonly offered: readonly OfferedTool[];
-  readonly choice: ToolChoice;
-  readonly echo: unknown;
 }
 
 interface ReadTool extends Omit<OfferedTool, 'tool'> {
@@ -47,7 +33,7 @@ interface ReadTool extends Omit<OfferedTool, 'tool'> {
   readonly echo?: object;
 }
 
-export function readTools({ tools }: Pick<CreateFields, 'tools'>): Toolbox {
+export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
   const skipped: string[] = [];
   const read = tools.flatMap((value, index) => readTool(value, `tools[${index}]`, (kind) => skipped.push(kind)));
   const offered = new Map<string, OfferedTool>();
@@ -61,7 +47,9 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>): Toolbox {
   refuseNames(names, 'tools');
   return {
     offered: [...offered.values()],
-    echo: read.flatMap(({ echo }) => (echo === undefined ? [] : [echo])),
+    /** The function tools as the response object shows them. */
+    echo: read.flatMap(({ echo }) => echo ?? []),
+    /** Types of tools that this server does not have. Agents send them always, so that they are no error. */
     skipped: [...new Set(skipped)],
   };
 }
@@ -81,7 +69,7 @@ function readTool(value: unknown, at: string, skip: (kind: string) => void): rea
   }
 }
 
-function readFunction(value: JsonObject, at: string): ReadTool & { readonly echo: object } {
+function readFunction(value: JsonObject, at: string): ReadTool {
   const name = readAt(value, 'name', at, readText);
   const description = readAt(value, 'description', at, optionalText);
   const parameters = readAt(value, 'parameters', at, optionalObject);
@@ -115,7 +103,7 @@ export function customArguments(input: string): string {
   return JSON.stringify({ [inputField]: input });
 }
 
-/** Undefined where the arguments are not (or not yet) what such a tool takes. */
+/** Undefined if the arguments are not (or not yet) those of a custom tool. */
 export function customInput(json: string): string | undefined {
   try {
     const input: unknown = JSON.parse(json)?.[inputField];
@@ -132,18 +120,20 @@ function readNamespace(value: JsonObject, at: string, skip: (kind: string) => vo
   );
 }
 
-/** The name under which the model knows a tool that an earlier item calls by the client's name for it. */
-export function knownName(offered: readonly OfferedTool[], name: string, namespace: string | undefined): string {
+/** The name of a tool in the prompt, by the name and namespace that the client uses. */
+export function knownName(offered: readonly OfferedTool[], named: JsonObject, at: string): string {
+  const name = readAt(named, 'name', at, readText);
+  const namespace = readAt(named, 'namespace', at, optionalText);
   return offered.find((tool) => tool.name === name && tool.namespace === namespace)?.tool.name ?? name;
 }
 
 const readMode = word('auto', 'none', 'required');
-const optionalMode = optional(readMode);
 
+/** The tools that may be called, whether they must be, and `tool_choice` as the response object shows it. */
 export function chooseTools(
   { tool_choice: wanted }: Pick<CreateFields, 'tool_choice'>,
-  { offered }: Toolbox,
-): ChosenTools {
+  offered: readonly OfferedTool[],
+): { readonly offered: readonly OfferedTool[]; readonly choice: ToolChoice; readonly echo: unknown } {
   if (isAbsent(wanted)) return { offered, choice: { type: 'auto' }, echo: 'auto' };
   if (typeof wanted === 'string') {
     const type = readMode(wanted, 'tool_choice');
@@ -151,9 +141,9 @@ export function chooseTools(
   }
   if (!isObject(wanted)) throw wrong('tool_choice', 'a string or an object');
   if (wanted.type === 'allowed_tools') {
-    const type = readAt(wanted, 'mode', 'tool_choice', optionalMode) ?? 'auto';
+    const type = readAt(wanted, 'mode', 'tool_choice', optional(readMode)) ?? 'auto';
     const left = allowed(wanted, offered);
-    // It has tools and allows none of them, which is not the same as having none.
+    // A request that allows none of its tools is not the same as one without tools.
     return { offered: left, choice: { type: left.length === 0 && type === 'auto' ? 'none' : type }, echo: wanted };
   }
   if (wanted.type !== 'function' && wanted.type !== 'custom') {
@@ -162,11 +152,7 @@ export function chooseTools(
       instead: 'this server has no built-in tools, so that only a function or a custom tool can be forced',
     });
   }
-  const name = knownName(
-    offered,
-    readAt(wanted, 'name', 'tool_choice', readText),
-    readAt(wanted, 'namespace', 'tool_choice', optionalText),
-  );
+  const name = knownName(offered, wanted, 'tool_choice');
   return { offered, choice: { type: 'named', name }, echo: wanted };
 }
 
