@@ -37,25 +37,16 @@ export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectP
   const guarded = { access: 'guarded', queued: false, family: responsesFamily } as const;
   const below = (path: string): ModelEndpoint<DialectParts>[] => {
     const stored = { ...guarded, match: 'prefix', path: `${path}/` } as const;
+    const input = `the input that it answers (${path}/{id}/input_items)`;
+    const summaries = {
+      get: `A stored response (${path}/{id}), or ${input}.`,
+      delete: `Forget a stored response (${path}/{id}).`,
+      post: `Stop a response in the background (${path}/{id}/cancel).`,
+    };
     return [
-      {
-        ...stored,
-        method: 'GET',
-        summary: `A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`,
-        handle: (call) => retrieve(call, state),
-      },
-      {
-        ...stored,
-        method: 'DELETE',
-        summary: `Forget a stored response (${path}/{id}).`,
-        handle: (call) => forget(call, state),
-      },
-      {
-        ...stored,
-        method: 'POST',
-        summary: `Stop a response in the background (${path}/{id}/cancel).`,
-        handle: (call) => cancel(call, state),
-      },
+      { ...stored, method: 'GET', summary: summaries.get, handle: (call) => retrieve(call, state) },
+      { ...stored, method: 'DELETE', summary: summaries.delete, handle: (call) => forget(call, state) },
+      { ...stored, method: 'POST', summary: summaries.post, handle: (call) => cancel(call, state) },
     ];
   };
   return [

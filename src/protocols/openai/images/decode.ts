@@ -25,10 +25,11 @@ const absentFields = {
   partial_images: 0,
 } as const;
 
+/** `input` is what the request is made of besides words. */
 export const imageKinds = {
-  generations: { table: generationFields, picture: false, masked: false },
-  edits: { table: editFields, picture: true, masked: true },
-  variations: { table: variationFields, picture: true, masked: false },
+  generations: { fields: generationFields, input: 'none' },
+  edits: { fields: editFields, input: 'picture and mask' },
+  variations: { fields: variationFields, input: 'picture' },
 } as const;
 
 export type ImageKind = keyof typeof imageKinds;
@@ -37,10 +38,11 @@ export type ImageQuestion = Awaited<ReturnType<typeof decodeImages>>;
 type DecodeParts = Pick<PictureParts, 'sizes' | 'randomSeed'> & { readonly facts: ImageFacts };
 
 export async function decodeImages(call: Call, body: JsonObject, kind: ImageKind, { facts, ...parts }: DecodeParts) {
-  const { table, picture: required, masked } = imageKinds[kind];
+  const { fields: table, input } = imageKinds[kind];
+  const masked = input === 'picture and mask';
   const fields: ImageFields = { ...absentFields, ...readFields(table, body) };
   const [picture, ...others] = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
-  if (required && !picture) throw wrong('image', 'a picture');
+  if (input !== 'none' && !picture) throw wrong('image', 'a picture');
   const mask = masked ? ((await formPictures(call, 'mask'))[0] ?? fields.mask) : undefined;
   if (picture && mask && (mask.width !== picture.width || mask.height !== picture.height)) {
     const sizes = `${picture.width}x${picture.height}, and not ${mask.width}x${mask.height}`;
