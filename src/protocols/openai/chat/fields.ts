@@ -25,6 +25,7 @@ import {
   ignored,
   kindsAt,
   places,
+  refused,
   sentAs,
 } from '../../fields/table.ts';
 import { unsupportedField } from '../errors.ts';
@@ -39,18 +40,12 @@ const promptFields = {
   messages: honoured(readMessages, 'Every role; a last assistant turn is continued.'),
   ...kindsAt('messages[].content[]', partKinds),
   ...places({
-    'messages[].content[]: other kinds': {
-      handling: 'refused',
-      note: 'What the model was not shown cannot be answered.',
-    },
-    'messages[].content of tools': {
-      handling: 'approximated',
-      note: 'Pictures and sounds inside of the JSON of a tool server are shown to the model instead of their base64.',
-    },
-    'messages[].name': {
-      handling: 'ignored',
-      note: 'Honoured for results of tools; other speakers have no name in the prompt.',
-    },
+    'messages[].content[]: other kinds': refused('What the model was not shown cannot be answered.'),
+    'messages[].content of tools': aside(
+      'approximated',
+      'Pictures and sounds inside of the JSON of a tool server are shown to the model instead of their base64.',
+    ),
+    'messages[].name': ignored('Honoured for results of tools; other speakers have no name in the prompt.'),
   }),
   tools: approximated(
     readTools,
