@@ -1,7 +1,7 @@
-import type { ErrorCode } from '../core/errors.ts';
+import type { AppError, ErrorCode } from '../core/errors.ts';
 
-/** The machine-readable name of a failure, as the clients of both OpenAI families know it. */
-export const errorCodes: Partial<Record<ErrorCode, string>> = {
+/** The machine-readable name of a failure, as the clients of both OpenAI dialects know it. */
+const errorCodes: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'invalid_api_key',
   unsupported: 'unsupported_parameter',
   'context-overflow': 'context_length_exceeded',
@@ -14,3 +14,16 @@ export const errorCodes: Partial<Record<ErrorCode, string>> = {
   'model-late': 'model_not_loaded',
   'model-not-found': 'model_not_found',
 };
+
+/** The error object of both OpenAI dialects. `param` is the field at fault; `own` is a code that is not in the table. */
+export function openaiError(error: AppError, message: string, param: string | null, own?: unknown): object {
+  const { code, details, status } = error;
+  return {
+    message,
+    type: status >= 500 ? 'server_error' : 'invalid_request_error',
+    param,
+    code: own ?? errorCodes[code] ?? null,
+    // Clients of llama.cpp's server read these to shorten the conversation by the right amount.
+    ...('promptTokens' in details && { n_prompt_tokens: details.promptTokens, n_ctx: details.contextSize }),
+  };
+}

@@ -8,7 +8,7 @@ import { decodeConversation } from './messages/conversation.ts';
 import { decodeMessages as decodeOllama } from './ollama/messages.ts';
 import { decodeMessages as decodeOpenai, readMessages } from './openai/chat/messages.ts';
 import { readConversation } from './responses/conversation.ts';
-import { readInput } from './responses/input.ts';
+import { readInput } from './responses/decode.ts';
 import { blind } from './testing/attachments.ts';
 
 /**
@@ -30,7 +30,7 @@ const decoders: Record<string, (messages: unknown) => Sliced<readonly Message[]>
   openai: (messages) => decodeOpenai(readMessages(messages, 'messages'), blind()),
   ollama: (messages) => decodeOllama(messages, blind()),
   messages: (messages) =>
-    decodeConversation({ messages: readList(messages, 'messages') }, { pass: () => undefined, attachments: blind() }),
+    decodeConversation({ messages: readList(messages, 'messages') }, { ignore: () => undefined, attachments: blind() }),
   responses: readResponses,
 };
 
@@ -101,7 +101,7 @@ describe('results find their calls', () => {
       { role: 'assistant', content: use },
       { role: 'user', content: results },
     ];
-    const reading = { pass: () => undefined, attachments: blind() };
+    const reading = { ignore: () => undefined, attachments: blind() };
     expect(names(atOnce(decodeConversation({ messages }, reading)))).toEqual(expected);
   });
 
@@ -117,7 +117,7 @@ describe('results find their calls', () => {
 test('a system message of very many blocks is one text', () => {
   const blocks = list(() => ({ type: 'text', text: 's' }));
   const body = { messages: [{ role: 'system', content: blocks }, alternating[0]] };
-  const [system] = atOnce(decodeConversation(body, { pass: () => undefined, attachments: blind() }));
+  const [system] = atOnce(decodeConversation(body, { ignore: () => undefined, attachments: blind() }));
   expect(system).toMatchObject({ role: 'system', content: [{ text: Array(many).fill('s').join('\n') }] });
 });
 

@@ -1,65 +1,74 @@
-import { type Content, joinContent, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
+import { type Content, joinContent, type Message, text, wordsOf } from '../../chat/messages.ts';
+import { AppError } from '../../core/errors.ts';
 import type { Sliced } from '../../core/slices.ts';
+import type { JsonObject } from '../../http/body.ts';
 import {
   isAbsent,
   oneOf,
   optionalFlag,
   optionalObject,
+  optionalText,
   readAt,
+  readList,
   readName,
   readObject,
   readText,
   wrong,
 } from '../fields/readers.ts';
-import { type Block, blockContent, blockText, joinTexts, type Reading, readBlocks, resultContent } from './blocks.ts';
+import type { Said } from '../fields/table.ts';
+import type { Attachments } from '../media.ts';
 
-/** One turn with everything that was said in it; wire messages of the same side that follow each other are one turn. */
+/** Consecutive messages of one role. */
 interface Turn {
   readonly role: 'user' | 'assistant';
-  readonly messages: Block[][];
+  readonly messages: (readonly Block[])[];
 }
 
-interface Spoken {
-  readonly system?: unknown;
-  readonly messages: readonly unknown[];
+/** What is gathered while a request is decoded. */
+interface Reading {
+  /** Is called with the path of everything that has no effect. */
+  readonly ignore: (field: string) => void;
+  readonly attachments: Attachments;
 }
+
+const readRole = oneOf('user', 'assistant', 'system');
 
 /** `system` and `messages` of the request as one conversation. */
-export function* decodeConversation(fields: Spoken, reading: Reading): Sliced<readonly Message[]> {
+export function* decodeConversation(
+  fields: { readonly system?: unknown; readonly messages: readonly unknown[] },
+  reading: Reading,
+): Sliced<readonly Message[]> {
   const system = isAbsent(fields.system) ? [] : systemTexts(readBlocks(fields.system, 'system'), reading);
   const turns: Turn[] = [];
+  const add = (role: Turn['role'], blocks: readonly Block[]): void => {
+    const last = turns.at(-1);
+    if (last?.role === role) last.messages.push(blocks);
+    else turns.push({ role, messages: [blocks] });
+  };
   for (const [index, entry] of fields.messages.entries()) {
     const field = `messages[${index}]`;
     const message = readObject(entry, field);
     const role = readAt(message, 'role', field, readRole);
     const blocks = readBlocks(message.content, `${field}.content`);
-    if (role !== 'system') addTurn(turns, role, blocks);
-    else if (turns.length === 0) for (const told of systemTexts(blocks, reading)) system.push(told);
-    else addTurn(turns, 'user', [systemNote(blocks, field, reading)]);
+    if (role !== 'system') add(role, blocks);
+    else if (turns.length === 0) for (const part of systemTexts(blocks, reading)) system.push(part);
+    else add('user', [systemNote(blocks, field, reading)]);
     yield;
   }
   if (turns.length === 0) throw wrong('messages', 'an array with at least one message of the user or the assistant');
-  const names = new Map<string, string>();
+  const toolNames = new Map<string, string>();
   const spoken: Message[] = [];
   for (const turn of turns) {
-    if (turn.role === 'assistant') spoken.push(yield* assistantTurn(turn, names, reading));
-    else for (const message of yield* userTurn(turn, names, reading)) spoken.push(message);
+    if (turn.role === 'assistant') spoken.push(yield* assistantTurn(turn, toolNames, reading));
+    else for (const message of yield* userTurn(turn, toolNames, reading)) spoken.push(message);
   }
   const opening: Message[] = system.length > 0 ? [{ role: 'system', content: text(joinTexts(system)) }] : [];
   return [...opening, ...withoutEmptyEnd(spoken)];
 }
 
-const readRole = oneOf('user', 'assistant', 'system');
-
-function addTurn(turns: Turn[], role: Turn['role'], blocks: readonly Block[]): void {
-  const last = turns.at(-1);
-  if (last?.role === role) last.messages.push([...blocks]);
-  else turns.push({ role, messages: [[...blocks]] });
-}
-
 /**
- * The first line that coding agents send to the billing of the original service. It says nothing to a model, and as
- * part of it changes with each request, it would keep the whole prompt from being found in the cache.
+ * The first line that coding agents send for the billing of the original service. Part of it changes with each request, so
+ * that with it the prompt would never be found in the cache.
  */
 const billing = /^x-anthropic-billing-header:[^\n]*\n?/;
 
@@ -67,88 +76,200 @@ function systemTexts(blocks: readonly Block[], reading: Reading): string[] {
   return blocks.map((block) => blockText(block, reading).replace(billing, '')).filter((part) => part !== '');
 }
 
-/**
- * Many templates refuse or lose a system turn in the middle. What it says is kept in its place, inside the turn of the
- * user, between tags that tell who speaks.
- */
+/** Many templates reject or lose a later system message: it becomes part of the user's turn, between tags. */
 function systemNote(blocks: readonly Block[], field: string, reading: Reading): Block {
   const note = joinTexts(blocks.map((block) => blockText(block, reading)));
   return { type: 'text', fields: { text: `<system>\n${note}\n</system>` }, field };
 }
 
-/** Results come first: a template expects them right behind the calls. */
-function* userTurn({ messages }: Turn, names: ReadonlyMap<string, string>, reading: Reading): Sliced<Message[]> {
+/** Results come first: a template expects them right after the calls. */
+function* userTurn({ messages }: Turn, toolNames: ReadonlyMap<string, string>, reading: Reading): Sliced<Message[]> {
   const results: Message[] = [];
   const said: Content[] = [];
   for (const block of messages.flat()) {
-    if (block.type === 'tool_result') results.push(toolResult(block, names, reading));
-    else said.push(userContent(block, reading));
+    const { type, field } = block;
+    if (type === 'tool_use') throw wrong(`${field}.type`, 'another one: only the assistant uses tools');
+    if (type === 'tool_result') results.push(toolResult(block, toolNames, reading));
+    else said.push(blockContent(block, reading));
     yield;
   }
   const content = joinContent(said, '\n');
   return content.length > 0 || results.length === 0 ? [...results, { role: 'user', content }] : results;
 }
 
-function userContent(block: Block, reading: Reading): Content {
-  if (block.type === 'tool_use') throw wrong(`${block.field}.type`, 'another one: only the assistant uses tools');
-  return blockContent(block, reading);
-}
-
-/** Templates have no place for the mark of a failure, so the text says it. */
-function toolResult({ fields, field }: Block, names: ReadonlyMap<string, string>, reading: Reading): Message {
+/** Templates have no place for `is_error`, so that the text says it. */
+function toolResult({ fields, field }: Block, toolNames: ReadonlyMap<string, string>, reading: Reading): Message {
   const callId = readAt(fields, 'tool_use_id', field, readText);
   const failed = readAt(fields, 'is_error', field, optionalFlag) ?? false;
   const result = resultContent(fields.content, `${field}.content`, reading);
-  const toolName = names.get(callId);
+  const toolName = toolNames.get(callId);
   const content = failed ? joinContent([text('Error: '), result], '') : result;
-  return { role: 'tool', content, callId, ...(toolName === undefined ? {} : { toolName }) };
+  return { role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) };
 }
 
-/** Blocks of one message are pieces of one text; messages that follow each other are paragraphs. */
-function* assistantTurn({ messages }: Turn, names: Map<string, string>, reading: Reading): Sliced<Message> {
+function resultContent(content: unknown, field: string, reading: Reading): Content {
+  if (typeof content === 'string') return reading.attachments.toolResult(content, field);
+  return isAbsent(content) ? [] : blocksContent(content, field, reading);
+}
+
+/** Blocks of the assistant that are not content; `redacted_thinking` is encrypted, and dropped. */
+const silent = new Set(['thinking', 'redacted_thinking', 'tool_use']);
+
+/** The texts of one message are concatenated; consecutive messages are paragraphs. */
+function* assistantTurn({ messages }: Turn, toolNames: Map<string, string>, reading: Reading): Sliced<Message> {
   const blocks = messages.flat();
-  const reasoning = joinTexts(blocks.filter(({ type }) => type === 'thinking').map(thinkingText));
-  const toolCalls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
-  for (const { id, name } of toolCalls) names.set(id, name);
+  const thoughts = blocks.filter(({ type }) => type === 'thinking');
+  const reasoning = joinTexts(thoughts.map(({ fields, field }) => readAt(fields, 'thinking', field, readText)));
+  const toolCalls = blocks
+    .filter(({ type }) => type === 'tool_use')
+    .map(({ fields, field }) => {
+      const input = readAt(fields, 'input', field, optionalObject) ?? {};
+      const id = readAt(fields, 'id', field, readText);
+      return { id, name: readAt(fields, 'name', field, readName), json: JSON.stringify(input) };
+    });
+  for (const { id, name } of toolCalls) toolNames.set(id, name);
   const said: Content[] = [];
   for (const each of messages) {
     said.push(each.flatMap((block) => assistantContent(block, reading)));
     yield;
   }
-  const content = joinContent(said, '\n');
   return {
     role: 'assistant',
-    content,
-    ...(reasoning === '' ? {} : { reasoning }),
-    ...(toolCalls.length === 0 ? {} : { toolCalls }),
+    content: joinContent(said, '\n'),
+    ...(reasoning !== '' && { reasoning }),
+    ...(toolCalls.length > 0 && { toolCalls }),
   };
 }
-
-/** Blocks of the assistant that are no text; those that nobody can read (they are encrypted) are dropped on purpose. */
-const silent = new Set(['thinking', 'redacted_thinking', 'tool_use']);
 
 function assistantContent(block: Block, reading: Reading): Content {
   if (block.type === 'tool_result') throw wrong(`${block.field}.type`, 'another one: results come from the user');
   return silent.has(block.type) ? [] : blockContent(block, reading);
 }
 
-function thinkingText({ fields, field }: Block): string {
-  return readAt(fields, 'thinking', field, readText);
-}
-
-function toolCall({ fields, field }: Block): ToolCallRecord {
-  const input = readAt(fields, 'input', field, optionalObject) ?? {};
-  return {
-    id: readAt(fields, 'id', field, readText),
-    name: readAt(fields, 'name', field, readName),
-    json: JSON.stringify(input),
-  };
-}
-
-/** An empty last turn of the assistant asks for an answer like any other: there is nothing to go on from. */
+/** An empty last turn of the assistant is dropped: there is nothing to continue. */
 function withoutEmptyEnd(messages: readonly Message[]): readonly Message[] {
   const last = messages.at(-1);
   if (last?.role !== 'assistant' || last.toolCalls || last.reasoning) return messages;
   const empty = last.content.every((part) => part.type === 'text' && part.text.trim() === '');
   return empty ? messages.slice(0, -1) : messages;
+}
+
+interface Block {
+  readonly type: string;
+  readonly fields: JsonObject;
+  /** Its path: `messages[0].content[2]`. */
+  readonly field: string;
+}
+
+/** A text, which is the same as one text block, or a list of blocks. */
+function readBlocks(content: unknown, path: string): readonly Block[] {
+  if (typeof content === 'string') return [{ type: 'text', fields: { text: content }, field: path }];
+  if (!Array.isArray(content)) throw wrong(path, 'a string or an array of content blocks');
+  return content.map((entry, index) => {
+    const field = `${path}[${index}]`;
+    const fields = readObject(entry, field);
+    return { type: readAt(fields, 'type', field, readText), fields, field };
+  });
+}
+
+type BlockReader = (block: Block, reading: Reading) => Content;
+
+/** The blocks that are content, whoever sends them. */
+export const blockKinds: Readonly<Record<string, Said & { readonly read: BlockReader }>> = {
+  text: { handling: 'honoured', read: ({ fields, field }) => text(readAt(fields, 'text', field, readText)) },
+  image: {
+    handling: 'honoured',
+    read: image,
+    note: 'Sources base64 and url (on the public internet; 10 MB, 10 seconds, at most 16); file ids are refused, and so is every picture where the loaded model has no projector (--mmproj). Not in the count of tokens, which then says so in x-parley-warnings.',
+  },
+  document: {
+    handling: 'approximated',
+    read: document,
+    note: 'Sources text and content are put in as text with title and context; citations are not made. PDF, URL and file sources are refused.',
+  },
+  search_result: {
+    handling: 'approximated',
+    read: searchResult,
+    note: 'As text with its title and source; citations are not made.',
+  },
+  compaction: {
+    handling: 'honoured',
+    read: ({ fields, field }) => text(readAt(fields, 'content', field, optionalText) ?? ''),
+    note: 'An earlier part of the conversation, summed up by whoever served it: as text.',
+  },
+  tool_reference: {
+    handling: 'approximated',
+    read: ({ fields, field }) => text(`Tool found: ${readAt(fields, 'tool_name', field, readText)}`),
+    note: 'The name of the tool, as text.',
+  },
+};
+
+/** Blocks of unknown kinds are ignored, as their clients expect. */
+function blockContent(block: Block, reading: Reading): Content {
+  const kind = Object.hasOwn(blockKinds, block.type) ? blockKinds[block.type] : undefined;
+  if (kind) return kind.read(block, reading);
+  reading.ignore(block.field);
+  return [];
+}
+
+/** A block in a system prompt, which can only be text. */
+function blockText(block: Block, reading: Reading): string {
+  if (block.type === 'image') throw wrong(`${block.field}.type`, 'another one: there is no room for pictures here');
+  return wordsOf(blockContent(block, reading));
+}
+
+function joinTexts(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n');
+}
+
+function blocksContent(content: unknown, field: string, reading: Reading): Content {
+  const parts = readBlocks(content, field).map((block) => blockContent(block, reading));
+  return joinContent(parts, '\n');
+}
+
+const readImageSource = oneOf('base64', 'url', 'file');
+
+function image({ fields, field }: Block, { attachments }: Reading): Content {
+  const path = `${field}.source`;
+  const source = readObject(fields.source, path);
+  switch (readImageSource(source.type, `${path}.type`)) {
+    case 'base64': {
+      const format = readAt(source, 'media_type', path, optionalText);
+      const data = readAt(source, 'data', path, readText);
+      return [attachments.add({ kind: 'image', data, field: `${path}.data`, format })];
+    }
+    case 'url':
+      return [attachments.add({ kind: 'image', data: readAt(source, 'url', path, readText), field: `${path}.url` })];
+    case 'file':
+      throw new AppError('unsupported', {
+        feature: `An image by its file id (${path})`,
+        instead: 'this server keeps no files; send the picture itself',
+      });
+  }
+}
+
+function document({ fields, field }: Block, reading: Reading): Content {
+  const path = `${field}.source`;
+  const source = readObject(fields.source, path);
+  const type = readAt(source, 'type', path, readText);
+  const title = readAt(fields, 'title', field, optionalText);
+  const context = readAt(fields, 'context', field, optionalText);
+  const header = [...(title ? [`Title: ${title}`] : []), ...(context ? [`Context: ${context}`] : [])];
+  if (type === 'text') return tagged('document', header, text(readAt(source, 'data', path, readText)));
+  if (type === 'content') return tagged('document', header, blocksContent(source.content, `${path}.content`, reading));
+  throw new AppError('unsupported', {
+    feature: `A document that is no text (${path})`,
+    instead: 'send what it says with a source of the type text',
+  });
+}
+
+function searchResult({ fields, field }: Block, reading: Reading): Content {
+  const title = readAt(fields, 'title', field, readText);
+  const source = readAt(fields, 'source', field, readText);
+  const found = blocksContent(readAt(fields, 'content', field, readList), `${field}.content`, reading);
+  return tagged('search_result', [`Title: ${title}`, `Source: ${source}`], found);
+}
+
+function tagged(tag: string, header: readonly string[], content: Content): Content {
+  return joinContent([text([`<${tag}>`, ...header].join('\n')), content, text(`</${tag}>`)], '\n');
 }

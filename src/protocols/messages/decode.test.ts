@@ -139,7 +139,7 @@ test.each<[string, JsonObject, string[]]>([
 });
 
 test('blocks of unknown kinds and tools of the original service are passed over, and their places are noted', () => {
-  const { request, passed } = read({
+  const { request, ignored } = read({
     messages: [
       user(text('a'), { type: 'container_upload', file_id: 'f' }),
       assistant({ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }),
@@ -150,12 +150,12 @@ test('blocks of unknown kinds and tools of the original service are passed over,
       { name: 'f', input_schema: { type: 'object' } },
     ],
   });
-  expect(passed).toEqual(['messages[0].content[1]', 'messages[1].content[0]', 'tools[0]']);
+  expect(ignored).toEqual(['messages[0].content[1]', 'messages[1].content[0]', 'tools[0]']);
   expect(request.conversation.tools).toEqual([{ name: 'f', parameters: { type: 'object' } }]);
 });
 
 test('tools that the client runs but does not describe get a description', () => {
-  const { request, passed } = read({
+  const { request, ignored } = read({
     tools: [
       { type: 'bash_20250124', name: 'bash' },
       { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool' },
@@ -163,7 +163,7 @@ test('tools that the client runs but does not describe get a description', () =>
       { type: 'computer_20250124', name: 'computer', input_schema: { type: 'object' }, description: 'mine' },
     ],
   });
-  expect(passed).toEqual([]);
+  expect(ignored).toEqual([]);
   expect(request.conversation.tools.map(({ name }) => name)).toEqual([
     'bash',
     'str_replace_based_edit_tool',

@@ -1,73 +1,198 @@
-import type { ChatRequest } from '../../chat/request.ts';
+import type { Tool } from '../../chat/messages.ts';
+import type { ChatRequest, OutputFormat, ToolChoice } from '../../chat/request.ts';
 import type { GenerationControls } from '../../core/request.ts';
-import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { limitTokens, readControls } from '../controls/decode.ts';
 import type { Controls } from '../controls/table.ts';
-import { chatParts, type DialectParts, dialectControls } from '../dialect.ts';
+import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
+import {
+  isAbsent,
+  oneOf,
+  optional,
+  optionalFlag,
+  optionalName,
+  optionalText,
+  readAt,
+  readCount,
+  readName,
+  readObject,
+} from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { Attachments } from '../media.ts';
+import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
+import { refuseNames } from '../tools.ts';
 import { decodeConversation } from './conversation.ts';
 import { type CreateFields, createFields } from './fields.ts';
-import { decodeOutput, decodeThinking } from './thinking.ts';
-import { decodeToolChoice, decodeTools } from './tools.ts';
 
-export interface Decoded {
-  /** Without its media, which may have to be fetched first. */
-  readonly request: ChatRequest;
-  readonly attachments: Attachments;
-  readonly stream: boolean;
-  readonly genkey: string;
-  /** The prompt is to be read into the cache and nothing answered. */
-  readonly warmUp: boolean;
-  /** Places in the request that have no effect. */
-  readonly passed: readonly string[];
-}
-
-export function* decode(body: JsonObject, own: DialectParts): Sliced<Decoded> {
+export function* decode(body: JsonObject, own: DialectParts) {
   const parts = chatParts(own, body);
   const fields = readFields(createFields, body);
   const native = readControls(body);
-  const passed: string[] = [];
-  const pass = (field: string) => void passed.push(field);
+  const ignored: string[] = [];
+  const ignore = (field: string) => void ignored.push(field);
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const thinking = decodeThinking(fields);
-  const { choice: toolChoice, parallel: parallelToolCalls } = decodeToolChoice(fields);
   const request: ChatRequest = {
+    ...decodeToolChoice(fields),
     conversation: {
-      messages: yield* decodeConversation(fields, { pass, attachments }),
+      messages: yield* decodeConversation(fields, { ignore, attachments }),
       media: [],
-      tools: decodeTools(fields, pass),
+      tools: decodeTools(fields, ignore),
     },
     continueAssistantTurn: true,
-    toolChoice,
-    parallelToolCalls,
     output: decodeOutput(fields, parts.controlParts().schemaToGrammar),
     reasoning: { effort: thinking ? thinking.effort : native.reasoning_effort, separate: true },
-    templateVariables: thinking?.variables ?? {},
+    // For templates that only think if this is set.
+    templateVariables: thinking?.enabled ? { enable_thinking: true } : {},
     memory: fields.memory,
-    controls: {
-      ...decodeOwnControls(fields, native, parts),
-      ...(thinking ? { reasoning: thinking.budget } : {}),
-    },
+    controls: { ...decodeOwnControls(fields, native, parts), ...(thinking && { reasoning: thinking.budget }) },
   };
-  const { stream, genkey } = fields;
-  return { request, attachments, stream, genkey, warmUp: fields.max_tokens === 0, passed };
+  return {
+    /** Without its media, which may have to be fetched first. */
+    request,
+    attachments,
+    stream: fields.stream,
+    genkey: fields.genkey,
+    /** The prompt is only read into the cache. */
+    warmUp: fields.max_tokens === 0,
+    /** Paths in the request that have no effect. */
+    ignored,
+  };
 }
 
 function decodeOwnControls(fields: CreateFields, native: Controls, parts: DialectParts): GenerationControls {
   const { max_tokens: maxTokens, stop_sequences: stop } = fields;
   return {
     ...dialectControls(native, parts),
-    ...(maxTokens === undefined ? {} : { maxTokens: replyLimit(maxTokens, parts) }),
-    ...(stop === undefined ? {} : { stop }),
+    ...(maxTokens !== undefined && { maxTokens: replyLimit(maxTokens, parts) }),
+    ...(stop !== undefined && { stop }),
   };
 }
 
-/** As much as a 32-bit engine can count; what does not fit into the context is cut there. */
-const mostTokens = 2 ** 31 - 1;
-
-/** The engine always chooses one token, so a reply of none is one of a single token that is not shown. */
+/** The engine always generates one token, so that a reply of none is one token that is dropped. */
 function replyLimit(maxTokens: number, parts: DialectParts): number {
-  return limitTokens(Math.min(Math.max(1, maxTokens), mostTokens), parts.controlParts());
+  return limitTokens(Math.min(Math.max(1, maxTokens), 2 ** 31 - 1), parts.controlParts());
+}
+
+const readThinking = oneOf('enabled', 'adaptive', 'between_tools', 'disabled');
+const optionalCount = optional(readCount);
+
+/** Undefined if the request does not mention it. Clients send it with every model, whether it can think or not. */
+function decodeThinking({ thinking, output_config: { effort } }: CreateFields) {
+  const type = thinking && readAt(thinking, 'type', 'thinking', readThinking);
+  if (type === 'disabled') return { ...reasoningControl('none', undefined), enabled: false };
+  const tokens = optionalCount(thinking?.budget_tokens, 'thinking.budget_tokens');
+  const enabled = type === 'enabled';
+  if (!enabled && effort === undefined) return undefined;
+  const limit = enabled ? tokens : undefined;
+  // Templates know three levels. Those above are the highest of them, without a limit.
+  if (effort !== 'xhigh' && effort !== 'max') return { ...reasoningControl(effort, limit), enabled };
+  return { ...reasoningControl(undefined, limit), effort: 'high', enabled };
+}
+
+const readFormat = oneOf('json_schema');
+
+/** `output_format` is the older name. */
+function decodeOutput(
+  { output_config: { format: today }, output_format: older }: CreateFields,
+  schemaToGrammar: SchemaToGrammar,
+): OutputFormat {
+  const format = today ?? older;
+  if (!format) return { type: 'text' };
+  const field = today ? 'output_config.format' : 'output_format';
+  readAt(format, 'type', field, readFormat);
+  return schemaOutput(readAt(format, 'schema', field, readObject), `${field}.schema`, schemaToGrammar);
+}
+
+function decodeTools({ tools: entries }: CreateFields, ignore: (field: string) => void): readonly Tool[] {
+  const tools = entries.flatMap((entry, index) => {
+    const tool = decodeTool(entry, `tools[${index}]`);
+    if (!tool) ignore(`tools[${index}]`);
+    return tool ?? [];
+  });
+  const names = tools.map(({ name }) => name);
+  refuseNames(names, 'tools');
+  return tools;
+}
+
+/** Undefined for a tool that only the original service can run (web search, code execution). */
+function decodeTool(entry: unknown, field: string): Tool | undefined {
+  const tool = readObject(entry, field);
+  const type = readAt(tool, 'type', field, optionalText) ?? 'custom';
+  if (type !== 'custom' && isAbsent(tool.input_schema)) {
+    const name = readAt(tool, 'name', field, optionalName) ?? type;
+    const known = clientTools.find(({ prefix }) => type.startsWith(prefix));
+    return known && { name, description: known.description, parameters: known.parameters };
+  }
+  const description = readAt(tool, 'description', field, optionalText);
+  return {
+    name: readAt(tool, 'name', field, readName),
+    ...(description !== undefined && { description }),
+    parameters: readAt(tool, 'input_schema', field, readObject),
+  };
+}
+
+const string = { type: 'string' } as const;
+const integer = { type: 'integer' } as const;
+const choice = (...values: readonly string[]) => ({ type: 'string', enum: values });
+const edits = {
+  path: string,
+  view_range: { type: 'array', items: integer, minItems: 2, maxItems: 2 },
+  file_text: string,
+  old_str: string,
+  new_str: string,
+  insert_line: integer,
+  insert_text: string,
+} as const;
+
+/**
+ * Tools that clients run but do not describe, because the models of the original service were trained on them. Their
+ * types end with a date, which only distinguishes versions.
+ */
+const clientTools = [
+  {
+    prefix: 'bash_',
+    description: 'Runs a command in a shell that stays open between calls, or starts that shell anew.',
+    parameters: { type: 'object', properties: { command: string, restart: { type: 'boolean' } } },
+  },
+  {
+    prefix: 'text_editor_',
+    description:
+      'Views and edits text files. view shows a file (view_range: first and last line) or a folder; create writes ' +
+      'file_text; str_replace puts new_str where old_str stands exactly once; insert puts new_str (insert_text) ' +
+      'after the line insert_line.',
+    parameters: {
+      type: 'object',
+      properties: { command: choice('view', 'create', 'str_replace', 'insert'), ...edits },
+      required: ['command', 'path'],
+    },
+  },
+  {
+    prefix: 'memory_',
+    description:
+      'Keeps notes in files below /memories for later conversations. view, create, str_replace, insert and delete ' +
+      'take a path; rename takes old_path and new_path.',
+    parameters: {
+      type: 'object',
+      properties: {
+        command: choice('view', 'create', 'str_replace', 'insert', 'delete', 'rename'),
+        ...edits,
+        old_path: string,
+        new_path: string,
+      },
+      required: ['command'],
+    },
+  },
+];
+
+const choices = { auto: 'auto', any: 'required', none: 'none' } as const;
+const readChoice = oneOf('auto', 'any', 'tool', 'none');
+
+function decodeToolChoice({ tool_choice: sent = { type: 'auto' } }: CreateFields) {
+  const path = 'tool_choice';
+  const type = readAt(sent, 'type', path, readChoice);
+  const single = readAt(sent, 'disable_parallel_tool_use', path, optionalFlag) ?? false;
+  const toolChoice: ToolChoice =
+    type === 'tool' ? { type: 'named', name: readAt(sent, 'name', path, readName) } : { type: choices[type] };
+  return { toolChoice, parallelToolCalls: !single };
 }

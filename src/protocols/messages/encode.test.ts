@@ -3,10 +3,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { finishEvent, play, startEvent } from '../testing/doubles.ts';
-import { encodeStream, ping } from './encode.ts';
-import type { ReplyFacts } from './ending.ts';
-import { withoutReply } from './warm-up.ts';
-import { foldReply } from './whole.ts';
+import { encodeStream, foldReply, ping, type ReplyFacts, withoutReply } from './encode.ts';
 
 const facts: ReplyFacts = { id: 'msg_1', model: 'mini', stop: ['END'], maxTokens: 100 };
 

@@ -1,29 +1,48 @@
 import { AppError, asAppError } from '../../core/errors.ts';
-import { type GenerationEvent, unreachable } from '../../core/events.ts';
+import { type FinishReason, type GenerationEvent, type Usage, unreachable } from '../../core/events.ts';
 import { emptyStart } from '../../core/unstarted.ts';
 import { commentFrame, namedFrame } from '../../http/sse.ts';
-import { ending, type Finish, type ReplyFacts, type Start, usageOf } from './ending.ts';
+import type { Shortfall } from '../dialect.ts';
+import { partialObject } from '../partial-json.ts';
 import { errorBody } from './errors.ts';
 
-/** Also the sign of life while nothing else is to be told. */
+/** What all events of one reply have in common. */
+export interface ReplyFacts {
+  readonly id: string;
+  readonly model: string;
+  /** The stop texts of the request: the server may add its own. */
+  readonly stop: readonly string[];
+  /** The length of the reply before it was cut to the context. */
+  readonly maxTokens: number;
+  /** The prompt is only read into the cache: the reply has no content. Any other reply has a block, even an empty one. */
+  readonly warmUp?: boolean;
+}
+
+type Start = Extract<GenerationEvent, { type: 'start' }>;
+type Finish = Extract<GenerationEvent, { type: 'finish' }>;
+
+/** Also the keep-alive of a stream. */
 export const ping = frame('ping', '');
 
 const messageStop = frame('message_stop', '');
 
-/**
- * A reply in this dialect is a list of content blocks of which one is open at a time: whatever begins another block, or
- * ends the reply, closes the open one first.
- */
+/** Of a reply that ended before its start. */
+const unknownStart = emptyStart(Number.POSITIVE_INFINITY, -1);
+
+const brokenOff = () => new AppError('internal', { reason: 'the reply broke off' });
+
+/** A reply is a list of content blocks. One is open at a time: it is closed before the next one opens, and at the end. */
 export async function* encodeStream(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts): AsyncGenerator<string> {
   const blocks = new Blocks();
   let start: Start | undefined;
-  /** Clients keep a copy of the message and throw on whatever comes before it has begun. */
+  /** Clients throw on events before the start of the message. */
   const begin = (): string => {
     if (start) return '';
     start = unknownStart;
     return messageStart(unknownStart, facts);
   };
-  const failure = (error: AppError): string => begin() + blocks.close() + errorFrame(error);
+  const failure = (error: AppError): string =>
+    begin() + blocks.close() + namedFrame('error', JSON.stringify(errorBody(error)));
   try {
     for await (const event of events) {
       switch (event.type) {
@@ -49,7 +68,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
         case 'prompt-logprobs':
           break;
         case 'warning':
-          // No event of this dialect could carry it; a comment is seen by people and skipped by clients.
+          // No event of this dialect has a place for it; people see a comment, clients skip it.
           yield commentFrame(`warning: ${JSON.stringify(event.text)}`);
           break;
         case 'finish':
@@ -66,11 +85,8 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
     yield failure(asAppError(error));
     return;
   }
-  yield failure(new AppError('internal', { reason: 'the reply broke off' }));
+  yield failure(brokenOff());
 }
-
-/** Of a reply that ended before anything was known of it. */
-const unknownStart = emptyStart(Number.POSITIVE_INFINITY, -1);
 
 type Kind = 'thinking' | 'text' | 'tool_use';
 
@@ -80,13 +96,13 @@ const deltaFields: Record<Kind, string> = {
   tool_use: '"type":"input_json_delta","partial_json"',
 };
 
-/** Nobody here signs thinking, and nobody checks it when it comes back; but clients want the field. */
+/** Reasoning is not signed, and not checked when it comes back; but clients need the field. */
 const unsigned = '"delta":{"type":"signature_delta","signature":""}';
 
 class Blocks {
   #index = -1;
   #open: Kind | undefined;
-  /** All of a delta up to its text: it is the same for every delta of a block, of which there may be thousands. */
+  /** A delta up to its text, which is the same for all deltas of a block. */
   #beforeDelta = '';
 
   thinking(text: string): string {
@@ -108,7 +124,7 @@ class Blocks {
     return `${this.#beforeDelta}${JSON.stringify(piece)}}}\n\n`;
   }
 
-  /** A reply that said nothing still has a content: clients look at its first block. */
+  /** An empty reply still has a block: clients look at the first one. */
   end({ warmUp }: ReplyFacts): string {
     const said = this.#index >= 0 || warmUp === true;
     return (said ? '' : this.#begin('text', '"text":""')) + this.close();
@@ -132,30 +148,127 @@ class Blocks {
   }
 }
 
-function messageStart({ promptTokens, cachedTokens }: Start, { id, model }: ReplyFacts): string {
-  const message = {
-    id,
-    type: 'message',
-    role: 'assistant',
-    model,
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    usage: usageOf({ promptTokens, cachedTokens, completionTokens: 0 }),
-  };
+function messageStart({ promptTokens, cachedTokens }: Start, facts: ReplyFacts): string {
+  const usage = { promptTokens, cachedTokens, completionTokens: 0 };
+  const message = encodeMessage(facts, [], { stop_reason: null, stop_sequence: null }, usage);
   return frame('message_start', `"message":${JSON.stringify(message)}`);
 }
 
 function messageDelta(finish: Finish, start: Start | undefined, facts: ReplyFacts): string {
-  const delta = JSON.stringify(ending(finish, start, facts));
-  return frame('message_delta', `"delta":${delta},"usage":${JSON.stringify(usageOf(finish.usage))}`);
+  const delta = JSON.stringify(encodeEnd(finish, start, facts));
+  return frame('message_delta', `"delta":${delta},"usage":${JSON.stringify(encodeUsage(finish.usage))}`);
 }
 
-function errorFrame(error: AppError): string {
-  return namedFrame('error', JSON.stringify(errorBody(error)));
-}
-
-/** Clients go by the name of the event or by the type in its data: both are needed, and are the same. */
+/** The type is in the name of the event and in its data: clients read one or the other. */
 function frame(type: string, fields: string): string {
   return namedFrame(type, `{"type":"${type}"${fields === '' ? '' : `,${fields}`}}`);
+}
+
+function encodeMessage({ id, model }: ReplyFacts, content: readonly object[], end: object, usage: Usage): object {
+  return { id, type: 'message', role: 'assistant', model, content, ...end, usage: encodeUsage(usage) };
+}
+
+/** An aborted reply is reported as `max_tokens`: the dialect has no other word for text that is not complete. */
+const reasons: Record<FinishReason, string> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  'tool-calls': 'tool_use',
+  aborted: 'max_tokens',
+};
+
+function encodeEnd({ reason, cause, stopText }: Finish, start: Start | undefined, { stop, maxTokens }: ReplyFacts) {
+  if (reason === 'stop' && cause === 'stop-text' && stopText !== undefined && stop.includes(stopText)) {
+    return { stop_reason: 'stop_sequence', stop_sequence: stopText };
+  }
+  const contextFull = reason === 'length' && start !== undefined && start.maxTokens < maxTokens;
+  return { stop_reason: contextFull ? 'model_context_window_exceeded' : reasons[reason], stop_sequence: null };
+}
+
+/** In this dialect `input_tokens` does not include cached tokens. */
+function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens }: Usage): object {
+  return {
+    input_tokens: promptTokens - cachedTokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cachedTokens,
+    output_tokens: completionTokens,
+    ...(reasoningTokens !== undefined && { output_tokens_details: { thinking_tokens: reasoningTokens } }),
+  };
+}
+
+interface FoldedBlock {
+  readonly type: Kind;
+  readonly call?: { readonly id: string; readonly name: string };
+  content: string;
+}
+
+/** The sum of the events, with the blocks in the order of the stream. */
+export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts) {
+  const blocks: FoldedBlock[] = [];
+  const warnings: string[] = [];
+  let start: Start | undefined;
+  let finish: Finish | undefined;
+  for await (const event of events) {
+    switch (event.type) {
+      case 'start':
+        start = event;
+        break;
+      case 'reasoning-delta':
+      case 'text-delta': {
+        const type = event.type === 'text-delta' ? 'text' : 'thinking';
+        const last = blocks.at(-1);
+        if (last?.type === type) last.content += event.text;
+        else if (event.text !== '') blocks.push({ type, content: event.text });
+        break;
+      }
+      case 'tool-start':
+        blocks.push({ type: 'tool_use', call: { id: event.id, name: event.name }, content: '' });
+        break;
+      case 'tool-delta': {
+        const last = blocks.at(-1);
+        if (last?.type === 'tool_use') last.content += event.json;
+        break;
+      }
+      case 'tool-end':
+      case 'prompt-logprobs':
+        break;
+      case 'warning':
+        warnings.push(event.code);
+        break;
+      case 'finish':
+        finish = event;
+        break;
+      case 'error':
+        throw event.error;
+      default:
+        unreachable(event);
+    }
+  }
+  if (!finish) throw brokenOff();
+  const content = blocks.length > 0 || facts.warmUp ? blocks.map(encodeBlock) : [{ type: 'text', text: '' }];
+  const message = encodeMessage(facts, content, encodeEnd(finish, start, facts), finish.usage);
+  const shortfall: Shortfall = start ?? {};
+  return { message, shortfall, warnings };
+}
+
+/** A call that was cut off has the beginning of its arguments; the reason of the end shows that it was cut. */
+function encodeBlock({ type, call, content }: FoldedBlock): object {
+  switch (type) {
+    case 'thinking':
+      return { type, thinking: content, signature: '' };
+    case 'text':
+      return { type, text: content };
+    case 'tool_use':
+      return { type, ...call, input: partialObject(content) };
+  }
+}
+
+/** For a request of no tokens: the prompt is read into the cache, and the one token that the engine generates is dropped. */
+export async function* withoutReply(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
+  for await (const event of events) {
+    if (event.type === 'start' || event.type === 'warning' || event.type === 'error') yield event;
+    if (event.type !== 'finish') continue;
+    const { promptTokens, cachedTokens } = event.usage;
+    const usage = { promptTokens, cachedTokens, completionTokens: 0 };
+    yield { type: 'finish', reason: 'length', cause: 'limit', usage, timings: event.timings };
+  }
 }

@@ -2,7 +2,7 @@ import type { AppError, ErrorCode } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 
-/** This dialect names a failure by its status … */
+/** The type of an error by its status. */
 const typesByStatus = new Map([
   [401, 'authentication_error'],
   [403, 'permission_error'],
@@ -11,36 +11,27 @@ const typesByStatus = new Map([
   [503, 'overloaded_error'],
 ]);
 
-/** … except for these: clients wait and ask again when they read `overloaded_error`, and no model comes from waiting. */
+/** Exceptions: clients retry on `overloaded_error`, which does not help if there is no model. */
 const typesByCode: Partial<Record<ErrorCode, string>> = {
   'rate-limited': 'rate_limit_error',
   'model-missing': 'api_error',
   'model-load-failed': 'api_error',
 };
 
-export interface ErrorBody {
-  readonly type: 'error';
-  readonly error: { readonly type: string; readonly message: string };
-}
-
-export function errorBody(error: AppError): ErrorBody {
+export function errorBody(error: AppError): object {
   const byStatus = typesByStatus.get(error.status) ?? (error.status >= 500 ? 'api_error' : 'invalid_request_error');
   return { type: 'error', error: { type: typesByCode[error.code] ?? byStatus, message: errorMessage(error) } };
 }
 
 /** Coding agents look for exactly these words, and shorten the conversation when they find them. */
-function errorMessage(error: AppError): string {
-  if (!isOverflow(error)) return error.message;
-  const { promptTokens, contextSize } = error.details;
+function errorMessage({ message, details }: AppError): string {
+  if (!('promptTokens' in details)) return message;
+  const { promptTokens, contextSize } = details;
   const words = `prompt is too long: ${promptTokens} tokens > ${contextSize} maximum`;
   return promptTokens > contextSize ? words : `${words}, which must have room for a reply too`;
 }
 
-function isOverflow(error: AppError): error is AppError<'context-overflow'> {
-  return error.code === 'context-overflow';
-}
-
-/** Every answer of this family carries an id, failures in the body too: the official clients show it. */
+/** Every reply has a request id, errors in the body too: the official clients show it. */
 export function messagesFamily(newId: (prefix: string) => string): Family {
   return {
     name: 'messages',

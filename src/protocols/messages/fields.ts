@@ -1,5 +1,4 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { asControls, readGenkey } from '../controls/table.ts';
 import { loosenedNote, silenceNote } from '../fidelity-notes.ts';
 import { limitedTexts, looseFlag } from '../fields/loose.ts';
@@ -32,7 +31,7 @@ import {
   places,
   refused,
 } from '../fields/table.ts';
-import { blockKinds } from './blocks.ts';
+import { blockKinds } from './conversation.ts';
 
 const dialect = 'Messages';
 
@@ -45,7 +44,7 @@ const readStops: Read<readonly string[]> = described(textsSchema, (value, path) 
   return limitedTexts(path, texts);
 });
 
-/** What these ask for is not an answer to the messages that were sent, so going on without them would be wrong. */
+/** For fields that change what the request means, so that it would be wrong to ignore them. */
 const refuse =
   (instead: string): Read<never> =>
   (_, feature) => {
@@ -57,43 +56,38 @@ const thread = refused(
   refuse('this server keeps no conversations; send all messages'),
 );
 
-/** What decides about the prompt: the same for an answer and for counting its tokens. */
+/** The fields that make the prompt: also those of the endpoint that counts its tokens. */
 const promptFields = {
-  // Whoever has several models has chosen one by it already.
   model: aside('honoured', 'Any name is accepted; the loaded model answers, and the reply names it.', readText),
   messages: honoured(
     described(messagesSchema, readList),
     'Messages of the same role that follow each other are one turn. An empty list is refused.',
   ),
   ...places({
-    'messages[].role: system': {
-      handling: 'approximated',
-      note: 'At the beginning it is part of the system prompt; later it stands in the turn of the user between <system> tags.',
-    },
-    'messages[]: last one of the assistant': {
-      handling: 'honoured',
-      note: 'A prefill: it is continued, and not repeated in the reply.',
-    },
+    'messages[].role: system': aside(
+      'approximated',
+      'At the beginning it is part of the system prompt; later it stands in the turn of the user between <system> tags.',
+    ),
+    'messages[]: last one of the assistant': aside(
+      'honoured',
+      'A prefill: it is continued, and not repeated in the reply.',
+    ),
   }),
   ...kindsAt('messages[].content[]', blockKinds),
   ...places({
-    'messages[].content[]: tool_use': { handling: 'honoured' },
-    'messages[].content[]: tool_result': {
-      handling: 'approximated',
-      note: 'A text, or blocks of text, pictures, documents and search results. Pictures inside of the JSON of a tool server are shown to the model instead of their base64. is_error puts "Error:" in front.',
-    },
-    'messages[].content[]: thinking': {
-      handling: 'honoured',
-      note: 'Shown to models whose template asks for it; the signature is not checked.',
-    },
-    'messages[].content[]: redacted_thinking': {
-      handling: 'ignored',
-      note: 'Encrypted: nobody here can read it.',
-    },
-    'messages[].content[]: other kinds': {
-      handling: 'ignored',
-      note: 'Passed over (server tools, containers, kinds unknown here); x-parley-ignored names the places.',
-    },
+    'messages[].content[]: tool_use': aside('honoured'),
+    'messages[].content[]: tool_result': aside(
+      'approximated',
+      'A text, or blocks of text, pictures, documents and search results. Pictures inside of the JSON of a tool server are shown to the model instead of their base64. is_error puts "Error:" in front.',
+    ),
+    'messages[].content[]: thinking': aside(
+      'honoured',
+      'Shown to models whose template asks for it; the signature is not checked.',
+    ),
+    'messages[].content[]: redacted_thinking': ignored('Encrypted: nobody here can read it.'),
+    'messages[].content[]: other kinds': ignored(
+      'Passed over (server tools, containers, kinds unknown here); x-parley-ignored names the places.',
+    ),
   }),
   system: approximated(
     described({ anyOf: [textSchema, objectsSchema] }, anyValue),
@@ -127,7 +121,7 @@ export const createFields = {
     'The default of the server when left out; cut to what the server and the context allow. 0 reads the prompt into the cache and answers nothing.',
   ),
   stream: honoured(orElse(looseFlag, false)),
-  // Only held to their types here.
+  // Only their types are checked here.
   ...asControls(
     { temperature: 'Values above 1 are possible. The default is that of the server.', top_p: '', top_k: '' },
     { check: readNumber },
@@ -145,10 +139,10 @@ export const createFields = {
   genkey: honoured(readGenkey, 'The key by which /api/extra/abort and /api/extra/generate/check find this request.'),
   memory: honoured(orElse(readText, ''), 'Put in front of the prompt, as in the native API.'),
   ...places({
-    'sampling controls of the native API': {
-      handling: 'honoured',
-      note: 'min_p, rep_pen, seed, grammar and the others, under their own names.',
-    },
+    'sampling controls of the native API': aside(
+      'honoured',
+      'min_p, rep_pen, seed, grammar and the others, under their own names.',
+    ),
   }),
 };
 
@@ -161,4 +155,4 @@ export const countFidelity = fidelityOf(dialect, 'POST /v1/messages/count_tokens
   ...each(['compaction', 'max_tokens'], ignored()),
 });
 
-export const messagesFidelity: readonly EndpointFidelity[] = [createFidelity, countFidelity];
+export const messagesFidelity = [createFidelity, countFidelity];

@@ -1,73 +1,149 @@
-import { asAppError } from '../../core/errors.ts';
+import { type AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
-import type { Generation } from '../../core/fold.ts';
-import type { JsonObject } from '../../http/body.ts';
+import { fold, type Generation } from '../../core/fold.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
-import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { allShortfalls, type DialectParts, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
+import { commentFrame, dataFrame, sseHeaders } from '../../http/sse.ts';
+import type { StartTimer } from '../../http/timers.ts';
+import { allShortfalls, type DialectParts, streamReply, withShortfall } from '../dialect.ts';
+import { mergedReplies } from '../merged-replies.ts';
+import { spokenTokens } from '../spoken-tokens.ts';
 import type { CallTicket } from '../ticket.ts';
+import { type ChunkShape, type Ending, type Envelope, encodeFigures } from './encode.ts';
 import { errorBody, locate } from './errors.ts';
-import { collectAll } from './outcome.ts';
-import { encodeStream, type StreamShape } from './stream.ts';
 
-/** How the two generating endpoints hand their replies out; what stands in them is their own. */
-export interface AnswerShape {
+/** Writes the chunks of one reply: the frames that an event becomes, or nothing. */
+export type ChoiceWriter = (event: Exclude<GenerationEvent, { type: 'error' }>) => string;
+
+/** How a request is answered. Chats and completions differ in nothing else. */
+export interface AnswerShape extends Pick<ChunkShape, 'includeUsage' | 'timingsPerToken'> {
   readonly call: Call;
   readonly ticket: CallTicket;
-  readonly notices: Headers;
+  readonly headers: Headers;
+  readonly envelope: Envelope;
+  readonly stream: boolean;
+  readonly repliesPerPrompt: number;
+  /** The field that is at fault when the prompt is too long. */
   readonly promptField: string;
+  readonly offersTools: boolean;
+  readonly choice: (shape: ChunkShape) => ChoiceWriter;
+  readonly whole: (generations: readonly Generation[]) => object;
 }
 
-/** About the size that makes a proxy pass on what it has collected. */
+type Replies = readonly AsyncIterable<GenerationEvent>[];
+
+/** Large enough that a buffering proxy forwards it. */
 const paddedFrame = 2048;
 
-export function streamed(
-  replies: readonly AsyncIterable<GenerationEvent>[],
-  shape: AnswerShape & { readonly stream: StreamShape; readonly offersTools: boolean },
-  { startTimer }: DialectParts,
-): Promise<Reply> {
-  const { ticket } = shape;
-  const [first, ...others] = replies as [AsyncIterable<GenerationEvent>, ...AsyncIterable<GenerationEvent>[]];
-  return located(
-    streamReply(first, (opened) => encodeStream([opened, ...others], shape.stream), {
-      headers: { ...sseHeaders, ...shape.notices },
-      filler: commentFrame('keepalive', shape.offersTools ? paddedFrame : 0),
-      ticket,
-      startTimer,
-    }),
-    shape.promptField,
-  );
-}
-
-export async function whole(
-  replies: readonly AsyncIterable<GenerationEvent>[],
-  { call, notices, promptField }: AnswerShape,
-  encode: (generations: readonly Generation[]) => object,
-  { startTimer }: DialectParts,
-): Promise<Reply> {
-  const generations = located(collectAll(replies), promptField);
-  const body = generations.then((all) => JSON.stringify(encode(all)));
-  if (requestsPadding(call)) {
-    const reply = await paddedReply(body, (error) => JSON.stringify(errorBody(asAppError(error))), startTimer);
-    return { ...reply, headers: { ...reply.headers, ...notices } };
-  }
-  const headers = { 'content-type': 'application/json', ...notices };
-  const text = await body;
-  return { status: 200, body: text, headers: withShortfall(headers, allShortfalls(await generations)) };
-}
-
-function located<Value>(promise: Promise<Value>, promptField: string): Promise<Value> {
-  return promise.catch((error: unknown) => {
+export function answer(replies: Replies, shape: AnswerShape, { startTimer, now }: DialectParts): Promise<Reply> {
+  const { call, ticket, headers, stream, offersTools, promptField } = shape;
+  const located = (error: unknown): never => {
     throw locate(asAppError(error), promptField);
-  });
+  };
+  if (!stream) {
+    const encoded = collectAll(replies)
+      .catch(located)
+      .then((generations) => ({
+        body: JSON.stringify({ ...shape.envelope, ...shape.whole(generations) }),
+        headers: withShortfall(headers, allShortfalls(generations)),
+      }));
+    return wholeReply(encoded, { padded: requestsPadding(call), headers, startTimer });
+  }
+  const [first, ...others] = replies as [Replies[number], ...Replies];
+  return streamReply(first, (opened) => encodeStream([opened, ...others], shape, now), {
+    headers: { ...sseHeaders, ...headers },
+    filler: commentFrame('keepalive', offersTools ? paddedFrame : 0),
+    ticket,
+    startTimer,
+  }).catch(located);
 }
 
-/** The fields without effect, and the places inside of others. */
-export function notices(body: JsonObject, fidelity: EndpointFidelity, places: readonly string[]): Headers {
-  const name = 'x-parley-ignored';
-  const fields = noticeHeaders(body, fidelity)[name];
-  const all = [...(fields === undefined ? [] : [fields]), ...places];
-  return all.length > 0 ? { [name]: all.join(', ') } : {};
+export interface WholeOptions {
+  /** Whether the client asked for padding until the body is ready. */
+  readonly padded: boolean;
+  /** Those that are known at once. */
+  readonly headers: Headers;
+  readonly startTimer: StartTimer;
+}
+
+/** A reply that is not streamed: JSON, unless its own headers say otherwise. */
+export async function wholeReply(
+  encoded: Promise<{ readonly body: string; readonly headers: Headers }>,
+  { padded, headers, startTimer }: WholeOptions,
+): Promise<Reply> {
+  if (padded) {
+    const text = encoded.then(({ body }) => body);
+    const reply = await paddedReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), startTimer);
+    return { ...reply, headers: { ...reply.headers, ...headers } };
+  }
+  const { body, headers: late } = await encoded;
+  return { status: 200, headers: { 'content-type': 'application/json', ...headers, ...late }, body };
+}
+
+/** All replies, or the first failure; then the other replies are stopped. */
+async function collectAll(replies: Replies): Promise<readonly Generation[]> {
+  try {
+    return await Promise.all(replies.map((events) => fold(shown(events))));
+  } catch (error) {
+    await Promise.all(replies.map((events) => events[Symbol.asyncIterator]().return?.()));
+    throw error;
+  }
+}
+
+/** Pieces without text only carry logprobs, which belong to the text of another piece. */
+async function* shown(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
+  const spoken = spokenTokens();
+  for await (const event of events) {
+    if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') {
+      yield event;
+      continue;
+    }
+    const logprobs = spoken(event);
+    if (event.text !== '') yield logprobs ? { ...event, logprobs } : event;
+  }
+}
+
+const done = dataFrame('[DONE]');
+
+const unfinished: Ending = {
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+  timings: undefined,
+};
+
+/** For a reply whose events end without a finish: clients need an end that they understand. */
+const abandoned: GenerationEvent & { type: 'finish' } = {
+  type: 'finish',
+  reason: 'aborted',
+  cause: 'aborted',
+  usage: unfinished.usage,
+  timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
+};
+
+/** The replies as they arrive, then the usage if it was requested, and the frame that ends every stream. */
+async function* encodeStream(replies: Replies, shape: AnswerShape, now: () => number): AsyncGenerator<string> {
+  const { envelope, includeUsage, timingsPerToken, promptField } = shape;
+  const failure = (error: AppError): string => dataFrame(JSON.stringify(errorBody(locate(error, promptField)))) + done;
+  const head = `${JSON.stringify(envelope).slice(0, -1)},`;
+  const writers = replies.map((_, index) => shape.choice({ head, index, includeUsage, timingsPerToken, now }));
+  const endings: Ending[] = replies.map(() => unfinished);
+  try {
+    for await (const [index, event] of mergedReplies(replies)) {
+      if (event.type === 'error') {
+        yield failure(event.error);
+        return;
+      }
+      if (event.type === 'finish') endings[index] = event;
+      const frames = writers[index]?.(event) ?? '';
+      if (frames !== '') yield frames;
+    }
+  } catch (error) {
+    yield failure(asAppError(error));
+    return;
+  }
+  for (const [index, write] of writers.entries()) if (endings[index] === unfinished) yield write(abandoned);
+  if (includeUsage) {
+    const figures = JSON.stringify(encodeFigures(endings, shape.repliesPerPrompt)).slice(1);
+    yield dataFrame(`${head}"choices":[],${figures}`);
+  }
+  yield done;
 }

@@ -1,13 +1,14 @@
 import type { GenerationControls } from '../../core/request.ts';
 import type { Sampling } from '../../core/sampling-fields.ts';
+import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { limitTokens, readControls } from '../controls/decode.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
 import { clamp } from '../fields/readers.ts';
-import { tokenBiases } from './bias.ts';
-import type { GenerationFields } from './fields.ts';
+import { unsupportedField } from './errors.ts';
+import { type Bias, type GenerationFields, maxBias } from './fields.ts';
 
-/** How the text is generated, with the native controls of the body beneath. Logprobs mean something else in each. */
+/** The controls of the dialect over the native ones of the same body, without `logprobs`, which differ per endpoint. */
 export async function decodeOwnControls(
   fields: GenerationFields,
   body: JsonObject,
@@ -15,13 +16,13 @@ export async function decodeOwnControls(
 ): Promise<GenerationControls> {
   const asked = askedTokens(fields);
   const logitBias = await tokenBiases(fields.logit_bias, parts.text.tokenize);
-  // Both dialects have these, but with another meaning here: they must not be read as the native ones.
+  // The native fields of these names mean something else.
   const native = dialectControls(readControls({ ...body, logit_bias: null, logprobs: null }), parts);
   return {
     ...native,
     maxTokens: asked === undefined ? native.maxTokens : limitTokens(asked, parts.controlParts()),
     sampling: { ...native.sampling, ...ownSampling(fields) },
-    // What was forbidden by a native field stays forbidden.
+    // A ban by a native field wins.
     logitBias: [...new Map([...logitBias, ...native.logitBias])],
     stop: fields.stop ?? native.stop,
     trimStop: true,
@@ -29,26 +30,56 @@ export async function decodeOwnControls(
   };
 }
 
-/** How long a reply the client wants; undefined where it leaves that to the server. */
+/** How the reply is to be delivered. */
+export function decodeDelivery(fields: GenerationFields) {
+  return {
+    stream: fields.stream,
+    includeUsage: fields.stream_options.include_usage,
+    timingsPerToken: fields.timings_per_token ?? false,
+    genkey: fields.genkey,
+    kept: fields.kcpp_extra_args,
+  };
+}
+
+/** The length of the reply that the client set, if it set one. */
 export function askedTokens(fields: GenerationFields): number | undefined {
   return fields.max_completion_tokens ?? fields.max_tokens ?? fields.n_predict;
+}
+
+type PromptLogprobs = Pick<GenerationFields, 'prompt_logprobs' | 'stream'>;
+
+/** The number of alternatives for each token of the prompt, if they were requested. */
+export function decodePromptLogprobs({ prompt_logprobs: count, stream }: PromptLogprobs): number | undefined {
+  if (count === undefined || !stream) return count;
+  throw unsupportedField('prompt_logprobs', 'a stream has no place for it; ask for a whole reply');
 }
 
 function ownSampling({ temperature, top_p: topP, seed, ...fields }: GenerationFields): Partial<Sampling> {
   const { presence_penalty: presence, frequency_penalty: frequency } = fields;
   return {
-    ...(temperature === undefined ? {} : { temperature: Math.max(0, temperature) }),
-    ...(topP === undefined ? {} : { topP: clamp(topP, 0, 1) }),
-    ...(presence === undefined ? {} : { presencePenalty: clamp(presence, -2, 2) }),
-    ...(frequency === undefined ? {} : { frequencyPenalty: clamp(frequency, -2, 2) }),
-    ...(seed === undefined ? {} : { seed: engineSeed(seed) }),
+    ...(temperature !== undefined && { temperature: Math.max(0, temperature) }),
+    ...(topP !== undefined && { topP: clamp(topP, 0, 1) }),
+    ...(presence !== undefined && { presencePenalty: clamp(presence, -2, 2) }),
+    ...(frequency !== undefined && { frequencyPenalty: clamp(frequency, -2, 2) }),
+    ...(seed !== undefined && { seed: engineSeed(seed) }),
   };
 }
 
 const largestSeed = 2 ** 31 - 1;
 
-/** Engines draw a fresh seed for 0 and less; here only -1 asks for that, and every other number must reproduce. */
+/** Engines draw a random seed for 0 and less; in this dialect only -1 does, and every other number must reproduce. */
 function engineSeed(seed: number): number {
-  if (seed === -1) return -1;
-  return Math.abs(seed % largestSeed) || largestSeed;
+  return seed === -1 ? -1 : Math.abs(seed % largestSeed) || largestSeed;
+}
+
+async function tokenBiases(
+  biases: readonly Bias[],
+  tokenize: TextService['tokenize'],
+): Promise<GenerationControls['logitBias']> {
+  const found = new Map<number, number>();
+  for (const [key, bias] of biases.slice(0, 512)) {
+    const tokens = typeof key === 'number' ? [key] : await tokenize(key, { addSpecial: false });
+    for (const token of tokens) if (token >= 0) found.set(token, clamp(bias, -maxBias, maxBias));
+  }
+  return [...found];
 }

@@ -6,8 +6,7 @@ import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, readyState, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
 import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { openaiFidelity } from './fidelity.ts';
-import { openaiEndpoints } from './routes.ts';
+import { openaiEndpoints, openaiFidelity } from './routes.ts';
 
 const token = {
   token: 72,

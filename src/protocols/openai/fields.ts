@@ -1,35 +1,64 @@
 import { asControls, readGenkey, readStop } from '../controls/table.ts';
 import {
+  described,
+  isObject,
   objectOf,
   optional,
   optionalFlag,
   optionalNumber,
   optionalWhole,
   orElse,
+  type Read,
   readFlag,
   wholeBetween,
+  wrong,
 } from '../fields/readers.ts';
-import { textSchema } from '../fields/schemas.ts';
+import { biasSchema, textSchema } from '../fields/schemas.ts';
 import { aside, type Fields, honoured, ignored, sentAs } from '../fields/table.ts';
 import { keptText } from '../ticket.ts';
-import { readLogitBias } from './bias.ts';
 
 export const dialect = 'OpenAI';
 
 export const afterSampling = 'The figures are those after the samplers: a token without rivals has 0.';
-export const promptFigures =
-  'Of every token that the model read, by the model alone; up to 20 alternatives. Not in streams, and not with pictures or sound.';
 export const projector = 'Refused where the loaded model has no projector for it (--mmproj).';
+const promptFigures =
+  'Of every token that the model read, by the model alone; up to 20 alternatives. Not in streams, and not with pictures or sound.';
 
-/** More would be a wait without end; one reply is what nobody has to ask for. */
+export const promptLogprobs = (note = '') => honoured(optional(wholeBetween(0, 20)), `${promptFigures}${note}`);
+
+/** `n` and `best_of`. */
 export const readReplies = orElse(wholeBetween(1, 128), 1);
 
+export type Bias = readonly [key: string | number, bias: number];
+export const maxBias = 100;
+
 /**
- * What chat and completions have in common: how the text is generated. The dialect's own fields are read strictly, unlike
- * the native controls beside them: its clients are typed, so that a wrong type is a mistake which they want to be told.
+ * `{"15496": -100}`, or the list form of llama.cpp's clients, where a key may also be a text (each of its tokens gets
+ * the bias) and `false` forbids.
+ */
+const readLogitBias: Read<readonly Bias[]> = described(biasSchema, (value, path) => {
+  const refusal = () => wrong(path, 'an object from token numbers to numbers, or a list of such pairs');
+  const pairs = isObject(value) ? Object.entries(value).map(([key, bias]) => [tokenOrText(key), bias]) : value;
+  if (!Array.isArray(pairs)) throw refusal();
+  return pairs.map((entry): Bias => {
+    if (!Array.isArray(entry) || entry.length !== 2) throw refusal();
+    const [key, bias] = entry as [unknown, unknown];
+    const known = typeof key === 'string' || (typeof key === 'number' && Number.isInteger(key));
+    if (!known || (typeof bias !== 'number' && bias !== false)) throw refusal();
+    return [key, bias === false ? -maxBias : bias];
+  });
+});
+
+/** Keys of an object are always texts: those that are whole numbers mean tokens. */
+function tokenOrText(key: string): string | number {
+  return /^-?\d{1,9}$/.test(key.trim()) ? Number(key) : key;
+}
+
+/**
+ * The fields that chats and completions share. Unlike native controls they are read strictly: clients of this dialect are
+ * typed, so that a wrong type is a mistake.
  */
 export const generationFields = {
-  // Whoever has several models has chosen one by it already.
   model: sentAs(
     textSchema,
     aside('approximated', 'Any name is accepted; the loaded model answers, and the reply carries its name.'),
@@ -63,5 +92,6 @@ export const generationFields = {
   verbose: ignored(),
 };
 
-/** With the length of the reply, whose zero means something else in each of the two. */
-export type GenerationFields = Fields<typeof generationFields> & { readonly max_tokens: number | undefined };
+/** With those whose documentation differs. */
+export type GenerationFields = Fields<typeof generationFields> &
+  Readonly<Record<'max_tokens' | 'prompt_logprobs', number | undefined>>;

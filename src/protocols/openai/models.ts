@@ -6,10 +6,11 @@ import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
+import { decodedPath, withShortPath } from '../json-endpoint.ts';
 import { modelsByName } from '../listed-models.ts';
 import { openaiFamily } from './errors.ts';
 
-export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'others'>;
+type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'others'>;
 
 const statuses: Record<TextState['type'], string> = {
   ready: 'loaded',
@@ -27,35 +28,29 @@ const namedStatuses: Record<ListedModel['state'], string> = {
   failed: 'failed',
 };
 
-const listPath = '/v1/models';
-
 const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
 
-/** The short paths must match whole: as endings they would catch the model lists of other families. */
 export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
-  {
+  ...withShortPath<ModelsParts>({
     ...open,
-    match: 'ending',
-    path: listPath,
+    path: '/v1/models',
     summary: 'The models: those for text, then the one for embeddings.',
-    handle: list,
-  },
-  { ...open, match: 'exact', path: '/models', summary: 'Another name for /v1/models.', handle: list },
-  { ...open, match: 'prefix', path: `${listPath}/`, summary: 'One model by its id.', handle: one },
-  { ...open, match: 'prefix', path: '/models/', summary: 'Another name for /v1/models/.', handle: one },
+    handle: async (call, parts) => json(modelList(await modelsFor(call, parts))),
+  }),
+  ...withShortPath<ModelsParts>({
+    ...open,
+    match: 'prefix',
+    path: '/v1/models/',
+    summary: 'One model by its id.',
+    handle: async (call, parts) => oneModel(call, await modelsFor(call, parts), parts.alias),
+  }),
 ];
 
-async function list(call: Call, parts: ModelsParts): Promise<Reply> {
-  return json(modelList(await modelsFor(call, parts)));
-}
-
-async function one(call: Call, parts: ModelsParts): Promise<Reply> {
-  return oneModel(call, await modelsFor(call, parts), parts.alias);
-}
-
+/** Without the key all models are one, of which only the status is shown. */
 async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<readonly Shown[]> {
   const created = Math.floor(parts.startedAt / 1000);
-  return authorized ? shownModels(parts, created) : hiddenModels(parts, created);
+  if (authorized) return shownModels(parts, created);
+  return [{ id: hiddenModelName, created, status: statuses[parts.text.state().type], model: undefined }];
 }
 
 interface Shown {
@@ -96,11 +91,6 @@ async function shownTexts(parts: ModelsParts, created: number): Promise<readonly
   return [{ id: parts.modelName(), created, status: statuses[state.type], model }];
 }
 
-/** To clients without the key all models are one, of which nothing is told but whether it is loaded. */
-function hiddenModels({ text }: ModelsParts, created: number): readonly Shown[] {
-  return [{ id: hiddenModelName, created, status: statuses[text.state().type], model: undefined }];
-}
-
 /**
  * One body for three kinds of clients: what the OpenAI API, the Anthropic API and llama.cpp's server put there does not
  * collide.
@@ -123,7 +113,7 @@ function modelEntry({ id, created, status, model, embedding }: Shown): object {
     created,
     owned_by: 'koboldcpp',
     type: 'model',
-    display_name: bareName(id),
+    display_name: id.replace(/^koboldcpp\//, ''),
     created_at: timestamp(created),
     permission: [],
     root: 'koboldcpp',
@@ -131,29 +121,26 @@ function modelEntry({ id, created, status, model, embedding }: Shown): object {
     aliases: [],
     tags: [],
     ...(embedding ? { capabilities: ['embedding'] } : {}),
-    ...(model ? measures(model) : { meta: embedding?.facts ? embeddingMeasures(embedding.facts) : null }),
+    ...(model ? measures(model) : { meta: embedding?.facts ? embeddingMeta(embedding.facts) : null }),
   };
 }
 
 /** The two names for the context size are those of gateways whose clients look for nothing else. */
 function measures(model: TextModel): object {
   const { contextSize } = model;
-  return {
-    context_length: contextSize,
-    max_model_len: contextSize,
-    meta: {
-      vocab_type: model.vocabularyType,
-      n_vocab: model.vocabularySize,
-      n_ctx: contextSize,
-      n_ctx_train: model.trainedContext,
-      n_embd: model.embeddingLength,
-      n_params: model.parameters,
-      size: model.sizeBytes,
-    },
+  const meta = {
+    vocab_type: model.vocabularyType,
+    n_vocab: model.vocabularySize,
+    n_ctx: contextSize,
+    n_ctx_train: model.trainedContext,
+    n_embd: model.embeddingLength,
+    n_params: model.parameters,
+    size: model.sizeBytes,
   };
+  return { context_length: contextSize, max_model_len: contextSize, meta };
 }
 
-function embeddingMeasures({ maxTokens, dimensions, parameters, sizeBytes }: EmbeddingFacts): object {
+function embeddingMeta({ maxTokens, dimensions, parameters, sizeBytes }: EmbeddingFacts): object {
   return { n_ctx: maxTokens, n_embd: dimensions, n_params: parameters, size: sizeBytes };
 }
 
@@ -177,23 +164,11 @@ function tagEntry({ id, created, model, embedding }: Shown): object {
 
 /** The id may hold slashes, which some clients encode and others do not; without its first part it is known too. */
 function oneModel({ path }: Call, shown: readonly Shown[], alias: ModelsParts['alias']): Reply {
-  const asked = decoded(path.slice(path.indexOf('/models/') + '/models/'.length));
+  const asked = decodedPath(path.slice(path.indexOf('/models/') + '/models/'.length));
   const names = ({ id, names: own = [] }: Shown) => [id, ...own];
   const found = findExactly(shown, names, asked) ?? findNamed(shown, names, alias?.(asked) ?? asked);
   if (!found) throw new AppError('model-not-found', { model: asked });
   return json(modelEntry(found));
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-function bareName(id: string): string {
-  return id.replace(/^koboldcpp\//, '');
 }
 
 function timestamp(seconds: number): string {

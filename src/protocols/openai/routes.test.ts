@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Endpoint } from '../../http/call.ts';
+import { ask, family, serve } from '../../http/testing/world.ts';
 import { bindAll } from '../testing/bind.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
@@ -32,4 +34,84 @@ test('generating paths ask for the key, those that only inform do not', () => {
     'PUT rest /v1/ open',
     'DELETE rest /v1/ open',
   ]);
+});
+
+/** A server with this dialect and an endpoint of another one beside it. */
+async function world() {
+  const other: Endpoint = {
+    method: 'POST',
+    match: 'ending',
+    path: '/v1/messages',
+    access: 'guarded',
+    rateLimited: true,
+    summary: '',
+    family,
+    handle: () => ({ status: 200, body: '' }),
+  };
+  return serve([other, ...bindAll(openaiEndpoints, { ...dialectParts(), replacePlaceholders: (texts) => texts })]);
+}
+
+test.each([
+  ['GET', '/v1/files'],
+  ['POST', '/v1/moderations'],
+  ['POST', '/v1/fine_tuning/jobs'],
+  ['GET', '/v1/chat/completions/chatcmpl-1'],
+  ['DELETE', '/v1/chat/completions/chatcmpl-1'],
+])('%s %s is an error object with 404', async (method, path) => {
+  const { status, headers, text } = await ask(await world(), { method, path });
+  expect(status).toBe(404);
+  expect(headers['content-type']).toBe('application/json');
+  expect(JSON.parse(text)).toEqual({
+    error: {
+      message: `There is no ${method} ${path} on this server.`,
+      type: 'invalid_request_error',
+      param: null,
+      code: null,
+    },
+  });
+});
+
+test.each(['text/html', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'])(
+  'an unknown GET that takes %s is shown the page',
+  async (accept) => {
+    const { status, headers, text } = await ask(await world(), { path: '/v1/fi<les', headers: { accept } });
+    expect(status).toBe(404);
+    expect(headers).toMatchObject({ 'content-type': 'text/html', vary: 'Origin, accept' });
+    expect(headers['content-security-policy']).toContain("default-src 'self'");
+    expect(text).toContain('href="/api"');
+    expect(text).toContain('/v1/fi&#60;les');
+  },
+);
+
+test.each([
+  ['POST', 'text/html'],
+  ['DELETE', 'text/html'],
+  ['GET', '*/*'],
+  ['GET', 'application/json'],
+])('an unknown %s that takes %s gets the error object', async (method, accept) => {
+  const { status, headers } = await ask(await world(), { method, path: '/v1/files', headers: { accept } });
+  expect([status, headers['content-type']]).toEqual([404, 'application/json']);
+});
+
+test('a path that is known for other methods is refused as such to browsers too', async () => {
+  const headers = { accept: 'text/html' };
+  const reply = await ask(await world(), { path: '/v1/chat/completions', headers });
+  expect([reply.status, reply.headers['content-type']]).toEqual([405, 'application/json']);
+});
+
+test.each([
+  ['GET', '/v1/chat/completions', 'POST'],
+  ['POST', '/v1/models', 'GET'],
+  ['DELETE', '/v1/models/mini', 'GET'],
+])('%s %s is an error object with 405 that names %s', async (method, path, allow) => {
+  const { status, headers, text } = await ask(await world(), { method, path });
+  expect(status).toBe(405);
+  expect(headers.allow).toBe(allow);
+  expect(JSON.parse(text)).toMatchObject({ error: { type: 'invalid_request_error' } });
+});
+
+test('a path of another family is refused in the words of that family', async () => {
+  const { status, text } = await ask(await world(), { method: 'GET', path: '/v1/messages' });
+  expect(status).toBe(405);
+  expect(JSON.parse(text)).toMatchObject({ family: 'method-not-allowed' });
 });

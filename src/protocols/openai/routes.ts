@@ -1,14 +1,40 @@
-import type { ModelEndpoint } from '../endpoint.ts';
+import { AppError } from '../../core/errors.ts';
+import { notFoundPage } from '../../http/pages.ts';
+import { methods } from '../../http/router.ts';
+import type { ModelEndpoint, PlainEndpoint } from '../endpoint.ts';
 import { speechEndpoints } from './audio/speech.ts';
+import { transcriptionEndpoints } from './audio/transcription.ts';
 import { chatEndpoints } from './chat/endpoints.ts';
+import { chatFidelity, inputTokensFidelity } from './chat/fields.ts';
 import type { CompletionParts } from './completions/decode.ts';
 import { completionEndpoints } from './completions/endpoints.ts';
-import { elsewhereEndpoints } from './elsewhere.ts';
-import { embeddingsEndpoints } from './embeddings.ts';
+import { completionFidelity } from './completions/fields.ts';
+import { embeddingsEndpoints, embeddingsFidelity } from './embeddings.ts';
+import { openaiFamily } from './errors.ts';
 import { modelsEndpoints } from './models.ts';
-import { transcriptionEndpoints } from './transcription/endpoints.ts';
 
 export type OpenaiContext = CompletionParts;
+
+/**
+ * Unknown paths below `/v1`. The official clients only read an error object: with anything else they throw an exception
+ * without a reason. Browsers get a page.
+ */
+const unknownEndpoints = methods.map(
+  (method): PlainEndpoint => ({
+    method,
+    match: 'rest',
+    path: '/v1/',
+    access: 'open',
+    queued: method === 'POST',
+    summary: 'Everything else: 404 as an error object, or as a page for browsers.',
+    family: openaiFamily,
+    handle: ({ path, headers }) => {
+      if (method !== 'GET' || !headers.accept?.includes('text/html')) throw new AppError('not-found', { method, path });
+      const page = notFoundPage(path);
+      return { ...page, headers: { ...page.headers, vary: 'accept' } };
+    },
+  }),
+);
 
 export const openaiEndpoints: readonly ModelEndpoint<OpenaiContext>[] = [
   ...chatEndpoints,
@@ -17,5 +43,7 @@ export const openaiEndpoints: readonly ModelEndpoint<OpenaiContext>[] = [
   ...modelsEndpoints,
   ...speechEndpoints,
   ...transcriptionEndpoints,
-  ...elsewhereEndpoints,
+  ...unknownEndpoints,
 ];
+
+export const openaiFidelity = [chatFidelity, completionFidelity, inputTokensFidelity, embeddingsFidelity];

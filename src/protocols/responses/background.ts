@@ -1,24 +1,22 @@
 import { Aborted } from '../../core/abort-cause.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import { ResponseStore, type StoredItem } from '../../store/responses.ts';
+import { ResponseStore, type StoredResponse } from '../../store/responses.ts';
 import { encodeWhole, failed, type Session, unfinished } from './encode.ts';
-import type { ResponseObject } from './response.ts';
+import type { ResponseObject } from './output.ts';
 
 interface Run {
   readonly stop: AbortController;
   readonly finished: Promise<void>;
 }
 
-export interface BackgroundWork {
+export interface BackgroundWork extends Pick<StoredResponse, 'context' | 'input'> {
   readonly session: Session;
-  readonly context: readonly StoredItem[];
-  readonly input: readonly StoredItem[];
-  /** Begins the generation, or throws at once when there is no place for it. */
+  /** Starts the generation, or throws if the queue is full. */
   readonly begin: (signal: AbortSignal) => AsyncIterable<GenerationEvent>;
 }
 
-/** What is kept of responses between requests. One for the whole server: any model's endpoints may be asked for any of them. */
+/** What the server stores of responses. It is shared by all models: a response is found whatever the model. */
 export interface ResponseState {
   readonly store: ResponseStore;
   readonly background: BackgroundRuns;
@@ -28,7 +26,7 @@ export function responseState(store = new ResponseStore()): ResponseState {
   return { store, background: new BackgroundRuns(store) };
 }
 
-/** The responses that are made while nobody waits for them. Clients ask the store how far they are. */
+/** The responses that are generated in the background. Clients poll the store. */
 export class BackgroundRuns {
   readonly #store: ResponseStore;
   readonly #runs = new Map<string, Run>();
@@ -38,7 +36,7 @@ export class BackgroundRuns {
   }
 
   start({ session, context, input, begin }: BackgroundWork): ResponseObject {
-    const { id } = session.identity;
+    const { id } = session.response;
     const stop = new AbortController();
     const put = (response: ResponseObject): boolean =>
       this.#store.put({ id, response, context, input, output: response.output });
@@ -48,8 +46,8 @@ export class BackgroundRuns {
       stop.abort();
       throw new AppError('unsupported', { feature: 'background', instead: 'the request is too large to be stored' });
     }
-    // One that was deleted, or dropped for newer ones, does not come back; one that outgrew the store must not look
-    // unfinished for ever.
+    // A response that was deleted, or evicted for newer ones, is not stored again; one that became too large for the
+    // store is deleted, so that it does not look unfinished for ever.
     const keep = (response: ResponseObject): ResponseObject => {
       if (this.#store.get(id) && !put(response)) this.#store.delete(id);
       return response;
@@ -63,7 +61,7 @@ export class BackgroundRuns {
     return queued;
   }
 
-  /** Settles when the response is no longer in the making. */
+  /** Settles when the response is no longer being generated. */
   async finished(id: string): Promise<void> {
     await this.#runs.get(id)?.finished;
   }

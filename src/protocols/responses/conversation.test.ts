@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Message } from '../../chat/messages.ts';
-import { text } from '../../chat/messages.ts';
+import { type Message, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { blind, sighted } from '../testing/attachments.ts';
 import { readConversation, sealed } from './conversation.ts';
-import { readInput } from './input.ts';
+import { readInput } from './decode.ts';
 import type { OfferedTool } from './tools.ts';
 
 const stored: StoredItem = { id: 'msg_old', type: 'message', role: 'assistant', content: 'Earlier.' };

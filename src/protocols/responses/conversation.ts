@@ -1,37 +1,34 @@
-import { type Content, joinContent, type Message, type ToolCallRecord, wordsOf } from '../../chat/messages.ts';
+import { isUtf8 } from 'node:buffer';
+import { type Content, joinContent, type Message, type ToolCallRecord, text, wordsOf } from '../../chat/messages.ts';
+import { AppError } from '../../core/errors.ts';
 import type { Sliced } from '../../core/slices.ts';
+import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fields/readers.ts';
+import { dataUrlKind } from '../inline-medium.ts';
 import type { Attachments } from '../media.ts';
-import { readContent } from './content.ts';
-import type { InputItem } from './input.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
 
-export interface ReadConversation {
-  readonly messages: readonly Message[];
-  /** Items that mean nothing to this server, by place and type. */
-  readonly skipped: readonly string[];
+/** An item of the request, and its path for error messages. */
+export interface InputItem {
+  readonly item: StoredItem;
+  readonly at: string;
 }
 
-/** Thinking, text and calls that come in a row are one turn of the assistant. */
+/** Consecutive reasoning, text and calls are one turn of the assistant. */
 interface Turn {
   readonly reasoning: string[];
   readonly contents: Content[];
   readonly calls: ToolCallRecord[];
 }
 
-const roles = new Map<unknown, 'system' | 'user'>([
-  ['system', 'system'],
-  ['developer', 'system'],
-  ['user', 'user'],
-]);
-
 export function* readConversation(
   items: readonly InputItem[],
   offered: readonly OfferedTool[],
   attachments: Attachments,
-): Sliced<ReadConversation> {
+): Sliced<{ readonly messages: readonly Message[]; readonly skipped: readonly string[] }> {
   const messages: Message[] = [];
+  // Items of unknown types, by place and type.
   const skipped: string[] = [];
   const toolNames = new Map<string, string>();
   let turn: Turn | undefined;
@@ -47,7 +44,7 @@ export function* readConversation(
   };
   const call = (item: StoredItem, at: string, json: string): void => {
     const id = readAt(item, 'call_id', at, readText);
-    const name = knownName(offered, readAt(item, 'name', at, readText), readAt(item, 'namespace', at, optionalText));
+    const name = knownName(offered, item, at);
     toolNames.set(id, name);
     own().calls.push({ id, name, json });
   };
@@ -57,9 +54,9 @@ export function* readConversation(
     switch (item.type) {
       case 'message': {
         const content = readContent(item.content, `${at}.content`, attachments);
-        const role = roles.get(item.role);
-        if (role) others({ role, content });
-        else if (item.role === 'assistant') own().contents.push(content);
+        if (item.role === 'assistant') own().contents.push(content);
+        else if (item.role === 'user') others({ role: 'user', content });
+        else if (item.role === 'system' || item.role === 'developer') others({ role: 'system', content });
         else throw wrong(`${at}.role`, '"user", "assistant", "system" or "developer"');
         break;
       }
@@ -67,7 +64,9 @@ export function* readConversation(
         own().reasoning.push(reasoningText(item, at, attachments));
         break;
       case 'function_call':
-        call(item, at, argumentsText(item, at));
+        // A few clients send the arguments as an object.
+        if (isObject(item.arguments)) call(item, at, JSON.stringify(item.arguments));
+        else call(item, at, readAt(item, 'arguments', at, readText));
         break;
       case 'custom_tool_call':
         call(item, at, customArguments(readAt(item, 'input', at, readText)));
@@ -77,7 +76,7 @@ export function* readConversation(
         const callId = readAt(item, 'call_id', at, readText);
         const toolName = toolNames.get(callId);
         const content = outputContent(item, at, attachments);
-        others({ role: 'tool', content, callId, ...(toolName === undefined ? {} : { toolName }) });
+        others({ role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) });
         break;
       }
       default:
@@ -98,11 +97,6 @@ function turnMessage({ reasoning, contents, calls }: Turn): Message {
   };
 }
 
-/** A few clients send the arguments as the object that the text stands for. */
-function argumentsText(item: StoredItem, at: string): string {
-  return isObject(item.arguments) ? JSON.stringify(item.arguments) : readAt(item, 'arguments', at, readText);
-}
-
 function outputContent(item: StoredItem, at: string, attachments: Attachments): Content {
   const field = `${at}.output`;
   if (isAbsent(item.output)) throw wrong(field, 'a string or an array of content parts');
@@ -110,7 +104,7 @@ function outputContent(item: StoredItem, at: string, attachments: Attachments): 
   return readContent(item.output, field, attachments);
 }
 
-/** Any of the three may be null or empty: what a client sends back depends on what it keeps. */
+/** The first of three fields that is not empty: clients differ in which they send back. */
 function reasoningText(item: StoredItem, at: string, attachments: Attachments): string {
   const parts = (field: string): string =>
     readContent(item[field], `${at}.${field}`, attachments)
@@ -119,17 +113,78 @@ function reasoningText(item: StoredItem, at: string, attachments: Attachments): 
   return parts('content') || parts('summary') || unsealed(readAt(item, 'encrypted_content', at, optionalText) ?? '');
 }
 
-/** Marks the thinking that this server handed out; what others sealed cannot be read. */
+/** Marks reasoning of this server; what other servers encrypted cannot be read. */
 const seal = 'parley1.';
 
-/**
- * The thinking in a form that clients without stored responses keep and send back untouched. It is not secret: the same
- * text stands beside it.
- */
+/** `encrypted_content`, which clients send back unchanged. It is not secret: the summary has the same text. */
 export function sealed(thinking: string): string {
   return seal + Buffer.from(thinking).toString('base64');
 }
 
 function unsealed(content: string): string {
   return content.startsWith(seal) ? Buffer.from(content.slice(seal.length), 'base64').toString('utf8') : '';
+}
+
+type PartReader = (part: JsonObject, at: string, attachments: Attachments) => Content;
+
+const textPart: PartReader = (part, at) => text(readAt(part, 'text', at, readText));
+
+/** Clients use the kinds of text for one another, so that all are accepted everywhere. */
+const partReaders = new Map<unknown, PartReader>([
+  ...['input_text', 'output_text', 'text', 'summary_text', 'reasoning_text'].map((type) => [type, textPart] as const),
+  ['refusal', (part, at) => text(readAt(part, 'refusal', at, readText))],
+  ['input_file', filePart],
+  ['input_image', imagePart],
+  ['input_audio', audioPart],
+]);
+
+/** A text, or a list of parts; `at` is its path. */
+function readContent(value: unknown, at: string, attachments: Attachments): Content {
+  if (isAbsent(value)) return [];
+  if (typeof value === 'string') return text(value);
+  if (!Array.isArray(value)) throw wrong(at, 'a string or an array of content parts');
+  return value.flatMap((part, index): Content => {
+    const place = `${at}[${index}]`;
+    if (!isObject(part)) throw wrong(place, 'an object');
+    const read = partReaders.get(part.type);
+    if (!read) throw wrong(`${place}.type`, `one of ${[...partReaders.keys()].join(', ')}`);
+    return read(part, place, attachments);
+  });
+}
+
+/** The address is a text, or an object as in chat completions. */
+function imagePart(part: JsonObject, at: string, attachments: Attachments): Content {
+  if (isAbsent(part.image_url) && !isAbsent(part.file_id)) {
+    throw refuseFile('Image', at, 'this server keeps no files; send the picture itself in image_url');
+  }
+  const { image_url: sent } = part;
+  const field = isObject(sent) ? `${at}.image_url.url` : `${at}.image_url`;
+  const data = readText(isObject(sent) ? sent.url : sent, field);
+  return [attachments.add({ kind: 'image', data, field })];
+}
+
+function audioPart(part: JsonObject, at: string, attachments: Attachments): Content {
+  const place = `${at}.input_audio`;
+  if (!isObject(part.input_audio)) throw wrong(place, 'an object with data and format');
+  const format = readAt(part.input_audio, 'format', place, optionalText);
+  const data = readAt(part.input_audio, 'data', place, readText);
+  return [attachments.add({ kind: 'audio', data, field: `${place}.data`, format })];
+}
+
+/** Text files and media; other files would need a parser. */
+function filePart(part: JsonObject, at: string, attachments: Attachments): Content {
+  const data = readAt(part, 'file_data', at, optionalText);
+  const name = readAt(part, 'filename', at, optionalText);
+  if (data === undefined) throw refuseFile('File', at, 'only files that are sent along in file_data can be read');
+  const kind = dataUrlKind(data);
+  if (kind) return [attachments.add({ kind, data, field: `${at}.file_data` })];
+  const bytes = Buffer.from(data.replace(/^data:[^,]*,/, ''), 'base64');
+  if (bytes.length === 0 || !isUtf8(bytes) || bytes.includes(0)) {
+    throw refuseFile('File', at, 'only text files and pictures can be read');
+  }
+  return text(`${name === undefined ? '' : `${name}:\n`}${bytes.toString('utf8')}\n`);
+}
+
+function refuseFile(what: 'File' | 'Image', at: string, instead: string): AppError {
+  return new AppError('unsupported', { feature: `${what} input (${at})`, instead });
 }

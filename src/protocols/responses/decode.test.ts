@@ -49,16 +49,26 @@ describe('controls', () => {
 });
 
 test('what was asked for is shown again, and what was not is shown as it is used', () => {
-  expect(decoded({}).settings).toEqual({
+  expect(decoded({}).response).toEqual({
+    id: expect.stringMatching(/^resp_/),
+    object: 'response',
+    created_at: expect.any(Number),
+    completed_at: null,
+    status: 'queued',
     background: false,
+    error: null,
+    incomplete_details: null,
     instructions: null,
     max_output_tokens: null,
     max_tool_calls: null,
+    model: dialectParts().modelName(),
+    output: [],
     parallel_tool_calls: true,
     previous_response_id: null,
     prompt_cache_key: null,
     reasoning: { effort: null, summary: null },
     safety_identifier: null,
+    service_tier: 'default',
     store: true,
     temperature: 0.7,
     text: { format: { type: 'text' }, verbosity: 'medium' },
@@ -69,6 +79,7 @@ test('what was asked for is shown again, and what was not is shown as it is used
     presence_penalty: 0,
     frequency_penalty: 0,
     truncation: 'disabled',
+    usage: null,
     metadata: {},
   });
   const asked = {
@@ -90,7 +101,7 @@ test('what was asked for is shown again, and what was not is shown as it is used
     truncation: 'auto',
     metadata: { topic: 'tests' },
   };
-  expect(decoded(asked).settings).toMatchObject(asked);
+  expect(decoded(asked).response).toMatchObject(asked);
 });
 
 test('instructions come first as a message of the system', () => {
@@ -111,8 +122,8 @@ test.each<[unknown, object, object]>([
     { type: 'json_schema', name: 'x', description: null, schema, strict: false },
   ],
 ])('the format %j', (format, output, echo) => {
-  const { chat, settings } = decoded({ text: { format } });
-  expect([chat.output, settings.text.format]).toEqual([output, echo]);
+  const { chat, response } = decoded({ text: { format } });
+  expect([chat.output, response.text.format]).toEqual([output, echo]);
 });
 
 describe('tools', () => {
@@ -120,26 +131,26 @@ describe('tools', () => {
   const bare = { type: 'function', name: 'wait' };
 
   test('functions are offered and shown again with every key', () => {
-    const { chat, settings } = decoded({ tools: [look, bare] });
+    const { chat, response } = decoded({ tools: [look, bare] });
     expect(chat.conversation.tools).toEqual([
       { name: 'look', description: 'Looks', parameters: schema },
       { name: 'wait', parameters: { type: 'object', properties: {} } },
     ]);
-    expect(settings.tools).toEqual([look, { ...bare, description: null, parameters: null, strict: true }]);
+    expect(response.tools).toEqual([look, { ...bare, description: null, parameters: null, strict: true }]);
   });
 
   test('built-in tools are left out and named', () => {
-    const { chat, settings, skipped } = decoded({ tools: [{ type: 'web_search' }, bare, { type: 'mcp' }] });
+    const { chat, response, skipped } = decoded({ tools: [{ type: 'web_search' }, bare, { type: 'mcp' }] });
     expect(chat.conversation.tools.map(({ name }) => name)).toEqual(['wait']);
-    expect([settings.tools.length, skipped]).toEqual([1, ['tools (web_search)', 'tools (mcp)']]);
+    expect([response.tools.length, skipped]).toEqual([1, ['tools (web_search)', 'tools (mcp)']]);
   });
 
   test('members of a namespace are offered by their own names unless another tool has it', () => {
     const space = { type: 'namespace', name: 'sky', tools: [bare, { ...bare, name: 'rain' }] };
-    const { chat, offered, settings } = decoded({ tools: [bare, space] });
+    const { chat, offered, response } = decoded({ tools: [bare, space] });
     expect(chat.conversation.tools.map(({ name }) => name)).toEqual(['wait', 'sky__wait', 'rain']);
     expect(offered.map(({ namespace }) => namespace)).toEqual([undefined, 'sky', 'sky']);
-    expect(settings.tools).toHaveLength(1);
+    expect(response.tools).toHaveLength(1);
   });
 
   test('a custom tool takes one text, and its grammar is told', () => {
@@ -165,9 +176,9 @@ describe('tools', () => {
       ['wait'],
     ],
   ])('the choice %j', (wanted, choice, names) => {
-    const { chat, settings } = decoded({ tools: [look, bare], tool_choice: wanted });
+    const { chat, response } = decoded({ tools: [look, bare], tool_choice: wanted });
     expect([chat.toolChoice, chat.conversation.tools.map(({ name }) => name)]).toEqual([choice, names]);
-    expect(settings.tool_choice).toEqual(wanted ?? 'auto');
+    expect(response.tool_choice).toEqual(wanted ?? 'auto');
   });
 });
 
@@ -184,7 +195,7 @@ describe('previous_response_id', () => {
   store.put({ id: 'resp_c', response: { status: 'in_progress' }, context: [], input: [], output: [] });
 
   test('the whole conversation before comes first, without its instructions', () => {
-    const { chat, context, input, settings } = decoded({ previous_response_id: 'resp_b' }, store);
+    const { chat, context, input, response } = decoded({ previous_response_id: 'resp_b' }, store);
     expect(chat.conversation.messages.map(({ content: [part] }) => part?.type === 'text' && part.text)).toEqual([
       'One',
       'Two',
@@ -192,7 +203,7 @@ describe('previous_response_id', () => {
       'Four',
       'Hi',
     ]);
-    expect([context.length, input.length, settings.previous_response_id]).toEqual([4, 1, 'resp_b']);
+    expect([context.length, input.length, response.previous_response_id]).toEqual([4, 1, 'resp_b']);
   });
 
   test.each(['resp_a', 'resp_c', 5])('%j is refused', (id) =>
@@ -237,14 +248,14 @@ test.each<[JsonObject, string]>([
 ])('%j is refused', (body, sentence) => expect(() => decoded(body)).toThrow(sentence));
 
 test('null means absent for every field', () => {
-  const fields = Object.keys(decoded({}).settings);
+  const fields = Object.keys(decoded({}).response);
   const nothing = Object.fromEntries(
     [...fields, 'include', 'stream', 'conversation', 'stop'].map((field) => [field, null]),
   );
-  expect(decoded(nothing).settings).toEqual(decoded({}).settings);
+  expect(decoded(nothing).response).toEqual(decoded({}).response);
 });
 
 test('a stream in the background is an ordinary stream, and says so', () => {
-  const { stream, settings } = decoded({ background: true, stream: true });
-  expect([stream, settings.background]).toEqual([true, false]);
+  const { stream, response } = decoded({ background: true, stream: true });
+  expect([stream, response.background]).toEqual([true, false]);
 });

@@ -1,110 +1,119 @@
 import { text } from '../../chat/messages.ts';
-import type { ChatRequest } from '../../chat/request.ts';
+import type { ChatRequest, OutputFormat } from '../../chat/request.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { ResponseStore, StoredItem } from '../../store/responses.ts';
 import { limitTokens, readControls } from '../controls/decode.ts';
 import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
-import { isAbsent, wrong } from '../fields/readers.ts';
+import {
+  isAbsent,
+  isObject,
+  optional,
+  optionalFlag,
+  optionalText,
+  readAt,
+  readObject,
+  readText,
+  word,
+  wrong,
+} from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { Attachments } from '../media.ts';
-import { readConversation } from './conversation.ts';
+import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
+import { type InputItem, readConversation } from './conversation.ts';
 import { type CreateFields, createFields } from './fields.ts';
-import { decodeFormat } from './format.ts';
-import { type InputItem, readInput } from './input.ts';
-import type { ResponseSettings } from './response.ts';
-import { chooseTools, type OfferedTool, readTools } from './tools.ts';
+import { chooseTools, readTools } from './tools.ts';
 
 export interface DecodeParts extends DialectParts {
   readonly store: ResponseStore;
 }
 
-export interface DecodedRequest {
-  /** Without its media, which may have to be fetched first. */
-  readonly chat: ChatRequest;
-  readonly attachments: Attachments;
-  readonly settings: ResponseSettings;
-  readonly offered: readonly OfferedTool[];
-  /** The conversation before this request, and what this request adds to it. */
-  readonly context: readonly StoredItem[];
-  readonly input: readonly StoredItem[];
-  readonly stream: boolean;
-  readonly genkey: string;
-  readonly withLogprobs: boolean;
-  readonly withSealedThinking: boolean;
-  /** What of the input and the tools had no effect. */
-  readonly skipped: readonly string[];
-}
+type Finished<Work> = Work extends Generator<unknown, infer Result> ? Result : never;
+export type DecodedRequest = Finished<ReturnType<typeof decode>>;
 
-export function* decode(body: JsonObject, own: DecodeParts): Sliced<DecodedRequest> {
+export function* decode(body: JsonObject, own: DecodeParts) {
   const parts = chatParts(own, body);
   const fields = readFields(createFields, body);
   const previous = previousResponse(fields.previous_response_id, parts.store);
   const context = previous ? [...previous.context, ...previous.input, ...previous.output] : [];
   const read = yield* readInput(fields, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
   const toolbox = readTools(fields);
-  const { offered, choice, echo: toolChoice } = chooseTools(fields, toolbox);
+  const { offered, choice, echo: toolChoice } = chooseTools(fields, toolbox.offered);
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
   const { messages, skipped } = yield* readConversation([...earlier, ...read.items], offered, attachments);
   if (messages.length === 0) throw wrong('input', 'a string or items that say something');
 
-  const { instructions, reasoning, parallel_tool_calls: parallel, stream, store } = fields;
-  const withLogprobs = fields.include.includes('message.output_text.logprobs');
+  const { instructions, reasoning, include } = fields;
+  const withLogprobs = include.includes('message.output_text.logprobs');
   const format = decodeFormat(fields, parts.controlParts().schemaToGrammar);
-  const controls = decodeOwnControls(fields, dialectControls(readControls(body), parts), { parts, withLogprobs });
-  const { effort, budget } = reasoningControl(
-    reasoning.effort ?? fields.reasoning_effort,
-    fields.thinking_budget_tokens,
-  );
-
+  const controls = decodeOwnControls(fields, dialectControls(readControls(body), parts), parts, withLogprobs);
+  const requested = reasoning.effort ?? fields.reasoning_effort;
+  const { effort, budget } = reasoningControl(requested, fields.thinking_budget_tokens);
+  const chat: ChatRequest = {
+    conversation: {
+      messages: instructions ? [{ role: 'system', content: text(instructions) }, ...messages] : messages,
+      media: [],
+      tools: offered.map(({ tool }) => tool),
+    },
+    continueAssistantTurn: fields.continue_assistant_turn,
+    toolChoice: choice,
+    parallelToolCalls: fields.parallel_tool_calls,
+    output: format.output,
+    reasoning: { effort, separate: fields.encapsulate_thinking },
+    templateVariables: fields.chat_template_kwargs ?? {},
+    memory: fields.memory,
+    controls: { ...controls, reasoning: budget ?? controls.reasoning },
+  };
+  /** Before generation. Typed clients and validators of this dialect need every key. */
+  const response = {
+    id: parts.newId('resp_'),
+    object: 'response',
+    created_at: Math.floor(parts.now() / 1000),
+    completed_at: null,
+    status: 'queued',
+    background: decodeBackground(fields),
+    error: null,
+    incomplete_details: null,
+    instructions: instructions ?? null,
+    max_output_tokens: fields.max_output_tokens ?? null,
+    max_tool_calls: fields.max_tool_calls ?? null,
+    model: parts.modelName(),
+    output: [],
+    parallel_tool_calls: fields.parallel_tool_calls,
+    previous_response_id: previous?.id ?? null,
+    prompt_cache_key: fields.prompt_cache_key ?? null,
+    reasoning: { effort: reasoning.effort ?? null, summary: reasoning.summary ?? null },
+    safety_identifier: fields.safety_identifier ?? null,
+    service_tier: 'default',
+    store: fields.store,
+    temperature: controls.sampling.temperature,
+    text: { format: format.echo, verbosity: fields.text.verbosity ?? 'medium' },
+    tool_choice: toolChoice,
+    tools: toolbox.echo,
+    top_logprobs: fields.top_logprobs,
+    top_p: controls.sampling.topP,
+    presence_penalty: controls.sampling.presencePenalty,
+    frequency_penalty: controls.sampling.frequencyPenalty,
+    truncation: controls.overflow === 'trim' ? 'auto' : 'disabled',
+    usage: null,
+    metadata: fields.metadata ?? {},
+  } as const;
   return {
+    /** Without its media, which may have to be fetched first. */
+    chat,
     attachments,
-    chat: {
-      conversation: {
-        messages: instructions ? [{ role: 'system', content: text(instructions) }, ...messages] : messages,
-        media: [],
-        tools: offered.map(({ tool }) => tool),
-      },
-      continueAssistantTurn: fields.continue_assistant_turn,
-      toolChoice: choice,
-      parallelToolCalls: parallel,
-      output: format.output,
-      reasoning: { effort, separate: fields.encapsulate_thinking },
-      templateVariables: fields.chat_template_kwargs ?? {},
-      memory: fields.memory,
-      controls: { ...controls, reasoning: budget ?? controls.reasoning },
-    },
-    settings: {
-      background: decodeBackground(fields),
-      instructions: instructions ?? null,
-      max_output_tokens: fields.max_output_tokens ?? null,
-      max_tool_calls: fields.max_tool_calls ?? null,
-      parallel_tool_calls: parallel,
-      previous_response_id: previous?.id ?? null,
-      prompt_cache_key: fields.prompt_cache_key ?? null,
-      reasoning: { effort: reasoning.effort ?? null, summary: reasoning.summary ?? null },
-      safety_identifier: fields.safety_identifier ?? null,
-      store,
-      temperature: controls.sampling.temperature,
-      text: { format: format.echo, verbosity: format.verbosity },
-      tool_choice: toolChoice,
-      tools: toolbox.echo,
-      top_logprobs: fields.top_logprobs,
-      top_p: controls.sampling.topP,
-      presence_penalty: controls.sampling.presencePenalty,
-      frequency_penalty: controls.sampling.frequencyPenalty,
-      truncation: controls.overflow === 'trim' ? 'auto' : 'disabled',
-      metadata: fields.metadata ?? {},
-    },
+    response,
     offered,
+    /** The conversation before this request, and what this request adds to it. */
     context,
     input: read.items.map(({ item }) => item),
-    stream,
+    stream: fields.stream,
     genkey: fields.genkey,
     withLogprobs,
-    withSealedThinking: fields.include.includes('reasoning.encrypted_content'),
+    withSealedThinking: include.includes('reasoning.encrypted_content'),
+    /** Parts of the input and tools that have no effect. */
     skipped: [
       ...toolbox.skipped.map((kind) => `tools (${kind})`),
       ...read.missing.map((at) => `${at} (item_reference)`),
@@ -121,11 +130,12 @@ function previousResponse(id: unknown, store: ResponseStore) {
   return found;
 }
 
-/** This dialect's own names for controls, over the native ones that the request may carry beside them. */
+/** The controls of the dialect over the native ones of the same body. */
 function decodeOwnControls(
   { max_output_tokens: maxTokens, truncation, stop, top_logprobs: alternatives }: CreateFields,
   native: GenerationControls,
-  { parts, withLogprobs }: { readonly parts: DecodeParts; readonly withLogprobs: boolean },
+  parts: DecodeParts,
+  withLogprobs: boolean,
 ): GenerationControls {
   return {
     ...native,
@@ -136,9 +146,94 @@ function decodeOwnControls(
   };
 }
 
-/** A stream is answered while it is made; only what is not waited for can be made behind the client's back. */
+/** A response that is streamed is not generated in the background. */
 function decodeBackground({ background, store, stream }: CreateFields): boolean {
   if (!background) return false;
   if (!store) throw wrong('store', 'true for a response in the background');
   return !stream;
+}
+
+const readType = optional(word('text', 'json_object', 'json_schema'));
+
+/** The format of the reply, and how the response object shows it. */
+function decodeFormat(
+  { text: { format = { type: 'text' } } }: CreateFields,
+  schemaToGrammar: SchemaToGrammar,
+): { readonly output: OutputFormat; readonly echo: object } {
+  const at = 'text.format';
+  switch (readAt(format, 'type', at, readType)) {
+    case 'json_object':
+      return { output: { type: 'json' }, echo: { type: 'json_object' } };
+    case 'json_schema': {
+      const schema = readAt(format, 'schema', at, readObject);
+      const name = readAt(format, 'name', at, optionalText) ?? 'response';
+      const description = readAt(format, 'description', at, optionalText) ?? null;
+      const strict = readAt(format, 'strict', at, optionalFlag) ?? true;
+      const echo = { type: 'json_schema', name, description, schema, strict };
+      return { output: schemaOutput(schema, `${at}.schema`, schemaToGrammar), echo };
+    }
+    default:
+      return { output: { type: 'text' }, echo: { type: 'text' } };
+  }
+}
+
+interface InputParts {
+  readonly newId: (prefix: string) => string;
+  readonly storedItem: (id: string) => StoredItem | undefined;
+}
+
+/** The prefixes of ids by which clients recognize the kinds of items. */
+const idPrefixes = new Map([
+  ['message', 'msg_'],
+  ['function_call', 'fc_'],
+  ['function_call_output', 'fco_'],
+  ['custom_tool_call', 'ctc_'],
+  ['custom_tool_call_output', 'ctco_'],
+  ['reasoning', 'rs_'],
+]);
+
+/** The input in its long form: a text is a user message, and every item has a type and an id. */
+export function* readInput(
+  { input }: Pick<CreateFields, 'input'>,
+  { newId, storedItem }: InputParts,
+): Sliced<{ readonly items: readonly InputItem[]; readonly missing: readonly string[] }> {
+  if (typeof input === 'string') {
+    const content = [{ type: 'input_text', text: input }];
+    const item = { id: newId('msg_'), type: 'message', status: 'completed', role: 'user', content };
+    return { items: [{ item, at: 'input' }], missing: [] };
+  }
+  if (!Array.isArray(input)) throw wrong('input', 'a string or an array of items');
+  // References to items that are not stored.
+  const missing: string[] = [];
+  const items: InputItem[] = [];
+  for (const [index, value] of input.entries()) {
+    const at = `input[${index}]`;
+    const sent = longForm(value, at, newId);
+    const item = sent.type === 'item_reference' ? storedItem(readAt(sent, 'id', at, readText)) : sent;
+    if (item) items.push({ item, at });
+    else missing.push(at);
+    yield;
+  }
+  return { items, missing };
+}
+
+function longForm(value: unknown, at: string, newId: InputParts['newId']): StoredItem {
+  if (!isObject(value)) throw wrong(at, 'an object');
+  const type = typeOf(value, at);
+  const id = typeof value.id === 'string' && value.id !== '' ? value.id : newId(idPrefixes.get(type) ?? 'item_');
+  const { content } = value;
+  if (type !== 'message' || typeof content !== 'string') return { ...value, id, type };
+  const part = value.role === 'assistant' ? 'output_text' : 'input_text';
+  return { ...value, id, type, content: [{ type: part, text: content }] };
+}
+
+/** Short messages have no type, and some clients leave it out of references. */
+function typeOf(value: JsonObject, at: string): string {
+  if (typeof value.type === 'string') return value.type;
+  if (!isAbsent(value.type)) throw wrong(`${at}.type`, 'a string');
+  if (!isAbsent(value.role)) return 'message';
+  if (typeof value.id === 'string' && Object.keys(value).every((key) => key === 'id' || key === 'type')) {
+    return 'item_reference';
+  }
+  throw wrong(at, 'an item with a type, or a message with a role');
 }

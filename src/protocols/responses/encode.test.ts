@@ -4,20 +4,29 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { handTimer, latch } from '../../http/testing/world.ts';
 import { dialectParts, finishEvent, play, startEvent } from '../testing/doubles.ts';
-import { encodeStream, encodeWhole, type Session } from './encode.ts';
-import type { OutputParts } from './output.ts';
-import type { ResponseSettings } from './response.ts';
+import { encodeStream, encodeWhole, type Session, withSilences } from './encode.ts';
+import type { OutputParts, ResponseObject } from './output.ts';
 
-const settings: ResponseSettings = {
+const response: ResponseObject = {
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1_700_000_000,
+  completed_at: null,
+  status: 'queued',
   background: false,
+  error: null,
+  incomplete_details: null,
   instructions: null,
   max_output_tokens: null,
   max_tool_calls: null,
+  model: 'mini',
+  output: [],
   parallel_tool_calls: true,
   previous_response_id: null,
   prompt_cache_key: null,
   reasoning: { effort: null, summary: null },
   safety_identifier: null,
+  service_tier: 'default',
   store: true,
   temperature: 0.7,
   text: { format: { type: 'text' }, verbosity: 'medium' },
@@ -28,14 +37,14 @@ const settings: ResponseSettings = {
   presence_penalty: 0,
   frequency_penalty: 0,
   truncation: 'disabled',
+  usage: null,
   metadata: {},
 };
 
-function session(output: Partial<OutputParts> = {}, own: Partial<ResponseSettings> = {}): Session {
+function session(output: Partial<OutputParts> = {}, own: Partial<ResponseObject> = {}): Session {
   const { newId } = dialectParts();
   return {
-    identity: { id: 'resp_1', createdAt: 1_700_000_000, model: 'mini' },
-    settings: { ...settings, ...own },
+    response: { ...response, ...own },
     output: { newId, offered: [], withLogprobs: false, withSealedThinking: false, ...output },
     now: () => 1_700_000_003_900,
     keep: (response) => response,
@@ -370,4 +379,44 @@ test('applying the frames of any stream gives the response that its last frame a
       expect(items).toEqual(response.output);
     }),
   );
+});
+
+test('values pass as they come, each long wait between them is told, and nothing is lost', async () => {
+  const { startTimer, pass, waiting } = handTimer();
+  const late = latch<string>();
+  async function* source(): AsyncGenerator<string> {
+    yield 'a';
+    yield await late.promise;
+  }
+  const values = withSilences(source(), 1000, startTimer);
+  expect((await values.next()).value).toBe('a');
+  for (const _ of [1, 2]) {
+    const silent = values.next();
+    await Promise.resolve();
+    pass(1000);
+    expect(await silent).toEqual({ done: false, value: undefined });
+  }
+  late.open('b');
+  expect((await values.next()).value).toBe('b');
+  expect((await values.next()).done).toBe(true);
+  expect(waiting()).toEqual([]);
+});
+
+test('a reader that leaves closes the source, and a failure of the source is passed on', async () => {
+  const { startTimer, waiting } = handTimer();
+  let closed = false;
+  async function* source(): AsyncGenerator<string> {
+    try {
+      yield 'a';
+      throw new Error('lost');
+    } finally {
+      closed = true;
+    }
+  }
+  for await (const _ of withSilences(source(), 1000, startTimer)) break;
+  expect([closed, waiting()]).toEqual([true, []]);
+  const values = withSilences(source(), 1000, startTimer);
+  await values.next();
+  await expect(values.next()).rejects.toThrow('lost');
+  expect(waiting()).toEqual([]);
 });

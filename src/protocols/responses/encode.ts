@@ -1,38 +1,29 @@
 import { AppError, asAppError } from '../../core/errors.ts';
-import type { GenerationEvent } from '../../core/events.ts';
-import type { StartTimer } from '../../http/timers.ts';
+import type { GenerationEvent, Usage } from '../../core/events.ts';
+import type { StartTimer, Timer } from '../../http/timers.ts';
 import type { Shortfall } from '../dialect.ts';
 import { failureObject } from './errors.ts';
-import { Frames } from './frames.ts';
-import { OutputItems, type OutputParts } from './output.ts';
-import {
-  type ResponseIdentity,
-  type ResponseObject,
-  type ResponseSettings,
-  type ResponseState,
-  responseObject,
-} from './response.ts';
-import { withSilences } from './silence.ts';
+import { Frames, OutputItems, type OutputParts, type ResponseObject } from './output.ts';
 
-/** One answer in the making. */
+/** A reply that is being generated. */
 export interface Session {
-  readonly identity: ResponseIdentity;
-  readonly settings: ResponseSettings;
+  /** The response before anything was generated: each later state is this object with other values. */
+  readonly response: ResponseObject;
   readonly output: OutputParts;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Stores the finished response where that was asked for, and gives it back as the client is told of it. */
+  /** Stores the finished response if requested, and returns it as the client gets it. */
   readonly keep: (response: ResponseObject) => ResponseObject;
 }
 
 type LastEvent = Extract<GenerationEvent, { readonly type: 'finish' | 'error' }>;
 
-/** Agents end a stream that told them nothing for some minutes, and do not count comments. */
+/** Agents end a stream without events for some minutes, and do not count comments. */
 const silenceMs = 30_000;
 
 export interface StreamParts {
   readonly startTimer: StartTimer;
-  /** Whether its turn has not come yet, or its model is not there. */
+  /** Whether the request is still queued, or its model is still loading. */
   readonly waits: () => boolean;
 }
 
@@ -46,22 +37,21 @@ export async function* encodeStream(
   const queued = unfinished(session, 'queued');
   const begun = unfinished(session, 'in_progress');
   let waiting = waits();
-  yield waiting ? frames.createdQueued(queued) : frames.created(begun);
+  yield frames.created(waiting ? queued : begun);
   const last = (event: LastEvent): string => {
-    let text = '';
-    for (const change of output.finish(outcome(event))) text += frames.change(change);
-    return text + frames.ended(ended(session, output, event));
+    const changes = output.finish(event.type === 'error' ? 'error' : event.reason);
+    return frames.changes(changes) + frames.status(ended(session, output, event));
   };
   try {
     for await (const event of withSilences(events, silenceMs, startTimer)) {
       if (event === undefined) {
         waiting &&= waits();
-        yield waiting ? frames.queued(queued) : frames.inProgress(begun);
+        yield frames.status(waiting ? queued : begun);
         continue;
       }
       if (waiting) {
         waiting = false;
-        yield frames.inProgress(begun);
+        yield frames.status(begun);
       }
       switch (event.type) {
         case 'start':
@@ -72,11 +62,8 @@ export async function* encodeStream(
           yield last(event);
           return;
         default: {
-          const changes = output.read(event);
-          if (changes.length === 0) break;
-          let text = '';
-          for (const change of changes) text += frames.change(change);
-          yield text;
+          const text = frames.changes(output.read(event));
+          if (text !== '') yield text;
         }
       }
     }
@@ -84,17 +71,11 @@ export async function* encodeStream(
     yield last({ type: 'error', error: asAppError(error) });
     return;
   }
-  yield last(brokenOff());
+  yield last({ type: 'error', error: brokenOff() });
 }
 
-export interface WholeAnswer {
-  readonly response: ResponseObject;
-  /** What the engine could not do as it was asked to. */
-  readonly shortfall: Shortfall;
-}
-
-/** The same events, summed up. An error is thrown, and keeps its own status. */
-export async function encodeWhole(events: AsyncIterable<GenerationEvent>, session: Session): Promise<WholeAnswer> {
+/** The same events as one response. An error is thrown, and keeps its status. */
+export async function encodeWhole(events: AsyncIterable<GenerationEvent>, session: Session) {
   const output = new OutputItems(session.output);
   let shortfall: Shortfall = {};
   for await (const event of events) {
@@ -113,42 +94,77 @@ export async function encodeWhole(events: AsyncIterable<GenerationEvent>, sessio
         output.read(event);
     }
   }
-  throw brokenOff().error;
+  throw brokenOff();
 }
 
-export function unfinished({ identity, settings }: Session, status: 'queued' | 'in_progress'): ResponseObject {
-  return responseObject(identity, settings, { status }, []);
+export function unfinished({ response }: Session, status: 'queued' | 'in_progress'): ResponseObject {
+  return { ...response, status };
 }
 
-export function failed({ identity, settings }: Session, error: AppError): ResponseObject {
-  return responseObject(identity, settings, { status: 'failed', error: failureObject(error) }, []);
+export function failed({ response }: Session, error: AppError): ResponseObject {
+  return { ...response, status: 'failed', error: failureObject(error) };
 }
 
-function ended(session: Session, output: OutputItems, event: LastEvent): ResponseObject {
-  return session.keep(responseObject(session.identity, session.settings, stateOf(session, event), output.items));
+function ended(session: Session, { items: output }: OutputItems, event: LastEvent): ResponseObject {
+  if (event.type === 'error') return session.keep({ ...failed(session, event.error), output });
+  const usage = encodeUsage(event.usage);
+  return session.keep({ ...session.response, ...endOf(session, event), output, usage });
 }
 
-function stateOf({ settings, now }: Session, event: LastEvent): ResponseState {
-  if (event.type === 'error') return { status: 'failed', error: failureObject(event.error) };
-  const { usage } = event;
-  switch (event.reason) {
+function endOf({ response, now }: Session, { reason }: LastEvent & { type: 'finish' }) {
+  const incomplete = (why: string) => ({ status: 'incomplete', incomplete_details: { reason: why } }) as const;
+  switch (reason) {
     case 'stop':
     case 'tool-calls':
-      return { status: 'completed', completedAt: Math.floor(now() / 1000), usage };
+      return { status: 'completed', completed_at: Math.floor(now() / 1000) } as const;
     case 'length':
-      return { status: 'incomplete', reason: 'max_output_tokens', usage };
+      return incomplete('max_output_tokens');
     case 'aborted':
-      // Only what runs in the background can be cancelled in this dialect; others stopped it in some other way.
-      return settings.background
-        ? { status: 'cancelled', usage }
-        : { status: 'incomplete', reason: 'cancelled', usage };
+      // Only a response in the background can be cancelled in this dialect; this one was stopped by another API.
+      return response.background ? ({ status: 'cancelled' } as const) : incomplete('cancelled');
   }
 }
 
-function outcome(event: LastEvent) {
-  return event.type === 'error' ? 'error' : event.reason;
+/** Always all numbers: agents that count tokens cannot read an object without one. */
+function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens }: Usage): object {
+  return {
+    input_tokens: promptTokens,
+    input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
+    output_tokens: completionTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
+    total_tokens: promptTokens + completionTokens,
+  };
 }
 
-function brokenOff(): LastEvent & { readonly type: 'error' } {
-  return { type: 'error', error: new AppError('engine-lost', { capability: 'text' }) };
+function brokenOff(): AppError {
+  return new AppError('engine-lost', { capability: 'text' });
+}
+
+/** The values as they arrive, and `undefined` each time that none arrived for this long. */
+export async function* withSilences<Value>(
+  source: AsyncIterable<Value>,
+  milliseconds: number,
+  startTimer: StartTimer,
+): AsyncGenerator<Value | undefined> {
+  const iterator = source[Symbol.asyncIterator]();
+  let wake: () => void = () => undefined;
+  const timer: Timer = startTimer(milliseconds, () => wake());
+  let next: Promise<IteratorResult<Value>> | undefined;
+  try {
+    for (;;) {
+      const coming = next ?? iterator.next();
+      next = coming;
+      timer.restart();
+      const step = await new Promise<IteratorResult<Value> | undefined>((resolve, reject) => {
+        wake = () => resolve(undefined);
+        coming.then(resolve, reject);
+      });
+      if (step) next = undefined;
+      if (step?.done) return;
+      yield step?.value;
+    }
+  } finally {
+    timer.cancel();
+    await iterator.return?.();
+  }
 }

@@ -1,5 +1,4 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { asControls, readEffort, readGenkey, readStop } from '../controls/table.ts';
 import { loosenedNote, silenceNote } from '../fidelity-notes.ts';
 import { looseFlag, looseWhole } from '../fields/loose.ts';
@@ -17,6 +16,7 @@ import {
   readList,
   readText,
   word,
+  wrong,
 } from '../fields/readers.ts';
 import { objectsSchema, textSchema, textsSchema } from '../fields/schemas.ts';
 import {
@@ -38,24 +38,17 @@ const dialect = 'OpenAI Responses';
 
 const optionalInteger = optional(reader<number>('an integer', Number.isInteger, { type: 'integer' }));
 const readFinite = reader<number>('a number', Number.isFinite, { type: 'number' });
+const readIncludes: Read<readonly string[]> = described(textsSchema, (value, path) => {
+  const list = readList(value, path);
+  if (list.every((entry) => typeof entry === 'string')) return list;
+  throw wrong(path, 'an array of strings');
+});
 
-const readTexts = reader<readonly string[]>(
-  'an array of strings',
-  (value) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
-  textsSchema,
-);
-
-const readIncludes: Read<readonly string[]> = described(textsSchema, (value, path) =>
-  readTexts(readList(value, path), path),
-);
-
-/** The conversations of this dialect are a store of their own, which this server does not have. */
 const refuseConversation: Read<never> = (_, feature) => {
   throw new AppError('unsupported', { feature, instead: 'go on from an answer by previous_response_id' });
 };
 
-const ownFields = {
-  // Whoever has several models has chosen one by it already.
+export const createFields = {
   model: sentAs(textSchema, aside('approximated', 'Any name: the loaded model answers, and is named.')),
   input: approximated(
     described({ anyOf: [textSchema, objectsSchema] }, anyValue),
@@ -63,20 +56,18 @@ const ownFields = {
       'Items of other types, and references to items that are not stored, are left out and named in x-parley-ignored.',
   ),
   ...places({
-    'input[].content[]': {
-      handling: 'approximated',
-      note:
-        'Texts and refusals; pictures (input_image) as data URLs, base64 or addresses on the public internet (10 MB, ' +
+    'input[].content[]': aside(
+      'approximated',
+      'Texts and refusals; pictures (input_image) as data URLs, base64 or addresses on the public internet (10 MB, ' +
         '10 seconds, at most 16), sounds (input_audio), and text files or pictures in file_data. detail has no effect. ' +
         'Other files and file ids are refused, and so are pictures and sounds where the loaded model has no projector ' +
         'for them (--mmproj).',
-    },
-    'input[].output': {
-      handling: 'honoured',
-      note:
-        'A text or parts. Pictures and sounds inside of the JSON of a tool server are shown to the model instead of ' +
+    ),
+    'input[].output': aside(
+      'honoured',
+      'A text or parts. Pictures and sounds inside of the JSON of a tool server are shown to the model instead of ' +
         'their base64.',
-    },
+    ),
   }),
   instructions: honoured(optionalText, 'The first system message; not passed on by previous_response_id.'),
   stream: honoured(orElse(readFlag, false)),
@@ -94,7 +85,7 @@ const ownFields = {
     optionalInteger,
     'Thinking counts. Cut to the cap of the server and to the room in the context; 0 or less means the default.',
   ),
-  // Only held to their types here.
+  // Only their types are checked here.
   ...asControls({ temperature: '', top_p: '', presence_penalty: '', frequency_penalty: '' }, { check: readFinite }),
   top_logprobs: honoured(
     described({ type: 'integer', default: 0 }, (value, path) => clamp(optionalInteger(value, path) ?? 0, 0, 20)),
@@ -143,10 +134,7 @@ const ownFields = {
   service_tier: ignored('Always "default".'),
   prompt: ignored('There are no stored prompts; input is needed.'),
   ...each(['moderation', 'context_management', 'access_programs', 'image', 'client_metadata'], ignored()),
-};
-
-/** Fields of other families that count here too. */
-const borrowedFields = {
+  // Fields of other dialects.
   stop: honoured(optional(readStop), 'Not of this dialect; as in chat completions.'),
   reasoning_effort: approximated(readEffort, 'Where reasoning.effort is not sent.'),
   thinking_budget_tokens: honoured(orElse(looseWhole, -1), 'A limit in tokens; beats the effort.'),
@@ -161,13 +149,10 @@ const borrowedFields = {
   encapsulate_thinking: honoured(orElse(looseFlag, true), 'On by default: thinking becomes an item of its own.'),
   memory: honoured(orElse(readText, ''), 'Put in front of the prompt.'),
   genkey: honoured(readGenkey),
-  ...places({ '(native sampling fields)': { handling: 'honoured', note: 'All of them; see the native API.' } }),
+  ...places({ '(native sampling fields)': aside('honoured', 'All of them; see the native API.') }),
 };
 
-export const createFields = { ...ownFields, ...borrowedFields };
 export type CreateFields = Fields<typeof createFields>;
-
-const renumbered = 'a stored answer is told anew, with other numbers than when it was made';
 
 /** From the query, in which everything is text. */
 export const retrieveFields = {
@@ -177,9 +162,11 @@ export const retrieveFields = {
   ),
   starting_after: {
     ...refused('The numbers of the first stream are not kept. Without stream it means nothing.'),
-    /** Thrown by whoever streams. */
-    read: (value: unknown, feature: string) =>
-      value === undefined ? undefined : new AppError('unsupported', { feature, instead: renumbered }),
+    /** An error, which is only thrown if the response is streamed. */
+    read: (value: unknown, feature: string) => {
+      const instead = 'a stored answer is told anew, with other numbers than when it was made';
+      return value === undefined ? undefined : new AppError('unsupported', { feature, instead });
+    },
   },
   'include[]': ignored('A response holds what was asked for when it was made.'),
   include_obfuscation: ignored(),
@@ -199,16 +186,16 @@ export const createFidelity = fidelityOf(dialect, 'POST /v1/responses', createFi
 export const retrieveFidelity = fidelityOf(dialect, 'GET /v1/responses/{id}', retrieveFields);
 export const inputItemsFidelity = fidelityOf(dialect, 'GET /v1/responses/{id}/input_items', inputItemsFields);
 
-export const responsesFidelity: readonly EndpointFidelity[] = [
+export const responsesFidelity = [
   createFidelity,
   fidelityOf(
     dialect,
     'POST /v1/responses/input_tokens',
     places({
-      '(body)': {
-        handling: 'honoured',
-        note: 'As POST /v1/responses; what shapes the prompt is counted, but for media (told in x-parley-warnings).',
-      },
+      '(body)': aside(
+        'honoured',
+        'As POST /v1/responses; what shapes the prompt is counted, but for media (told in x-parley-warnings).',
+      ),
     }),
   ),
   retrieveFidelity,

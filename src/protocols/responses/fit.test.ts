@@ -35,36 +35,33 @@ const talk = [say('system', 'S'.repeat(10)), say('user', 'a'.repeat(30)), say('a
 
 test('a conversation that fits stays whole after one look, and is not cut for a long reply', async () => {
   const { chat, counts } = counting();
-  const fitted = await fitConversation(request(talk), { chat, contextSize: 100 });
+  const fitted = await fitConversation(request(talk), chat, 100);
   expect([words(fitted.request).length, fitted.droppedMessages, counts()]).toEqual([3, 0, 1]);
   expect(fitted.request.controls.overflow).toBe('refuse');
 });
 
 test('the oldest messages go, those of the system stay, and a quarter stays free for the reply', async () => {
   const more = [...talk, say('user', 'c'.repeat(30)), say('assistant', 'd'.repeat(20)), say('user', 'e')];
-  const { request: kept, droppedMessages } = await fitConversation(request(more), { ...counting(), contextSize: 100 });
+  const { request: kept, droppedMessages } = await fitConversation(request(more), counting().chat, 100);
   expect(words(kept).map((part) => part[0])).toEqual(['S', 'c', 'd', 'e']);
   expect([droppedMessages, kept.controls.overflow]).toEqual([2, 'refuse']);
 });
 
 test('a result never comes first without its call', async () => {
   const loop = [say('user', 'a'.repeat(60)), say('assistant', 'b'.repeat(60)), say('tool', 'c'), say('assistant', 'd')];
-  const { request: kept } = await fitConversation(request(loop), { ...counting(), contextSize: 60 });
+  const { request: kept } = await fitConversation(request(loop), counting().chat, 60);
   expect(words(kept)).toEqual(['d']);
 });
 
 test('what cannot be made to fit is left to the engine', async () => {
-  const { request: kept } = await fitConversation(request([say('user', 'a'.repeat(200))]), {
-    ...counting(),
-    contextSize: 100,
-  });
+  const { request: kept } = await fitConversation(request([say('user', 'a'.repeat(200))]), counting().chat, 100);
   expect([words(kept).length, kept.controls.overflow]).toEqual([1, 'trim']);
 });
 
 test('a request that must not be shortened is not even counted', async () => {
   const { chat, counts } = counting();
   const whole = request(talk, 'disabled');
-  expect((await fitConversation(whole, { chat, contextSize: 10 })).request).toBe(whole);
+  expect((await fitConversation(whole, chat, 10)).request).toBe(whole);
   expect(counts()).toBe(0);
 });
 
@@ -76,6 +73,6 @@ test('pictures of messages that are left out are left out too', async () => {
   });
   const asked = request([shows(0, 'a'.repeat(80)), shows(1, 'b')]);
   const whole = { ...asked, conversation: { ...asked.conversation, media: [image('A'), image('B')] } };
-  const { request: fitted } = await fitConversation(whole, { chat: counting().chat, contextSize: 100 });
+  const { request: fitted } = await fitConversation(whole, counting().chat, 100);
   expect(fitted.conversation).toMatchObject({ messages: [shows(0, 'b')], media: [image('B')] });
 });

@@ -2,25 +2,18 @@ import { type Message, withMessages } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 
-export interface FitParts {
-  readonly chat: Pick<ChatService, 'countTokens'>;
-  readonly contextSize: number;
-}
-
-export interface FittedRequest {
-  readonly request: ChatRequest;
-  readonly droppedMessages: number;
-}
-
-/** Part of the context that stays free for the answer, however long a one was asked for. */
+/** Largest share of the context that is reserved for the reply. */
 const replyShare = 0.25;
 
 /**
- * For requests that may be shortened: leaves the oldest messages out until the rest fits, so that instructions stay and
- * no message is cut in its middle. What cannot be made to fit in this way is left to the engine, which cuts by tokens;
- * what fits is not to be cut once more for the sake of a long reply.
+ * For requests that may be shortened: drops the oldest messages until the rest fits, so that instructions stay and no
+ * message is cut. If that is not enough the engine cuts by tokens; what fits is not cut again for a long reply.
  */
-export async function fitConversation(request: ChatRequest, { chat, contextSize }: FitParts): Promise<FittedRequest> {
+export async function fitConversation(
+  request: ChatRequest,
+  chat: Pick<ChatService, 'countTokens'>,
+  contextSize: number,
+): Promise<{ readonly request: ChatRequest; readonly droppedMessages: number }> {
   if (request.controls.overflow === 'refuse') return { request, droppedMessages: 0 };
   const { messages } = request.conversation;
   const context = request.controls.maxContext ?? contextSize;
@@ -32,7 +25,7 @@ export async function fitConversation(request: ChatRequest, { chat, contextSize 
   const steps = [0, ...beginnings(messages)];
   let low = 0;
   let high = steps.length;
-  // The first look is at the whole: most conversations fit.
+  // Most conversations fit, so that the whole one is counted first.
   let middle = 0;
   while (low < high) {
     if ((await chat.countTokens(shortened(steps[middle] ?? 0))) <= room) high = middle;
@@ -47,12 +40,12 @@ export async function fitConversation(request: ChatRequest, { chat, contextSize 
   };
 }
 
-/** The places where a shortened conversation may begin: never with a result whose call is gone. */
+/** Where a shortened conversation may start: never with a result whose call was dropped. */
 function beginnings(messages: readonly Message[]): readonly number[] {
   return messages.flatMap(({ role }, index) => (index > 0 && role !== 'tool' && role !== 'system' ? [index] : []));
 }
 
-/** Messages of the system hold for the whole conversation, wherever they stand. */
+/** System messages are never dropped. */
 function withoutOldest(messages: readonly Message[], drop: number): readonly Message[] {
   return messages.filter(({ role }, index) => index >= drop || role === 'system');
 }

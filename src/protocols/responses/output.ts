@@ -1,14 +1,46 @@
-import { type FinishReason, type GenerationEvent, type TokenLogprob, unreachable } from '../../core/events.ts';
+import {
+  type FinishReason,
+  type GenerationEvent,
+  type TokenChoice,
+  type TokenLogprob,
+  unreachable,
+} from '../../core/events.ts';
+import { namedFrame } from '../../http/sse.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 import { sealed } from './conversation.ts';
-import { logprobObjects } from './logprobs.ts';
 import { customInput, type OfferedTool } from './tools.ts';
 
-export type ItemKind = 'reasoning' | 'message' | 'function_call' | 'custom_tool_call';
+/** The object that clients get; the keys that the request decides are not listed here. */
+export interface ResponseObject extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+  readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed';
+  readonly output: readonly StoredItem[];
+}
 
-/** What an event does to the output: an item opens, grows or is whole. Streams tell it, whole answers only sum it up. */
-export type Change =
+/** The kinds of items: the names of their events, and where their content is. */
+const itemKinds = {
+  reasoning: {
+    text: 'response.reasoning_summary_text',
+    place: { summary_index: 0 },
+    part: { name: 'response.reasoning_summary_part', empty: { type: 'summary_text', text: '' } },
+  },
+  message: {
+    text: 'response.output_text',
+    place: { content_index: 0 },
+    part: {
+      name: 'response.content_part',
+      empty: { type: 'output_text', text: '', annotations: [], logprobs: [] },
+    },
+  },
+  function_call: { text: 'response.function_call_arguments', place: {}, part: undefined },
+  custom_tool_call: { text: 'response.custom_tool_call_input', place: {}, part: undefined },
+};
+
+type ItemKind = keyof typeof itemKinds;
+
+/** What an event does to the output: an item opens, grows or closes. Streams send it; whole replies only have the sum. */
+type Change =
   | { readonly type: 'opened'; readonly kind: ItemKind; readonly item: StoredItem }
   | { readonly type: 'grown'; readonly delta: string; readonly logprobs: readonly object[] }
   | { readonly type: 'closed'; readonly item: StoredItem };
@@ -32,20 +64,16 @@ type GenerationPart = Exclude<GenerationEvent, { readonly type: 'start' | 'finis
 const nothing: readonly Change[] = [];
 const noLogprobs: readonly object[] = [];
 
-/** The items of an answer. One is open at a time: whatever begins another, or ends the answer, closes it first. */
+/** The items of a reply. One is open at a time: it is closed before the next one opens, and at the end. */
 export class OutputItems {
   readonly #parts: OutputParts;
-  readonly #items: StoredItem[] = [];
+  /** The closed items. */
+  readonly items: StoredItem[] = [];
   #open: OpenItem | undefined;
   readonly #spoken = spokenTokens();
 
   constructor(parts: OutputParts) {
     this.#parts = parts;
-  }
-
-  /** The items that are whole. */
-  get items(): readonly StoredItem[] {
-    return this.#items;
   }
 
   read(event: GenerationPart): readonly Change[] {
@@ -55,8 +83,11 @@ export class OutputItems {
       case 'reasoning-delta':
         this.#spoken(event);
         return event.text === '' ? nothing : this.#grow('reasoning', event.text, noLogprobs);
-      case 'text-delta':
-        return this.#text(event.text, this.#spoken(event));
+      case 'text-delta': {
+        const logprobs = this.#spoken(event);
+        const encoded = this.#parts.withLogprobs && logprobs ? logprobs.map(encodeLogprob) : noLogprobs;
+        return event.text === '' ? nothing : this.#grow('message', event.text, encoded);
+      }
       case 'tool-start':
         return this.#begin(this.#call(event.id, event.name));
       case 'tool-delta':
@@ -68,23 +99,18 @@ export class OutputItems {
     }
   }
 
-  /** An answer without calls has a message, even one that says nothing; unless it never came to its answer. */
+  /** A reply without calls has a message, even an empty one, unless it ended before its answer. */
   finish(reason: FinishReason | 'error'): readonly Change[] {
     const whole = reason === 'stop' || reason === 'tool-calls';
-    const closed = this.#close(whole ? 'completed' : 'incomplete');
-    const answered = this.#items.some(({ type }) => type !== 'reasoning');
-    if (answered || (!whole && this.#items.length > 0) || reason === 'error') return closed;
-    return [...closed, ...this.#begin(this.#message()), ...this.#close(whole ? 'completed' : 'incomplete')];
-  }
-
-  #text(text: string, logprobs: readonly TokenLogprob[] | undefined): readonly Change[] {
-    const figures = this.#parts.withLogprobs && logprobs ? logprobObjects(logprobs) : noLogprobs;
-    return text === '' ? nothing : this.#grow('message', text, figures);
+    const status = whole ? 'completed' : 'incomplete';
+    const closed = this.#close(status);
+    const answered = this.items.some(({ type }) => type !== 'reasoning');
+    if (answered || (!whole && this.items.length > 0) || reason === 'error') return closed;
+    return [...closed, ...this.#begin(this.#opened('message')), ...this.#close(status)];
   }
 
   #grow(kind: 'reasoning' | 'message', delta: string, logprobs: readonly object[]): readonly Change[] {
-    const begun =
-      this.#open?.kind === kind ? nothing : this.#begin(kind === 'message' ? this.#message() : this.#thinking());
+    const begun = this.#open?.kind === kind ? nothing : this.#begin(this.#opened(kind));
     if (this.#open) {
       this.#open.content += delta;
       this.#open.logprobs.push(...logprobs);
@@ -92,7 +118,7 @@ export class OutputItems {
     return [...begun, { type: 'grown', delta, logprobs }];
   }
 
-  /** The text of a custom tool stands inside JSON, so that nothing of it can be told before it is whole. */
+  /** The input of a custom tool is inside of JSON, so that it can only be sent when it is complete. */
   #arguments(json: string): readonly Change[] {
     if (!this.#open || json === '') return nothing;
     this.#open.content += json;
@@ -109,35 +135,34 @@ export class OutputItems {
     const open = this.#open;
     if (!open) return nothing;
     this.#open = undefined;
-    const item = this.#whole(open, status);
-    this.#items.push(item);
+    const item = this.#closed(open, status);
+    this.items.push(item);
     const closed: Change = { type: 'closed', item };
     if (open.kind !== 'custom_tool_call' || item.input === '') return [closed];
     return [{ type: 'grown', delta: String(item.input), logprobs: noLogprobs }, closed];
   }
 
-  #thinking(): OpenItem {
-    return openItem('reasoning', { id: this.#parts.newId('rs_'), type: 'reasoning', summary: [] });
-  }
-
-  #message(): OpenItem {
+  #opened(kind: 'reasoning' | 'message'): OpenItem {
+    if (kind === 'reasoning') return openItem({ id: this.#parts.newId('rs_'), type: kind, summary: [] });
     const id = this.#parts.newId('msg_');
-    return openItem('message', { id, type: 'message', status: 'in_progress', role: 'assistant', content: [] });
+    return openItem({ id, type: kind, status: 'in_progress', role: 'assistant', content: [] });
   }
 
   #call(callId: string, known: string): OpenItem {
     const offered = this.#parts.offered.find(({ tool }) => tool.name === known);
-    const name = offered?.name ?? known;
-    const more = offered?.namespace === undefined ? {} : { namespace: offered.namespace };
-    if (offered?.kind === 'custom') {
-      const first = { id: this.#parts.newId('ctc_'), type: 'custom_tool_call', status: 'in_progress', call_id: callId };
-      return openItem('custom_tool_call', { ...first, name, ...more, input: '' });
-    }
-    const first = { id: this.#parts.newId('fc_'), type: 'function_call', status: 'in_progress', call_id: callId };
-    return openItem('function_call', { ...first, name, ...more, arguments: '' });
+    const custom = offered?.kind === 'custom';
+    return openItem({
+      id: this.#parts.newId(custom ? 'ctc_' : 'fc_'),
+      type: custom ? 'custom_tool_call' : 'function_call',
+      status: 'in_progress',
+      call_id: callId,
+      name: offered?.name ?? known,
+      ...(offered?.namespace !== undefined && { namespace: offered.namespace }),
+      ...(custom ? { input: '' } : { arguments: '' }),
+    });
   }
 
-  #whole({ kind, first, content, logprobs }: OpenItem, status: string): StoredItem {
+  #closed({ kind, first, content, logprobs }: OpenItem, status: string): StoredItem {
     switch (kind) {
       case 'reasoning': {
         const seal = this.#parts.withSealedThinking ? { encrypted_content: sealed(content) } : {};
@@ -153,8 +178,8 @@ export class OutputItems {
   }
 }
 
-function openItem(kind: ItemKind, first: StoredItem): OpenItem {
-  return { kind, first, content: '', logprobs: [] };
+function openItem(first: StoredItem & { readonly type: ItemKind }): OpenItem {
+  return { kind: first.type, first, content: '', logprobs: [] };
 }
 
 function isJson(text: string): boolean {
@@ -164,4 +189,132 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+function encodeLogprob(token: TokenLogprob): object {
+  const choice = ({ text, logprob, bytes }: TokenChoice) => ({ token: text, logprob, bytes });
+  return { ...choice(token), top_logprobs: token.top.map(choice) };
+}
+
+/**
+ * The frames of one stream, numbered from 0. Clients apply every frame to a copy of the response, so that they throw on a
+ * missing index, and on a part that was not opened first.
+ */
+export class Frames {
+  #sequence = 0;
+  #index = -1;
+  #kind: ItemKind = 'message';
+  #place: object = {};
+  /** A delta up to its text, and from there to its number: the rest is the same while an item is open. */
+  #beforeDelta = '';
+  #afterDelta = '';
+
+  created(response: ResponseObject): string {
+    return this.#frame('response.created', { response }) + this.status(response);
+  }
+
+  /**
+   * The status of the response; the last frame has the final one. There is no event for a cancelled response, and official
+   * clients throw on unknown names.
+   */
+  status(response: ResponseObject): string {
+    const status = response.status === 'cancelled' ? 'incomplete' : response.status;
+    return this.#frame(`response.${status}`, { response });
+  }
+
+  changes(changes: readonly Change[]): string {
+    let text = '';
+    for (const change of changes) text += this.#change(change);
+    return text;
+  }
+
+  #change(change: Change): string {
+    switch (change.type) {
+      case 'opened':
+        return this.#opened(change.kind, change.item);
+      case 'grown': {
+        const { delta, logprobs } = change;
+        const figures = this.#kind === 'message' ? (logprobs.length > 0 ? JSON.stringify(logprobs) : '[]') : '';
+        const number = this.#sequence++;
+        const text = `${this.#beforeDelta}${JSON.stringify(delta)}${this.#afterDelta}${figures}`;
+        return `${text},"sequence_number":${number}}\n\n`;
+      }
+      case 'closed':
+        return this.#closed(change.item);
+    }
+  }
+
+  #opened(kind: ItemKind, item: StoredItem): string {
+    const { text, place, part } = itemKinds[kind];
+    this.#kind = kind;
+    this.#index += 1;
+    this.#place = { item_id: item.id, output_index: this.#index, ...place };
+    const name = `${text}.delta`;
+    this.#beforeDelta = `event: ${name}\ndata: ${JSON.stringify({ type: name, ...this.#place }).slice(0, -1)},"delta":`;
+    this.#afterDelta = kind === 'message' ? ',"logprobs":' : '';
+    const added = this.#frame('response.output_item.added', { output_index: this.#index, item });
+    return part ? added + this.#placed(`${part.name}.added`, { part: part.empty }) : added;
+  }
+
+  #closed(item: StoredItem): string {
+    const { text: name, part } = itemKinds[this.#kind];
+    const { done, part: closed } = contentOf(this.#kind, item);
+    const whole =
+      this.#placed(`${name}.done`, done) + (part ? this.#placed(`${part.name}.done`, { part: closed }) : '');
+    return whole + this.#frame('response.output_item.done', { output_index: this.#index, item });
+  }
+
+  #placed(name: string, fields: object): string {
+    return this.#frame(name, { ...this.#place, ...fields });
+  }
+
+  #frame(name: string, fields: object): string {
+    return namedFrame(name, JSON.stringify({ type: name, sequence_number: this.#sequence++, ...fields }));
+  }
+}
+
+/** The content of a closed item: as the events `….done` have it, as text, and the item before it had any. */
+function contentOf(kind: ItemKind, item: StoredItem) {
+  const status = 'in_progress';
+  switch (kind) {
+    case 'reasoning': {
+      const [part] = item.summary as { text: string }[];
+      const { id, type } = item;
+      return { done: { text: part?.text }, part, text: part?.text ?? '', empty: { id, type, summary: [] } };
+    }
+    case 'message': {
+      const [part] = item.content as { text: string; logprobs: object[] }[];
+      const { text, logprobs } = part ?? itemKinds.message.part.empty;
+      return { done: { text, logprobs }, part, text, logprobs, empty: { ...item, status, content: [] } };
+    }
+    case 'function_call': {
+      const { name, arguments: json } = item;
+      return { done: { name, arguments: json }, text: String(json), empty: { ...item, status, arguments: '' } };
+    }
+    case 'custom_tool_call': {
+      const { input } = item;
+      return { done: { input }, text: String(input), empty: { ...item, status, input: '' } };
+    }
+  }
+}
+
+/** The stream of a stored response, each text in one piece. */
+export async function* replay(
+  response: ResponseObject,
+  finished: () => Promise<ResponseObject | undefined>,
+): AsyncGenerator<string> {
+  const frames = new Frames();
+  const undone = { completed_at: null, error: null, incomplete_details: null, output: [], usage: null };
+  yield frames.created({ ...response, status: 'in_progress', ...undone });
+  const gone = { code: 'server_error', message: 'The response was deleted before it was finished.' };
+  const last: ResponseObject = (await finished()) ?? { ...response, status: 'failed', error: gone };
+  yield frames.changes(last.output.flatMap(changesOf)) + frames.status(last);
+}
+
+function changesOf(item: StoredItem): readonly Change[] {
+  if (!Object.hasOwn(itemKinds, item.type)) return [];
+  const kind = item.type as ItemKind;
+  const { text: delta, logprobs = noLogprobs, empty } = contentOf(kind, item);
+  const grown: readonly Change[] = delta === '' ? [] : [{ type: 'grown', delta, logprobs }];
+  return [{ type: 'opened', kind, item: empty }, ...grown, { type: 'closed', item }];
 }

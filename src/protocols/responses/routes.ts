@@ -1,58 +1,205 @@
-import type { Call, Reply } from '../../http/call.ts';
-import type { DialectParts } from '../dialect.ts';
+import { AppError } from '../../core/errors.ts';
+import { ignoredFields } from '../../core/fidelity.ts';
+import { refuseWithoutModel } from '../../core/model-error.ts';
+import { inSlices } from '../../core/slices.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
+import { keepAliveMs } from '../../http/keep-alive.ts';
+import { commentFrame, sseHeaders } from '../../http/sse.ts';
+import type { StoredItem } from '../../store/responses.ts';
+import {
+  type DialectParts,
+  headerList,
+  ignoredHeader,
+  noticeHeaders,
+  streamReply,
+  withIgnored,
+  withShortfall,
+} from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
+import { wrong } from '../fields/readers.ts';
+import { type Fields, readFields } from '../fields/table.ts';
+import { decodedPath, requestBody, withShortPath } from '../json-endpoint.ts';
+import { uncountedHeaders, withMedia } from '../media.ts';
+import { ticketFor } from '../ticket.ts';
+import { loosenedHeader } from '../tools.ts';
+import { unheededThinking } from '../unheeded-thinking.ts';
 import type { ResponseState } from './background.ts';
-import { type CreateParts, countTokens, create } from './create.ts';
+import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
+import { encodeStream, encodeWhole, type Session } from './encode.ts';
 import { responsesFamily } from './errors.ts';
-import { cancel, forget, retrieve } from './stored.ts';
+import { createFidelity, inputItemsFidelity, inputItemsFields, retrieveFidelity, retrieveFields } from './fields.ts';
+import { fitConversation } from './fit.ts';
+import { type ResponseObject, replay } from './output.ts';
 
-/**
- * The short paths must match whole: as endings they would catch those of other families. What is below a response's id
- * is told apart by the handlers, as a path that is known by its beginning has only one of them per method.
- */
+/** A path that matches by its beginning has one handler per method, which looks at the rest of the path itself. */
 export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectParts>[] {
   const guarded = { access: 'guarded', queued: false, family: responsesFamily } as const;
-  const post = { ...guarded, method: 'POST' } as const;
-  const handled = (handle: (call: Call, parts: CreateParts) => Promise<Reply>) => (call: Call, parts: DialectParts) =>
-    handle(call, { ...parts, ...state });
-  const made = { ...post, queued: true, handle: handled(create) };
-  const counted = { ...post, handle: handled(countTokens) };
-  const below = (path: string): ModelEndpoint<DialectParts>[] => [
-    {
-      ...guarded,
-      method: 'GET',
-      match: 'prefix',
-      path: `${path}/`,
-      summary: `A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`,
-      handle: (call) => retrieve(call, state),
-    },
-    {
-      ...guarded,
-      method: 'DELETE',
-      match: 'prefix',
-      path: `${path}/`,
-      summary: `Forget a stored response (${path}/{id}).`,
-      handle: (call) => forget(call, state),
-    },
-    {
-      ...post,
-      match: 'prefix',
-      path: `${path}/`,
-      summary: `Stop a response in the background (${path}/{id}/cancel).`,
-      handle: (call) => cancel(call, state),
-    },
-  ];
+  const below = (path: string): ModelEndpoint<DialectParts>[] => {
+    const stored = { ...guarded, match: 'prefix', path: `${path}/` } as const;
+    const input = `the input that it answers (${path}/{id}/input_items)`;
+    const summaries = {
+      get: `A stored response (${path}/{id}), or ${input}.`,
+      delete: `Forget a stored response (${path}/{id}).`,
+      post: `Stop a response in the background (${path}/{id}/cancel).`,
+    };
+    return [
+      { ...stored, method: 'GET', summary: summaries.get, handle: (call) => retrieve(call, state) },
+      { ...stored, method: 'DELETE', summary: summaries.delete, handle: (call) => forget(call, state) },
+      { ...stored, method: 'POST', summary: summaries.post, handle: (call) => cancel(call, state) },
+    ];
+  };
   return [
-    { ...made, match: 'ending', path: '/v1/responses', summary: 'Answer a conversation; stream optional.' },
-    { ...made, match: 'exact', path: '/responses', summary: 'Another name for /v1/responses.' },
-    { ...counted, match: 'ending', path: '/v1/responses/input_tokens', summary: 'Count the tokens of a request.' },
-    {
-      ...counted,
-      match: 'exact',
-      path: '/responses/input_tokens',
-      summary: 'Another name for /v1/responses/input_tokens.',
-    },
+    ...withShortPath<DialectParts>({
+      ...guarded,
+      method: 'POST',
+      path: '/v1/responses',
+      queued: true,
+      summary: 'Answer a conversation; stream optional.',
+      handle: (call, parts) => create(call, { ...parts, ...state }),
+    }),
+    ...withShortPath<DialectParts>({
+      ...guarded,
+      method: 'POST',
+      path: '/v1/responses/input_tokens',
+      summary: 'Count the tokens of a request.',
+      handle: (call, parts) => countTokens(call, { ...parts, ...state }),
+    }),
     ...below('/v1/responses'),
     ...below('/responses'),
   ];
+}
+
+async function create(call: Call, parts: DialectParts & ResponseState): Promise<Reply> {
+  const { chat, startTimer } = parts;
+  const body = await requestBody(call, parts);
+  const decoded = await inSlices(decode(body, parts), { signal: call.signal });
+  const asked = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
+  const { request, droppedMessages } = await fitConversation(asked, chat, parts.text.contextSize());
+  const headers = {
+    ...withIgnored(notices(body, decoded), await unheededThinking(body, request, chat)),
+    ...loosenedHeader(request),
+    ...(droppedMessages > 0 && { 'x-parley-dropped-messages': String(droppedMessages) }),
+  };
+  const session = newSession(decoded, call, parts);
+  const ticket = ticketFor(call, decoded.genkey);
+  if (decoded.response.background) {
+    const begin = (signal: AbortSignal) => chat.reply(request, { ...ticket, signal });
+    return json(parts.background.start({ ...decoded, session, begin }), 200, headers);
+  }
+  const events = chat.reply(request, ticket);
+  if (decoded.stream) {
+    const waits = (): boolean => ticket.standing() !== undefined;
+    return streamReply(events, (opened) => encodeStream(opened, session, { startTimer, waits }), {
+      headers: { ...sseHeaders, ...headers },
+      filler: commentFrame('keepalive'),
+      ticket,
+      startTimer,
+    });
+  }
+  const { response, shortfall } = await encodeWhole(events, session);
+  return json(response, 200, withShortfall(headers, shortfall));
+}
+
+async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {
+  const body = await requestBody(call, parts);
+  const decoded = await inSlices(decode(body, parts), { signal: call.signal });
+  refuseWithoutModel(parts.text.state());
+  const request = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
+  const inputTokens = await parts.chat.countTokens(request, call.signal);
+  const headers = { ...notices(body, decoded), ...uncountedHeaders(request) };
+  return json({ object: 'response.input_tokens', input_tokens: inputTokens }, 200, headers);
+}
+
+function newSession(decoded: DecodedRequest, call: Call, { newId, now, store }: DecodeParts): Session {
+  const { response, context, input } = decoded;
+  return {
+    response,
+    output: { ...decoded, newId },
+    now,
+    keep(finished: ResponseObject): ResponseObject {
+      // The client of an aborted call never learned the id.
+      if (!response.store || call.signal.aborted) return finished;
+      const kept = store.put({ id: response.id, response: finished, context, input, output: finished.output });
+      return kept ? finished : { ...finished, store: false };
+    },
+  };
+}
+
+/** The names of types come from the client, so that they have to be made fit for a header. */
+function notices(body: JsonObject, { skipped }: DecodedRequest): Headers {
+  const { 'x-parley-ignored': fields } = noticeHeaders(body, createFidelity);
+  const ignored = headerList([...(fields === undefined ? [] : [fields]), ...skipped]);
+  return ignored === '' ? {} : { 'x-parley-ignored': ignored };
+}
+
+function retrieve(call: Call, state: ResponseState): Reply {
+  const { id, action } = targetOf(call);
+  const stored = storedOf(id, state);
+  const query = Object.fromEntries(call.query);
+  if (action === 'input_items') {
+    const items = inputItems(readFields(inputItemsFields, query), stored.input);
+    return json(items, 200, ignoredHeader(ignoredFields(query, inputItemsFidelity)));
+  }
+  if (action !== undefined) throw notFound(call);
+  const response = stored.response as ResponseObject;
+  const headers = ignoredHeader(ignoredFields(query, retrieveFidelity));
+  const { stream, starting_after: refusal } = readFields(retrieveFields, query);
+  if (!stream) return json(response, 200, headers);
+  if (refusal) throw refusal;
+  const finished = async (): Promise<ResponseObject | undefined> => {
+    await state.background.finished(id);
+    return state.store.get(id)?.response as ResponseObject | undefined;
+  };
+  const keepAlive = { milliseconds: keepAliveMs, filler: commentFrame('keepalive') };
+  return { status: 200, headers: { ...sseHeaders, ...headers }, stream: replay(response, finished), keepAlive };
+}
+
+function forget(call: Call, state: ResponseState): Reply {
+  const { id, action } = targetOf(call);
+  storedOf(id, state);
+  if (action !== undefined) throw notFound(call);
+  state.store.delete(id);
+  void state.background.cancel(id);
+  return json({ id, object: 'response', deleted: true });
+}
+
+async function cancel(call: Call, state: ResponseState): Promise<Reply> {
+  const { id, action } = targetOf(call);
+  if (action !== 'cancel') throw notFound(call);
+  const { response } = storedOf(id, state);
+  if (response.background !== true) throw wrong('response_id', 'that of a response in the background');
+  await state.background.cancel(id);
+  return json(state.store.get(id)?.response ?? response);
+}
+
+/** The parts of the path after `/responses/`. */
+function targetOf({ path }: Call) {
+  const [id = '', action, ...more] = path.slice(path.lastIndexOf('/responses/') + '/responses/'.length).split('/');
+  return { id: decodedPath(id), action: more.length > 0 ? path : action };
+}
+
+function storedOf(id: string, { store }: ResponseState) {
+  const stored = store.get(id);
+  if (!stored) throw new AppError('not-stored', { what: 'stored response', id });
+  return stored;
+}
+
+function notFound({ method, path }: Call): AppError {
+  return new AppError('not-found', { method, path });
+}
+
+/** One page; `after` is the last item of the page before. */
+function inputItems({ order, after, limit }: Fields<typeof inputItemsFields>, input: readonly StoredItem[]): object {
+  const items = order === 'asc' ? input : input.toReversed();
+  const start = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && start === 0) throw wrong('after', 'the id of an input item of this response');
+  const data = items.slice(start, start + limit);
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: start + limit < items.length,
+  };
 }

@@ -18,156 +18,121 @@ import {
 import { refuseNames } from '../tools.ts';
 import type { CreateFields } from './fields.ts';
 
-/** A tool that the model is offered, and how a call of it is told to the client. */
+/** A tool that is offered to the model, and how its calls are sent to the client. */
 export interface OfferedTool {
   readonly kind: 'function' | 'custom';
-  /** The client's name for it; the model may know it under a longer one. */
+  /** The name that the client uses; that of `tool` may have the namespace in front. */
   readonly name: string;
   readonly namespace: string | undefined;
   readonly tool: Tool;
 }
 
-export interface Toolbox {
-  readonly offered: readonly OfferedTool[];
-  /** The function tools as the response object shows them again. */
-  readonly echo: readonly object[];
-  /** Kinds of tools that this server does not have; agents send them always, so they are passed over. */
-  readonly skipped: readonly string[];
-}
+type SentTool = OfferedTool & { readonly echo?: object };
 
-export interface ChosenTools {
-  readonly offered: readonly OfferedTool[];
-  readonly choice: ToolChoice;
-  readonly echo: unknown;
-}
-
-interface ReadTool extends Omit<OfferedTool, 'tool'> {
-  readonly description: string | undefined;
-  readonly parameters: Tool['parameters'];
-  readonly echo?: object;
-}
-
-export function readTools({ tools }: Pick<CreateFields, 'tools'>): Toolbox {
-  const skipped: string[] = [];
-  const read = tools.flatMap((value, index) => readTool(value, `tools[${index}]`, (kind) => skipped.push(kind)));
+export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
+  const skipped = new Set<string>();
+  const sent = tools.flatMap((value, index) => readTool(value, `tools[${index}]`, undefined, skipped));
   const offered = new Map<string, OfferedTool>();
   const names: string[] = [];
-  for (const { kind, name, namespace, description, parameters } of read) {
+  for (const { kind, name, namespace, tool } of sent) {
     const known = offered.has(name) && namespace !== undefined ? `${namespace}__${name}` : name;
     names.push(known);
-    const tool = { name: known, parameters, ...(description === undefined ? {} : { description }) };
-    offered.set(known, { kind, name, namespace, tool });
+    offered.set(known, { kind, name, namespace, tool: { ...tool, name: known } });
   }
   refuseNames(names, 'tools');
   return {
     offered: [...offered.values()],
-    echo: read.flatMap(({ echo }) => (echo === undefined ? [] : [echo])),
-    skipped: [...new Set(skipped)],
+    /** The function tools as the response object shows them. */
+    echo: sent.flatMap(({ echo }) => echo ?? []),
+    /** Types of tools that this server does not have. Agents send them always, so that they are no error. */
+    skipped: [...skipped],
   };
 }
 
-function readTool(value: unknown, at: string, skip: (kind: string) => void): readonly ReadTool[] {
+function readTool(
+  value: unknown,
+  at: string,
+  namespace: string | undefined,
+  skipped: Set<string>,
+): readonly SentTool[] {
   if (!isObject(value)) throw wrong(at, 'an object');
-  switch (value.type) {
-    case 'function':
-      return [readFunction(value, at)];
-    case 'custom':
-      return [readCustom(value, at)];
-    case 'namespace':
-      return readNamespace(value, at, skip);
-    default:
-      skip(readAt(value, 'type', at, readText));
-      return [];
+  const { type } = value;
+  if (type !== 'function' && type !== 'custom' && type !== 'namespace') {
+    skipped.add(readAt(value, 'type', at, readText));
+    return [];
   }
-}
-
-function readFunction(value: JsonObject, at: string): ReadTool & { readonly echo: object } {
   const name = readAt(value, 'name', at, readText);
+  if (type === 'namespace') {
+    const members = readAt(value, 'tools', at, optionalList) ?? [];
+    return members.flatMap((one, index) => readTool(one, `${at}.tools[${index}]`, namespace ?? name, skipped));
+  }
   const description = readAt(value, 'description', at, optionalText);
+  if (type === 'custom') {
+    const format = readAt(value, 'format', at, optionalObject) ?? {};
+    const syntax = readAt(format, 'definition', `${at}.format`, optionalText);
+    const parts = [description, syntax && `The input follows this grammar:\n${syntax}`].filter(Boolean);
+    return [{ kind: type, name, namespace, tool: toolOf(name, parts.join('\n\n') || undefined, oneText) }];
+  }
   const parameters = readAt(value, 'parameters', at, optionalObject);
   const strict = readAt(value, 'strict', at, optionalFlag) ?? true;
-  const echo = { type: 'function', name, description: description ?? null, parameters: parameters ?? null, strict };
-  const shape = parameters ?? { type: 'object', properties: {} };
-  return { kind: 'function', name, namespace: undefined, description, parameters: shape, echo };
+  const tool = toolOf(name, description, parameters ?? { type: 'object', properties: {} });
+  const echo = { type, name, description: description ?? null, parameters: parameters ?? null, strict };
+  return [{ kind: type, name, namespace, tool, ...(namespace === undefined && { echo }) }];
 }
 
-/** The argument of a tool that takes free text. */
-const inputField = 'input';
-const oneText = { type: 'object', properties: { [inputField]: { type: 'string' } }, required: [inputField] };
-
-function readCustom(value: JsonObject, at: string): ReadTool {
-  const format = readAt(value, 'format', at, optionalObject);
-  const syntax = format === undefined ? undefined : readAt(format, 'definition', `${at}.format`, optionalText);
-  const described = [
-    readAt(value, 'description', at, optionalText),
-    syntax && `The input follows this grammar:\n${syntax}`,
-  ];
-  return {
-    kind: 'custom',
-    name: readAt(value, 'name', at, readText),
-    namespace: undefined,
-    description: described.filter(Boolean).join('\n\n') || undefined,
-    parameters: oneText,
-  };
+function toolOf(name: string, description: string | undefined, parameters: Tool['parameters']): Tool {
+  return { name, parameters, ...(description !== undefined && { description }) };
 }
+
+/** The parameters of a tool that takes free text. */
+const oneText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
 
 export function customArguments(input: string): string {
-  return JSON.stringify({ [inputField]: input });
+  return JSON.stringify({ input });
 }
 
-/** Undefined where the arguments are not (or not yet) what such a tool takes. */
+/** Undefined if the arguments are not (or not yet) those of a custom tool. */
 export function customInput(json: string): string | undefined {
   try {
-    const input: unknown = JSON.parse(json)?.[inputField];
+    const input: unknown = JSON.parse(json)?.input;
     return typeof input === 'string' ? input : undefined;
   } catch {
     return undefined;
   }
 }
 
-function readNamespace(value: JsonObject, at: string, skip: (kind: string) => void): readonly ReadTool[] {
-  const namespace = readAt(value, 'name', at, readText);
-  return (readAt(value, 'tools', at, optionalList) ?? []).flatMap((member, index) =>
-    readTool(member, `${at}.tools[${index}]`, skip).map(({ echo: _, ...tool }) => ({ ...tool, namespace })),
-  );
-}
-
-/** The name under which the model knows a tool that an earlier item calls by the client's name for it. */
-export function knownName(offered: readonly OfferedTool[], name: string, namespace: string | undefined): string {
+/** The name of a tool in the prompt, by the name and namespace that the client uses. */
+export function knownName(offered: readonly OfferedTool[], named: JsonObject, at: string): string {
+  const name = readAt(named, 'name', at, readText);
+  const namespace = readAt(named, 'namespace', at, optionalText);
   return offered.find((tool) => tool.name === name && tool.namespace === namespace)?.tool.name ?? name;
 }
 
 const readMode = word('auto', 'none', 'required');
-const optionalMode = optional(readMode);
 
+/** The tools that may be called, whether they must be, and `tool_choice` as the response object shows it. */
 export function chooseTools(
   { tool_choice: wanted }: Pick<CreateFields, 'tool_choice'>,
-  { offered }: Toolbox,
-): ChosenTools {
+  offered: readonly OfferedTool[],
+): { readonly offered: readonly OfferedTool[]; readonly choice: ToolChoice; readonly echo: unknown } {
+  const path = 'tool_choice';
   if (isAbsent(wanted)) return { offered, choice: { type: 'auto' }, echo: 'auto' };
   if (typeof wanted === 'string') {
-    const type = readMode(wanted, 'tool_choice');
+    const type = readMode(wanted, path);
     return { offered, choice: { type }, echo: type };
   }
-  if (!isObject(wanted)) throw wrong('tool_choice', 'a string or an object');
+  if (!isObject(wanted)) throw wrong(path, 'a string or an object');
   if (wanted.type === 'allowed_tools') {
-    const type = readAt(wanted, 'mode', 'tool_choice', optionalMode) ?? 'auto';
+    const type = readAt(wanted, 'mode', path, optional(readMode)) ?? 'auto';
     const left = allowed(wanted, offered);
-    // It has tools and allows none of them, which is not the same as having none.
+    // A request that allows none of its tools is not the same as one without tools.
     return { offered: left, choice: { type: left.length === 0 && type === 'auto' ? 'none' : type }, echo: wanted };
   }
-  if (wanted.type !== 'function' && wanted.type !== 'custom') {
-    throw new AppError('unsupported', {
-      feature: 'tool_choice',
-      instead: 'this server has no built-in tools, so that only a function or a custom tool can be forced',
-    });
+  if (wanted.type === 'function' || wanted.type === 'custom') {
+    return { offered, choice: { type: 'named', name: knownName(offered, wanted, path) }, echo: wanted };
   }
-  const name = knownName(
-    offered,
-    readAt(wanted, 'name', 'tool_choice', readText),
-    readAt(wanted, 'namespace', 'tool_choice', optionalText),
-  );
-  return { offered, choice: { type: 'named', name }, echo: wanted };
+  const instead = 'this server has no built-in tools, so that only a function or a custom tool can be forced';
+  throw new AppError('unsupported', { feature: path, instead });
 }
 
 function allowed(wanted: JsonObject, offered: readonly OfferedTool[]): readonly OfferedTool[] {

@@ -2,8 +2,7 @@ import { expect } from 'vitest';
 import { bindAll } from '../../testing/bind.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../../testing/spoken.ts';
-import { speechFidelity } from './fields.ts';
-import { speechEndpoints } from './speech.ts';
+import { speechEndpoints, speechFidelity } from './speech.ts';
 
 function world() {
   const { speech, asked } = scriptedSpeech();

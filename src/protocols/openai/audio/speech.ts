@@ -1,21 +1,61 @@
 import { asAppError } from '../../../core/errors.ts';
 import { hiddenModelName } from '../../../core/model-names.ts';
-import type { SpeechRequest } from '../../../core/speech.ts';
+import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../../core/speech.ts';
 import { jsonObject } from '../../../http/body.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { keepAliveMs } from '../../../http/keep-alive.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
 import { type DialectParts, noticeHeaders } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
-import { readFields } from '../../fields/table.ts';
+import { looseNumber } from '../../fields/loose.ts';
+import { described, oneOf, optionalText, orElse, type Read, wrong } from '../../fields/readers.ts';
+import { textSchema } from '../../fields/schemas.ts';
+import { approximated, aside, fidelityOf, honoured, ignored, readFields, sentAs } from '../../fields/table.ts';
+import { spokenFields } from '../../spoken-fields.ts';
 import { begunSpeech, noteHeaders, type SoundEvent, streamedSound } from '../../spoken-reply.ts';
-import { speechOf, spokenText } from '../../spoken-text.ts';
+import { paces, speechOf, spokenText } from '../../spoken-text.ts';
 import { ticketFor } from '../../ticket.ts';
 import { wordCount } from '../../word-count.ts';
-import { errorObject, openaiFamily } from '../errors.ts';
-import { speechFidelity, speechFields } from './fields.ts';
+import { errorObject, openaiFamily, unsupportedField } from '../errors.ts';
+import { dialect } from '../fields.ts';
 
-export type SpeechParts = Pick<DialectParts, 'others'>;
+const readFormat: Read<SpeechFormat> = described({ enum: speechFormats }, (value, path) => {
+  const name = typeof value === 'string' ? value.trim().toLowerCase() : '';
+  const found = value === '' ? 'mp3' : speechFormats.find((format) => format === name);
+  if (found) return found;
+  const instead = `${JSON.stringify(value)} cannot be made here; mp3, wav, opus, flac and pcm are possible`;
+  throw unsupportedField(path, instead, 'unsupported_value');
+});
+
+const readSpeed: Read<number> = described(
+  { type: 'number', minimum: paces.least, maximum: paces.most },
+  (value, path) => {
+    const speed = looseNumber(value, path);
+    if (speed >= paces.least && speed <= paces.most) return speed;
+    throw wrong(path, `a number from ${paces.least} to ${paces.most}`);
+  },
+);
+
+const speechFields = {
+  ...spokenFields,
+  model: sentAs(textSchema, aside('approximated', 'Any name is accepted; the loaded voice model speaks.')),
+  response_format: honoured(
+    orElse(readFormat, 'mp3'),
+    'mp3, wav, opus, flac and pcm; aac cannot be made here and is refused.',
+  ),
+  speed: honoured(orElse(readSpeed, 1), '0.25 to 4; others are refused.'),
+  stream_format: honoured(
+    orElse(oneOf('audio', 'sse'), 'audio'),
+    'usage counts words and tenths of seconds: speech has no tokens here.',
+  ),
+  instructions: approximated(optionalText, 'Another name of instruction, which wins.'),
+  lang_code: approximated(optionalText, 'Another name of language.'),
+  stream: ignored('Sound is always sent as it is made.'),
+};
+
+export const speechFidelity = fidelityOf(dialect, 'POST /v1/audio/speech', speechFields);
+
+type SpeechParts = Pick<DialectParts, 'others'>;
 
 const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: openaiFamily } as const;
 
@@ -35,7 +75,10 @@ export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
     ...look,
     path: '/audio/voices',
     summary: 'The voices.',
-    handle: async (_, parts) => json({ status: 'ok', voices: await voiceNames(parts) }),
+    handle: async (_, { others }) => {
+      const voices = (await others?.speech?.voices())?.map(({ name }) => name) ?? [];
+      return json({ status: 'ok', voices });
+    },
   },
   {
     ...look,
@@ -45,15 +88,11 @@ export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
   },
 ];
 
-/** The one that speaks, and the one that listens. */
+/** Those for speech and for transcription. */
 function speechModels({ others = {} }: SpeechParts, authorized: boolean): readonly { readonly id: string }[] {
   const services = [others.speech, others.transcription].flatMap((service) => service ?? []);
   if (!authorized) return services.length > 0 ? [{ id: hiddenModelName }] : [];
   return services.map(({ name }) => ({ id: name }));
-}
-
-async function voiceNames({ others }: SpeechParts): Promise<readonly string[]> {
-  return (await others?.speech?.voices())?.map(({ name }) => name) ?? [];
 }
 
 async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
@@ -74,7 +113,7 @@ async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   };
 }
 
-/** Speech has no tokens here: words go in, and tenths of seconds come out. */
+/** Speech has no tokens: the usage counts words of input and tenths of seconds of output. */
 async function* frames(events: AsyncIterable<SoundEvent>, words: number): AsyncGenerator<string> {
   const frame = (value: object) => dataFrame(JSON.stringify(value));
   try {

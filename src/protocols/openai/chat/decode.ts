@@ -1,99 +1,231 @@
-import type { ChatRequest } from '../../../chat/request.ts';
-import type { GenerationControls } from '../../../core/request.ts';
+import type { Tool } from '../../../chat/messages.ts';
+import type { ChatRequest, OutputFormat, ToolChoice } from '../../../chat/request.ts';
 import { inSlices } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import { chatParts, type DialectParts } from '../../dialect.ts';
-import { wrong } from '../../fields/readers.ts';
+import { chatParts, type DialectParts, reasoningControl } from '../../dialect.ts';
+import {
+  isAbsent,
+  isObject,
+  optionalList,
+  optionalObject,
+  optionalText,
+  readAt,
+  readName,
+  wrong,
+} from '../../fields/readers.ts';
 import { readFields } from '../../fields/table.ts';
 import { Attachments, withMedia } from '../../media.ts';
-import { decodeOwnControls } from '../controls.ts';
+import { type SchemaToGrammar, schemaOutput } from '../../output-schema.ts';
+import { refuseNames } from '../../tools.ts';
+import { decodeDelivery, decodeOwnControls, decodePromptLogprobs } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
-import { decodePromptLogprobs } from '../prompt-logprobs.ts';
 import { type ChatFields, chatFields } from './fields.ts';
 import { decodeMessages, hasSpeakerNames } from './messages.ts';
-import { decodeOutput } from './output.ts';
-import { decodeReasoning } from './reasoning.ts';
-import { decodeToolUse } from './tools.ts';
 
-/** What a client asks for: the neutral request, and how it wants to be told. */
-export interface ChatQuestion {
-  readonly request: ChatRequest;
-  readonly replies: number;
-  readonly stream: boolean;
-  readonly includeUsage: boolean;
-  readonly timingsPerToken: boolean;
-  readonly genkey: string;
-  readonly kept: boolean;
-  readonly legacyCalls: boolean;
-  /** Calls come late and all at once for some models, so that the wait for them is a long one. */
-  readonly offersTools: boolean;
-  readonly serviceTier: boolean;
-  /** Parts of the request, inside its fields, that have no effect. */
-  readonly ignored: readonly string[];
-}
+/** For bodies that come from no connection. */
+const neverAborted = new AbortController().signal;
 
-const mostAlternatives = 20;
+export type ChatQuestion = Awaited<ReturnType<typeof decodeChat>>;
 
-/** For bodies that nobody waits for with a connection of their own. */
-const unhurried = new AbortController().signal;
-
-export async function decodeChat(body: JsonObject, own: DialectParts, signal = unhurried): Promise<ChatQuestion> {
+/** The neutral request, and how its reply is to be delivered. */
+export async function decodeChat(body: JsonObject, own: DialectParts, signal = neverAborted) {
   const parts = chatParts(own, body);
   const fields = readFields(chatFields, body);
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const messages = await inSlices(decodeMessages(fields.messages, attachments), { signal });
-  const use = decodeToolUse(fields);
-  const reasoning = decodeReasoning(fields);
+  const { tools, choice, parallel, legacy, skipped } = decodeToolUse(fields);
+  const { effort, budget } = decodeReasoning(fields);
+  const separate = separatesReasoning(fields);
   const output = decodeOutput(fields, parts.controlParts().schemaToGrammar);
   const controls = await decodeOwnControls(fields, body, parts);
+  const promptLogprobs = decodePromptLogprobs(fields);
+  // With tools the prompt may be a question about them, which the client did not send.
+  if (promptLogprobs !== undefined && tools.length > 0) {
+    throw unsupportedField('prompt_logprobs', 'it does not go with tools');
+  }
   const request: ChatRequest = {
-    conversation: { messages, media: [], tools: use.tools },
+    conversation: { messages, media: [], tools },
     continueAssistantTurn: continuesTurn(fields),
-    toolChoice: use.choice,
-    parallelToolCalls: use.parallel,
+    toolChoice: choice,
+    parallelToolCalls: parallel,
     output,
-    reasoning: { effort: reasoning.effort, separate: reasoning.separate },
+    reasoning: { effort, separate },
     templateVariables: fields.chat_template_kwargs ?? {},
     memory: fields.memory,
     controls: {
       ...controls,
-      ...scored(fields, use.tools.length),
+      ...(promptLogprobs !== undefined && { promptLogprobs }),
       logprobs: alternatives(fields),
-      reasoning: reasoning.budget,
+      reasoning: budget,
     },
   };
   return {
+    ...decodeDelivery(fields),
     request: await withMedia(request, attachments, { ...parts, signal }),
     replies: fields.n,
-    stream: fields.stream,
-    includeUsage: fields.stream_options.include_usage,
-    timingsPerToken: fields.timings_per_token ?? false,
-    genkey: fields.genkey,
-    kept: fields.kcpp_extra_args,
-    legacyCalls: use.legacy,
-    offersTools: use.tools.length > 0 && use.choice.type !== 'none',
+    legacyCalls: legacy,
+    /** Some models send calls late and all at once, so that the wait for them is long. */
+    offersTools: tools.length > 0 && choice.type !== 'none',
     serviceTier: fields.service_tier,
-    ignored: [...use.skipped, ...(hasSpeakerNames(fields.messages) ? ['messages[].name'] : [])],
+    /** Parts of fields that have no effect. */
+    ignored: [...skipped, ...(hasSpeakerNames(fields.messages) ? ['messages[].name'] : [])],
   };
 }
 
-/** Where tools are offered the prompt may be a question about them, which nobody asked to see. */
-function scored(fields: ChatFields, tools: number): Pick<GenerationControls, 'promptLogprobs'> {
-  const promptLogprobs = decodePromptLogprobs(fields);
-  if (promptLogprobs === undefined) return {};
-  if (tools > 0) throw unsupportedField('prompt_logprobs', 'it does not go with tools');
-  return { promptLogprobs };
-}
-
-function alternatives({ logprobs: wanted, top_logprobs: count }: ChatFields): number | undefined {
+function alternatives({ logprobs, top_logprobs: count }: ChatFields): number | undefined {
   if (count !== undefined && count < 0) throw wrong('top_logprobs', 'a whole number from 0 to 20');
-  if (count && !wanted) throw wrong('logprobs', 'true where top_logprobs is sent');
-  return wanted ? Math.min(count ?? 0, mostAlternatives) : undefined;
+  if (count && !logprobs) throw wrong('logprobs', 'true where top_logprobs is sent');
+  return logprobs ? Math.min(count ?? 0, 20) : undefined;
 }
 
-/** Four names for one switch, from as many families of clients; the page of llama.cpp relies on it being on. */
+/** Four names for one switch, from four families of clients. The page of llama.cpp expects it to be on. */
 function continuesTurn(fields: ChatFields): boolean {
   const { continue_final_message: continued, add_generation_prompt: fresh } = fields;
   if (continued && fresh) throw wrong('continue_final_message', 'false where add_generation_prompt is true');
   return continued ?? (fresh ? false : fields.timings_per_token !== undefined || fields.continue_assistant_turn);
+}
+
+const tiers: ReadonlySet<string> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
+const otherTiers: Readonly<Record<string, string>> = { off: 'none', ultra: 'max', highest: 'max', lowest: 'minimal' };
+
+/** An unknown tier counts as medium, and is no reason to refuse the request. */
+function decodeReasoning({ reasoning, ...fields }: ChatFields) {
+  const effort = fields.reasoning_effort ?? reasoning.effort ?? (reasoning.enabled === false ? 'none' : undefined);
+  const tokens = fields.thinking_budget_tokens ?? fields.reasoning_budget_tokens ?? reasoning.max_tokens;
+  if (!effort || tiers.has(effort)) return reasoningControl(effort || undefined, tokens);
+  return reasoningControl(otherTiers[effort] ?? 'medium', tokens);
+}
+
+/** The page of llama.cpp, known by `timings_per_token`, expects reasoning apart from the text. */
+function separatesReasoning({ reasoning_format: format = 'auto', ...fields }: ChatFields): boolean {
+  if (!['none', 'auto', 'deepseek', 'deepseek-legacy'].includes(format)) {
+    throw wrong('reasoning_format', '"auto", "deepseek" or "none"');
+  }
+  return format !== 'none' && (fields.timings_per_token !== undefined || fields.encapsulate_thinking);
+}
+
+function decodeOutput(
+  { response_format: format, json_schema: schema }: ChatFields,
+  schemaToGrammar: SchemaToGrammar,
+): OutputFormat {
+  const given = (sent: unknown, field: string): OutputFormat => {
+    if (!isObject(sent) && typeof sent !== 'boolean') throw wrong(field, 'a JSON schema');
+    return schemaOutput(sent, field, schemaToGrammar);
+  };
+  if (!format) return isAbsent(schema) ? { type: 'text' } : given(schema, 'json_schema');
+  switch (format.type) {
+    case 'text':
+      return { type: 'text' };
+    case 'json_object':
+      return isAbsent(format.schema) ? { type: 'json' } : given(format.schema, 'response_format.schema');
+    case 'json_schema': {
+      const named = readAt(format, 'json_schema', 'response_format', optionalObject) ?? {};
+      // Without a schema any JSON is valid.
+      return given(named.schema ?? {}, 'response_format.json_schema.schema');
+    }
+    default:
+      throw wrong('response_format.type', '"text", "json_object" or "json_schema"');
+  }
+}
+
+const noParameters = { type: 'object', properties: {} } as const;
+/** A tool that takes free text becomes one that takes it as its only argument. */
+const freeText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } as const;
+
+type ToolFields = Pick<ChatFields, 'tools' | 'tool_choice' | 'functions' | 'function_call' | 'parallel_tool_calls'>;
+
+interface Chosen {
+  readonly tools: readonly Tool[];
+  readonly choice: ToolChoice;
+}
+
+export function decodeToolUse(fields: ToolFields) {
+  const { tools: listed, functions } = fields;
+  // The old form, before there were tools: the reply must use it too, and has room for one call only.
+  const legacy = listed.length === 0 && functions.length > 0;
+  const found = listed.map((tool, index) => decodeTool(tool, `tools[${index}]`));
+  const all = legacy
+    ? functions.map((one, index) => decodeFunction(one, `functions[${index}]`))
+    : found.flatMap((tool) => tool ?? []);
+  const names = all.map(({ name }) => name);
+  refuseNames(names, legacy ? 'functions' : 'tools');
+  return {
+    ...(legacy ? legacyChoice(fields.function_call, all) : decodeChoice(fields.tool_choice, all)),
+    parallel: !legacy && fields.parallel_tool_calls,
+    legacy,
+    /** The tools of the request that are not offered to the model. */
+    skipped: found.flatMap((tool, index) => (tool ? [] : [`tools[${index}]`])),
+  };
+}
+
+/** Undefined for a tool that only a provider can run (web search and the like). */
+function decodeTool(tool: unknown, path: string): Tool | undefined {
+  if (!isObject(tool)) throw wrong(path, 'an object with type and function');
+  const type = readAt(tool, 'type', path, optionalText) ?? 'function';
+  if (type === 'function') return decodeFunction(tool.function, `${path}.function`);
+  return type === 'custom' ? { ...decodeFunction(tool.custom, `${path}.custom`), parameters: freeText } : undefined;
+}
+
+function decodeFunction(value: unknown, path: string): Tool {
+  if (!isObject(value)) throw wrong(path, 'an object with a name');
+  const description = readAt(value, 'description', path, optionalText);
+  return {
+    name: readAt(value, 'name', path, readName),
+    ...(description ? { description } : {}),
+    parameters: readAt(value, 'parameters', path, optionalObject) ?? noParameters,
+  };
+}
+
+function decodeChoice(choice: unknown, tools: readonly Tool[]): Chosen {
+  const path = 'tool_choice';
+  if (isAbsent(choice)) return { tools, choice: { type: 'auto' } };
+  if (typeof choice === 'string') return { tools, choice: decodeMode(choice, path, tools) };
+  if (!isObject(choice)) throw wrongChoice(path);
+  if (choice.type === 'allowed_tools') return decodeAllowed(choice, tools);
+  return { tools, choice: { type: 'named', name: knownName(nameOf(choice, path), path, tools) } };
+}
+
+function decodeMode(mode: string, path: string, tools: readonly Tool[]): ToolChoice {
+  if (mode !== 'none' && mode !== 'auto' && mode !== 'required') throw wrongChoice(path);
+  if (mode === 'required' && tools.length === 0) throw wrong('tools', 'given when a call is required');
+  return { type: mode };
+}
+
+function decodeAllowed(choice: JsonObject, tools: readonly Tool[]): Chosen {
+  const path = 'tool_choice.allowed_tools';
+  const allowed = optionalObject(choice.allowed_tools, path) ?? {};
+  const listed = readAt(allowed, 'tools', path, optionalList) ?? [];
+  const names = listed.map((entry, index) => {
+    const place = `${path}.tools[${index}]`;
+    if (!isObject(entry)) throw wrong(place, 'an object that names a tool');
+    return knownName(nameOf(entry, place), place, tools);
+  });
+  const left = tools.filter(({ name }) => names.includes(name));
+  const chosen = decodeMode(readAt(allowed, 'mode', path, readName), `${path}.mode`, left);
+  // A request that allows none of its tools is not the same as one without tools.
+  return { tools: left, choice: left.length === 0 ? { type: 'none' } : chosen };
+}
+
+/** `{type, function: {name}}`, or the flat form of the Responses API. */
+function nameOf(entry: JsonObject, path: string): string {
+  const kind = entry.type === 'custom' ? 'custom' : 'function';
+  const inner = readAt(entry, kind, path, optionalObject) ?? entry;
+  return readAt(inner, 'name', `${path}.${kind}`, readName);
+}
+
+function knownName(name: string, path: string, tools: readonly Tool[]): string {
+  if (tools.some((tool) => tool.name === name)) return name;
+  throw wrong(path, `one of the tools of the request, and ${name} is not`);
+}
+
+function legacyChoice(choice: unknown, tools: readonly Tool[]): Chosen {
+  if (isAbsent(choice) || choice === 'auto') return { tools, choice: { type: 'auto' } };
+  if (choice === 'none') return { tools, choice: { type: 'none' } };
+  if (!isObject(choice)) throw wrong('function_call', '"none", "auto" or an object with a name');
+  const name = knownName(readAt(choice, 'name', 'function_call', readName), 'function_call', tools);
+  return { tools, choice: { type: 'named', name } };
+}
+
+function wrongChoice(path: string) {
+  return wrong(path, '"none", "auto", "required" or an object that names tools of the request');
 }

@@ -1,100 +1,68 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
-import { type JsonObject, jsonObject } from '../../../http/body.ts';
-import { type Call, type Headers, json, type Reply } from '../../../http/call.ts';
-import type { DialectParts } from '../../dialect.ts';
-import type { ModelEndpoint } from '../../endpoint.ts';
+import { type Call, json, type Reply } from '../../../http/call.ts';
+import { type DialectParts, noticeHeaders, withIgnored } from '../../dialect.ts';
+import { requestBody, withShortPath } from '../../json-endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
 import { loosenedHeader } from '../../tools.ts';
 import { unheededThinking } from '../../unheeded-thinking.ts';
-import { notices, streamed, whole } from '../answer.ts';
-import { type Envelope, envelopeHead } from '../envelope.ts';
+import { answer } from '../answer.ts';
+import { newEnvelope } from '../encode.ts';
 import { openaiFamily } from '../errors.ts';
-import { chatFidelity, inputTokensFidelity } from '../fidelity.ts';
-import { chatChoice } from './choice.ts';
-import { type ChatQuestion, decodeChat } from './decode.ts';
-import { encodeChatReply } from './reply.ts';
-
-const promptField = 'messages';
+import { decodeChat } from './decode.ts';
+import { chatChoice, encodeChat } from './encode.ts';
+import { chatFidelity, inputTokensFidelity } from './fields.ts';
 
 const guarded = { method: 'POST', access: 'guarded', family: openaiFamily } as const;
-const chat = { ...guarded, queued: true, handle: answerChat };
-const count = { ...guarded, queued: false, handle: countTokens };
 
-/** The short paths must match whole: as endings they would catch those of other families. */
-export const chatEndpoints: readonly ModelEndpoint<DialectParts>[] = [
-  { ...chat, match: 'ending', path: '/v1/chat/completions', summary: 'Answer a conversation, streamed or whole.' },
-  { ...chat, match: 'exact', path: '/chat/completions', summary: 'Another name for /v1/chat/completions.' },
-  {
-    ...count,
-    match: 'ending',
+export const chatEndpoints = [
+  ...withShortPath({
+    ...guarded,
+    path: '/v1/chat/completions',
+    queued: true,
+    summary: 'Answer a conversation, streamed or whole.',
+    handle: answerChat,
+  }),
+  ...withShortPath({
+    ...guarded,
     path: '/v1/chat/completions/input_tokens',
+    queued: false,
     summary: 'How many tokens the prompt of a conversation has; takes the body of a chat.',
-  },
-  {
-    ...count,
-    match: 'exact',
-    path: '/chat/completions/input_tokens',
-    summary: 'Another name for /v1/chat/completions/input_tokens.',
-  },
+    handle: countTokens,
+  }),
 ];
 
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
-  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
+  const body = await requestBody(call, parts);
   const question = await decodeChat(body, parts, call.signal);
+  const { request, legacyCalls, stream } = question;
   const ticket = textTicket(call, question);
-  const shape = { call, ticket, promptField, notices: await chatNotices(body, question, parts) };
-  const replies = parts.chat
-    .replies(question.request, ticket, question.replies)
-    .map((reply) => eventsFor(ticket, reply));
-  if (question.stream) {
-    const { offersTools } = question;
-    return streamed(replies, { ...shape, stream: streamShape(question, parts), offersTools }, parts);
-  }
-  const envelope = newEnvelope('chat.completion', question, parts);
-  const { promptLogprobs } = question.request.controls;
-  const logprobs = question.request.controls.logprobs !== undefined;
-  const { legacyCalls } = question;
-  return whole(
+  const unheeded = [...question.ignored, ...(await unheededThinking(body, request, parts.chat))];
+  const headers = { ...withIgnored(noticeHeaders(body, chatFidelity), unheeded), ...loosenedHeader(request) };
+  const replies = parts.chat.replies(request, ticket, question.replies).map((reply) => eventsFor(ticket, reply));
+  const envelope = newEnvelope(stream ? 'chat.completion.chunk' : 'chat.completion', 'chatcmpl-', parts);
+  return answer(
     replies,
-    shape,
-    (generations) => encodeChatReply(generations, { envelope, legacyCalls, logprobs, promptLogprobs }),
+    {
+      ...question,
+      call,
+      ticket,
+      headers,
+      envelope: question.serviceTier ? { ...envelope, service_tier: 'default' } : envelope,
+      repliesPerPrompt: question.replies,
+      promptField: 'messages',
+      choice: (shape) => chatChoice(shape, legacyCalls),
+      whole: (generations) => encodeChat(generations, question),
+    },
     parts,
   );
 }
 
-async function chatNotices(
-  body: JsonObject,
-  { request, ignored }: ChatQuestion,
-  { chat }: DialectParts,
-): Promise<Headers> {
-  const places = [...ignored, ...(await unheededThinking(body, request, chat))];
-  return { ...notices(body, chatFidelity, places), ...loosenedHeader(request) };
-}
-
-function streamShape(question: ChatQuestion, parts: DialectParts) {
-  const { includeUsage, legacyCalls, timingsPerToken } = question;
-  const head = envelopeHead(newEnvelope('chat.completion.chunk', question, parts));
-  const choice = { head, includeUsage, legacyCalls, timingsPerToken, now: parts.now };
-  return {
-    head,
-    includeUsage,
-    promptField,
-    repliesPerPrompt: question.replies,
-    choice: (index: number) => chatChoice({ ...choice, index }),
-  };
-}
-
-function newEnvelope(object: string, { serviceTier }: ChatQuestion, parts: DialectParts): Envelope {
-  const created = Math.floor(parts.now() / 1000);
-  return { id: parts.newId('chatcmpl-'), object, created, model: parts.modelName(), serviceTier };
-}
-
 async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
-  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
+  const body = await requestBody(call, parts);
   const { request, ignored } = await decodeChat(body, parts, call.signal);
   const tokens = await parts.chat.countTokens(request, call.signal);
   refuseWithoutModel(parts.text.state());
-  const headers = { ...notices(body, inputTokensFidelity, ignored), ...uncountedHeaders(request) };
+  const headers = { ...withIgnored(noticeHeaders(body, inputTokensFidelity), ignored), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: tokens }, 200, headers);
 }

@@ -15,38 +15,45 @@ import {
   readText,
 } from '../../fields/readers.ts';
 import { objectSchema, objectsSchema, textSchema, textsSchema } from '../../fields/schemas.ts';
-import { approximated, aside, type Fields, honoured, ignored, kindsAt, places, sentAs } from '../../fields/table.ts';
+import {
+  approximated,
+  aside,
+  each,
+  type Fields,
+  fidelityOf,
+  honoured,
+  ignored,
+  kindsAt,
+  places,
+  refused,
+  sentAs,
+} from '../../fields/table.ts';
 import { unsupportedField } from '../errors.ts';
-import { afterSampling, generationFields, promptFigures, readReplies } from '../fields.ts';
-import { readPromptLogprobs } from '../prompt-logprobs.ts';
-import { partKinds } from './content.ts';
-import { readMessages } from './messages.ts';
+import { afterSampling, dialect, generationFields, promptLogprobs, readReplies } from '../fields.ts';
+import { partKinds, readMessages } from './messages.ts';
 
-/** What decides about the prompt: the same for an answer and for counting its tokens. */
-export const promptFields = {
+const readTools = orElse(described(objectsSchema, readList), []);
+const readChoice = described({ type: ['string', 'object'] }, anyValue);
+
+/** The fields that make the prompt: also those of an endpoint that counts its tokens. */
+const promptFields = {
   messages: honoured(readMessages, 'Every role; a last assistant turn is continued.'),
   ...kindsAt('messages[].content[]', partKinds),
   ...places({
-    'messages[].content[]: other kinds': {
-      handling: 'refused',
-      note: 'What the model was not shown cannot be answered.',
-    },
-    'messages[].content of tools': {
-      handling: 'approximated',
-      note: 'Pictures and sounds inside of the JSON of a tool server are shown to the model instead of their base64.',
-    },
-    'messages[].name': {
-      handling: 'ignored',
-      note: 'Honoured for results of tools; other speakers have no name in the prompt.',
-    },
+    'messages[].content[]: other kinds': refused('What the model was not shown cannot be answered.'),
+    'messages[].content of tools': aside(
+      'approximated',
+      'Pictures and sounds inside of the JSON of a tool server are shown to the model instead of their base64.',
+    ),
+    'messages[].name': ignored('Honoured for results of tools; other speakers have no name in the prompt.'),
   }),
   tools: approximated(
-    orElse(described(objectsSchema, readList), []),
+    readTools,
     `Custom tools are offered as functions with one argument, input; tools that only a provider can run are left out. ${loosenedNote}`,
   ),
-  tool_choice: honoured(described({ type: ['string', 'object'] }, anyValue)),
-  functions: honoured(orElse(described(objectsSchema, readList), [])),
-  function_call: honoured(described({ type: ['string', 'object'] }, anyValue)),
+  tool_choice: honoured(readChoice),
+  functions: honoured(readTools),
+  function_call: honoured(readChoice),
   reasoning_effort: approximated(
     optionalText,
     `A budget for thinking and a variable of the template; unknown tiers are medium. none: ${silenceNote}`,
@@ -84,7 +91,7 @@ export const chatFields = {
   ),
   logprobs: approximated(orElse(readFlag, false), afterSampling),
   top_logprobs: honoured(optionalWhole, 'Up to 20; fewer where the samplers leave fewer.'),
-  prompt_logprobs: honoured(readPromptLogprobs, `${promptFigures} Not beside tools.`),
+  prompt_logprobs: promptLogprobs(' Not beside tools.'),
   response_format: honoured(
     optionalObject,
     'Held to by a grammar, after any thinking; beside tools a reply is calls or such an answer. A schema that no grammar can follow is refused, with the place in it.',
@@ -105,17 +112,15 @@ export const chatFields = {
   ),
   audio: ignored(),
   images: ignored('Pictures stand in the messages here.'),
-  metadata: ignored(),
-  store: ignored(),
-  safety_identifier: ignored(),
-  prompt_cache_key: ignored(),
-  prompt_cache_options: ignored(),
-  prompt_cache_retention: ignored(),
-  prediction: ignored(),
-  verbosity: ignored(),
-  web_search_options: ignored(),
-  moderation: ignored(),
-  reasoning_control: ignored(),
+  ...each(['metadata', 'store', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_options'], ignored()),
+  ...each(['prompt_cache_retention', 'prediction', 'verbosity', 'web_search_options'], ignored()),
+  ...each(['moderation', 'reasoning_control'], ignored()),
 };
 
 export type ChatFields = Fields<typeof chatFields>;
+
+export const chatFidelity = fidelityOf(dialect, 'POST /v1/chat/completions', chatFields);
+export const inputTokensFidelity = fidelityOf(dialect, 'POST /v1/chat/completions/input_tokens', {
+  model: generationFields.model,
+  ...promptFields,
+});

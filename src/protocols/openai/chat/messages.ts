@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { type Content, type Message, type ToolCallRecord, text } from '../../../chat/messages.ts';
 import type { Sliced } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
@@ -13,10 +14,11 @@ import {
   wrong,
 } from '../../fields/readers.ts';
 import { messagesSchema } from '../../fields/schemas.ts';
+import type { Said } from '../../fields/table.ts';
+import { dataUrlKind } from '../../inline-medium.ts';
 import type { Attachments } from '../../media.ts';
-import { decodeContent } from './content.ts';
-
-type Assistant = Message & { role: 'assistant' };
+import { unsupportedField } from '../errors.ts';
+import { projector } from '../fields.ts';
 
 export const readMessages = reader<readonly unknown[]>(
   'an array that is not empty',
@@ -26,27 +28,25 @@ export const readMessages = reader<readonly unknown[]>(
 
 export function* decodeMessages(list: readonly unknown[], attachments: Attachments): Sliced<readonly Message[]> {
   const messages: Message[] = [];
-  const around: Surroundings = { called: new Map(), attachments };
+  const toolNames = new Map<string, string>();
   for (const [index, entry] of list.entries()) {
     const path = `messages[${index}]`;
     if (!isObject(entry)) throw wrong(path, 'an object with role and content');
-    const message = decodeMessage(entry, path, around);
-    if (message.role === 'assistant') noteCalls(message, around.called);
-    messages.push(message);
+    messages.push(decodeMessage(entry, path, { toolNames, attachments }));
     yield;
   }
   return messages;
 }
 
-interface Surroundings {
-  /** The tool of each call so far by its id. Clients may use an id twice; the newest call is the one that is answered. */
-  readonly called: Map<string, string>;
+interface Conversation {
+  /** The tool of each call so far, by the id of the call. If an id was used twice, a result belongs to the newer call. */
+  readonly toolNames: Map<string, string>;
   readonly attachments: Attachments;
 }
 
-function decodeMessage(message: JsonObject, path: string, around: Surroundings): Message {
+function decodeMessage(message: JsonObject, path: string, conversation: Conversation): Message {
   const role = readAt(message, 'role', path, readName);
-  const content = () => decodeContent(message.content, `${path}.content`, around.attachments);
+  const content = () => decodeContent(message.content, `${path}.content`, conversation.attachments);
   switch (role) {
     case 'system':
     case 'developer':
@@ -54,17 +54,17 @@ function decodeMessage(message: JsonObject, path: string, around: Surroundings):
     case 'user':
       return { role: 'user', content: content() };
     case 'assistant':
-      return decodeAssistant(message, path, around);
+      return decodeAssistant(message, path, conversation);
     case 'tool':
     case 'function':
-      return decodeResult(message, path, around);
+      return decodeResult(message, path, conversation);
     default:
       return { role: 'other', roleName: role, content: content() };
   }
 }
 
-/** With calls, thinking or a refusal there need not be any content; without them there must be. */
-function decodeAssistant(message: JsonObject, path: string, { attachments }: Surroundings): Assistant {
+/** The content may be absent if there are calls, reasoning or a refusal. */
+function decodeAssistant(message: JsonObject, path: string, { toolNames, attachments }: Conversation): Message {
   const toolCalls = [...decodeCalls(message, path), ...legacyCall(message, path)];
   const reasoning =
     readAt(message, 'reasoning_content', path, optionalText) ?? readAt(message, 'reasoning', path, optionalText);
@@ -73,9 +73,12 @@ function decodeAssistant(message: JsonObject, path: string, { attachments }: Sur
   if (silent && toolCalls.length === 0 && !reasoning && !refusal) {
     throw wrong(`${path}.content`, 'given where there are no tool_calls');
   }
+  const content = silent ? text(refusal ?? '') : decodeContent(message.content, `${path}.content`, attachments);
+  // Of two calls in one message with the same id the first one counts.
+  for (const { id, name } of toolCalls.toReversed()) toolNames.set(id, name);
   return {
     role: 'assistant',
-    content: silent ? text(refusal ?? '') : decodeContent(message.content, `${path}.content`, attachments),
+    content,
     ...(reasoning ? { reasoning } : {}),
     ...(toolCalls.length > 0 ? { toolCalls } : {}),
   };
@@ -92,48 +95,121 @@ function decodeCalls(message: JsonObject, path: string): readonly ToolCallRecord
       const input = readAt(custom, 'input', `${place}.custom`, optionalText) ?? '';
       return { id, name: readAt(custom, 'name', `${place}.custom`, readName), json: JSON.stringify({ input }) };
     }
-    const called = readAt(call, 'function', place, optionalObject) ?? {};
-    return { id, ...namedCall(called, `${place}.function`) };
+    return namedCall(id, readAt(call, 'function', place, optionalObject) ?? {}, `${place}.function`);
   });
 }
 
 function legacyCall(message: JsonObject, path: string): readonly ToolCallRecord[] {
   const called = readAt(message, 'function_call', path, optionalObject);
-  return called ? [{ id: '', ...namedCall(called, `${path}.function_call`) }] : [];
+  return called ? [namedCall('', called, `${path}.function_call`)] : [];
 }
 
 /** Arguments are JSON text; some clients send them as the object itself. */
-function namedCall(called: JsonObject, path: string): { readonly name: string; readonly json: string } {
+function namedCall(id: string, called: JsonObject, path: string): ToolCallRecord {
   const name = readAt(called, 'name', path, readName);
-  if (isObject(called.arguments)) return { name, json: JSON.stringify(called.arguments) };
-  return { name, json: readAt(called, 'arguments', path, optionalText) || '{}' };
+  if (isObject(called.arguments)) return { id, name, json: JSON.stringify(called.arguments) };
+  return { id, name, json: readAt(called, 'arguments', path, optionalText) || '{}' };
 }
 
-function noteCalls({ toolCalls = [] }: Assistant, called: Map<string, string>): void {
-  // Of two calls in one message with the same id the first one counts.
-  for (const { id, name } of toolCalls.toReversed()) called.set(id, name);
-}
-
-function decodeResult(message: JsonObject, path: string, { called, attachments }: Surroundings): Message {
+function decodeResult(message: JsonObject, path: string, { toolNames, attachments }: Conversation): Message {
   const callId = readAt(message, 'tool_call_id', path, optionalText);
   const toolName =
-    readAt(message, 'name', path, optionalText) ?? (callId === undefined ? undefined : called.get(callId));
+    readAt(message, 'name', path, optionalText) ?? (callId === undefined ? undefined : toolNames.get(callId));
   const field = `${path}.content`;
   const sent = isAbsent(message.content) ? [] : decodeContent(message.content, field, attachments);
   return {
     role: 'tool',
-    content: sent.flatMap(
-      (part): Content => (part.type === 'text' ? attachments.toolResult(part.text, field) : [part]),
-    ),
-    ...(callId === undefined ? {} : { callId }),
-    ...(toolName === undefined ? {} : { toolName }),
+    content: sent.flatMap((part) => (part.type === 'text' ? attachments.toolResult(part.text, field) : [part])),
+    ...(callId !== undefined && { callId }),
+    ...(toolName !== undefined && { toolName }),
   };
 }
 
-/** Names of speakers have no place in a prompt of today's templates; where one was sent, the client is told. */
+/** Chat templates have no place for the name of a speaker: such names are reported as ignored. */
 export function hasSpeakerNames(messages: readonly unknown[]): boolean {
   const spoken = ['system', 'developer', 'user', 'assistant'];
   return messages.some(
     (message) => isObject(message) && spoken.includes(String(message.role)) && !isAbsent(message.name),
   );
+}
+
+/** A text, or a list of parts whose texts are concatenated. */
+function decodeContent(value: unknown, path: string, attachments: Attachments): Content {
+  if (typeof value === 'string') return text(value);
+  if (!Array.isArray(value)) throw wrong(path, 'a string or an array of content parts');
+  return value.flatMap((part, index) => decodePart(part, `${path}[${index}]`, attachments));
+}
+
+type PartReader = (part: JsonObject, path: string, attachments: Attachments) => Content;
+
+/** The kinds of content parts. */
+export const partKinds: Readonly<Record<string, Said & { readonly read: PartReader }>> = {
+  text: { handling: 'honoured', read: (part, path) => text(readAt(part, 'text', path, optionalText) ?? '') },
+  refusal: { handling: 'honoured', read: (part, path) => text(readAt(part, 'refusal', path, optionalText) ?? '') },
+  image_url: {
+    handling: 'approximated',
+    read: imageUrl,
+    note: `A data URL, bare base64, or an address on the public internet (10 MB, 10 seconds, at most 16); detail has no effect. ${projector}`,
+  },
+  // A form of the native API, with the picture itself.
+  image: { handling: 'honoured', read: image, note: `Base64 in data. ${projector}` },
+  input_audio: { handling: 'honoured', read: inputAudio, note: `Base64 or a data URL. ${projector}` },
+  file: {
+    handling: 'approximated',
+    read: readFile,
+    note: 'Text files and pictures as data URLs in file_data; all others are refused.',
+  },
+};
+
+function decodePart(part: unknown, path: string, attachments: Attachments): Content {
+  if (typeof part === 'string') return text(part);
+  if (!isObject(part)) throw wrong(path, 'a content part');
+  const type = readAt(part, 'type', path, readName);
+  const kind = Object.hasOwn(partKinds, type) ? partKinds[type] : undefined;
+  if (kind) return kind.read(part, path, attachments);
+  const instead = 'text, pictures and sounds are what this server can read';
+  throw unsupportedField(`${path}.type`, instead, 'unsupported_value');
+}
+
+function image(part: JsonObject, path: string, attachments: Attachments): Content {
+  const format = readAt(part, 'mime_type', path, optionalText);
+  const data = readAt(part, 'data', path, readName);
+  return [attachments.add({ kind: 'image', data, field: `${path}.data`, format })];
+}
+
+/** An object with the address, or the address alone: some clients leave the object out. */
+function imageUrl(part: JsonObject, path: string, attachments: Attachments): Content {
+  const place = `${path}.image_url`;
+  const bare = typeof part.image_url === 'string';
+  const field = bare ? place : `${place}.url`;
+  const data = readName(bare ? part.image_url : optionalObject(part.image_url, place)?.url, field);
+  return [attachments.add({ kind: 'image', data, field })];
+}
+
+function inputAudio(part: JsonObject, path: string, attachments: Attachments): Content {
+  const place = `${path}.input_audio`;
+  const audio = optionalObject(part.input_audio, place) ?? {};
+  const format = readAt(audio, 'format', place, optionalText);
+  const data = readAt(audio, 'data', place, readName);
+  return [attachments.add({ kind: 'audio', data, field: `${place}.data`, format })];
+}
+
+const dataUrl = /^data:([^;,]*)(?:;[^;,=]+=[^;,]*)*;base64,/;
+
+/** Text files and media; other files would need a parser. */
+function readFile(part: JsonObject, path: string, attachments: Attachments): Content {
+  const file = readAt(part, 'file', path, optionalObject) ?? {};
+  const field = `${path}.file.file_data`;
+  const data = optionalText(file.file_data, field) ?? '';
+  const kind = dataUrlKind(data);
+  if (kind) return [attachments.add({ kind, data, field })];
+  const header = dataUrl.exec(data);
+  const bytes = Buffer.from(header ? data.slice(header[0].length) : '', 'base64');
+  if (header && isText(header[1] ?? '') && isUtf8(bytes)) return text(bytes.toString('utf8'));
+  const instead = 'send a text file or a picture as a data URL in file_data';
+  throw unsupportedField(`${path}.file`, instead, 'unsupported_value');
+}
+
+function isText(mime: string): boolean {
+  return mime === '' || mime.startsWith('text/') || /^application\/(json|xml|yaml|x-yaml|toml|javascript)$/.test(mime);
 }

@@ -1,54 +1,36 @@
 import type { InstructText } from '../../../chat/placeholders.ts';
-import type { GenerationRequest } from '../../../core/request.ts';
+import { refuseWithoutModel } from '../../../core/model-error.ts';
+import type { TextService } from '../../../core/text-service.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { DialectParts } from '../../dialect.ts';
 import { wrong } from '../../fields/readers.ts';
 import { readFields } from '../../fields/table.ts';
+import { findMarks, gapPrompt } from '../../fill-marks.ts';
 import { nativeMedia } from '../../media.ts';
-import { askedTokens, decodeOwnControls } from '../controls.ts';
-import { decodePromptLogprobs } from '../prompt-logprobs.ts';
-import { type CompletionFields, completionFields } from './fields.ts';
-import { spellPrompts } from './prompt.ts';
-import { gapFiller } from './suffix.ts';
+import { askedTokens, decodeDelivery, decodeOwnControls, decodePromptLogprobs } from '../controls.ts';
+import { unsupportedField } from '../errors.ts';
+import { type CompletionFields, completionFields, type Prompt } from './fields.ts';
 
 export interface CompletionParts extends DialectParts {
-  /** Marks that stand for the tags of whatever model is loaded become these tags. */
+  /** Replaces placeholders by the instruct tags of the loaded model. */
   readonly replacePlaceholders: (texts: InstructText) => InstructText;
 }
 
-export interface CompletionQuestion {
-  /** One for each prompt; each is asked `candidates` times. */
-  readonly requests: readonly GenerationRequest[];
-  /** In front of each reply to the prompt at the same place. */
-  readonly echoes: readonly string[];
-  readonly replies: number;
-  /** How many are generated for each prompt; the best of them are handed out. */
-  readonly candidates: number;
-  /** Nothing is to be written, and nothing to be known of the prompts but their lengths. */
-  readonly countOnly: boolean;
-  /** How many alternatives stand beside each token; undefined tells no figures. */
-  readonly logprobs: number | undefined;
-  /** The same for the tokens of the prompts, in a field of their own. */
-  readonly promptLogprobs: number | undefined;
-  readonly stream: boolean;
-  readonly includeUsage: boolean;
-  readonly timingsPerToken: boolean;
-  readonly genkey: string;
-  readonly kept: boolean;
-}
+export type CompletionQuestion = Awaited<ReturnType<typeof decodeCompletion>>;
 
-export async function decodeCompletion(body: JsonObject, parts: CompletionParts): Promise<CompletionQuestion> {
+export async function decodeCompletion(body: JsonObject, parts: CompletionParts) {
   const fields = readFields(completionFields, body);
-  const { echo, logprobs, stream, memory, n: replies } = fields;
-  const prompts = await spellPrompts(fields.prompt, parts.text);
+  const { echo, logprobs, memory, n: replies } = fields;
+  const prompts = await Promise.all(fields.prompt.map((prompt) => spelled(prompt, parts.text)));
   const controls = await decodeOwnControls(fields, body, parts);
   const promptLogprobs = decodePromptLogprobs(fields);
-  // An echo with figures is a prompt with figures.
-  const scored = scoredWith(promptLogprobs, echo ? logprobs : undefined);
+  // An echo with logprobs includes those of the prompt.
+  const asked = [promptLogprobs, echo ? logprobs : undefined].filter((count) => count !== undefined);
+  const scored = asked.length === 0 ? undefined : Math.max(...asked);
   const silent = askedTokens(fields) === 0;
-  const asPrompt = await gapFiller(fields.suffix, { prompts, scoredEcho: echo && logprobs !== undefined }, parts);
+  const asPrompt = await gapFiller(fields, parts);
   const candidates = decodeCandidates(fields);
-  // The best can only be told by their figures.
+  // The best replies are chosen by their logprobs.
   const counted = logprobs ?? (candidates > replies ? 0 : undefined);
   const media = nativeMedia(fields, parts.text.state());
   const requests = prompts.map(({ text, tokens }) => {
@@ -67,33 +49,55 @@ export async function decodeCompletion(body: JsonObject, parts: CompletionParts)
     };
   });
   return {
+    ...decodeDelivery(fields),
+    /** One for each prompt; each is generated `candidates` times, and the best `replies` of them are sent. */
     requests,
-    // Figures belong to the text that the model read.
+    /** The text in front of each reply to the prompt at the same index. With logprobs it is what the model read. */
     echoes: prompts.map(({ text }, index) =>
       echo ? ((scored === undefined ? undefined : requests[index]?.prompt) ?? text) : '',
     ),
     replies,
     candidates,
+    /** Nothing is generated, and of the prompts only the lengths are reported. */
     countOnly: silent && scored === undefined,
+    /** The number of alternatives for each token of the reply, and of the prompt; undefined reports no logprobs. */
     logprobs,
     promptLogprobs,
-    stream,
-    includeUsage: fields.stream_options.include_usage,
-    timingsPerToken: fields.timings_per_token ?? false,
-    genkey: fields.genkey,
-    kept: fields.kcpp_extra_args,
   };
 }
 
-function scoredWith(...counts: readonly (number | undefined)[]): number | undefined {
-  const asked = counts.filter((count) => count !== undefined);
-  return asked.length === 0 ? undefined : Math.max(...asked);
-}
-
-/** Clients send 1 for "not used" beside any n. */
+/** Clients send 1 for "not used", whatever n is. */
 function decodeCandidates({ best_of: candidates, n: replies, stream }: CompletionFields): number {
   if (candidates === 1) return replies;
   if (candidates < replies) throw wrong('best_of', 'at least as large as n');
   if (stream && candidates > replies) throw wrong('best_of', 'left out of streams: the best is known only at the end');
   return candidates;
+}
+
+/** The text of a prompt, and its tokens if it was sent as tokens. */
+async function spelled(prompt: Prompt, text: Pick<TextService, 'detokenize' | 'state'>) {
+  if (typeof prompt === 'string') return { text: prompt, tokens: undefined };
+  const state = text.state();
+  const size = state.type === 'ready' ? state.model.vocabularySize : Number.POSITIVE_INFINITY;
+  if (!prompt.every((token) => Number.isInteger(token) && token >= 0 && token < size)) {
+    throw wrong('prompt', `made of token numbers of this model, which are whole and below ${size}`);
+  }
+  return { text: await text.detokenize(prompt, { renderSpecial: true }), tokens: prompt };
+}
+
+/** Makes infill prompts of the texts before a gap, if the request has a text after it. */
+async function gapFiller(
+  { suffix, prompt, echo, logprobs }: CompletionFields,
+  { text }: Pick<DialectParts, 'text'>,
+): Promise<(before: string) => string> {
+  if (!suffix) return (before) => before;
+  // Between the marks of a gap the prompt would be another text.
+  if (echo && logprobs !== undefined) throw unsupportedField('suffix', 'it does not go with echo and logprobs');
+  if (prompt.some((one) => typeof one !== 'string')) {
+    throw unsupportedField('suffix', 'it goes only with prompts that are texts');
+  }
+  const search = await findMarks(text);
+  refuseWithoutModel(text.state());
+  if (search.type === 'found') return (before) => gapPrompt(search.marks, before, suffix);
+  throw unsupportedField('suffix', 'this model has no marks for a gap in a text; send only the text before it');
 }

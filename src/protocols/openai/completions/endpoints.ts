@@ -1,68 +1,77 @@
+import type { GenerationEvent } from '../../../core/events.ts';
+import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { withReplySeed } from '../../../core/reply-seed.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
-import { jsonObject } from '../../../http/body.ts';
+import type { TextService } from '../../../core/text-service.ts';
 import type { Call, Reply } from '../../../http/call.ts';
-import type { ModelEndpoint } from '../../endpoint.ts';
+import { noticeHeaders } from '../../dialect.ts';
 import { generateAll } from '../../generate-all.ts';
+import { requestBody, withShortPath } from '../../json-endpoint.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
-import { notices, streamed, whole } from '../answer.ts';
-import { type Envelope, envelopeHead } from '../envelope.ts';
+import { answer } from '../answer.ts';
+import { newEnvelope } from '../encode.ts';
 import { openaiFamily } from '../errors.ts';
-import { completionFidelity } from '../fidelity.ts';
-import { completionChoice } from './choice.ts';
-import { countOnly } from './count-only.ts';
-import { type CompletionParts, type CompletionQuestion, decodeCompletion } from './decode.ts';
-import { encodeCompletionReply } from './reply.ts';
+import { type CompletionParts, decodeCompletion } from './decode.ts';
+import { completionChoice, encodeCompletion } from './encode.ts';
+import { completionFidelity } from './fields.ts';
 
-const promptField = 'prompt';
-
-const handle = answerCompletion;
-const guarded = { method: 'POST', access: 'guarded', queued: true, family: openaiFamily, handle } as const;
-
-/** The short path must match whole: as an ending it would catch the chats. */
-export const completionEndpoints: readonly ModelEndpoint<CompletionParts>[] = [
-  { ...guarded, match: 'ending', path: '/v1/completions', summary: 'Continue texts, streamed or whole.' },
-  { ...guarded, match: 'exact', path: '/completions', summary: 'Another name for /v1/completions.' },
-];
+export const completionEndpoints = withShortPath({
+  method: 'POST',
+  path: '/v1/completions',
+  access: 'guarded',
+  queued: true,
+  summary: 'Continue texts, streamed or whole.',
+  family: openaiFamily,
+  handle: answerCompletion,
+});
 
 async function answerCompletion(call: Call, parts: CompletionParts): Promise<Reply> {
-  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
+  const body = await requestBody(call, parts);
   const question = await decodeCompletion(body, parts);
-  const envelope: Envelope = {
-    id: parts.newId('cmpl-'),
-    object: 'text_completion',
-    created: Math.floor(parts.now() / 1000),
-    model: parts.modelName(),
-    serviceTier: false,
-  };
+  const { requests, echoes, replies, candidates, logprobs, stream } = question;
   const ticket = textTicket(call, question);
-  const shape = { call, ticket, promptField, notices: notices(body, completionFidelity, []) };
-  const { requests, replies, candidates } = question;
   const wanted = requests.flatMap((request) =>
-    Array.from({ length: candidates }, (_, reply) => withReplySeed(scoredOnce(request, reply, question), reply)),
+    Array.from({ length: candidates }, (_, reply) => withReplySeed(scoredOnce(request, reply, stream), reply)),
   );
   const runs = question.countOnly
     ? wanted.map((request) => countOnly(parts.text, request))
     : generateAll(parts.text, wanted, ticket).map((run) => eventsFor(ticket, run));
-  if (!question.stream) {
-    return whole(runs, shape, (generations) => encodeCompletionReply(generations, question, envelope), parts);
-  }
-  const stream = { ...streamShape(question, envelopeHead(envelope), parts), repliesPerPrompt: replies };
-  return streamed(runs, { ...shape, stream, offersTools: false }, parts);
+  return answer(
+    runs,
+    {
+      ...question,
+      call,
+      ticket,
+      headers: noticeHeaders(body, completionFidelity),
+      envelope: newEnvelope('text_completion', 'cmpl-', parts),
+      repliesPerPrompt: replies,
+      promptField: 'prompt',
+      offersTools: false,
+      choice: (shape) => completionChoice(shape, echoes[Math.floor(shape.index / replies)] ?? '', logprobs),
+      whole: (generations) => encodeCompletion(generations, question),
+    },
+    parts,
+  );
 }
 
-function streamShape(question: CompletionQuestion, head: string, parts: CompletionParts) {
-  const { includeUsage, timingsPerToken, echoes, replies, logprobs } = question;
-  const choice = { head, includeUsage, timingsPerToken, logprobs, now: parts.now };
-  return {
-    head,
-    includeUsage,
-    promptField,
-    choice: (index: number) => completionChoice({ ...choice, index, echo: echoes[Math.floor(index / replies)] ?? '' }),
-  };
-}
-
-/** A prompt has the same figures for every reply; in a stream each reply tells them where it begins. */
-function scoredOnce(request: GenerationRequest, reply: number, { stream }: CompletionQuestion): GenerationRequest {
+/** Whole replies report the logprobs of the prompt once; in a stream each reply reports them at its start. */
+function scoredOnce(request: GenerationRequest, reply: number, stream: boolean): GenerationRequest {
   return reply === 0 || stream ? request : { ...request, promptLogprobs: undefined };
+}
+
+/** Counts the tokens of the prompt without generating anything. */
+async function* countOnly(
+  text: TextService,
+  { memory, prompt, sampling }: GenerationRequest,
+): AsyncGenerator<GenerationEvent> {
+  const promptTokens = (await text.tokenize(memory + prompt, { addSpecial: true })).length;
+  refuseWithoutModel(text.state());
+  yield { type: 'start', promptTokens, cachedTokens: 0, maxTokens: 0, seed: sampling.seed };
+  yield {
+    type: 'finish',
+    reason: 'length',
+    cause: 'limit',
+    usage: { promptTokens, cachedTokens: 0, completionTokens: 0 },
+    timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
+  };
 }

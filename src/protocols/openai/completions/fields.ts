@@ -12,22 +12,41 @@ import {
   readWhole,
   wrong,
 } from '../../fields/readers.ts';
-import { approximated, type Fields, honoured, ignored } from '../../fields/table.ts';
+import { promptsSchema } from '../../fields/schemas.ts';
+import { approximated, each, type Fields, fidelityOf, honoured, ignored } from '../../fields/table.ts';
 import { readNativeMedia } from '../../media.ts';
-import { afterSampling, generationFields, projector, promptFigures, readReplies } from '../fields.ts';
-import { readPromptLogprobs } from '../prompt-logprobs.ts';
-import { readPrompts } from './prompt.ts';
+import { afterSampling, dialect, generationFields, projector, promptLogprobs, readReplies } from '../fields.ts';
 
-const mostAlternatives = 20;
-/** What a bare `true` asks for: as many as this dialect ever knew. */
-const usualAlternatives = 5;
+type Tokens = readonly number[];
+export type Prompt = string | Tokens;
+
+const mostPrompts = 128;
+
+/** Each prompt gets its own group of replies. Only an explicit null means an empty prompt. */
+const readPrompts: Read<readonly Prompt[]> = described(promptsSchema, (value, path) => {
+  const expected = 'a string, an array of strings, an array of token numbers, or an array of such arrays';
+  if (value === null) return [''];
+  if (typeof value === 'string') return [value];
+  if (!Array.isArray(value) || value.length === 0) throw wrong(path, expected);
+  const prompts: readonly unknown[] = value;
+  if (isTokens(prompts)) return [prompts];
+  if (prompts.length > mostPrompts) throw wrong(path, `an array of at most ${mostPrompts} prompts`);
+  return prompts.map((one) => {
+    if (typeof one === 'string' || isTokens(one)) return one;
+    throw wrong(path, expected);
+  });
+});
+
+function isTokens(prompt: unknown): prompt is Tokens {
+  return Array.isArray(prompt) && prompt.length > 0 && prompt.every((token) => typeof token === 'number');
+}
 
 const readAlternatives: Read<number | undefined> = described({ type: ['integer', 'boolean'] }, (value, path) => {
   if (isAbsent(value) || value === false) return undefined;
-  if (value === true) return usualAlternatives;
+  if (value === true) return 5;
   const count = readWhole(value, path);
   if (count < 0) throw wrong(path, 'a whole number that is not negative');
-  return Math.min(count, mostAlternatives);
+  return Math.min(count, 20);
 });
 
 export const completionFields = {
@@ -53,7 +72,7 @@ export const completionFields = {
     orElse(readFlag, false),
     'With logprobs the prompt has figures too: those of the model alone, and null for its first token.',
   ),
-  prompt_logprobs: honoured(readPromptLogprobs, promptFigures),
+  prompt_logprobs: promptLogprobs(),
   suffix: honoured(
     optionalText,
     'With models that have marks for a gap; others refuse it. Not with token numbers, nor with echo and logprobs.',
@@ -64,9 +83,9 @@ export const completionFields = {
     thinking_budget_tokens: '',
   }),
   response_format: ignored('Use grammar.'),
-  service_tier: ignored(),
-  metadata: ignored(),
-  store: ignored(),
+  ...each(['service_tier', 'metadata', 'store'], ignored()),
 };
 
 export type CompletionFields = Fields<typeof completionFields>;
+
+export const completionFidelity = fidelityOf(dialect, 'POST /v1/completions', completionFields);

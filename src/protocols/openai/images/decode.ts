@@ -1,104 +1,62 @@
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
-import type { OutputFormat, PictureEditor, Size } from '../../../core/pictures.ts';
+import type { PictureEditor, Size } from '../../../core/pictures.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { Call } from '../../../http/call.ts';
 import { wrong } from '../../fields/readers.ts';
-import { readFields } from '../../fields/table.ts';
+import { type Fields, readFields } from '../../fields/table.ts';
 import { knownLoras, withoutLoraTags } from '../../pictures/lora-tags.ts';
 import { fitted, fittedMask, maskOfChannel } from '../../pictures/pixels.ts';
 import { defaultPreviewEvery, imageRequest, type PictureParts } from '../../pictures/request.ts';
 import { formPictures, type SentPicture } from '../../pictures/sent-picture.ts';
-import { type AnswerFields, editFields, generationFields, type PictureFields, variationFields } from './fields.ts';
+import { editFields, generationFields, variationFields } from './fields.ts';
 
-/** One request for pictures, and how its answer is to look. */
-export interface Question {
-  /** With the pictures as they were sent. */
-  readonly request: ImageRequest;
-  /** The request with its pictures decoded and brought to size: to be called when its turn has come. */
-  readonly prepared: (editor: PictureEditor, signal: AbortSignal) => Promise<ImageRequest>;
-  readonly fields: AnswerFields;
-  readonly format: OutputFormat;
-  readonly quality: number;
-  readonly stream: boolean;
-  /** How many pictures on the way are shown, of each. */
-  readonly partials: number;
-  readonly notes: readonly string[];
-}
+/** An edit has all fields; the other endpoints have some of them. */
+type ImageFields = Fields<typeof editFields>;
 
-export type DecodeParts = Pick<PictureParts, 'sizes' | 'randomSeed'> & { readonly facts: ImageFacts };
+const absentFields = {
+  prompt: '',
+  image: [],
+  images: [],
+  mask: undefined,
+  output_format: 'png',
+  output_compression: 100,
+  stream: false,
+  partial_images: 0,
+} as const;
 
-export function decodeGeneration(body: JsonObject, parts: DecodeParts): Question {
-  const fields = readFields(generationFields, body);
-  return { ...question({ ...fields, prompt: fields.prompt }, undefined, parts), ...shapeOf(fields) };
-}
+/** `input` is what the request is made of besides words. */
+export const imageKinds = {
+  generations: { fields: generationFields, input: 'none' },
+  edits: { fields: editFields, input: 'picture and mask' },
+  variations: { fields: variationFields, input: 'picture' },
+} as const;
 
-export async function decodeEdit(call: Call, body: JsonObject, parts: DecodeParts): Promise<Question> {
-  const fields = readFields(editFields, body);
-  const pictures = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
-  const mask = (await formPictures(call, 'mask'))[0] ?? fields.mask;
-  const [picture, ...others] = pictures;
-  if (!picture) throw wrong('image', 'a picture');
-  if (mask && (mask.width !== picture.width || mask.height !== picture.height)) {
-    throw wrong(
-      'mask',
-      `as large as the picture, ${picture.width}x${picture.height}, and not ${mask.width}x${mask.height}`,
-    );
+export type ImageKind = keyof typeof imageKinds;
+export type ImageQuestion = Awaited<ReturnType<typeof decodeImages>>;
+
+type DecodeParts = Pick<PictureParts, 'sizes' | 'randomSeed'> & { readonly facts: ImageFacts };
+
+export async function decodeImages(call: Call, body: JsonObject, kind: ImageKind, { facts, ...parts }: DecodeParts) {
+  const { fields: table, input } = imageKinds[kind];
+  const masked = input === 'picture and mask';
+  const fields: ImageFields = { ...absentFields, ...readFields(table, body) };
+  const [picture, ...others] = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
+  if (input !== 'none' && !picture) throw wrong('image', 'a picture');
+  const mask = masked ? ((await formPictures(call, 'mask'))[0] ?? fields.mask) : undefined;
+  if (picture && mask && (mask.width !== picture.width || mask.height !== picture.height)) {
+    const sizes = `${picture.width}x${picture.height}, and not ${mask.width}x${mask.height}`;
+    throw wrong('mask', `as large as the picture, ${sizes}`);
   }
-  const shape = shapeOf(fields);
-  const asked = question(fields, picture, parts);
-  const request: ImageRequest = {
-    ...asked.request,
-    previewEvery: previewEvery(asked.request, { ...shape, genkey: fields.genkey }),
-    initial: picture.bytes,
-  };
-  return {
-    ...asked,
-    ...shape,
-    request,
-    prepared: async (editor, signal) => {
-      const painted = await paintedMask({ picture, mask, size: request }, editor, signal);
-      // A hole in a picture is filled whole; a picture without one keeps something of itself.
-      const strength = painted && fields.denoising_strength === undefined ? 1 : request.strength;
-      const initial = await fitted(editor, picture, request, 'cover', signal);
-      return { ...request, initial, strength, ...(painted ? { mask: painted } : {}) };
-    },
-    notes: [...asked.notes, ...onlyFirst(others)],
-  };
-}
-
-export async function decodeVariation(call: Call, body: JsonObject, parts: DecodeParts): Promise<Question> {
-  const fields = readFields(variationFields, body);
-  const [picture, ...others] = [...(await formPictures(call, 'image')), ...fields.image];
-  if (!picture) throw wrong('image', 'a picture');
-  const asked = question({ ...fields, prompt: '' }, picture, parts);
-  const request = { ...asked.request, initial: picture.bytes };
-  return {
-    ...asked,
-    request,
-    prepared: async (editor, signal) => ({
-      ...request,
-      initial: await fitted(editor, picture, request, 'cover', signal),
-    }),
-    notes: [...asked.notes, ...onlyFirst(others)],
-  };
-}
-
-function question(
-  fields: AnswerFields & { readonly prompt: string } & Partial<PictureFields>,
-  picture: SentPicture | undefined,
-  { facts, ...parts }: DecodeParts,
-): Question {
   const tagged = withoutLoraTags(fields.prompt);
-  const listed = fields.lora ?? [];
-  const { loras, notes } = knownLoras(listed.length > 0 ? listed : tagged.loras, facts);
-  const own: Size | undefined = fields.size ?? picture;
+  const { loras, notes } = knownLoras(fields.lora.length > 0 ? fields.lora : tagged.loras, facts);
+  const size: Size | undefined = fields.size ?? picture;
   const bounded = imageRequest(
     {
       prompt: tagged.prompt,
       loras,
       negativePrompt: fields.negative_prompt,
-      width: own?.width ?? fields.width,
-      height: own?.height ?? fields.height,
+      width: size?.width ?? fields.width,
+      height: size?.height ?? fields.height,
       steps: fields.steps,
       guidance: fields.cfg_scale,
       sampler: fields.sampler_name,
@@ -111,47 +69,39 @@ function question(
     facts,
     parts,
   );
-  const plain = { format: 'png', quality: 100, stream: false, partials: 0 } as const;
-  const shown = { stream: fields.stream ?? false, partials: fields.partial_images ?? 0, genkey: fields.genkey };
-  const request = { ...bounded, previewEvery: previewEvery(bounded, shown) };
-  return {
-    ...plain,
-    request,
-    prepared: async () => request,
-    fields,
-    notes,
+  const request: ImageRequest = {
+    ...bounded,
+    previewEvery: previewEvery(bounded, fields),
+    ...(picture && { initial: picture.bytes }),
   };
+  /** The request with its pictures decoded and resized, when it is its turn. */
+  const prepared = async (editor: PictureEditor, signal: AbortSignal): Promise<ImageRequest> => {
+    if (!picture) return request;
+    const painted = masked ? await paintedMask(picture, mask, request, editor, signal) : undefined;
+    // A hole in a picture is filled completely; a picture without one keeps something of itself.
+    const strength = painted && fields.denoising_strength === undefined ? 1 : request.strength;
+    const initial = await fitted(editor, picture, request, 'cover', signal);
+    return { ...request, initial, strength, ...(painted && { mask: painted }) };
+  };
+  const onlyFirst = others.length > 0 ? ['The model begins from one picture: only the first one counts'] : [];
+  return { request, prepared, fields, notes: [...notes, ...onlyFirst] };
 }
 
-function shapeOf(fields: PictureFields): Pick<Question, 'format' | 'quality' | 'stream' | 'partials'> {
-  const { output_format: format, output_compression: quality, stream, partial_images: partials } = fields;
-  return { format, quality, stream, partials };
-}
-
-/** So that as many come as are wanted, evenly spread; without a stream, now and then for whoever looks by the key. */
-function previewEvery(
-  { steps }: ImageRequest,
-  { stream, partials, genkey }: Pick<Question, 'stream' | 'partials'> & { readonly genkey: string },
-): number {
+/** Evenly spread previews in a stream; otherwise some for clients that poll by the key. */
+function previewEvery({ steps }: ImageRequest, { stream, partial_images: partials, genkey }: ImageFields): number {
   if (!stream) return genkey === '' ? 0 : defaultPreviewEvery;
   return partials > 0 ? Math.max(1, Math.floor(steps / (partials + 1))) : 0;
 }
 
-/** What is transparent in the mask, or without one in the picture itself. */
+/** What is transparent in the mask, or without a mask in the picture itself. */
 async function paintedMask(
-  {
-    picture,
-    mask,
-    size,
-  }: { readonly picture: SentPicture; readonly mask: SentPicture | undefined; readonly size: Size },
+  picture: SentPicture,
+  mask: SentPicture | undefined,
+  size: Size,
   editor: PictureEditor,
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   const shape = { size, fit: 'cover', signal } as const;
   if (!mask) return maskOfChannel(editor, picture, 'alpha', shape);
   return (await maskOfChannel(editor, mask, 'alpha', shape)) ?? fittedMask(editor, mask, shape);
-}
-
-function onlyFirst(others: readonly SentPicture[]): readonly string[] {
-  return others.length > 0 ? ['The model begins from one picture: only the first one counts'] : [];
 }

@@ -1,112 +1,141 @@
 import { AppError, asAppError } from '../../../core/errors.ts';
-import { type EndpointFidelity, ignoredFields } from '../../../core/fidelity.ts';
-import type { JsonObject } from '../../../http/body.ts';
-import type { Call, Headers, Reply } from '../../../http/call.ts';
-import { paddedReply, requestsPadding } from '../../../http/keep-alive.ts';
-import { commentFrame, sseHeaders } from '../../../http/sse.ts';
+import { ignoredFields } from '../../../core/fidelity.ts';
+import type { ImageEvent } from '../../../core/image.ts';
+import type { PictureEditor, Size } from '../../../core/pictures.ts';
+import type { Call, Reply } from '../../../http/call.ts';
+import { requestsPadding } from '../../../http/keep-alive.ts';
+import { commentFrame, dataFrame, namedFrame, sseHeaders } from '../../../http/sse.ts';
 import { headerList, ignoredHeader, workStream } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
+import { withShortPath } from '../../json-endpoint.ts';
 import { collectDrawn, type Drawn } from '../../pictures/drawn.ts';
 import { drawingTicket } from '../../pictures/fields.ts';
+import { encodedAs } from '../../pictures/pixels.ts';
 import { imageOf, type PictureParts } from '../../pictures/request.ts';
 import { pictureBody } from '../../pictures/sent-picture.ts';
+import { wordCount } from '../../word-count.ts';
+import { wholeReply } from '../answer.ts';
 import { errorBody, openaiFamily } from '../errors.ts';
-import { type DecodeParts, decodeEdit, decodeGeneration, decodeVariation, type Question } from './decode.ts';
+import { decodeImages, type ImageKind, type ImageQuestion } from './decode.ts';
 import { editFidelity, generationFidelity, variationFidelity } from './fields.ts';
-import { wholeAnswer } from './reply.ts';
-import { encodeImages, type StreamParts } from './stream.ts';
 
-/** Sixteen pictures and a mask. */
-const mostFiles = 17;
-
-interface Kind {
-  readonly summary: string;
-  readonly form: boolean;
-  readonly fidelity: EndpointFidelity;
-  readonly events: StreamParts['kind'];
-  readonly decode: (call: Call, body: JsonObject, parts: DecodeParts) => Question | Promise<Question>;
-}
-
-const kinds: Readonly<Record<string, Kind>> = {
-  generations: {
-    summary: 'Pictures from words.',
-    form: false,
-    fidelity: generationFidelity,
-    events: 'image_generation',
-    decode: (_, body, parts) => decodeGeneration(body, parts),
-  },
-  edits: {
-    summary: 'Pictures from another one and words.',
-    form: true,
-    fidelity: editFidelity,
-    events: 'image_edit',
-    decode: decodeEdit,
-  },
-  variations: {
-    summary: 'Pictures like another one.',
-    form: true,
-    fidelity: variationFidelity,
-    events: 'image_edit',
-    decode: decodeVariation,
-  },
-};
-
-const shape = {
-  method: 'POST',
-  access: 'guarded',
-  queued: true,
-  modelSelection: 'any-name',
-  family: openaiFamily,
+const kinds = {
+  generations: { summary: 'Pictures from words.', fidelity: generationFidelity, events: 'image_generation' },
+  edits: { summary: 'Pictures from another one and words.', fidelity: editFidelity, events: 'image_edit' },
+  variations: { summary: 'Pictures like another one.', fidelity: variationFidelity, events: 'image_edit' },
 } as const;
 
-export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.entries(kinds).flatMap(
-  ([name, kind]): ModelEndpoint<PictureParts>[] => {
-    const handle = (call: Call, parts: PictureParts) => answer(call, kind, parts);
-    const own = { ...shape, ...(kind.form ? { form: { files: mostFiles } } : {}), handle };
-    const path = `/images/${name}`;
-    return [
-      { ...own, match: 'ending', path: `/v1${path}`, summary: kind.summary },
-      { ...own, match: 'exact', path, summary: `Another name for /v1${path}.` },
-    ];
-  },
-);
+export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = [
+  ...endpointsOf('generations'),
+  ...endpointsOf('edits'),
+  ...endpointsOf('variations'),
+];
 
-async function answer(call: Call, kind: Kind, parts: PictureParts): Promise<Reply> {
+function endpointsOf(kind: ImageKind): readonly ModelEndpoint<PictureParts>[] {
+  return withShortPath<PictureParts>({
+    method: 'POST',
+    path: `/v1/images/${kind}`,
+    access: 'guarded',
+    queued: true,
+    modelSelection: 'any-name',
+    summary: kinds[kind].summary,
+    family: openaiFamily,
+    // Sixteen pictures and a mask.
+    ...(kind !== 'generations' && { form: { files: 17 } }),
+    handle: (call, parts) => answer(call, kind, parts),
+  });
+}
+
+async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise<Reply> {
+  const { fidelity, events: eventName } = kinds[kind];
+  const { editor, startTimer, now } = parts;
   const body = parts.imageDefaults(await pictureBody(call));
   const service = imageOf(parts.others);
-  const question = await kind.decode(call, body, { ...parts, facts: service.facts });
+  const question = await decodeImages(call, body, kind, { ...parts, facts: service.facts });
   const { ticket } = drawingTicket(call, question.fields);
-  const { editor } = parts;
   const events = service.inTurn(ticket, async function* (turn) {
     yield* turn.draw(await question.prepared(editor, turn.signal));
   });
-  const headers = ignoredHeader(ignoredFields(body, kind.fidelity));
-  if (question.stream) {
-    const { startTimer, now } = parts;
+  const headers = ignoredHeader(ignoredFields(body, fidelity));
+  if (question.fields.stream) {
     const stream = { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer };
-    return workStream(events, (begun) => encodeImages(begun, { question, kind: kind.events, now, editor }), stream);
+    return workStream(events, (begun) => encodeStream(begun, question, eventName, { now, editor }), stream);
   }
-  const drawn = collectDrawn(events, question.request).then(atLeastOne);
-  const text = drawn.then(async (all) =>
-    JSON.stringify(await wholeAnswer(all, question, { now: parts.now(), editor })),
-  );
-  if (requestsPadding(call)) {
-    const failure = (error: unknown) => JSON.stringify(errorBody(asAppError(error)));
-    const reply = await paddedReply(text, failure, parts.startTimer);
-    return { ...reply, headers: { ...reply.headers, ...headers } };
-  }
-  const written = await text;
-  const told = { 'content-type': 'application/json', ...headers, ...noteHeaders(question, await drawn) };
-  return { status: 200, headers: told, body: written };
+  const encoded = collectDrawn(events, question.request).then(async (drawn) => {
+    // Clients take the first picture without a check.
+    if (drawn.pictures.length === 0) throw new AppError('stopped', {});
+    const notes = [...question.notes, ...drawn.notes];
+    return {
+      body: JSON.stringify(await encodeWhole(drawn, question, { now, editor })),
+      headers: notes.length > 0 ? { 'x-parley-warnings': headerList(notes) } : {},
+    };
+  });
+  return wholeReply(encoded, { padded: requestsPadding(call), headers, startTimer });
 }
 
-/** Clients take the first picture without looking whether there is one. */
-function atLeastOne(drawn: Drawn): Drawn {
-  if (drawn.pictures.length === 0) throw new AppError('stopped', {});
-  return drawn;
+type EncodeParts = Pick<PictureParts, 'now' | 'editor'>;
+
+async function encodeWhole(drawn: Drawn, question: ImageQuestion, { now, editor }: EncodeParts): Promise<object> {
+  const { response_format, output_format: format } = question.fields;
+  const pictures = await Promise.all(drawn.pictures.map(({ png }) => base64Of(png, question, editor)));
+  return {
+    created: Math.floor(now() / 1000),
+    data: pictures.map((base64) => ({
+      b64_json: base64,
+      ...(response_format === 'url' && { url: `data:image/${format};base64,${base64}` }),
+    })),
+    ...pictureFacts(drawn, question),
+    usage: usageOf(question),
+  };
 }
 
-function noteHeaders({ notes }: Question, drawn: Drawn): Headers {
-  const all = [...notes, ...drawn.notes];
-  return all.length > 0 ? { 'x-parley-warnings': headerList(all) } : {};
+/** Up to `partial_images` previews of each picture, and each picture when it is done. */
+async function* encodeStream(
+  events: AsyncIterable<ImageEvent>,
+  question: ImageQuestion,
+  kind: (typeof kinds)[ImageKind]['events'],
+  { now, editor }: EncodeParts,
+): AsyncGenerator<string> {
+  const facts = pictureFacts(question.request, question);
+  let shown = 0;
+  const frame = async (name: string, png: Uint8Array, more: object): Promise<string> => {
+    const type = `${kind}.${name}`;
+    const base64 = await base64Of(png, question, editor);
+    const data = { type, b64_json: base64, ...more, created_at: Math.floor(now() / 1000), ...facts };
+    return namedFrame(type, JSON.stringify(data));
+  };
+  try {
+    for await (const event of events) {
+      if (event.type === 'picture') {
+        shown = 0;
+        yield await frame('completed', event.png, { usage: usageOf(question) });
+      } else if (event.type === 'progress' && event.preview && event.step < event.steps) {
+        if (shown >= question.fields.partial_images) continue;
+        yield await frame('partial_image', event.preview, { partial_image_index: shown });
+        shown += 1;
+      }
+    }
+  } catch (error) {
+    yield dataFrame(JSON.stringify(errorBody(asAppError(error))));
+  }
+}
+
+function pictureFacts({ width, height }: Size, { fields }: ImageQuestion): object {
+  return { background: 'opaque', output_format: fields.output_format, quality: 'medium', size: `${width}x${height}` };
+}
+
+/** In words: the image model has no tokens. */
+function usageOf({ request }: ImageQuestion): object {
+  const input = wordCount(request.prompt);
+  return {
+    input_tokens: input,
+    output_tokens: 0,
+    total_tokens: input,
+    input_tokens_details: { image_tokens: 0, text_tokens: input },
+  };
+}
+
+async function base64Of(png: Uint8Array, { fields }: ImageQuestion, editor: PictureEditor): Promise<string> {
+  const bytes = await encodedAs(editor, png, fields.output_format, fields.output_compression);
+  return Buffer.from(bytes).toString('base64');
 }

@@ -1,15 +1,13 @@
-import type { EndpointFidelity } from '../../../core/fidelity.ts';
 import type { OutputFormat, Size } from '../../../core/pictures.ts';
 import { looseNumber, looseWholeWithin } from '../../fields/loose.ts';
 import {
-  clamp,
   described,
   isAbsent,
   isObject,
+  listOf,
   oneOf,
   orElse,
   type Read,
-  readList,
   readName,
   readText,
   wrong,
@@ -19,7 +17,6 @@ import {
   approximated,
   aside,
   each,
-  type Fields,
   fidelityOf,
   honoured,
   ignored,
@@ -33,15 +30,17 @@ import { readOptionalPicture, type SentPicture } from '../../pictures/sent-pictu
 import { unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 
-/** A form has nothing but texts, so that numbers may be some in JSON too. */
-const readCount: Read<number> = described(
-  { type: 'integer', minimum: 1, maximum: mostPictures, default: 1 },
-  orElse((value, path) => {
-    const count = looseNumber(value, path);
-    if (Number.isInteger(count) && count >= 1 && count <= mostPictures) return count;
-    throw wrong(path, `a whole number from 1 to ${mostPictures}`);
-  }, 1),
-);
+/** Forms have only texts, so that numbers may be texts in JSON too. */
+function countBetween(least: number, most: number, fallback: number): Read<number> {
+  return described(
+    { type: 'integer', minimum: least, maximum: most, default: fallback },
+    orElse((value, path) => {
+      const count = looseNumber(value, path);
+      if (Number.isInteger(count) && count >= least && count <= most) return count;
+      throw wrong(path, `a whole number from ${least} to ${most}`);
+    }, fallback),
+  );
+}
 
 /** Some clients write words in front of the numbers. */
 const readSize: Read<Size | undefined> = described({ type: 'string', examples: ['512x512', 'auto'] }, (value, path) => {
@@ -63,15 +62,6 @@ const readFormat: Read<OutputFormat> = described(
   }, 'png'),
 );
 
-const readPartial: Read<number> = described(
-  { type: 'integer', minimum: 0, maximum: 3, default: 0 },
-  orElse((value, path) => {
-    const count = looseNumber(value, path);
-    if (Number.isInteger(count) && count >= 0 && count <= 3) return count;
-    throw wrong(path, 'a whole number from 0 to 3');
-  }, 0),
-);
-
 /** Base64, a data URL, or an object that holds one. */
 const pictureSchema = { anyOf: [base64Schema, objectSchema] };
 const readOne: Read<SentPicture | undefined> = described(pictureSchema, (value, path) => {
@@ -85,16 +75,14 @@ const readSeveral: Read<readonly SentPicture[]> = described(
   { anyOf: [pictureSchema, { type: 'array', items: pictureSchema }] },
   (value, path) => {
     if (isAbsent(value)) return [];
-    const sent = Array.isArray(value)
-      ? readList(value, path).map((one, index) => readOne(one, `${path}[${index}]`))
-      : [readOne(value, path)];
+    const sent = Array.isArray(value) ? listOf(readOne)(value, path) : [readOne(value, path)];
     return sent.filter((picture) => picture !== undefined);
   },
 );
 
 const answerFields = {
   model: sentAs(textSchema, aside('approximated', 'Any name is accepted; the image model of the server draws.')),
-  n: honoured(readCount, `1 to ${mostPictures}.`),
+  n: honoured(countBetween(1, mostPictures, 1), `1 to ${mostPictures}.`),
   size: honoured(readSize, 'Any; brought to what the model can draw. The answer tells the true one.'),
   width: honoured(optionalLoose, 'Beside size, which wins.'),
   height: honoured(optionalLoose, 'As width.'),
@@ -109,17 +97,9 @@ const answerFields = {
 
 const pictureFields = {
   output_format: honoured(readFormat, 'png, jpeg or webp; gif and svg are refused.'),
-  output_compression: honoured(
-    orElse(
-      described({ type: 'integer' }, (value, path) =>
-        clamp(orElse(looseWholeWithin(0, 100), 100)(value, path), 0, 100),
-      ),
-      100,
-    ),
-    'For jpeg and webp.',
-  ),
+  output_compression: honoured(orElse(looseWholeWithin(0, 100), 100), 'For jpeg and webp.'),
   stream: honoured(orElse<boolean>(looseSwitch, false)),
-  partial_images: approximated(readPartial, 'Up to so many, where the model shows pictures on the way.'),
+  partial_images: approximated(countBetween(0, 3, 0), 'Up to so many, where the model shows pictures on the way.'),
   quality: ignored('Use steps.'),
   background: ignored('Pictures are opaque.'),
   ...each(['style', 'moderation', 'safety_identifier'], ignored()),
@@ -134,11 +114,11 @@ export const generationFields = {
   ...each(['complexity', 'frame_count', 'frame_duration_ms', 'svg'], ignored()),
 };
 
-const readImages = 'The first one counts: a file of the form, base64, or a data URL. Addresses are not followed.';
+const imageNote = 'The first one counts: a file of the form, base64, or a data URL. Addresses are not followed.';
 
 export const editFields = {
   prompt: promptField,
-  image: honoured(readSeveral, readImages),
+  image: honoured(readSeveral, imageNote),
   images: honoured(readSeveral, 'The same as a list of objects with image_url.'),
   ...places({ 'images[].file_id': refused('The server keeps no files.') }),
   mask: approximated(
@@ -151,15 +131,12 @@ export const editFields = {
 };
 
 export const variationFields = {
-  image: honoured(readSeveral, readImages),
+  image: honoured(readSeveral, imageNote),
   ...answerFields,
 };
-
-export type AnswerFields = Fields<typeof answerFields>;
-export type PictureFields = Fields<typeof pictureFields>;
 
 export const generationFidelity = fidelityOf(dialect, 'POST /v1/images/generations', generationFields);
 export const editFidelity = fidelityOf(dialect, 'POST /v1/images/edits', editFields);
 export const variationFidelity = fidelityOf(dialect, 'POST /v1/images/variations', variationFields);
 
-export const imagesFidelity: readonly EndpointFidelity[] = [generationFidelity, editFidelity, variationFidelity];
+export const imagesFidelity = [generationFidelity, editFidelity, variationFidelity];

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import OpenAI, { toFile } from 'openai';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
@@ -7,8 +8,98 @@ import { systemTimer } from '../../../http/timers.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { dialectParts, scriptedTranscription } from '../../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
-import { transcriptionEndpoints } from './endpoints.ts';
-import { transcriptionFidelities } from './fields.ts';
+import {
+  encodeTranscription,
+  srtText,
+  transcriptionEndpoints,
+  transcriptionFidelities,
+  vttText,
+} from './transcription.ts';
+
+const segments = [
+  { start: 0, end: 1.5, text: ' Hello there.' },
+  { start: 61.0005, end: 3723.9996, text: ' And\n\nagain --> so.' },
+];
+
+test('SubRip counts its cues from 1, with a comma before the thousandths', () => {
+  expect(srtText(segments)).toBe(
+    '1\n00:00:00,000 --> 00:00:01,500\nHello there.\n\n2\n00:01:01,001 --> 01:02:04,000\nAnd\nagain -> so.\n\n',
+  );
+});
+
+test('WebVTT begins with its name', () => {
+  expect(vttText(segments.slice(0, 1))).toBe('WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHello there.\n\n');
+});
+
+test('nothing said is no cue', () => {
+  expect(srtText([])).toBe('');
+  expect(vttText([])).toBe('WEBVTT\n\n');
+});
+
+test('times are always readable and never run back, whatever the segment says', () => {
+  const time = fc.double({ min: -5, max: 400_000, noNaN: true });
+  fc.assert(
+    fc.property(time, time, (start, end) => {
+      const [, first = '', last = ''] =
+        /^1\n(\d{2,}:[0-5]\d:[0-5]\d,\d{3}) --> (\d{2,}:[0-5]\d:[0-5]\d,\d{3})\nx\n\n$/.exec(
+          srtText([{ start, end, text: 'x' }]),
+        ) ?? [];
+      expect(first).not.toBe('');
+      expect(seconds(last)).toBeGreaterThanOrEqual(seconds(first));
+    }),
+  );
+});
+
+function seconds(clock: string): number {
+  const [hours = 0, minutes = 0, rest = 0] = clock.replace(',', '.').split(':').map(Number);
+  return hours * 3600 + minutes * 60 + rest;
+}
+
+const segment = (text: string): TranscriptionEvent => ({ type: 'segment', segment: { start: 0, end: 1, text } });
+
+async function frames(events: readonly TranscriptionEvent[], error?: Error): Promise<readonly unknown[]> {
+  async function* play() {
+    yield* events;
+    if (error) throw error;
+  }
+  let text = '';
+  for await (const frame of encodeTranscription(play())) text += frame;
+  return text
+    .split('\n\n')
+    .filter((frame) => frame !== '')
+    .map((frame) => (frame === 'data: [DONE]' ? 'done' : JSON.parse(frame.replace(/^data: /, ''))));
+}
+
+const finish = (notes: readonly string[] = []) => ({ type: 'finish', seconds: 2.1, language: 'en', notes }) as const;
+
+test('a piece for each segment, the whole at the end, and the mark that ends every stream', async () => {
+  expect(await frames([{ type: 'start', seconds: 2 }, segment(' One.'), segment(' Two.'), finish()])).toEqual([
+    { type: 'transcript.text.delta', delta: 'One.' },
+    { type: 'transcript.text.delta', delta: ' Two.' },
+    { type: 'transcript.text.done', text: 'One. Two.', usage: { type: 'duration', seconds: 3 } },
+    'done',
+  ]);
+});
+
+test('what had no effect is told with the whole', async () => {
+  expect((await frames([finish(['prompt has no effect'])]))[0]).toMatchObject({ warnings: ['prompt has no effect'] });
+});
+
+test('a failure in the middle is the last thing that is said', async () => {
+  const lost = new AppError('engine-lost', { capability: 'transcription' });
+  const all = await frames([segment(' One.')], lost);
+  expect(all).toMatchObject([{ delta: 'One.' }, { error: { type: 'server_error', message: lost.message } }, 'done']);
+});
+
+test('the pieces together are exactly the text, whatever space stands in them', async () => {
+  const texts = fc.array(fc.stringMatching(/^ {0,2}[a-z]{0,3} {0,2}$/), { maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(texts, async (list) => {
+      const all = (await frames([...list.map(segment), finish()])) as { delta?: string; text?: string }[];
+      expect(all.map(({ delta = '' }) => delta).join('')).toBe(all.at(-2)?.text);
+    }),
+  );
+});
 
 const words = [
   { word: 'Hello', start: 0.5, end: 1 },

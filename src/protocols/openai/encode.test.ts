@@ -1,9 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { PromptToken } from '../../core/events.ts';
-import { decodePromptLogprobs as decode, promptFigures, readPromptLogprobs } from './prompt-logprobs.ts';
+import { decodePromptLogprobs as decode } from './controls.ts';
+import { encodePromptLogprobs, stopNote, stopReason } from './encode.ts';
+import { promptLogprobs } from './fields.ts';
+
+test('a stop text that ended a reply is named, in whatever letters', () => {
+  expect(stopReason({ stopText: 'User:' })).toEqual({ stop_reason: 'User:' });
+  expect(stopNote({ stopText: '"\n' })).toBe(',"stop_reason":"\\"\\n"');
+});
+
+test('nothing is said where none did', () => {
+  expect(stopReason({})).toEqual({});
+  expect(stopNote({ stopText: undefined })).toBe('');
+});
 
 const decodePromptLogprobs = (body: { readonly prompt_logprobs?: unknown }, stream: boolean) =>
-  decode({ prompt_logprobs: readPromptLogprobs(body.prompt_logprobs, 'prompt_logprobs'), stream });
+  decode({ prompt_logprobs: promptLogprobs().read(body.prompt_logprobs, 'prompt_logprobs'), stream });
 
 const choice = (token: number, text: string, logprob: number) => ({ token, text, bytes: [], logprob });
 const first: PromptToken = { ...choice(1, '<s>', 0), logprob: null, rank: null, top: [], inPrompt: false };
@@ -36,11 +48,11 @@ describe('what is asked', () => {
 
 describe('what is told', () => {
   test('nothing where nobody asked', () => {
-    expect(promptFigures([first, second])).toEqual({});
+    expect(encodePromptLogprobs([first, second])).toEqual({});
   });
 
   test('every token that the model read, by numbers, with null for the first', () => {
-    expect(promptFigures([first, second], 2)).toEqual({
+    expect(encodePromptLogprobs([first, second], 2)).toEqual({
       prompt_logprobs: [
         null,
         {
@@ -53,15 +65,15 @@ describe('what is told', () => {
   });
 
   test('as many alternatives as were asked for, and always the token itself', () => {
-    const [, told] = (promptFigures([first, second], 1) as { prompt_logprobs: object[] }).prompt_logprobs;
+    const [, told] = (encodePromptLogprobs([first, second], 1) as { prompt_logprobs: object[] }).prompt_logprobs;
     expect(Object.keys(told ?? {})).toEqual(['7', '42']);
-    const [, bare] = (promptFigures([first, second], 0) as { prompt_logprobs: object[] }).prompt_logprobs;
+    const [, bare] = (encodePromptLogprobs([first, second], 0) as { prompt_logprobs: object[] }).prompt_logprobs;
     expect(Object.keys(bare ?? {})).toEqual(['42']);
   });
 
   test('a token that is one of the likeliest once', () => {
     const likely = { ...second, ...choice(8, 'cat', -1.5), rank: 2 };
-    const [told] = (promptFigures([likely], 2) as { prompt_logprobs: object[] }).prompt_logprobs;
+    const [told] = (encodePromptLogprobs([likely], 2) as { prompt_logprobs: object[] }).prompt_logprobs;
     expect(told).toEqual({
       7: { logprob: -0.5, rank: 1, decoded_token: 'dog' },
       8: { logprob: -1.5, rank: 2, decoded_token: 'cat' },

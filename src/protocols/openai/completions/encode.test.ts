@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PromptToken, TokenLogprob } from '../../../core/events.ts';
-import { characters, echoedTokens, encodeLegacyLogprobs } from './logprobs.ts';
+import { characters, echoedTokens, encodeLegacyLogprobs } from './encode.ts';
 
 interface Legacy {
   readonly content: readonly object[];

@@ -1,0 +1,244 @@
+import { deflateSync } from 'node:zlib';
+import { asAppError } from '../../../core/errors.ts';
+import { ignoredFields } from '../../../core/fidelity.ts';
+import { languageName } from '../../../core/languages.ts';
+import type { Segment, TranscriptionEvent } from '../../../core/transcription.ts';
+import type { Call, Reply } from '../../../http/call.ts';
+import { requestsPadding } from '../../../http/keep-alive.ts';
+import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
+import { type DialectParts, headerList, ignoredHeader, workStream } from '../../dialect.ts';
+import type { ModelEndpoint } from '../../endpoint.ts';
+import { looseFlag, looseTexts } from '../../fields/loose.ts';
+import { described, oneOf, orElse, type Read, readText, wrong } from '../../fields/readers.ts';
+import { textSchema } from '../../fields/schemas.ts';
+import { approximated, aside, each, fidelityOf, honoured, ignored, readFields, sentAs } from '../../fields/table.ts';
+import { recordingBody, sentRecording } from '../../recording.ts';
+import { languageFields, recordingFields, wishesOf } from '../../recording-fields.ts';
+import { ticketFor } from '../../ticket.ts';
+import { collectTranscript, located, type Transcript, transcriptionOf } from '../../transcription.ts';
+import { wholeReply } from '../answer.ts';
+import { errorBody, openaiFamily, unsupportedField } from '../errors.ts';
+import { dialect } from '../fields.ts';
+
+const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
+
+const readFormat: Read<(typeof formats)[number]> = described(
+  { enum: formats, default: 'json' },
+  orElse((value, path) => {
+    const text = readText(value, path).trim().toLowerCase() || 'json';
+    if (text !== 'diarized_json') return oneOf(...formats)(text, path);
+    throw unsupportedField(path, `speakers are not told apart here; use ${formats.join(', ')}`, 'unsupported_value');
+  }, 'json'),
+);
+
+const readGranularities: Read<readonly string[]> = described(
+  { type: 'array', items: { enum: ['word', 'segment'] } },
+  orElse((value, path) => {
+    const asked = looseTexts(16)(value, path);
+    if (asked.every((one) => one === 'word' || one === 'segment')) return asked;
+    throw wrong(path, 'a list of word, segment, or both');
+  }, []),
+);
+
+const translationFields = {
+  ...recordingFields,
+  model: sentAs(textSchema, aside('approximated', 'Any name is accepted; the recogniser of the server answers.')),
+  response_format: honoured(
+    readFormat,
+    'json, text, srt, verbose_json, vtt. diarized_json is refused: speakers are not told apart.',
+  ),
+  ...languageFields,
+};
+
+const transcriptionFields = {
+  ...translationFields,
+  timestamp_granularities: approximated(
+    readGranularities,
+    'In verbose_json. The built-in recogniser tells no times: within a stretch of speech they are spread by the length of the words.',
+  ),
+  stream: honoured(orElse(looseFlag, false), 'A piece for each sentence.'),
+  include: ignored('There are no logprobs.'),
+  chunking_strategy: ignored('Recordings are always cut where nobody speaks.'),
+  ...each(['languages', 'keywords', 'known_speaker_names', 'known_speaker_references'], ignored()),
+};
+
+const transcriptionFidelity = fidelityOf(dialect, 'POST /v1/audio/transcriptions', transcriptionFields);
+const translationFidelity = fidelityOf(dialect, 'POST /v1/audio/translations', translationFields);
+
+export const transcriptionFidelities = [transcriptionFidelity, translationFidelity];
+
+type TranscriptionParts = Pick<DialectParts, 'others' | 'startTimer'>;
+
+const guarded = {
+  method: 'POST',
+  match: 'ending',
+  access: 'guarded',
+  queued: true,
+  modelSelection: 'any-name',
+  form: {},
+  family: openaiFamily,
+} as const;
+
+export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionParts>[] = [
+  {
+    ...guarded,
+    path: '/audio/transcriptions',
+    summary: 'Speech to text, streamed or whole.',
+    handle: (call, parts) => answer(call, false, parts),
+  },
+  {
+    ...guarded,
+    path: '/audio/translations',
+    summary: 'Speech in any language to English text.',
+    handle: (call, parts) => answer(call, true, parts),
+  },
+];
+
+async function answer(call: Call, translate: boolean, { others, startTimer }: TranscriptionParts): Promise<Reply> {
+  const body = await recordingBody(call);
+  // Translations are never streamed, and always have segments without words.
+  const translated = { timestamp_granularities: [], stream: false };
+  const fields = translate
+    ? { ...readFields(translationFields, body), ...translated }
+    : readFields(transcriptionFields, body);
+  const { response_format: format, timestamp_granularities: granularities } = fields;
+  const recording = await sentRecording(call, fields);
+  const { bytes, fileName } = recording;
+  const words = format === 'verbose_json' && granularities.includes('word');
+  const service = transcriptionOf(others);
+  const ticket = ticketFor(call, fields.genkey);
+  const request = { ...wishesOf(fields), recording: bytes, fileName, translate, words };
+  const events = located(service.transcribe(request, ticket), recording);
+  const headers = ignoredHeader(ignoredFields(body, translate ? translationFidelity : transcriptionFidelity));
+  if (fields.stream) {
+    const stream = { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer };
+    return workStream(events, encodeTranscription, stream);
+  }
+  const segments = granularities.length === 0 || granularities.includes('segment');
+  const isJson = format === 'json' || format === 'verbose_json';
+  const encoded = collectTranscript(events).then((transcript) => {
+    const warnings = transcript.notes.length > 0 ? { 'x-parley-warnings': headerList(transcript.notes) } : {};
+    // Clients would parse a text with the type of JSON.
+    const contentType = isJson ? 'application/json' : `text/${format === 'vtt' ? 'vtt' : 'plain'}; charset=utf-8`;
+    const detail = { translate, words, segments, temperature: request.temperature };
+    return {
+      body: encodeTranscript(transcript, format, detail),
+      headers: { 'content-type': contentType, ...warnings },
+    };
+  });
+  return wholeReply(encoded, { padded: isJson && requestsPadding(call), headers, startTimer });
+}
+
+interface Detail {
+  readonly translate: boolean;
+  readonly words: boolean;
+  readonly segments: boolean;
+  readonly temperature: number;
+}
+
+function encodeTranscript(transcript: Transcript, format: (typeof formats)[number], detail: Detail): string {
+  switch (format) {
+    case 'json':
+      return JSON.stringify({ text: transcript.text, usage: usage(transcript) });
+    case 'verbose_json':
+      return JSON.stringify(verbose(transcript, detail));
+    case 'text':
+      return `${transcript.text}\n`;
+    case 'srt':
+      return srtText(transcript.segments);
+    case 'vtt':
+      return vttText(transcript.segments);
+  }
+}
+
+function usage({ seconds }: Pick<Transcript, 'seconds'>): object {
+  return { type: 'duration', seconds: Math.ceil(seconds) };
+}
+
+function verbose(transcript: Transcript, { translate, words, segments, temperature }: Detail): object {
+  return {
+    task: translate ? 'translate' : 'transcribe',
+    language: languageName(translate ? 'en' : transcript.language),
+    duration: rounded(transcript.seconds),
+    text: transcript.text,
+    ...(segments && { segments: transcript.segments.map((one, id) => segmentBody(one, id, temperature)) }),
+    ...(words && { words: transcript.segments.flatMap(wordBodies) }),
+    usage: usage(transcript),
+  };
+}
+
+/** Always all ten keys: clients check for each. What a recogniser does not know is 0 or empty. */
+function segmentBody(segment: Segment, id: number, temperature: number): object {
+  const { start, end, text, tokens = [], averageLogprob = 0, noSpeechProbability = 0 } = segment;
+  const bytes = Buffer.from(text);
+  return {
+    id,
+    seek: Math.round(start * 100),
+    start: rounded(start),
+    end: rounded(end),
+    text,
+    tokens,
+    temperature,
+    avg_logprob: averageLogprob,
+    // High if a recogniser repeats itself.
+    compression_ratio: rounded(bytes.length / deflateSync(bytes).length),
+    no_speech_prob: noSpeechProbability,
+  };
+}
+
+function wordBodies({ words = [] }: Segment): readonly object[] {
+  return words.map(({ word, start, end }) => ({ word, start: rounded(start), end: rounded(end) }));
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+/** SubRip: numbered from 1, with a comma before the thousandths. */
+export function srtText(segments: readonly Segment[]): string {
+  return segments.map((segment, index) => `${index + 1}\n${cue(segment, ',')}`).join('');
+}
+
+export function vttText(segments: readonly Segment[]): string {
+  return `WEBVTT\n\n${segments.map((segment) => cue(segment, '.')).join('')}`;
+}
+
+/** A blank line in the text would end the cue, and an arrow would start another. */
+function cue({ start, end, text }: Segment, point: ',' | '.'): string {
+  const safe = text
+    .trim()
+    .replace(/\n\s*\n/g, '\n')
+    .replaceAll('-->', '->');
+  return `${clock(start, point)} --> ${clock(Math.max(start, end), point)}\n${safe}\n\n`;
+}
+
+function clock(seconds: number, point: string): string {
+  const thousandths = Math.max(0, Math.round(seconds * 1000));
+  const part = (unit: number, size: number, digits: number): string =>
+    String(Math.floor(thousandths / unit) % size).padStart(digits, '0');
+  const hours = part(3_600_000, Number.POSITIVE_INFINITY, 2);
+  return `${hours}:${part(60_000, 60, 2)}:${part(1000, 60, 2)}${point}${part(1, 1000, 3)}`;
+}
+
+const frame = (value: object): string => dataFrame(JSON.stringify(value));
+
+/** A piece for each segment; together they are exactly the text at the end. */
+export async function* encodeTranscription(events: AsyncIterable<TranscriptionEvent>): AsyncGenerator<string> {
+  let heard = '';
+  try {
+    for await (const event of events) {
+      if (event.type === 'segment') {
+        const before = heard.trim();
+        heard += event.segment.text;
+        const delta = heard.trim().slice(before.length);
+        if (delta !== '') yield frame({ type: 'transcript.text.delta', delta });
+      } else if (event.type === 'finish') {
+        const warnings = event.notes.length > 0 ? { warnings: event.notes } : {};
+        yield frame({ type: 'transcript.text.done', text: heard.trim(), usage: usage(event), ...warnings });
+      }
+    }
+  } catch (error) {
+    yield frame(errorBody(asAppError(error)));
+  }
+  yield dataFrame('[DONE]');
+}

@@ -1,0 +1,134 @@
+import { type FinishReason, type GenerationEvent, type TokenLogprob, unreachable } from '../../../core/events.ts';
+import type { Generation } from '../../../core/fold.ts';
+import { dataFrame } from '../../../http/sse.ts';
+import { tokenPieces } from '../../spoken-tokens.ts';
+import type { ChoiceWriter } from '../answer.ts';
+import {
+  type ChunkShape,
+  chunkNotes,
+  encodeFigures,
+  encodePromptLogprobs,
+  encodeTokens,
+  stopNote,
+  stopReason,
+  warningsOf,
+} from '../encode.ts';
+import type { ChatQuestion } from './decode.ts';
+
+/** An aborted reply is reported as `length`: the dialect has no other word for text that is not complete. */
+function finishReason(reason: FinishReason, legacyCalls: boolean): string {
+  switch (reason) {
+    case 'stop':
+      return 'stop';
+    case 'length':
+    case 'aborted':
+      return 'length';
+    case 'tool-calls':
+      return legacyCalls ? 'function_call' : 'tool_calls';
+  }
+}
+
+function encodeLogprobs(tokens: readonly TokenLogprob[]): object {
+  return { content: encodeTokens(tokens), refusal: null };
+}
+
+/**
+ * The chunks of one reply. Identity (role, a call's id, type and name) is sent once and never repeated: the official
+ * client takes a repetition for another call.
+ */
+export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWriter {
+  const open = `${shape.head}"choices":[{"index":${shape.index},"delta":`;
+  const close = ',"logprobs":null,"finish_reason":null}]';
+  const notes = chunkNotes(shape);
+  const pieces = tokenPieces();
+  let begun = false;
+
+  const chunk = (delta: string, event: GenerationEvent): string =>
+    `data: ${open}${delta}${close}${notes.middle(event)}}\n\n`;
+  const begin = (): string => {
+    if (begun) return '';
+    begun = true;
+    return dataFrame(`${open}{"role":"assistant","content":""}${close}}`);
+  };
+
+  function write(event: Parameters<ChoiceWriter>[0]): string {
+    switch (event.type) {
+      case 'start':
+      case 'warning':
+        notes.take(event);
+        return '';
+      case 'reasoning-delta':
+        return event.text === '' ? '' : chunk(`{"reasoning_content":${JSON.stringify(event.text)}}`, event);
+      case 'text-delta':
+        return text(event);
+      case 'tool-start': {
+        const { id, name } = event;
+        const identity = `"id":${JSON.stringify(id)},"type":"function",`;
+        return call(event, identity, `{"name":${JSON.stringify(name)},"arguments":""}`);
+      }
+      case 'tool-delta':
+        return event.json === '' ? '' : call(event, '', `{"arguments":${JSON.stringify(event.json)}}`);
+      case 'tool-end':
+      // Only in whole replies.
+      case 'prompt-logprobs':
+        return '';
+      case 'finish': {
+        const reason = `"finish_reason":"${finishReason(event.reason, legacyCalls)}"${stopNote(event)}`;
+        return dataFrame(`${open}{},"logprobs":null,${reason}}]${notes.last(event)}}`);
+      }
+      default:
+        return unreachable(event);
+    }
+  }
+
+  function text(event: GenerationEvent & { type: 'text-delta' }): string {
+    if (event.text === '') return '';
+    const delta = `{"content":${JSON.stringify(event.text)}}`;
+    if (!event.logprobs) return chunk(delta, event);
+    const logprobs = JSON.stringify(encodeLogprobs(event.logprobs));
+    return `data: ${open}${delta},"logprobs":${logprobs},"finish_reason":null}]${notes.middle(event)}}\n\n`;
+  }
+
+  /** The old form has no place for a second call. */
+  function call(event: GenerationEvent & { type: 'tool-start' | 'tool-delta' }, identity: string, called: string) {
+    const { index } = event;
+    if (!legacyCalls) return chunk(`{"tool_calls":[{"index":${index},${identity}"function":${called}}]}`, event);
+    return index > 0 ? '' : chunk(`{"function_call":${called}}`, event);
+  }
+
+  return (event) => {
+    const [only, ...more] = pieces(event);
+    if (!only) return begin();
+    return begin() + write(only) + more.map(write).join('');
+  };
+}
+
+export function encodeChat(generations: readonly Generation[], { legacyCalls, request }: ChatQuestion): object {
+  const { logprobs, promptLogprobs } = request.controls;
+  return {
+    choices: generations.map((generation, index) => ({
+      index,
+      message: encodeMessage(generation, legacyCalls),
+      logprobs: logprobs === undefined ? null : encodeLogprobs(generation.logprobs),
+      finish_reason: finishReason(generation.reason, legacyCalls),
+      ...stopReason(generation),
+    })),
+    ...encodeFigures(generations, generations.length),
+    // All replies have the same prompt.
+    ...encodePromptLogprobs(generations[0]?.promptLogprobs, promptLogprobs),
+    ...warningsOf(generations),
+  };
+}
+
+/** Absent values have no key, as the key alone means something to some clients; `content` is always there. */
+function encodeMessage({ text, reasoning, toolCalls }: Generation, legacyCalls: boolean): object {
+  const called = toolCalls.map(({ name, json }) => ({ name, arguments: json }));
+  const calls = toolCalls.map(({ id }, index) => ({ id, type: 'function', function: called[index] }));
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    refusal: null,
+    ...(reasoning !== '' && { reasoning_content: reasoning }),
+    ...(calls.length > 0 && (legacyCalls ? { function_call: called[0] } : { tool_calls: calls })),
+  };
+}

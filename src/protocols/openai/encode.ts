@@ -1,0 +1,163 @@
+import type { GenerationEvent, PromptToken, TokenChoice, TokenLogprob, Usage } from '../../core/events.ts';
+import type { Generation } from '../../core/fold.ts';
+import type { DialectParts } from '../dialect.ts';
+import { timingsBody } from '../timings.ts';
+
+/** What every chunk and every whole reply of one request starts with. `created` is in seconds since 1970. */
+export interface Envelope {
+  readonly id: string;
+  readonly object: string;
+  readonly created: number;
+  readonly model: string;
+  readonly system_fingerprint: string;
+  readonly service_tier?: string;
+}
+
+export function newEnvelope(object: string, prefix: string, parts: DialectParts): Envelope {
+  const created = Math.floor(parts.now() / 1000);
+  // Tests of llama.cpp's server expect a `b` in front.
+  return { id: parts.newId(prefix), object, created, model: parts.modelName(), system_fingerprint: 'b_parley' };
+}
+
+/** How one of the replies to a request ended. */
+export type Ending = Pick<Generation, 'usage' | 'timings'>;
+
+/** The prompt counts once, however many replies it got; `repliesPerPrompt` tells which endings share one. */
+function total(endings: readonly Ending[], repliesPerPrompt: number): Usage {
+  const prompts = endings.filter((_, index) => index % repliesPerPrompt === 0);
+  return {
+    promptTokens: sum(prompts, ({ usage }) => usage.promptTokens),
+    cachedTokens: sum(prompts, ({ usage }) => usage.cachedTokens),
+    completionTokens: sum(endings, ({ usage }) => usage.completionTokens),
+    reasoningTokens: sum(endings, ({ usage }) => usage.reasoningTokens),
+  };
+}
+
+function sum(endings: readonly Ending[], figure: (ending: Ending) => number | undefined): number {
+  return endings.reduce((before, ending) => before + (figure(ending) ?? 0), 0);
+}
+
+/** `usage` and `timings` of all replies together. */
+export function encodeFigures(endings: readonly Ending[], repliesPerPrompt: number): object {
+  const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = total(endings, repliesPerPrompt);
+  return {
+    usage: {
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+      prompt_tokens_details: { cached_tokens: cachedTokens },
+      completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    },
+    timings: encodeTimings(endings, repliesPerPrompt),
+  };
+}
+
+function encodeTimings(endings: readonly Ending[], repliesPerPrompt: number): object {
+  return timingsBody(total(endings, repliesPerPrompt), {
+    initMs: sum(endings, ({ timings }) => timings?.initMs),
+    promptMs: sum(endings, ({ timings }) => timings?.promptMs),
+    generationMs: sum(endings, ({ timings }) => timings?.generationMs),
+    processedTokens: sum(endings, ({ timings }) => timings?.processedTokens),
+  });
+}
+
+/** The figures during generation; a piece of text counts as a token until the end reports the true number. */
+function runningTimings(now: () => number): (event: GenerationEvent) => object {
+  let startedAt = now();
+  let firstAt: number | undefined;
+  let promptTokens = 0;
+  let cachedTokens = 0;
+  let completionTokens = 0;
+  return (event) => {
+    const time = now();
+    if (event.type === 'start') {
+      startedAt = time;
+      ({ promptTokens, cachedTokens } = event);
+    } else {
+      firstAt ??= time;
+      completionTokens += 1;
+    }
+    const beganAt = firstAt ?? time;
+    const processedTokens = promptTokens - cachedTokens;
+    return timingsBody(
+      { promptTokens, cachedTokens, completionTokens },
+      { initMs: 0, promptMs: beganAt - startedAt, generationMs: time - beganAt, processedTokens },
+    );
+  };
+}
+
+/** What the chunks of one reply have in common in both streams of this dialect. */
+export interface ChunkShape {
+  /** The JSON that every chunk starts with. */
+  readonly head: string;
+  readonly index: number;
+  /** Timings on every chunk instead of the last one only. */
+  readonly timingsPerToken: boolean;
+  /** The last chunk is that of the usage, and has the final timings. */
+  readonly includeUsage: boolean;
+  readonly now: () => number;
+}
+
+/** What follows the choices of a chunk: timings, and at the end the warnings. */
+export function chunkNotes({ timingsPerToken, includeUsage, now }: ChunkShape) {
+  const figures = timingsPerToken ? runningTimings(now) : undefined;
+  const warnings: string[] = [];
+  return {
+    /** Takes an event that has no chunk of its own. */
+    take(event: GenerationEvent & { type: 'start' | 'warning' }): void {
+      if (event.type === 'warning') warnings.push(event.text);
+      else figures?.(event);
+    },
+    middle: (event: GenerationEvent): string => (figures ? `,"timings":${JSON.stringify(figures(event))}` : ''),
+    last(event: GenerationEvent & { type: 'finish' }): string {
+      const timings = includeUsage ? '' : `,"timings":${JSON.stringify(encodeTimings([event], 1))}`;
+      return warnings.length > 0 ? `${timings},"warnings":${JSON.stringify(warnings)}` : timings;
+    },
+  };
+}
+
+/** `warnings` of a whole reply, each one once. */
+export function warningsOf(generations: readonly Generation[]): object {
+  const warnings = [...new Set(generations.flatMap(({ warnings }) => warnings))];
+  return warnings.length > 0 ? { warnings } : {};
+}
+
+/** The stop text that ended a reply, in the field that vLLM has for it. */
+export function stopReason({ stopText }: { readonly stopText?: string | undefined }): object {
+  return stopText === undefined ? {} : { stop_reason: stopText };
+}
+
+/** The same as text, for a chunk that is written by hand. */
+export function stopNote({ stopText }: { readonly stopText?: string | undefined }): string {
+  return stopText === undefined ? '' : `,"stop_reason":${JSON.stringify(stopText)}`;
+}
+
+/** JSON has no minus infinity, and a null would break typed clients. */
+export function finite(logprob: number): number {
+  return Math.max(logprob, -9999);
+}
+
+export function encodeTokens(tokens: readonly TokenLogprob[]): readonly object[] {
+  return tokens.map((token) => ({ ...choice(token), top_logprobs: token.top.map(choice) }));
+}
+
+function choice({ text, token, logprob, bytes }: TokenChoice): object {
+  return { id: token, token: text, logprob: finite(logprob), bytes };
+}
+
+/** The field `prompt_logprobs` of a reply, if it was requested with this number of alternatives. */
+export function encodePromptLogprobs(tokens: readonly PromptToken[] = [], count?: number): object {
+  return count === undefined ? {} : { prompt_logprobs: tokens.map((token) => promptToken(token, count)) };
+}
+
+/** By token number. The token of the prompt is always included; the very first one has no logprob. */
+function promptToken({ token, text, logprob, rank, top }: PromptToken, count: number): object | null {
+  if (logprob === null) return null;
+  const entry = (decoded: string, value: number, place: number | null) => ({
+    logprob: finite(value),
+    rank: place,
+    decoded_token: decoded,
+  });
+  const alternatives = top.slice(0, count).map((one, index) => [one.token, entry(one.text, one.logprob, index + 1)]);
+  return Object.fromEntries([...alternatives, [token, entry(text, logprob, rank)]]);
+}
