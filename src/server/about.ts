@@ -1,7 +1,7 @@
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { fidelityFamily } from '../protocols/fidelity/errors.ts';
 import { fidelityEndpoint } from '../protocols/fidelity/routes.ts';
-import { answeringProbes } from '../protocols/ollama/root.ts';
+import { answeringProbes } from '../protocols/ollama/routes.ts';
 import { openapiEndpoint, openapiReplies } from '../protocols/openapi/routes.ts';
 import { type NoscriptParts, noscriptEndpoints } from '../protocols/pages/noscript.ts';
 import { type PagesParts, pagesEndpoints } from '../protocols/pages/routes.ts';

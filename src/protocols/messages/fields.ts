@@ -1,7 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { asControls, readGenkey } from '../controls/table.ts';
-import { loosenedNote, silenceNote } from '../fidelity-notes.ts';
 import { limitedTexts, looseFlag } from '../fields/loose.ts';
 import {
   anyValue,
@@ -32,6 +31,7 @@ import {
   places,
   refused,
 } from '../fields/table.ts';
+import { loosenedNote, silenceNote } from '../tools.ts';
 import { blockKinds } from './blocks.ts';
 
 const dialect = 'Messages';

@@ -1,7 +1,7 @@
 import { type AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { dataFrame } from '../../http/sse.ts';
-import { mergedReplies } from '../merged-replies.ts';
+import { mergedReplies } from '../generate-all.ts';
 import { errorBody, locate } from './errors.ts';
 import { type Ending, encodeTimings, encodeUsage, unfinished } from './usage.ts';
 

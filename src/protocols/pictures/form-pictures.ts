@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call } from '../../http/call.ts';
-import { bodyOfForm } from '../form-body.ts';
+import { bodyOfForm } from '../recording.ts';
 import { pictureOf, type SentPicture } from './sent-picture.ts';
 
 /** The fields of a request that may bring pictures, as a form or as JSON. */

@@ -1,7 +1,7 @@
 import { mostPixels } from '../../core/pictures.ts';
 import { described, type Read, readText, wrong } from '../fields/readers.ts';
 import { base64Schema } from '../fields/schemas.ts';
-import { inlineMedium } from '../inline-medium.ts';
+import { inlineMedium } from '../media.ts';
 import { type PictureFacts, pictureFacts } from './picture-facts.ts';
 
 /** A picture that a client sent and that is what it says it is, as far as one can tell without unpacking it. */

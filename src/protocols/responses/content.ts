@@ -3,8 +3,7 @@ import { type Content, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fields/readers.ts';
-import { dataUrlKind } from '../inline-medium.ts';
-import type { Attachments } from '../media.ts';
+import { type Attachments, dataUrlKind } from '../media.ts';
 
 type PartReader = (part: JsonObject, at: string, attachments: Attachments) => Content;
 

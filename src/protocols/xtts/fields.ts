@@ -1,8 +1,7 @@
 import { looseNumber } from '../fields/loose.ts';
 import { optional, optionalText } from '../fields/readers.ts';
 import { approximated, each, fidelityOf, honoured, ignored } from '../fields/table.ts';
-import { spokenFields, spokenNotes } from '../spoken-fields.ts';
-import { readVoiceName } from '../voice-names.ts';
+import { readVoiceName, spokenFields, spokenNotes } from '../spoken-text.ts';
 
 const dialect = 'XTTS API server';
 

@@ -2,8 +2,7 @@ import type { SpeechFormat } from '../../core/speech.ts';
 import { looseNumber } from '../fields/loose.ts';
 import { orElse, type Read, readText } from '../fields/readers.ts';
 import { approximated, each, fidelityOf, honoured, ignored } from '../fields/table.ts';
-import { spokenNotes } from '../spoken-fields.ts';
-import { readVoiceName } from '../voice-names.ts';
+import { readVoiceName, spokenNotes } from '../spoken-text.ts';
 
 /** By the names that this API has for them. */
 const formats: Readonly<Record<string, SpeechFormat>> = {

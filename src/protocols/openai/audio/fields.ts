@@ -3,8 +3,7 @@ import { looseNumber } from '../../fields/loose.ts';
 import { described, oneOf, optionalText, orElse, type Read, wrong } from '../../fields/readers.ts';
 import { textSchema } from '../../fields/schemas.ts';
 import { approximated, aside, fidelityOf, honoured, ignored, sentAs } from '../../fields/table.ts';
-import { spokenFields } from '../../spoken-fields.ts';
-import { paces } from '../../spoken-text.ts';
+import { paces, spokenFields } from '../../spoken-text.ts';
 import { unsupportedField } from '../errors.ts';
 
 const readFormat: Read<SpeechFormat> = described({ enum: speechFormats }, (value, path) => {

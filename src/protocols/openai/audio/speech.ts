@@ -9,9 +9,8 @@ import { type DialectParts, noticeHeaders } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
 import { readFields } from '../../fields/table.ts';
 import { begunSpeech, noteHeaders, type SoundEvent, streamedSound } from '../../spoken-reply.ts';
-import { speechOf, spokenText } from '../../spoken-text.ts';
+import { speechOf, spokenText, wordCount } from '../../spoken-text.ts';
 import { ticketFor } from '../../ticket.ts';
-import { wordCount } from '../../word-count.ts';
 import { errorObject, openaiFamily } from '../errors.ts';
 import { speechFidelity, speechFields } from './fields.ts';
 

@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type Content, text } from '../../../chat/messages.ts';
 import { isObject, optionalObject, optionalText, readAt, readName, wrong } from '../../fields/readers.ts';
 import type { Said } from '../../fields/table.ts';
-import { dataUrlKind } from '../../inline-medium.ts';
-import type { Attachments } from '../../media.ts';
+import { type Attachments, dataUrlKind } from '../../media.ts';
 import { unsupportedField } from '../errors.ts';
 import { projector } from '../fields.ts';
 

@@ -1,12 +1,11 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { type JsonObject, jsonObject } from '../../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../../http/call.ts';
-import type { DialectParts } from '../../dialect.ts';
+import { type DialectParts, unheededThinking } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
 import { loosenedHeader } from '../../tools.ts';
-import { unheededThinking } from '../../unheeded-thinking.ts';
 import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';

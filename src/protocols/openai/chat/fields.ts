@@ -1,4 +1,3 @@
-import { loosenedNote, silenceNote } from '../../fidelity-notes.ts';
 import {
   anyValue,
   described,
@@ -16,6 +15,7 @@ import {
 } from '../../fields/readers.ts';
 import { objectSchema, objectsSchema, textSchema, textsSchema } from '../../fields/schemas.ts';
 import { approximated, aside, type Fields, honoured, ignored, kindsAt, places, sentAs } from '../../fields/table.ts';
+import { loosenedNote, silenceNote } from '../../tools.ts';
 import { unsupportedField } from '../errors.ts';
 import { afterSampling, generationFields, promptFigures, readReplies } from '../fields.ts';
 import { readPromptLogprobs } from '../prompt-logprobs.ts';

@@ -1,7 +1,7 @@
 import type { PictureEditor } from '../../../core/pictures.ts';
 import type { Drawn } from '../../pictures/drawn.ts';
 import { encodedAs } from '../../pictures/pixels.ts';
-import { wordCount } from '../../word-count.ts';
+import { wordCount } from '../../spoken-text.ts';
 import type { Question } from './decode.ts';
 
 /** What both the whole answer and its stream say about the pictures. */

@@ -2,8 +2,7 @@ import type { TranscriptionRequest } from '../../../core/transcription.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { Call } from '../../../http/call.ts';
 import { readFields } from '../../fields/table.ts';
-import { type SentRecording, sentRecording } from '../../recording.ts';
-import { wishesOf } from '../../recording-fields.ts';
+import { type SentRecording, sentRecording, wishesOf } from '../../recording.ts';
 import { type Format, transcriptionFields, translationFields } from './fields.ts';
 
 export interface TranscriptionQuestion {

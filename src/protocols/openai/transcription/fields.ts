@@ -3,7 +3,7 @@ import { looseFlag, looseTexts } from '../../fields/loose.ts';
 import { described, oneOf, orElse, type Read, readText, wrong } from '../../fields/readers.ts';
 import { textSchema } from '../../fields/schemas.ts';
 import { approximated, aside, each, fidelityOf, honoured, ignored, sentAs } from '../../fields/table.ts';
-import { languageFields, recordingFields } from '../../recording-fields.ts';
+import { languageFields, recordingFields } from '../../recording.ts';
 import { unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 

@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import { languageName } from '../../../core/languages.ts';
 import type { Segment } from '../../../core/transcription.ts';
-import type { Transcript } from '../../transcription.ts';
+import type { Transcript } from '../../recording.ts';
 import type { TranscriptionQuestion } from './decode.ts';
 import { srtText, vttText } from './subtitles.ts';
 
