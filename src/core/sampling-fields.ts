@@ -276,3 +276,8 @@ export const defaultSampling: Sampling = {
   order: defaultSamplerOrder,
   dryBreakers: [],
 };
+
+/** The longest beginning of a text that fits into so many bytes of UTF-8, without a part of a character. */
+export function cutToBytes(text: string, most: number): string {
+  return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(most)).read);
+}

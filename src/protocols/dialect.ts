@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { type EndpointFidelity, ignoredFields } from '../core/fidelity.ts';
-import type { ModelsView } from '../core/models-view.ts';
+import { findExactly, findNamed } from '../core/model-names.ts';
+import type { ListedModel, ModelsView } from '../core/models-view.ts';
 import type { GenerationControls, QueueStatus, ReasoningBudget } from '../core/request.ts';
 import type { TaskServices } from '../core/task-services.ts';
 import type { TextService } from '../core/text-service.ts';
@@ -14,6 +16,7 @@ import type { Fetched } from '../http/outgoing.ts';
 import type { StartTimer } from '../http/timers.ts';
 import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
+import { isObject } from './fields/readers.ts';
 import type { CallTicket } from './ticket.ts';
 
 /** What every chat dialect is built on; each adds only its own way of saying things. */
@@ -180,4 +183,49 @@ export async function workStream<Event extends { readonly type: string }>(
 /** Random, URL-safe, and long enough never to come twice. */
 export function randomId(prefix: string): string {
   return `${prefix}${randomBytes(12).toString('hex')}`;
+}
+
+/** Where the families let a client say that it wants no thinking. */
+const places: readonly (readonly string[])[] = [
+  ['chat_template_kwargs', 'enable_thinking'],
+  ['reasoning_effort'],
+  ['reasoning', 'effort'],
+  ['reasoning', 'enabled'],
+  ['thinking'],
+  ['think'],
+];
+
+/** The fields that ask for a reply without thinking, where the format of the prompt has no way to say so. */
+export async function unheededThinking(
+  body: JsonObject,
+  request: ChatRequest,
+  chat: Pick<ChatService, 'thinksAnyway'>,
+): Promise<readonly string[]> {
+  if (!(await chat.thinksAnyway(request))) return [];
+  return places.filter((path) => isOff(valueAt(body, path))).map((path) => path.join('.'));
+}
+
+function valueAt(body: JsonObject, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), body);
+}
+
+function isOff(value: unknown): boolean {
+  return value === false || value === 'none' || value === 'off' || (isObject(value) && value.type === 'disabled');
+}
+
+/** All models that can be asked for by name, the present one first; undefined where names choose nothing. */
+export async function modelsByName({
+  models,
+}: Pick<DialectParts, 'models'>): Promise<readonly ListedModel[] | undefined> {
+  return models?.byName ? models.list() : undefined;
+}
+
+/** A model's own name goes before an alias, and an alias before a name that is only similar. */
+export function findModel(
+  models: readonly ListedModel[],
+  asked: string,
+  alias?: DialectParts['alias'],
+): ListedModel | undefined {
+  const namesOf = ({ id, name, aliases = [] }: ListedModel) => [id, name, ...aliases];
+  return findExactly(models, namesOf, asked) ?? findNamed(models, namesOf, alias?.(asked) ?? asked);
 }

@@ -1,3 +1,4 @@
+import { type JsonObject, jsonObject } from '../http/body.ts';
 import type { AccessRule, Call, EndpointInfo, Reply } from '../http/call.ts';
 
 /** How the model of a call is found where it is not the text model that the body names. */
@@ -21,3 +22,18 @@ export interface ModelEndpoint<Context> extends EndpointShape {
 
 /** An endpoint whose handler needs no model: it fits into every list. */
 export type PlainEndpoint = ModelEndpoint<unknown>;
+
+/** Builds the rows of an endpoint table: `defaults` are shared by them, `own` is what differs in a row. */
+export function endpointRow(defaults: Omit<EndpointShape, 'path' | 'summary'>) {
+  return <Context>(
+    path: string,
+    summary: string,
+    handle: ModelEndpoint<Context>['handle'],
+    own: Partial<EndpointShape> = {},
+  ): ModelEndpoint<Context> => ({ ...defaults, path, summary, handle, ...own });
+}
+
+/** The body of a call as a JSON object. An empty body is an error, or with `empty` an empty object. */
+export function bodyOf({ body, signal }: Call, empty: 'object' | 'refuse' = 'refuse'): Promise<JsonObject> {
+  return jsonObject(body, { empty, signal });
+}

@@ -5,7 +5,7 @@ import { atOnce } from '../core/testing/at-once.ts';
 import { ResponseStore } from '../store/responses.ts';
 import { readList } from './fields/readers.ts';
 import { decodeConversation } from './messages/conversation.ts';
-import { decodeMessages as decodeOllama } from './ollama/messages.ts';
+import { decodeMessages as decodeOllama } from './ollama/decode.ts';
 import { decodeMessages as decodeOpenai, readMessages } from './openai/chat/messages.ts';
 import { readConversation } from './responses/conversation.ts';
 import { readInput } from './responses/decode.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Channel } from '../core/channel.ts';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import { mergedReplies } from './merged-replies.ts';
+import { mergedReplies } from './generate-all.ts';
 import { finishEvent, play } from './testing/doubles.ts';
 
 const say = (text: string): GenerationEvent => ({ type: 'text-delta', text });

@@ -1,10 +1,21 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
-import { locateRecording, readInlineRecording, recordingBody, sentRecording } from './recording.ts';
-import { callOf } from './testing/doubles.ts';
+import type { TranscriptionEvent } from '../core/transcription.ts';
+import {
+  bodyOfForm,
+  collectTranscript,
+  located,
+  locateRecording,
+  readInlineRecording,
+  recordingBody,
+  sentRecording,
+  transcriptionOf,
+} from './recording.ts';
+import { callOf, scriptedTranscription } from './testing/doubles.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-recording-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -92,4 +103,104 @@ describe('what is wrong with a recording', () => {
     expect(locateRecording(lost, sent)).toBe(lost);
     expect(locateRecording('thrown', sent)).toBe('thrown');
   });
+});
+
+const body = (...fields: readonly (readonly [string, readonly string[]])[]) =>
+  bodyOfForm({ fields: new Map(fields), files: [] });
+
+test('a name that comes once is a text', () => {
+  expect(body(['model', ['whisper-1']], ['prompt', ['']])).toEqual({ model: 'whisper-1', prompt: '' });
+});
+
+test('a name with brackets, or one that comes again, is a list', () => {
+  expect(body(['include[]', ['logprobs']], ['keywords', ['a', 'b']])).toEqual({
+    include: ['logprobs'],
+    keywords: ['a', 'b'],
+  });
+});
+
+test('both spellings of a list are one list', () => {
+  expect(body(['granularities', ['word']], ['granularities[]', ['segment']])).toEqual({
+    granularities: ['word', 'segment'],
+  });
+});
+
+test('a name with a key is an object, whose last value counts', () => {
+  expect(body(['chunking[type]', ['auto', 'server_vad']], ['chunking[threshold]', ['0.5']])).toEqual({
+    chunking: { type: 'server_vad', threshold: '0.5' },
+  });
+});
+
+test('brackets that mean nothing stay part of the name', () => {
+  expect(body(['a[b][c]', ['1']], ['[]', ['2']], ['d]', ['3']])).toEqual({ 'a[b][c]': '1', '[]': '2', 'd]': '3' });
+});
+
+test('no name reaches into anything but the body', () => {
+  const made = body(['__proto__', ['x']], ['constructor[name]', ['y']], ['__proto__[polluted]', ['z']]);
+  expect(Object.getPrototypeOf(made)).toBe(Object.prototype);
+  expect(Object.hasOwn(made, '__proto__')).toBe(true);
+  expect(({} as { polluted?: string }).polluted).toBeUndefined();
+});
+
+test('every name of any form is there again, with all that it held', () => {
+  const fields = fc.uniqueArray(
+    fc.tuple(fc.stringMatching(/^[a-z]{1,5}$/), fc.array(fc.string(), { minLength: 1, maxLength: 3 })),
+    {
+      selector: ([name]) => name,
+    },
+  );
+  fc.assert(
+    fc.property(fields, (all) => {
+      const made = bodyOfForm({ fields: new Map(all), files: [] });
+      expect(Object.keys(made)).toEqual(all.map(([name]) => name));
+      for (const [name, values] of all) expect([made[name]].flat()).toEqual(values);
+    }),
+  );
+});
+
+const segment = (text: string) => ({ type: 'segment', segment: { start: 0, end: 1, text } }) as const;
+const finish = { type: 'finish', seconds: 2, language: 'en', notes: ['a note'] } as const;
+
+async function* play(...events: readonly TranscriptionEvent[]) {
+  yield* events;
+}
+
+test('all that was heard is one text, without space around it', async () => {
+  const transcript = await collectTranscript(
+    play({ type: 'start', seconds: 2 }, segment(' One.'), segment(' Two. '), finish),
+  );
+  expect(transcript).toMatchObject({ text: 'One. Two.', seconds: 2, language: 'en', notes: ['a note'] });
+  expect(transcript.segments).toHaveLength(2);
+  expect(await collectTranscript(play(finish))).toMatchObject({ text: '', segments: [] });
+});
+
+test('all of it is read, so that nothing is taken for stopped', async () => {
+  let over = false;
+  async function* whole(): AsyncGenerator<TranscriptionEvent> {
+    yield segment('One.');
+    yield finish;
+    over = true;
+  }
+  await collectTranscript(whole());
+  expect(over).toBe(true);
+});
+
+test('what ends without saying so was stopped', async () => {
+  await expect(collectTranscript(play(segment('One.')))).rejects.toMatchObject({ code: 'stopped' });
+});
+
+test('without a recogniser that is told, with the flag', () => {
+  expect(() => transcriptionOf({})).toThrow(/No speech-to-text model is loaded.*--whispermodel/);
+  expect(() => transcriptionOf(undefined)).toThrow(AppError);
+  const { transcription } = scriptedTranscription([]);
+  expect(transcriptionOf({ transcription })).toBe(transcription);
+});
+
+test('a failure in the middle is told by the name of the field', async () => {
+  async function* broken(): AsyncGenerator<TranscriptionEvent> {
+    yield segment('One.');
+    throw new AppError('invalid-field', { field: 'file', expected: 'sound' });
+  }
+  const recording = { bytes: Buffer.alloc(0), fileName: '', field: 'audio_data' };
+  await expect(collectTranscript(located(broken(), recording))).rejects.toThrow('audio_data must be sound');
 });

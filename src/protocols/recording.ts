@@ -1,11 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { AppError } from '../core/errors.ts';
+import { languageCode } from '../core/languages.ts';
+import type { TaskServices } from '../core/task-services.ts';
+import type { Segment, TranscriptionEvent, TranscriptionRequest, TranscriptionService } from '../core/transcription.ts';
 import { type JsonObject, jsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
-import { described, optional, type Read, readText, wrong } from './fields/readers.ts';
-import { base64Schema } from './fields/schemas.ts';
-import { bodyOfForm } from './form-body.ts';
-import { inlineBase64 } from './inline-medium.ts';
+import type { Form } from '../http/form.ts';
+import { readGenkey } from './controls/table.ts';
+import { looseFlag, looseNumber } from './fields/loose.ts';
+import { clamp, described, optional, orElse, type Read, readText, wrong } from './fields/readers.ts';
+import { base64Schema, textSchema } from './fields/schemas.ts';
+import { approximated, type Fields, honoured } from './fields/table.ts';
+import { inlineBase64 } from './media.ts';
 
 export interface SentRecording {
   readonly bytes: Uint8Array;
@@ -48,4 +54,126 @@ export function locateRecording(error: unknown, { field }: SentRecording): unkno
   const details = error.details as { readonly field?: string };
   if (details.field !== 'file') return error;
   return new AppError(error.code, { ...details, field } as never, { cause: error });
+}
+
+const taker = 'Passed on to recognisers that take it (--whispermodel); where it had no effect, a warning tells that.';
+
+const readTemperature: Read<number> = described(
+  { type: 'number', default: 0 },
+  orElse((value, path) => clamp(looseNumber(value, path), 0, 1), 0),
+);
+
+/** What the dialects have in common. Forms have nothing but texts, so that numbers and switches come as such. */
+export const recordingFields = {
+  file: honoured(
+    readInlineRecording,
+    'A file of a form, or base64 (also as a data URL). WAV, MP3, FLAC, Ogg and WebM, known by their bytes; AAC and M4A where ffmpeg is installed. Up to 3 hours.',
+  ),
+  audio_data: honoured(readInlineRecording, 'Another name of file.'),
+  prompt: approximated(orElse(readText, ''), taker),
+  temperature: approximated(readTemperature, `Moved into 0 to 1. ${taker}`),
+  suppress_non_speech: approximated(orElse(looseFlag, false), 'What is no speech is mostly left out anyway.'),
+  genkey: honoured(readGenkey),
+};
+
+const readLanguage: Read<string | undefined> = described(
+  textSchema,
+  optional((value, path) => {
+    const text = readText(value, path).trim();
+    if (text === '' || text.toLowerCase() === 'auto') return undefined;
+    const code = languageCode(text);
+    if (code === undefined) throw wrong(path, 'auto, or a language by its code of two letters or its English name');
+    return code;
+  }),
+);
+
+export const languageFields = {
+  language: honoured(
+    readLanguage,
+    'A code, an English name or auto. Refused where the recogniser does not know it; the built-in one hears English.',
+  ),
+  langcode: honoured(readLanguage, 'Another name of language, which it wins over.'),
+};
+
+/** The part of the neutral request that all fields have together. */
+export function wishesOf(
+  fields: Fields<typeof recordingFields> & Partial<Fields<typeof languageFields>>,
+): Omit<TranscriptionRequest, 'recording' | 'translate' | 'words'> {
+  return {
+    language: fields.langcode ?? fields.language,
+    prompt: fields.prompt,
+    temperature: fields.temperature,
+    suppressNonSpeech: fields.suppress_non_speech,
+  };
+}
+
+/**
+ * The texts of a form as the object that the same request would be in JSON: `name[]` is a list, `name[key]` an object, and a
+ * name that comes several times a list too.
+ */
+export function bodyOfForm({ fields }: Form): JsonObject {
+  const body = new Map<string, unknown>();
+  for (const [wire, values] of fields) {
+    const [, name = wire, key] = /^([^[\]]+)\[([^[\]]*)\]$/.exec(wire) ?? [];
+    if (key === undefined) body.set(name, values.length === 1 ? values[0] : values);
+    else if (key === '') body.set(name, [...listOf(body.get(name)), ...values]);
+    else body.set(name, { ...objectOf(body.get(name)), [key]: values.at(-1) });
+  }
+  return Object.fromEntries(body);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+function objectOf(value: unknown): object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+export function transcriptionOf(others: TaskServices | undefined): TranscriptionService {
+  if (others?.transcription) return others.transcription;
+  throw new AppError('model-missing', { capability: 'speech-to-text', flag: '--whispermodel FILE' });
+}
+
+/** All that came of a recording. */
+export interface Transcript {
+  readonly text: string;
+  readonly segments: readonly Segment[];
+  readonly seconds: number;
+  /** A code of two letters. */
+  readonly language: string;
+  readonly notes: readonly string[];
+}
+
+export async function collectTranscript(events: AsyncIterable<TranscriptionEvent>): Promise<Transcript> {
+  const segments: Segment[] = [];
+  let finish: (TranscriptionEvent & { type: 'finish' }) | undefined;
+  // Read to the end: whoever stops reading before stops the work.
+  for await (const event of events) {
+    if (event.type === 'segment') segments.push(event.segment);
+    if (event.type === 'finish') finish = event;
+  }
+  if (!finish) throw new AppError('stopped', {});
+  const { seconds, language, notes } = finish;
+  return { text: textOf(segments), segments, seconds, language, notes };
+}
+
+function textOf(segments: readonly Segment[]): string {
+  return segments
+    .map(({ text }) => text)
+    .join('')
+    .trim();
+}
+
+/** What is wrong with the recording is told by the name that the client has for it. */
+export async function* located(
+  events: AsyncIterable<TranscriptionEvent>,
+  recording: SentRecording,
+): AsyncGenerator<TranscriptionEvent> {
+  try {
+    yield* events;
+  } catch (error) {
+    throw locateRecording(error, recording);
+  }
 }

@@ -1,10 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Voice } from '../core/speech.ts';
 import type { JsonObject } from '../http/body.ts';
 import { optionalText } from './fields/readers.ts';
 import { readFields } from './fields/table.ts';
-import { spokenFields } from './spoken-fields.ts';
-import { speechOf, spokenText } from './spoken-text.ts';
-import { scriptedSpeech } from './testing/spoken.ts';
+import { chooseVoice, readVoiceName, speechOf, spokenFields, spokenText, wordCount } from './spoken-text.ts';
+import { scriptedSpeech, testVoices } from './testing/spoken.ts';
 
 const { speech } = scriptedSpeech();
 const fields = { ...spokenFields, instructions: { read: optionalText }, lang_code: { read: optionalText } };
@@ -77,5 +78,121 @@ describe('what cannot be spoken is refused', () => {
     expect(() => speechOf({})).toThrow('No text-to-speech model is loaded. Start the server with --ttsmodel FILE.');
     expect(() => speechOf({ others: {} })).toThrow(/No text-to-speech model/);
     expect(speechOf({ others: { speech } })).toBe(speech);
+  });
+});
+
+const own = ['slt', 'rms', 'awb'];
+const chosen = (name: string, voices: readonly Voice[] = testVoices): string => chooseVoice(name, voices).voice;
+
+describe('a voice by its name', () => {
+  test.each([
+    ['', 'slt'],
+    ['  ', 'slt'],
+    ['rms', 'rms'],
+    [' RMS ', 'rms'],
+    ['rms.wav', 'rms'],
+    ['2', 'rms'],
+    ['3', 'awb'],
+  ])('%j is %s', (name, voice) => {
+    expect(chooseVoice(name, testVoices)).toEqual({ voice, notes: [] });
+  });
+
+  test('names that clients know have a voice of the same sound', () => {
+    for (const name of ['alloy', 'nova', 'shimmer', 'coral', 'sage', 'marin', 'cheery'])
+      expect(chosen(name)).toBe('slt');
+    expect(chosen('onyx')).toBe('rms');
+    expect(chosen('echo')).toBe('awb');
+    expect(chosen('Ash')).toBe('rms');
+    expect(chosen('kobo')).not.toBe('slt');
+  });
+
+  test('the same names mean any voice where nothing tells how they sound', () => {
+    const plain = own.map((name) => ({ name, language: 'en', description: '' }));
+    expect(chosen('alloy', plain)).toBe('slt');
+    expect(chosen('nova', plain)).toBe('rms');
+    expect(chosen('shimmer', plain)).toBe('awb');
+    expect(chosen('coral', plain)).toBe('slt');
+  });
+
+  test('a name of the engine wins over one that clients know', () => {
+    const voices = [...testVoices, { name: 'echo', language: 'en', description: '' }];
+    expect(chosen('echo', voices)).toBe('echo');
+  });
+
+  test('a sample is told not to be imitated, and always has the same voice', () => {
+    const first = chooseVoice('aunt.wav', testVoices);
+    expect(own).toContain(first.voice);
+    expect(first.notes).toEqual([
+      `The sample aunt.wav cannot be imitated by this engine; ${first.voice} speaks instead.`,
+    ]);
+    expect(chooseVoice('aunt', testVoices)).toEqual(first);
+  });
+
+  test('any other name has a voice, the same each time', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (name) => {
+        expect(own).toContain(chosen(name));
+        expect(chosen(name)).toBe(chosen(name));
+      }),
+    );
+  });
+
+  test('other names are spread over all voices', () => {
+    const names = Array.from({ length: 60 }, (_, index) => `somebody ${index}`);
+    expect(new Set(names.map((name) => chosen(name)))).toEqual(new Set(own));
+  });
+
+  test('a position that is not in the list is a name like any other', () => {
+    expect(own).toContain(chosen('99'));
+    expect(chosen('0')).toBe(chosen('0'));
+  });
+
+  test('nobody speaks where nobody is', () => {
+    expect(chosen('x', [])).toBe('');
+  });
+});
+
+describe('the name that a request sends', () => {
+  test.each([
+    ['nova', 'nova'],
+    [3, '3'],
+    [{ id: 'nova' }, 'nova'],
+    [{ name: 'nova' }, 'nova'],
+  ])('%j', (value, name) => {
+    expect(readVoiceName(value, 'voice')).toBe(name);
+  });
+
+  test.each([[[]], [{}], [true], [{ id: 3 }], [null]])('%j is refused', (value) => {
+    expect(() => readVoiceName(value, 'voice')).toThrow('voice must be the name of a voice, or an object with its id.');
+  });
+});
+
+describe('how long a text is to whoever must say it', () => {
+  test.each([
+    ['', 0],
+    ['   \n ', 0],
+    ['Hello', 1],
+    ['Hello, my friend!', 3],
+    ["don't  stop", 2],
+    ['你好世界', 4],
+    ['こんにちは', 5],
+    ['hello 世界', 3],
+    ['สวัสดี', 6],
+    ['Привет, мир', 2],
+    ['a'.repeat(20), 1],
+    ['a'.repeat(21), 2],
+    ['a'.repeat(100_000), 5000],
+  ])('%.20j is %i words', (text, count) => {
+    expect(wordCount(text)).toBe(count);
+  });
+
+  test('it grows with the text, and never faster than its characters', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, two) => {
+        expect(wordCount(`${one} ${two}`)).toBe(wordCount(one) + wordCount(two));
+        expect(wordCount(one)).toBeLessThanOrEqual(one.length);
+        expect(wordCount(one)).toBeGreaterThanOrEqual(Math.floor(one.replace(/\s/g, '').length / 40));
+      }),
+    );
   });
 });

@@ -1,35 +1,59 @@
 import { AppError } from '../core/errors.ts';
-import type { SpeechRequest, SpeechService } from '../core/speech.ts';
+import type { SpeechService, Voice } from '../core/speech.ts';
 import type { TaskServices } from '../core/task-services.ts';
-import { wrong } from './fields/readers.ts';
-import type { SpokenFields } from './spoken-fields.ts';
-import { chooseVoice } from './voice-names.ts';
-import { wordCount } from './word-count.ts';
+import { readGenkey } from './controls/table.ts';
+import { looseWhole } from './fields/loose.ts';
+import { described, isObject, optional, optionalText, orElse, type Read, wrong } from './fields/readers.ts';
+import { approximated, type Fields, honoured, ignored } from './fields/table.ts';
 
 /** Slowest and quickest. */
 export const paces = { least: 0.25, most: 4 } as const;
 
-/** What is to be spoken, whatever the form in which it goes out. */
-export type SpokenText = Omit<SpeechRequest, 'format' | 'streamed' | 'speed'>;
+export const spokenNotes = {
+  text: 'Up to --ttsmaxlen words; more is refused. A style in brackets at its beginning is taken off: it is the instruction.',
+  voice:
+    'A name of the list, its position there, or any other: known names have a fixed voice of the same sound where there is one, others always the same voice. Samples of --ttsdir are listed, but no engine here can imitate them: x-parley-notes tells who speaks instead.',
+  language: 'A voice has its own language; x-parley-notes says so where it is another one.',
+} as const;
 
-export interface ReadSpokenText {
-  readonly spoken: SpokenText;
-  /** What cannot be done, as sentences. */
-  readonly notes: readonly string[];
-}
+/** A name, or an object that holds one. */
+export const readVoiceName: Read<string> = described({ type: ['string', 'integer', 'object'] }, (value, path) => {
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  const name = isObject(value) ? (value.id ?? value.name) : undefined;
+  if (typeof name === 'string') return name;
+  throw wrong(path, 'the name of a voice, or an object with its id');
+});
 
-/** Whoever speaks, or a clear refusal. */
+/** The fields of text-to-speech requests; each dialect has most of them. */
+export const spokenFields = {
+  input: honoured(optionalText, spokenNotes.text),
+  text: honoured(optionalText, 'Another name of input.'),
+  voice: approximated(optional(readVoiceName), spokenNotes.voice),
+  speaker_wav: approximated(optional(readVoiceName), 'Another name of voice.'),
+  instruction: approximated(optionalText, 'No engine here follows it; x-parley-notes says so.'),
+  language: approximated(optionalText, spokenNotes.language),
+  seed: approximated(orElse(looseWhole, -1), 'Handed to the engine; those of today always say a text in the same way.'),
+  genkey: honoured(readGenkey, 'The key by which the native API can stop it.'),
+  speaker_json: ignored('For OuteTTS, which is not possible yet.'),
+};
+
+/** What a dialect has read of them; it may have only some. */
+export type SpokenFields = Partial<Fields<typeof spokenFields>> & {
+  readonly instructions?: string | undefined;
+  readonly lang_code?: string | undefined;
+};
+
 export function speechOf({ others }: { readonly others?: TaskServices | undefined }): SpeechService {
   if (others?.speech) return others.speech;
   throw new AppError('model-missing', { capability: 'text-to-speech', flag: '--ttsmodel FILE' });
 }
 
-/** Whatever the fields are called in the family that read them. */
-export async function spokenText(fields: SpokenFields, service: SpeechService): Promise<ReadSpokenText> {
+/** The part of a speech request that all dialects share, and notes about what cannot be done. */
+export async function spokenText(fields: SpokenFields, service: SpeechService) {
   const field = fields.input === undefined && fields.text !== undefined ? 'text' : 'input';
   const sent = fields[field]?.trim() ?? '';
-  const told = fields.instructions || fields.instruction || '';
-  const { text, instruction } = told === '' ? splitInstruction(sent) : { text: sent, instruction: told };
+  const own = fields.instructions || fields.instruction || '';
+  const { text, instruction } = own === '' ? splitInstruction(sent) : { text: sent, instruction: own };
   if (text === '') throw wrong(field, 'a text that is to be spoken');
   const words = wordCount(text);
   if (words > service.maxWords) {
@@ -44,4 +68,58 @@ export async function spokenText(fields: SpokenFields, service: SpeechService): 
 function splitInstruction(sent: string): { readonly text: string; readonly instruction: string } {
   const [, instruction = '', text = sent] = /^\[([^\]\n]{1,500})\]\s*(\S.*)$/s.exec(sent) ?? [];
   return { text, instruction };
+}
+
+/** Names of voices in other products. Each always means the same voice here, of the same sound where there is one. */
+const knownVoices = {
+  male: 'onyx echo ash ballad fable verse cedar kobo shouty aiden ryan eric dylan uncle_fu',
+  female: 'alloy nova shimmer coral sage marin cheery sleepy chatty serena ono_anna sohee vivian',
+} as const;
+
+/** Any name gives a voice, and the same one each time. */
+export function chooseVoice(sent: string, voices: readonly Voice[]): { voice: string; notes: readonly string[] } {
+  const own = voices.filter(({ sample }) => !sample);
+  const name = plainName(sent);
+  if (name === '') return { voice: own[0]?.name ?? '', notes: [] };
+  const position = /^\d{1,4}$/.test(name) ? voices[Number(name) - 1] : undefined;
+  const listed = voices.find((voice) => plainName(voice.name) === name) ?? position;
+  if (listed && !listed.sample) return { voice: listed.name, notes: [] };
+  for (const sound of ['male', 'female'] as const) {
+    const index = knownVoices[sound].split(' ').indexOf(name);
+    if (index === -1 || listed) continue;
+    const alike = own.filter((voice) => voice.sound === sound);
+    return { voice: nameAt(alike.length > 0 ? alike : own, index), notes: [] };
+  }
+  const voice = nameAt(own, stableNumber(name));
+  const note = `The sample ${listed?.name} cannot be imitated by this engine; ${voice} speaks instead.`;
+  return { voice, notes: listed ? [note] : [] };
+}
+
+function plainName(name: string): string {
+  const plain = name.trim().toLowerCase();
+  return plain.replace(/\.(wav|mp3)$/, '');
+}
+
+function nameAt(voices: readonly Voice[], index: number): string {
+  return voices[index % Math.max(1, voices.length)]?.name ?? '';
+}
+
+/** From 10000 to 99999, by the name alone. */
+function stableNumber(name: string): number {
+  let number = 25_343;
+  for (let index = 0; index < name.length; index++) {
+    number = (1_664_525 * number + name.charCodeAt(index) + 1_013_904_223) % 89_999;
+  }
+  return number + 10_000;
+}
+
+/** Scripts without spaces between words, in which each sign counts; elsewhere a word has at most twenty letters. */
+const words =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]|[^\s\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]{1,20}/gu;
+
+/** How long a text is when it is spoken. */
+export function wordCount(text: string): number {
+  let count = 0;
+  for (const _ of text.matchAll(words)) count += 1;
+  return count;
 }

@@ -1,4 +1,4 @@
-import type { Sampling } from '../core/sampling-fields.ts';
+import { cutToBytes, type Sampling } from '../core/sampling-fields.ts';
 import { follow, type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
 import type { Vocabulary } from './bans.ts';
 
@@ -104,7 +104,7 @@ export function dryBreakers(strings: readonly string[], vocabulary: Vocabulary):
     known.set(rest, tail);
     return tail;
   };
-  const breakers = new Set(strings.slice(0, maximumCount).map(cutToBytes));
+  const breakers = new Set(strings.slice(0, maximumCount).map((text) => cutToBytes(text, maximumBytes)));
   breakers.delete('');
   const beginnings = new BreakerTree(breakers);
   for (let token = 0; token < vocabulary.size; token += 1) {
@@ -155,15 +155,6 @@ class BreakerTree {
     }
     return rests;
   }
-}
-
-function cutToBytes(text: string): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= maximumBytes) return text;
-  let end = maximumBytes;
-  // Never in the middle of a character: its later bytes all begin with the bits 10.
-  while (((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
-  return bytes.toString('utf8', 0, end);
 }
 
 /** How many tokens follow the nearest breaker in the last `count` of the history; all of them where there is none. */

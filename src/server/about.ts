@@ -1,6 +1,6 @@
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity.ts';
-import { answeringProbes } from '../protocols/ollama/root.ts';
+import { answeringProbes } from '../protocols/ollama/routes.ts';
 import { openapiEndpoint, openapiReplies } from '../protocols/openapi/document.ts';
 import { type NoscriptParts, noscriptEndpoints } from '../protocols/pages/noscript.ts';
 import { type PagesParts, pagesEndpoints } from '../protocols/pages/routes.ts';

@@ -1,11 +1,17 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndTokens, GenerationControls, GenerationRequest, ReasoningBudget } from '../../core/request.ts';
+import {
+  defaultSamplerOrder,
+  type Sampling,
+  type SamplingField,
+  type SamplingName,
+  samplingFields,
+  samplingNames,
+} from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { readAt } from '../fields/readers.ts';
+import { clamp, readAt } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
-import { joinBiases } from './bias.ts';
-import { type AdapterDefaults, decodeSampling } from './sampling.ts';
-import { type Controls, controlFields, decodeGrammar } from './table.ts';
+import { type Controls, controlFields, decodeGrammar, joinBiases } from './table.ts';
 
 /** What the server adds to a request of its own. */
 export interface ControlParts {
@@ -35,7 +41,7 @@ export function readControls(body: JsonObject): Controls {
   return readFields(controlFields, body);
 }
 
-/** Where a family has its own field for the same thing, it puts that over what this returns. */
+/** A dialect overrides the result where it has its own field for the same thing. */
 export function decodeControls(controls: Controls, parts: ControlParts): GenerationControls {
   return {
     media: [],
@@ -59,7 +65,7 @@ export function decodeControls(controls: Controls, parts: ControlParts): Generat
   };
 }
 
-/** The length of the reply: what was asked for, or the server's default for 0 and less, and never beyond its cap. */
+/** The length of the reply: the requested one, or for 0 and less the server's default, up to its cap. */
 export function limitTokens(
   asked: number,
   parts: Pick<ControlParts, 'defaultMaxTokens' | 'maxTokensLimit' | 'contextSize'>,
@@ -69,7 +75,7 @@ export function limitTokens(
   return parts.maxTokensLimit > 0 ? Math.min(wanted, parts.maxTokensLimit) : wanted;
 }
 
-/** For chats, in which the adapter of the request or of the server says how long a reply is that leaves it open. */
+/** For chats: the default length of a reply is that of the adapter of the request or of the server. */
 export function withAdapterLength(body: JsonObject): (parts: ControlParts) => ControlParts {
   const { max_length: own } = readAt(body, 'adapter', '', controlFields.adapter.read);
   return (parts) => {
@@ -78,11 +84,18 @@ export function withAdapterLength(body: JsonObject): (parts: ControlParts) => Co
   };
 }
 
+/** `repeat_last_n` of other dialects: negative is the whole context, 0 switches the penalties off. */
+export function penaltyRange(range: number | undefined, contextSize: number): Partial<Sampling> {
+  if (range === undefined || Number.isNaN(range)) return {};
+  if (range === 0) return { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 };
+  return { repetitionRange: range < 0 ? contextSize : range };
+}
+
 function decodeMaxContext({ max_context_length: asked }: Controls, contextSize: number): number | undefined {
   return asked !== undefined && asked > 0 && asked < contextSize ? asked : undefined;
 }
 
-/** The fields that ask for something only together with another, which is at rest here: they have no effect. */
+/** `negative_prompt` and `guidance_scale` have an effect only together: the one that was sent alone. */
 export function idleFields(body: JsonObject): readonly string[] {
   const { negativePrompt, scale } = guidanceOf({
     negative_prompt: readAt(body, 'negative_prompt', '', controlFields.negative_prompt.read),
@@ -92,21 +105,16 @@ export function idleFields(body: JsonObject): readonly string[] {
   return negativePrompt === '' ? ['guidance_scale'] : [];
 }
 
-type Guidance = NonNullable<GenerationRequest['guidance']>;
-
-function guidanceOf(controls: Pick<Controls, 'negative_prompt' | 'guidance_scale'>): Guidance {
+function guidanceOf(controls: Pick<Controls, 'negative_prompt' | 'guidance_scale'>) {
   return { negativePrompt: controls.negative_prompt, scale: Math.max(0, controls.guidance_scale) };
 }
 
-/** Clients send both fields at rest always; only a scale and a text together ask for something. */
 function decodeGuidance(controls: Controls, enabled: boolean): GenerationRequest['guidance'] {
   const { negativePrompt, scale } = guidanceOf(controls);
   if (negativePrompt === '') return undefined;
   if (scale !== 1 && !enabled) {
-    throw new AppError('unsupported', {
-      feature: 'negative_prompt',
-      instead: 'start the server with --enableguidance',
-    });
+    const instead = 'start the server with --enableguidance';
+    throw new AppError('unsupported', { feature: 'negative_prompt', instead });
   }
   return { negativePrompt, scale };
 }
@@ -121,4 +129,46 @@ function decodeReasoning(controls: Controls): ReasoningBudget | undefined {
   if (share !== undefined) return { type: 'share', share };
   const tokens = controls.thinking_budget_tokens;
   return tokens >= 0 ? { type: 'tokens', tokens } : undefined;
+}
+
+/** The controls for which a chat adapter, of the request or of the server, may carry its own default. */
+const adapterControls = ['temperature', 'topK', 'topP', 'minP'] as const;
+type AdapterDefaults = { readonly [Name in (typeof adapterControls)[number]]?: number };
+
+/** The default is that of the adapter of the request, else that of the server's adapter, else that of the table. */
+export function decodeSampling(controls: Controls, loaded: AdapterDefaults): Sampling {
+  const defaults: Partial<Record<SamplingName, number>> = {};
+  for (const name of adapterControls) {
+    const fallback = loaded[name] ?? samplingFields[name].default;
+    defaults[name] = inRange(controls.adapter[samplingFields[name].wire[0]], samplingFields[name], fallback);
+  }
+  const values = {} as { [Name in SamplingName]: number };
+  for (const name of samplingNames) {
+    const field: SamplingField = samplingFields[name];
+    values[name] = inRange(sentValue(controls, name), field, defaults[name] ?? field.default);
+  }
+  return {
+    ...values,
+    repetitionSlope: values.repetitionSlope > 0 && values.repetitionSlope <= 1 ? values.repetitionSlope : 1,
+    order: controls.sampler_order ?? defaultSamplerOrder,
+    dryBreakers: controls.dry_sequence_breakers,
+  };
+}
+
+function inRange(value: number | undefined, { min, max }: SamplingField, fallback: number): number {
+  return clamp(numberOr(value, fallback), min, max);
+}
+
+/** The value under the first name present, or the highest of all names, where an absent one counts as the default. */
+function sentValue(controls: Controls, name: SamplingName): number | undefined {
+  const { highestWins, default: usual }: SamplingField = samplingFields[name];
+  const values = samplingFields[name].wire.map((field) => controls[field]);
+  return highestWins
+    ? Math.max(...values.map((value) => numberOr(value, usual)))
+    : values.find((value) => value !== undefined);
+}
+
+/** A value that is no number counts as not sent. */
+function numberOr(value: number | undefined, fallback: number): number {
+  return value === undefined || Number.isNaN(value) ? fallback : value;
 }

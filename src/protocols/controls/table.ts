@@ -1,44 +1,68 @@
 import type { JsonSchema } from '../../core/json-schema.ts';
-import type { Grammar } from '../../core/request.ts';
-import { type SamplingField, type SamplingName, samplingFields, samplingNames } from '../../core/sampling-fields.ts';
+import type { GenerationRequest, Grammar } from '../../core/request.ts';
+import {
+  cutToBytes,
+  defaultSamplerOrder,
+  type SamplerStage,
+  type SamplingField,
+  type SamplingName,
+  samplerStages,
+  samplingFields,
+  samplingNames,
+} from '../../core/sampling-fields.ts';
 import { looseFlag, looseNumber, looseTexts, looseWhole, looseWholeWithin } from '../fields/loose.ts';
-import { described, isObject, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
+import {
+  clamp,
+  described,
+  isObject,
+  objectOf,
+  optional,
+  orElse,
+  type Read,
+  readText,
+  wrong,
+} from '../fields/readers.ts';
 import { oneOrMoreTexts, textOrNumber, textSchema, textsSchema } from '../fields/schemas.ts';
 import { type Fields, honoured, type ReadRow, type Said } from '../fields/table.ts';
 import { grammarOf, type SchemaToGrammar } from '../output-schema.ts';
-import { readBans, readBiases } from './bias.ts';
-import { readOrder } from './order.ts';
+
+/** GBNF, or a JSON schema as an object or as text. */
+type SentGrammar = { readonly gbnf: string } | { readonly schema: unknown };
 
 const readGrammarText: Read<SentGrammar> = described({ type: ['string', 'object'] }, (value, path) => {
   if (isObject(value)) return { schema: value };
   const text = readText(value, path);
-  const schema = schemaInText(text);
-  return schema === undefined ? { gbnf: text } : { schema };
+  try {
+    // No GBNF text is valid JSON.
+    return { schema: JSON.parse(text) };
+  } catch {
+    return { gbnf: text };
+  }
 });
 
-const limits = { stop: 256, bans: 768, breakers: 128, breakerBytes: 40 };
+const limits = { stop: 256, phrases: 768, breakers: 128, breakerBytes: 40, biases: 512, bans: 10_000, bias: 100 };
 
-/** One stop text or a list; a text is taken as it is even when it looks like a JSON array, unlike the other lists. */
+/** One stop text or a list. Unlike in other lists, a text that looks like a JSON array is one stop text. */
 export const readStop: Read<readonly string[]> = described(oneOrMoreTexts, (value, path) =>
   stopList(typeof value === 'string' ? [value] : value, path),
 );
 const stopList = looseTexts(limits.stop);
 
-/** A number is as good a key as its digits; anything else would be a key that nobody can name again. */
+/** A text, or a number, which counts as its digits. */
 export const readGenkey: Read<string> = described(
   textOrNumber,
   orElse((value, path) => (typeof value === 'number' ? String(value) : readText(value, path)), ''),
 );
 
-/** Levels of other servers are many; what is no text is none of them. */
+/** Other servers have many levels; a value that is no text is ignored. */
 export const readEffort: Read<string | undefined> = described(textSchema, (value) =>
   typeof value === 'string' ? value : undefined,
 );
 
 const readBreakers = looseTexts(limits.breakers);
-const readBanned = looseTexts(limits.bans);
+const readBanned = looseTexts(limits.phrases);
 
-/** What an adapter may set; the samplers among them are defaults, which the request itself can override. */
+/** What an adapter may set: defaults that the request can override. */
 const readAdapter = objectOf({
   temperature: optional(looseNumber),
   top_k: optional(looseWhole),
@@ -47,10 +71,61 @@ const readAdapter = objectOf({
   max_length: optional(looseWhole),
 });
 
+type Bias = readonly [token: number, bias: number];
+
+/** Of several entries for a token the last one counts: a ban of `custom_token_bans` over a bias. */
+export function joinBiases(...lists: readonly (readonly Bias[])[]): GenerationRequest['logitBias'] {
+  return [...new Map(lists.flat())];
+}
+
+const readBiases: Read<readonly Bias[]> = described(
+  { type: 'object', additionalProperties: { type: 'number' } },
+  (value, path) => {
+    const refusal = () => wrong(path, 'an object from token numbers to numbers');
+    if (!isObject(value)) throw refusal();
+    const entries = Object.entries(value).slice(0, limits.biases);
+    return entries.flatMap(([key, entry]): readonly Bias[] => {
+      const token = tokenId(key);
+      const bias = looseNumber(entry, path);
+      if (token === undefined || Number.isNaN(bias)) throw refusal();
+      return token >= 0 ? [[token, clamp(bias, -limits.bias, limits.bias)]] : [];
+    });
+  },
+);
+
+const readBans: Read<readonly Bias[]> = described(textSchema, (value, path) => {
+  const entries = readText(value, path).split(',', limits.bans + 1);
+  if (entries.length > limits.bans) throw wrong(path, `at most ${limits.bans} token numbers`);
+  return entries.flatMap((entry): readonly Bias[] => {
+    if (entry.trim() === '') return [];
+    const token = tokenId(entry);
+    if (token === undefined) throw wrong(path, 'token numbers with commas between');
+    return token >= 0 ? [[token, -limits.bias]] : [];
+  });
+});
+
+function tokenId(text: string): number | undefined {
+  return /^\s*[+-]?\d{1,9}\s*$/.test(text) ? Number(text) : undefined;
+}
+
+/** Stages by number. A list of the wrong length means the default order; numbers that are no stage are left out. */
+const readOrder: Read<readonly SamplerStage[]> = described(
+  {
+    type: 'array',
+    items: { type: 'integer', minimum: 0, maximum: samplerStages.length - 1 },
+    maxItems: samplerStages.length,
+  },
+  (value, path) => {
+    if (!Array.isArray(value)) throw wrong(path, 'an array of sampler numbers');
+    if (value.length === 0 || value.length > samplerStages.length) return defaultSamplerOrder;
+    return value.flatMap((stage) => samplerStages[looseWhole(stage, path)] ?? []);
+  },
+);
+
 type SamplerField = (typeof samplingFields)[SamplingName]['wire'][number];
 const unsigned = looseWholeWithin(-1, 2 ** 32 - 1);
 
-/** Every name of every sampler, from the one table of them. */
+/** Every name of every sampler, from the table of them. */
 const samplerFields = Object.fromEntries(
   samplingNames.flatMap((name) => {
     const field: SamplingField = samplingFields[name];
@@ -62,7 +137,7 @@ const samplerFields = Object.fromEntries(
   }),
 ) as { readonly [Field in SamplerField]: ReadRow<number | undefined> };
 
-/** Values outside of the range are moved into it, so that the schema does not forbid them. */
+/** Values outside of the range are moved into it, so the schema must not forbid them. */
 function samplerSchema({ type, default: usual, min, max, off, text }: SamplingField): JsonSchema {
   const range = min === undefined && max === undefined ? '' : `Moved into ${min ?? 'any'} to ${max ?? 'any'}.`;
   const description = [text, off === undefined ? '' : `Off: ${off}.`, range].filter(Boolean).join(' ');
@@ -72,10 +147,7 @@ function samplerSchema({ type, default: usual, min, max, off, text }: SamplingFi
 const together =
   'a text and a scale other than 1 together, which are refused unless started with --enableguidance; one alone has no effect and is named in x-parley-ignored';
 
-/**
- * The controls of the native API, which requests of every family may carry beside their own fields (writers' clients in
- * chat mode do).
- */
+/** The controls of the native API, which requests of every dialect may carry beside their own fields. */
 export const controlFields = {
   max_context_length: honoured(optional(looseWhole), 'more than the server has counts as what it has'),
   max_length: honoured(
@@ -99,7 +171,9 @@ export const controlFields = {
   sampler_order: honoured(optional(readOrder), 'one to seven numbers; otherwise the default order'),
   dry_sequence_breakers: honoured(
     orElse(
-      described(textsSchema, (value, path) => readBreakers(value, path).map(cutToBytes)),
+      described(textsSchema, (value, path) =>
+        readBreakers(value, path).map((text) => cutToBytes(text, limits.breakerBytes)),
+      ),
       [],
     ),
     'the first 128; each up to 40 bytes',
@@ -120,34 +194,18 @@ export const controlFields = {
 
 export type Controls = Fields<typeof controlFields>;
 
-/**
- * Rows for controls that a dialect knows by their native names: they are read with all the others, by their own table.
- * `check` holds them to the stricter types of the dialect.
- */
+/** Rows for controls that a dialect has under their native names, which `readControls` reads. `check`: its stricter types. */
 export function asControls(
   rows: Readonly<Partial<Record<keyof Controls, string>>>,
   { handling = 'honoured', check }: Partial<Pick<Said, 'handling'>> & { readonly check?: Read<unknown> } = {},
 ): Readonly<Record<never, never>> {
-  const entries = Object.entries(rows);
   return Object.fromEntries(
-    entries.map(([name, note]) => {
+    Object.entries(rows).map(([name, note]) => {
       const { schema = {} } = controlFields[name as keyof Controls].read;
       return [name, { handling, schema, ...(note && { note }), ...(check && { check }) }];
     }),
   );
 }
-
-function cutToBytes(text: string): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= limits.breakerBytes) return text;
-  let end = limits.breakerBytes;
-  // A character is kept whole or not at all: 10xxxxxx goes on with the character before it.
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return bytes.toString('utf8', 0, end);
-}
-
-/** GBNF, or a JSON schema as itself or as its text. */
-type SentGrammar = { readonly gbnf: string } | { readonly schema: unknown };
 
 export function decodeGrammar(
   { grammar, grammar_retain_state: retainState }: Controls,
@@ -156,13 +214,4 @@ export function decodeGrammar(
   if (grammar === undefined) return undefined;
   const gbnf = 'schema' in grammar ? grammarOf(grammar.schema, 'grammar', schemaToGrammar) : grammar.gbnf;
   return gbnf.trim() === '' ? undefined : { gbnf, retainState };
-}
-
-/** No GBNF text is valid JSON, so whatever parses was meant as a schema. */
-function schemaInText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

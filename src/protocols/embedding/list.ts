@@ -1,5 +1,4 @@
-import type { EndpointFidelity } from '../../core/fidelity.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
+import { type EndpointFidelity, ignoredFields } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';

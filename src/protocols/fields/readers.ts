@@ -36,6 +36,10 @@ export const readNumber = reader<number>('a number', (value) => typeof value ===
 export const readWhole: Read<number> = described({ type: 'integer' }, (value, path) =>
   wholeNumber(readNumber(value, path), path),
 );
+/** The whole part of any number. */
+export const readTruncated: Read<number> = described({ type: 'integer' }, (value, path) =>
+  Math.trunc(readNumber(value, path)),
+);
 export const readCount = reader<number>(
   'a whole number, 0 or more',
   (value) => Number.isInteger(value) && Number(value) >= 0,

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent, TokenLogprob } from '../../core/events.ts';
 import { callOf, finishEvent, play, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { lineTooShallow } from './completion.ts';
 import { ask, bodyOf, llamacppParts, scripted, textOf } from './testing/world.ts';
 
 const timings = { initMs: 1, promptMs: 20, generationMs: 50, processedTokens: 4 };
@@ -353,4 +354,17 @@ test('under a fixed seed each of several replies has its own', async () => {
   const { parts, asked } = scripted(script);
   await ask(parts, complete({ prompt: 'Say', n_cmpl: 3, seed: 7 }));
   expect(asked.map(({ request }) => request.sampling.seed)).toEqual([7, 8, 9]);
+});
+
+test.each<[string, number, number | undefined]>([
+  ['a\nb', 0, undefined],
+  ['a\nb', 1, 2],
+  ['a\n  b', 2, undefined],
+  ['a\n  b\n c', 2, 6],
+  ['a\n\tb', 1, undefined],
+  ['a\n ', 4, undefined],
+  ['a\n\n  b', 2, 2],
+  ['abc', 4, undefined],
+])('in %j with an indent of %i the text ends at %s', (text, least, end) => {
+  expect(lineTooShallow(text, least)).toBe(end);
 });

@@ -1,59 +1,43 @@
 import { AppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { withReplySeed } from '../../core/reply-seed.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
-import { type JsonObject, jsonObject } from '../../http/body.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { allShortfalls, type DialectParts, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
 import { type CallTicket, ticketFor } from '../ticket.ts';
 import { resolveBias } from './bias.ts';
-import { type CompletionOptions, decodeOptions } from './decode.ts';
-import { stopEarly } from './early-stop.ts';
-import { encodeStream, finalBody, type ReplyView } from './encode.ts';
+import { type CompletionOptions, decodeOptions, type EarlyStop } from './decode.ts';
+import { type CompletionRecord, encodeStream, finalBody, type ReplyView, recordOf } from './encode.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { completionFidelity, gapFields, infillFidelity, optionFields, promptFields } from './fields.ts';
-import { infillPrompt } from './infill.ts';
-import { decodePrompts, promptText } from './prompts.ts';
-import { type CompletionRecord, recordOf } from './record.ts';
+import { decodePrompts, infillPrompt, promptText } from './prompts.ts';
 
-type WrittenPrompt = Pick<GenerationRequest, 'prompt' | 'media'>;
-
-interface Written {
-  readonly prompts: readonly WrittenPrompt[];
-  /** Several prompts in a list have their replies in one too. */
-  readonly list: boolean;
-}
+type Prompt = Pick<GenerationRequest, 'prompt' | 'media'>;
 
 /** How an endpoint makes its prompts. */
 interface PromptSource {
   readonly fidelity: EndpointFidelity;
-  readonly prompts: (body: JsonObject, maxTokens: number) => Promise<Written>;
+  /** `list`: several prompts were sent in a list, and so are their replies. */
+  readonly prompts: (
+    body: JsonObject,
+    maxTokens: number,
+  ) => Promise<{ readonly prompts: readonly Prompt[]; readonly list: boolean }>;
 }
 
-const post = { method: 'POST', access: 'guarded', queued: true, family: llamacppFamily } as const;
+const row = endpointRow({ method: 'POST', match: 'exact', access: 'guarded', queued: true, family: llamacppFamily });
 
-/** The path must match whole: as an ending it would catch the completions of other families. */
 export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
-  {
-    ...post,
-    match: 'exact',
-    path: '/completion',
-    summary: 'Continue a text, in the form of the llama.cpp server.',
-    handle: answerCompletion,
-  },
-  {
-    ...post,
-    match: 'ending',
-    path: '/infill',
-    summary: 'Fill in the middle between two pieces of code.',
-    handle: fillIn,
-  },
+  // An exact path: as an ending it would match the completions of other dialects.
+  row('/completion', 'Continue a text, in the form of the llama.cpp server.', answerCompletion),
+  row('/infill', 'Fill in the middle between two pieces of code.', fillIn, { match: 'ending' }),
 ];
 
 function answerCompletion(call: Call, parts: DialectParts): Promise<Reply> {
@@ -62,16 +46,16 @@ function answerCompletion(call: Call, parts: DialectParts): Promise<Reply> {
     fidelity: completionFidelity,
     prompts: async (body) => {
       const { prompt } = readFields(promptFields, body);
-      const written = decodePrompts(prompt, text.state()).map(async ({ pieces, media }) => ({
+      const prompts = decodePrompts(prompt, text.state()).map(async ({ pieces, media }) => ({
         prompt: await promptText(pieces, text),
         media,
       }));
-      return { prompts: await Promise.all(written), list: Array.isArray(prompt) };
+      return { prompts: await Promise.all(prompts), list: Array.isArray(prompt) };
     },
   });
 }
 
-/** A model without marks for the gap is told before anything is read: no body could help. */
+/** Refused before the body is read if the model has no fill-in-the-middle marks: no body could help. */
 async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
   const { text } = parts;
   const search = await findMarks(text);
@@ -88,19 +72,19 @@ async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
 }
 
 async function complete(call: Call, parts: DialectParts, source: PromptSource): Promise<Reply> {
-  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
+  const body = parts.applyDefaults(await bodyOf(call));
   const fields = readFields(optionFields, body);
   const options = decodeOptions(fields, body, parts);
   const bias = fields.logit_bias;
   const { prompts, list } = await source.prompts(body, options.controls.maxTokens);
   refuseEarlyStopOfMany(options, prompts.length * options.count);
-  // What the request forbids or likes by text can be known only with the model's tokens.
+  // Biases by text need the tokenizer.
   const controls =
     bias.length > 0 ? { ...options.controls, ...(await resolveBias(bias, parts.text)) } : options.controls;
-  const requests = prompts.flatMap((written) =>
+  const requests = prompts.flatMap((prompt) =>
     Array.from(
       { length: options.count },
-      (_, reply): GenerationRequest => withReplySeed({ ...controls, ...written, memory: '' }, reply),
+      (_, reply): GenerationRequest => withReplySeed({ ...controls, ...prompt, memory: '' }, reply),
     ),
   );
   const model = parts.modelName();
@@ -132,7 +116,7 @@ async function answerWhole(
   try {
     for (const events of started(run, ticket, parts)) records.push(await recordOf(events));
   } catch (error) {
-    // The replies that would have come after this one are of no use to anybody.
+    // The other replies are not needed any more.
     run.stop.abort();
     throw error;
   }
@@ -165,9 +149,50 @@ function started({ requests, options, stop }: Run, ticket: Ticket, { text, now }
   return all.map((events) => stopEarly(events, options.earlyStop, { stop: () => stop.abort(), now }));
 }
 
-/** To stop one reply is to stop the place in the queue that all of them share. */
+/** All replies share one place in the queue, so that stopping one would stop them all. */
 function refuseEarlyStopOfMany({ earlyStop }: CompletionOptions, count: number): void {
   const field = earlyStop.leastIndent > 0 ? 'n_indent' : earlyStop.milliseconds > 0 ? 't_max_predict_ms' : undefined;
   if (field === undefined || count <= 1) return;
   throw new AppError('unsupported', { feature: `${field} for several replies`, instead: 'ask for them one by one' });
+}
+
+/**
+ * Ends the text at a line that is indented too little, or after a whole line once the time is over. The generation is
+ * stopped; its remaining text is dropped, and its end becomes a limit that was reached.
+ */
+async function* stopEarly(
+  events: AsyncIterable<GenerationEvent>,
+  rule: EarlyStop,
+  { stop, now }: { readonly stop: () => void; readonly now: () => number },
+): AsyncGenerator<GenerationEvent> {
+  let text = '';
+  let firstAt: number | undefined;
+  let over = false;
+  for await (const event of events) {
+    if (event.type !== 'text-delta') {
+      yield event.type === 'finish' && over ? { ...event, reason: 'length', cause: 'limit' } : event;
+      continue;
+    }
+    if (over) continue;
+    firstAt ??= now();
+    const shown = text.length;
+    text += event.text;
+    const end = lineTooShallow(text, rule.leastIndent);
+    const late = rule.milliseconds > 0 && now() - firstAt > rule.milliseconds && text.includes('\n');
+    yield end === undefined ? event : { ...event, text: text.slice(shown, end) };
+    if (end === undefined && !late) continue;
+    over = true;
+    stop();
+  }
+}
+
+/** The start of the first line that is indented too little, apart from the first line of the text. */
+export function lineTooShallow(text: string, leastIndent: number): number | undefined {
+  if (leastIndent === 0) return undefined;
+  for (let start = text.indexOf('\n') + 1; start > 0; start = text.indexOf('\n', start) + 1) {
+    let end = start;
+    while (text[end] === ' ' || text[end] === '\t') end += 1;
+    if (end < text.length && end - start < leastIndent) return start;
+  }
+  return undefined;
 }

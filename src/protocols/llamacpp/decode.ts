@@ -1,29 +1,35 @@
-import type { GenerationControls } from '../../core/request.ts';
+import type { AppError } from '../../core/errors.ts';
+import type { GenerationControls, Grammar, GrammarTrigger } from '../../core/request.ts';
 import type { Sampling } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { limitTokens, readControls } from '../controls/decode.ts';
+import { PatternError } from '../../patterns/parse.ts';
+import { compilePattern } from '../../patterns/search.ts';
+import { limitTokens, penaltyRange, readControls } from '../controls/decode.ts';
 import type { Controls } from '../controls/table.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
+import { isAbsent, isObject, wrong } from '../fields/readers.ts';
+import { grammarOf, type SchemaToGrammar } from '../output-schema.ts';
 import type { OptionFields } from './fields.ts';
-import { decodeGrammar } from './grammar.ts';
 import { withSamplers } from './samplers.ts';
-import type { SettingsView } from './settings.ts';
 
-/** How the reply is told. */
-export interface OutputOptions extends SettingsView {
+/** The form of the reply. */
+export interface OutputOptions {
+  readonly stream: boolean;
+  readonly timingsPerToken: boolean;
+  readonly postSampling: boolean;
   /** How many alternatives to show for each token; 0 shows none. */
   readonly alternatives: number;
   readonly returnTokens: boolean;
   readonly progress: boolean;
-  /** Only these fields of the last object; `a/b` is what stands in `a` under `b`. */
+  /** Only these fields of the last object; `a/b` is `b` inside of `a`. */
   readonly fields: readonly string[];
 }
 
-/** Ends a text earlier than its length: what editors want of a completion in the middle of code. */
+/** Ends a text before its length is reached, for editors that complete code. */
 export interface EarlyStop {
-  /** Lines after the first must be indented at least so far; 0 does not look. */
+  /** Lines after the first must be indented at least so far; 0 is off. */
   readonly leastIndent: number;
-  /** Time since the first token after which the first whole line is enough; 0 means any. */
+  /** Time since the first token after which the first whole line is enough; 0 is off. */
   readonly milliseconds: number;
 }
 
@@ -37,7 +43,7 @@ export interface CompletionOptions {
 
 /** The seed that this dialect sends for "any". */
 const anySeed = 2 ** 32 - 1;
-/** Our engine draws a fresh seed for 0, which is a seed like any other here; this one stands for it. */
+/** The engine draws a fresh seed for 0, which is a seed like any other here; this one is used for it. */
 const seedForZero = 2 ** 31;
 
 /** The seed that was used, as the client would send it to get the same text again. */
@@ -84,7 +90,7 @@ function decodeLength(fields: OptionFields, otherwise: number, parts: DialectPar
   return asked === 0 ? 0 : limitTokens(asked, parts.controlParts());
 }
 
-/** What the two families both have, and say in different ways; a name that only the native one has wins. */
+/** A sampler under its native name wins over the name of this dialect. */
 function decodeSampling(
   fields: OptionFields,
   native: Controls,
@@ -93,20 +99,76 @@ function decodeSampling(
   const range = native.rep_pen_range === undefined ? fields.repeat_last_n : undefined;
   const changed: Sampling = {
     ...sampling,
-    ...(range === undefined ? {} : penaltyRange(range, contextSize)),
+    ...penaltyRange(range, contextSize),
     ...(fields.dry_penalty_last_n === 0 ? { dryMultiplier: 0 } : {}),
     ...(native.sampler_seed === undefined ? decodeSeed(fields.seed) : {}),
   };
   return withSamplers(changed, fields.samplers);
 }
 
-function penaltyRange(range: number, contextSize: number): Partial<Sampling> {
-  if (range === 0) return { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 };
-  return { repetitionRange: range < 0 ? contextSize : range };
-}
-
 function decodeSeed(seed: number | undefined): Partial<Sampling> {
   if (seed === undefined) return {};
   if (seed < 0 || seed >= anySeed) return { seed: -1 };
   return { seed: seed === 0 ? seedForZero : seed };
+}
+
+/** `given` is the grammar of `grammar`; `json_schema` beside it is a contradiction. */
+export function decodeGrammar(
+  fields: Pick<OptionFields, 'json_schema' | 'grammar_lazy' | 'grammar_triggers'>,
+  given: Grammar | undefined,
+  schemaToGrammar: SchemaToGrammar,
+): Grammar | undefined {
+  const { json_schema: schema, grammar_lazy: lazy } = fields;
+  if (!isAbsent(schema) && given) throw wrong('json_schema', 'absent where there is a grammar');
+  if (!isAbsent(schema) && !isObject(schema)) throw wrong('json_schema', 'a JSON schema');
+  const grammar = schema ? { gbnf: grammarOf(schema, 'json_schema', schemaToGrammar), retainState: false } : given;
+  return grammar && lazy ? { ...grammar, triggers: decodeTriggers(fields.grammar_triggers) } : grammar;
+}
+
+const types = { token: 0, word: 1, pattern: 2, wholePattern: 3 };
+const limits = { count: 64, characters: 10_000, word: 900 };
+
+/** The grammar begins at the first of these in the text, and covers it. */
+export function decodeTriggers(value: unknown): readonly GrammarTrigger[] {
+  const triggers = Array.isArray(value) ? value : [];
+  if (triggers.length === 0) throw refusal('given where grammar_lazy is on');
+  if (triggers.length > limits.count) throw refusal(`at most ${limits.count} triggers`);
+  const texts = triggers.map((trigger) =>
+    isObject(trigger) && typeof trigger.value === 'string' ? trigger.value : '',
+  );
+  if (texts.join('').length > limits.characters) {
+    throw refusal(`triggers with at most ${limits.characters} characters together`);
+  }
+  return triggers.map(decodeTrigger);
+}
+
+function decodeTrigger(trigger: unknown): GrammarTrigger {
+  if (!isObject(trigger)) throw refusal('an array of {"type", "value"}');
+  if (trigger.type === types.token && Number.isInteger(trigger.token)) {
+    return { type: 'token', token: trigger.token as number };
+  }
+  const { value: text } = trigger;
+  if (typeof text !== 'string' || text === '') throw refusal('an array of {"type", "value"}, the value a text');
+  if (trigger.type === types.pattern) return { type: 'pattern', source: checked(text, text) };
+  if (trigger.type === types.wholePattern) return { type: 'pattern', source: checked(`^(?:${text})$`, text) };
+  if (text.length > limits.word) throw refusal(`a word of at most ${limits.word} characters`);
+  return { type: 'word', text };
+}
+
+/** Patterns are searched in linear time, which some features of other engines do not allow. */
+function checked(pattern: string, spoken: string): string {
+  try {
+    // First as it was sent, for the position in the error.
+    for (const source of [spoken, pattern]) compilePattern(source);
+    return pattern;
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    const place = error.place === undefined ? '' : ` at character ${error.place}`;
+    const shown = spoken.length > 100 ? `${spoken.slice(0, 100)}…` : spoken;
+    throw refusal(`patterns that can be searched for, but in ${JSON.stringify(shown)}${place} ${error.message}`);
+  }
+}
+
+function refusal(expected: string): AppError {
+  return wrong('grammar_triggers', expected);
 }

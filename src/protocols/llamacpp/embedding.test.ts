@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import { callOf } from '../testing/doubles.ts';
 import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
@@ -55,5 +55,89 @@ test('what is too long comes with the numbers that clients shorten by', async ()
       n_prompt_tokens: 600,
       n_ctx: 512,
     },
+  });
+});
+
+const rerank = async (body: unknown, own = {}) => {
+  const reply = await ask(llamacppParts({ others: scriptedOthers().others, ...own }), callOf('/v1/rerank', body));
+  return { status: reply.status, headers: reply.headers ?? {}, body: (await bodyOf(reply)) as never };
+};
+const scored = (...scores: number[]) => ({
+  others: {
+    embedding: scriptedEmbedding('ranker', {
+      rank: async () => ({ scores, tokens: 9, truncated: [], loadMs: 0 }),
+    }).service,
+  },
+});
+const documents = ['a', 'b', 'c'];
+
+test('the best comes first, and of equals the one that was sent first', async () => {
+  const { body } = await rerank({ query: 'q', documents }, scored(0.1, 0.9, 0.1));
+  expect(body).toEqual({
+    object: 'list',
+    model: 'ranker',
+    results: [
+      { index: 1, relevance_score: 0.9 },
+      { index: 0, relevance_score: 0.1 },
+      { index: 2, relevance_score: 0.1 },
+    ],
+    usage: { prompt_tokens: 9, total_tokens: 9 },
+  });
+});
+
+test.each([
+  [1, [1]],
+  [2, [1, 2]],
+  [3, [1, 2, 0]],
+  [99, [1, 2, 0]],
+])('of the best %i there are %j', async (most, expected) => {
+  const { body } = await rerank({ query: 'q', documents, top_n: most }, scored(-3, 2, 1));
+  expect((body as { results: { index: number }[] }).results.map(({ index }) => index)).toEqual(expected);
+});
+
+test('documents come back where they are wanted, also those that came as objects', async () => {
+  const asked = { query: 'q', documents: ['a', { text: 'bb', title: 'B' }], return_documents: true };
+  const { body } = await rerank(asked);
+  expect(body).toMatchObject({ results: [{ document: { text: 'bb' } }, { document: { text: 'a' } }] });
+});
+
+test('with texts the reply is a bare array', async () => {
+  const { body } = await rerank({ query: 'q', texts: ['a', 'bb'], return_text: true });
+  expect(body).toEqual([
+    { index: 1, score: 0.2, text: 'bb' },
+    { index: 0, score: 0.1, text: 'a' },
+  ]);
+});
+
+test('documents that were cut are named', async () => {
+  const long = 'a document of some length';
+  expect((await rerank({ query: 'q', documents: ['a', long] })).headers['x-parley-truncated']).toBe('documents[1]');
+  expect((await rerank({ query: 'q', texts: [long] })).headers['x-parley-truncated']).toBe('texts[0]');
+});
+
+describe('what is refused', () => {
+  test.each<[object, RegExp]>([
+    [{}, /^query must be a string that is not empty/],
+    [{ query: 'q' }, /^documents must be an array of 1 to 2048/],
+    [{ query: 'q', documents: [] }, /^documents must be/],
+    [{ query: 'q', documents: 'a' }, /^documents must be an array/],
+    [{ query: 'q', documents: ['a', 5] }, /^documents\[1\] must be a string, or an object/],
+    [{ query: 'q', documents: [{ text: 5 }] }, /^documents\[0\]/],
+    [{ query: 'q', documents: Array.from({ length: 2049 }, () => 'a') }, /2048/],
+    [{ query: ['q'], documents }, /^query must be a string/],
+    [{ query: 'q', documents, top_n: -1 }, /^top_n must be a whole number above 0/],
+    [{ query: 'q', documents, return_documents: 'yes' }, /^return_documents must be true or false/],
+  ])('%j', async (body, message) => {
+    expect(await rerank(body)).toMatchObject({
+      status: 400,
+      body: { error: { code: 400, type: 'invalid_request_error', message: expect.stringMatching(message) } },
+    });
+  });
+
+  test('everything, where there is no model', async () => {
+    expect(await rerank({ query: 'q', documents }, { others: {} })).toMatchObject({
+      status: 503,
+      body: { error: { type: 'unavailable_error' } },
+    });
   });
 });

@@ -1,16 +1,28 @@
 import { normalised } from '../../core/vectors.ts';
-import { jsonObject } from '../../http/body.ts';
-import type { Call, Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import { listText, truncatedHeader, vectorText } from '../embedding/encode.ts';
-import { readInputs } from '../embedding/input.ts';
+import { mostInputs, readInputs } from '../embedding/input.ts';
 import { answering, type EmbeddingParts } from '../embedding/service.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
-import { oneOf, optional, optionalText, orElse, readFlag, wrong } from '../fields/readers.ts';
+import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import {
+  described,
+  isObject,
+  oneOf,
+  optional,
+  optionalText,
+  orElse,
+  type Read,
+  reader,
+  readFlag,
+  readList,
+  readName,
+  readTruncated,
+  wrong,
+} from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { ticketFor } from '../ticket.ts';
 import { llamacppFamily } from './errors.ts';
-import { readTruncated } from './truncated.ts';
 
 export const embeddingFields = {
   content: honoured(optional(readInputs), 'a text or several, also as token numbers of this model'),
@@ -28,21 +40,62 @@ export const embeddingFields = {
   model: honoured(optionalText, 'the name of the text model embeds with that'),
 };
 
-export const embeddingEndpoint: ModelEndpoint<EmbeddingParts> = {
+const readDocuments: Read<readonly string[]> = described(
+  { type: 'array', items: { type: ['string', 'object'] }, minItems: 1, maxItems: mostInputs },
+  (value, path) => {
+    const list = readList(value, path);
+    if (list.length === 0 || list.length > mostInputs) throw wrong(path, `an array of 1 to ${mostInputs} documents`);
+    return list.map((entry, index) => {
+      const text = isObject(entry) ? entry.text : entry;
+      if (typeof text !== 'string') throw wrong(`${path}[${index}]`, 'a string, or an object with a text');
+      return text;
+    });
+  },
+);
+
+const readTopN = reader<number>('a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0, {
+  type: 'integer',
+  minimum: 1,
+});
+
+export const rerankFields = {
+  query: honoured(readName, 'a text that fits the model beside a document'),
+  documents: honoured(optional(readDocuments), 'texts, or objects with a text'),
+  texts: honoured(optional(readDocuments), 'instead of documents: the reply is a bare array of index and score'),
+  top_n: honoured(optional(readTopN), 'all of them unless told otherwise'),
+  return_documents: honoured(orElse(readFlag, false)),
+  return_text: honoured(orElse(readFlag, false), 'with texts'),
+  truncate: honoured(
+    orElse(readFlag, true),
+    'a document that is too long is cut, and named in x-parley-truncated; with false it is refused',
+  ),
+  genkey: honoured(readGenkey, 'the key by which the native API can stop it'),
+  model: honoured(
+    optionalText,
+    'the name of the text model ranks with that; every other name is answered by the embeddings model; with --routermode only the names of --modelalias are, and others are refused',
+  ),
+};
+
+const row = endpointRow({
   method: 'POST',
   match: 'ending',
-  path: '/embedding',
   access: 'guarded',
   queued: true,
   modelSelection: 'own-name',
-  summary: 'Vectors of texts, in the form of the llama.cpp server.',
   family: llamacppFamily,
-  handle: answer,
-};
+});
 
-/** A bare array, and each vector in an array of its own: that is where a vector for each token stands. */
-async function answer(call: Call, parts: EmbeddingParts): Promise<Reply> {
-  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
+  row('/embedding', 'Vectors of texts, in the form of the llama.cpp server.', answerEmbedding),
+  row('/v1/rerank', 'How well documents answer a query, the best first.', answerRerank),
+  row('/rerank', 'Another name for /v1/rerank.', answerRerank),
+  row('/v1/reranking', 'Another name for /v1/rerank.', answerRerank),
+  row('/reranking', 'Another name for /v1/rerank.', answerRerank),
+];
+
+/** A bare array; each entry has an array of vectors, because there may be one for each token. */
+async function answerEmbedding(call: Call, parts: EmbeddingParts): Promise<Reply> {
+  const body = await bodyOf(call);
   const { content, input, embd_normalize: norm, truncate, pooling, model, genkey } = readFields(embeddingFields, body);
   const inputs = content ?? input;
   if (!inputs) throw wrong('content', 'a string or an array of strings');
@@ -57,4 +110,30 @@ async function answer(call: Call, parts: EmbeddingParts): Promise<Reply> {
   );
   const headers = { 'content-type': 'application/json', ...truncatedHeader(truncated, 'input') };
   return { status: 200, headers, body: text };
+}
+
+async function answerRerank(call: Call, parts: EmbeddingParts): Promise<Reply> {
+  const fields = readFields(rerankFields, await bodyOf(call));
+  const documents = fields.texts ?? fields.documents;
+  if (!documents) throw wrong('documents', `an array of 1 to ${mostInputs} documents`);
+  const { service, model } = answering(parts, fields.model);
+  const { query, truncate } = fields;
+  const ranked = await service.rank({ query, documents, truncate }, ticketFor(call, fields.genkey));
+  const headers = truncatedHeader(ranked.truncated, fields.texts ? 'texts' : 'documents');
+  // The best first, and of equals the one that was sent first.
+  const best = ranked.scores
+    .map((score, index) => ({ index, score }))
+    .sort((left, right) => right.score - left.score || left.index - right.index)
+    .slice(0, fields.top_n);
+  if (fields.texts) {
+    const shown = best.map((entry) => (fields.return_text ? { ...entry, text: documents[entry.index] } : entry));
+    return json(shown, 200, headers);
+  }
+  const results = best.map(({ index, score }) => ({
+    index,
+    relevance_score: score,
+    ...(fields.return_documents ? { document: { text: documents[index] } } : {}),
+  }));
+  const usage = { prompt_tokens: ranked.tokens, total_tokens: ranked.tokens };
+  return json({ object: 'list', model, results, usage }, 200, headers);
 }

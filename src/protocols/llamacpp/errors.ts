@@ -10,13 +10,11 @@ const types = new Map([
   [503, 'unavailable_error'],
 ]);
 
-/** The `detail` beside it is what clients of the native family read on a path that both kinds of client call. */
+/** `detail` is for clients of the native API, on a path that both dialects have. */
 export const llamacppFamily: Family = {
   name: 'llamacpp',
   title: 'llama.cpp server API',
-  errorReply(error) {
-    return json({ ...failureBody(error), ...busyDetail(error) }, error.status, retryHeaders(error));
-  },
+  errorReply: (error) => json({ ...failureBody(error), ...busyDetail(error) }, error.status, retryHeaders(error)),
 };
 
 export function errorBody(code: number, message: string): { readonly error: object } {
@@ -24,25 +22,17 @@ export function errorBody(code: number, message: string): { readonly error: obje
   return { error: { code, message, type } };
 }
 
-/** Clients shorten their prompt by the two numbers that come with this one failure. */
+/** Clients shorten a prompt that is too long by the two numbers that come with this error. */
 export function failureBody(error: AppError): { readonly error: object } {
-  if (error.code === 'input-too-long') return tooLongBody(error as AppError<'input-too-long'>);
-  if (error.code !== 'context-overflow') return errorBody(error.status, error.message);
+  const { status: code, message } = error;
+  const tooLong = (tokens: number, most: number) => ({
+    error: { code, message, type: 'exceed_context_size_error', n_prompt_tokens: tokens, n_ctx: most },
+  });
+  if (error.code === 'input-too-long') {
+    const { tokens, mostTokens } = (error as AppError<'input-too-long'>).details;
+    return tooLong(tokens, mostTokens);
+  }
+  if (error.code !== 'context-overflow') return errorBody(code, message);
   const { promptTokens, contextSize } = (error as AppError<'context-overflow'>).details;
-  return {
-    error: {
-      code: error.status,
-      message: error.message,
-      type: 'exceed_context_size_error',
-      n_prompt_tokens: promptTokens,
-      n_ctx: contextSize,
-    },
-  };
-}
-
-function tooLongBody({ status, message, details }: AppError<'input-too-long'>): { readonly error: object } {
-  const { tokens, mostTokens } = details;
-  return {
-    error: { code: status, message, type: 'exceed_context_size_error', n_prompt_tokens: tokens, n_ctx: mostTokens },
-  };
+  return tooLong(promptTokens, contextSize);
 }

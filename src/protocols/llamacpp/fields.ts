@@ -15,6 +15,7 @@ import {
   reader,
   readNumber,
   readText,
+  readTruncated,
   wrong,
 } from '../fields/readers.ts';
 import {
@@ -38,11 +39,9 @@ import {
   sentAs,
 } from '../fields/table.ts';
 import { readLogitBias } from './bias.ts';
-import { embeddingFields } from './embedding.ts';
-import { rerankFields } from './rerank.ts';
+import { embeddingFields, rerankFields } from './embedding.ts';
 import { readSamplers } from './samplers.ts';
 import { detokenizeFields, tokenizeFields } from './tokens.ts';
-import { readTruncated } from './truncated.ts';
 
 const dialect = 'llama.cpp server';
 
@@ -62,10 +61,8 @@ const readAlternatives: Read<number> = described({ type: ['integer', 'boolean'] 
 
 const refuseLora: Read<void> = (value) => {
   if (Array.isArray(value) && value.length === 0) return;
-  throw new AppError('unsupported', {
-    feature: 'lora in a request',
-    instead: 'adapters are chosen at the start of the server, with --lora FILE and --loramult FACTOR',
-  });
+  const instead = 'adapters are chosen at the start of the server, with --lora FILE and --loramult FACTOR';
+  throw new AppError('unsupported', { feature: 'lora in a request', instead });
 };
 
 const readTexts = reader<readonly string[]>(
@@ -78,7 +75,7 @@ const readTexts = reader<readonly string[]>(
 const strict = { check: readNumber };
 const off = orElse(looseFlag, false);
 
-/** What both ways of asking for a text share. */
+/** The fields of both /completion and /infill. */
 export const optionFields = {
   n_predict: approximated(
     optional(readTruncated),
@@ -153,7 +150,7 @@ export const promptFields = {
   ),
 };
 
-interface ExtraFile {
+export interface ExtraFile {
   readonly name: string;
   readonly text: string;
 }

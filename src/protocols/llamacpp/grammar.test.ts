@@ -4,8 +4,8 @@ import type { Grammar } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { readFields } from '../fields/table.ts';
 import type { SchemaToGrammar } from '../output-schema.ts';
+import { decodeGrammar as decode } from './decode.ts';
 import { optionFields } from './fields.ts';
-import { decodeGrammar as decode } from './grammar.ts';
 
 const decodeGrammar = (body: JsonObject, given: Grammar | undefined, convert: SchemaToGrammar) =>
   decode(readFields(optionFields, body), given, convert);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { readyState, scriptedText, seeing } from '../testing/doubles.ts';
+import { callOf, finishEvent, readyState, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { decodePrompts, promptText, readPieces } from './prompts.ts';
+import { ask, bodyOf, llamacppParts } from './testing/world.ts';
 
 const png = 'iVBORw0KGgo=';
 const pieces = (value: unknown) => decodePrompts(value, readyState()).map((prompt) => prompt.pieces);
@@ -82,4 +83,89 @@ test('each mark is the place of one medium', () => {
   }
   expect(() => decodePrompts(prompt, readyState())).toThrow('--mmproj');
   expect(() => decodePrompts({ ...prompt, multimodal_data: png }, seeing())).toThrow('an array of base64 strings');
+});
+
+/** A test double: a vocabulary that knows these marks, and reads every other character as a token. */
+function vocabulary(marks: readonly string[], contextSize = 4096) {
+  const { text, asked } = scriptedText([startEvent(), { type: 'text-delta', text: 'x' }, finishEvent()], {
+    tokenize: async (words) =>
+      marks.includes(words) ? [100_000 + marks.indexOf(words)] : Array.from(words, (each) => each.codePointAt(0) ?? 0),
+    contextSize: () => contextSize,
+  });
+  return { parts: llamacppParts({ text }), asked };
+}
+
+const triple = ['<fim_prefix>', '<fim_suffix>', '<fim_middle>'];
+const infill = (body: object) => callOf('/infill', body);
+
+test('the gap is marked as the model knows it', async () => {
+  const { parts, asked } = vocabulary(triple);
+  const body = { input_prefix: 'a(', input_suffix: ')', prompt: 'b', n_predict: 4 };
+  expect(await bodyOf(await ask(parts, infill(body)))).toMatchObject({ content: 'x', stop: true });
+  expect(asked[0]?.request).toMatchObject({ prompt: '<fim_prefix>a(<fim_suffix>)<fim_middle>b', maxTokens: 4 });
+});
+
+test('other files stand in front, with their names where the model has a mark for them', async () => {
+  const input_extra = [{ filename: 'a.py', text: 'A' }, { text: 'B' }];
+  const body = { input_prefix: 'p', input_suffix: 's', input_extra };
+  const plain = vocabulary(triple);
+  await ask(plain.parts, infill(body));
+  expect(plain.asked[0]?.request.prompt).toBe(
+    '\n\n--- snippet ---\n\nA\n\n--- snippet ---\n\nB<fim_prefix>p<fim_suffix>s<fim_middle>',
+  );
+  const marked = vocabulary([...triple, '<repo_name>', '<file_sep>']);
+  await ask(marked.parts, infill({ ...body, n_predict: 8 }));
+  expect(marked.asked[0]?.request.prompt).toBe(
+    '<repo_name>myproject\n<file_sep>a.py\nA\n<file_sep>tmp\nB\n<file_sep>filename\n<fim_prefix>p<fim_suffix>s<fim_middle>',
+  );
+});
+
+test('code before and behind the gap is cut to what is near it', async () => {
+  const { parts, asked } = vocabulary(triple, 32);
+  await ask(parts, infill({ input_prefix: 'abcdefghijklmnopqrst', input_suffix: '0123456789', n_predict: 4 }));
+  expect(asked[0]?.request.prompt).toBe('<fim_prefix>ijklmnopqrst<fim_suffix>0123<fim_middle>');
+});
+
+test('a model without the marks is refused with the names of what is missing', async () => {
+  const reply = await ask(vocabulary(['<fim_prefix>']).parts, infill({}));
+  expect([reply.status, await bodyOf(reply)]).toEqual([
+    501,
+    {
+      error: {
+        code: 501,
+        message: 'Infill is not possible with this model: its vocabulary lacks a suffix token, a middle token.',
+        type: 'not_supported_error',
+      },
+    },
+  ]);
+});
+
+test('without a model that is what is told', async () => {
+  const { text } = scriptedText([], { state: () => ({ type: 'none' }), tokenize: async () => [] });
+  expect((await ask(llamacppParts({ text }), infill({}))).status).toBe(503);
+});
+
+test.each<[object, string]>([
+  [{ input_suffix: 's' }, 'input_prefix must be a string.'],
+  [{ input_prefix: 'p' }, 'input_suffix must be a string.'],
+  [{ input_prefix: 'p', input_suffix: 's', prompt: 5 }, 'prompt must be a string.'],
+  [
+    { input_prefix: 'p', input_suffix: 's', input_extra: ['x'] },
+    'input_extra must be an array of {"filename", "text"}.',
+  ],
+  [
+    { input_prefix: 'p', input_suffix: 's', input_extra: [{ text: 'x', filename: 1 }] },
+    'input_extra must be an array of {"filename", "text"}.',
+  ],
+])('%j is refused: %s', async (body, message) => {
+  const reply = await ask(vocabulary(triple).parts, infill(body));
+  expect([reply.status, await bodyOf(reply)]).toMatchObject([400, { error: { message } }]);
+});
+
+test('what editors send beside it is tolerated', async () => {
+  const { parts } = vocabulary(triple);
+  const body = { input_prefix: '', input_suffix: '', samplers: ['top_k', 'top_p', 'infill'], t_max_prompt_ms: 1 };
+  expect((await ask(parts, infill({ ...body, n_predict: 1, t_max_predict_ms: 1, cache_prompt: true }))).status).toBe(
+    200,
+  );
 });

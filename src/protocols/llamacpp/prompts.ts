@@ -1,20 +1,23 @@
 import { mediumPlaceholder } from '../../chat/messages.ts';
 import type { Medium } from '../../core/request.ts';
-import type { TextService, TextState } from '../../core/text-service.ts';
+import type { FillMarks, TextService, TextState } from '../../core/text-service.ts';
 import { described, isAbsent, isObject, isTokenId, type Read, wrong } from '../fields/readers.ts';
 import { textOrNumber, textSchema } from '../fields/schemas.ts';
+import type { Fields } from '../fields/table.ts';
+import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
+import type { ExtraFile, gapFields } from './fields.ts';
 
 /** One prompt as it was sent: texts and token numbers in their order. */
 export type PromptPieces = readonly (string | number)[];
 
-/** A prompt whose marks of media have become places that the engine knows. */
+/** A prompt whose media markers are replaced by the placeholders of the engine. */
 export interface SentPrompt {
   readonly pieces: PromptPieces;
   readonly media: readonly Medium[];
 }
 
-/** Stands in a text where a picture or a sound is to be. */
+/** The position of an image or a sound in a text. */
 export const mediaMarker = '<__media__>';
 
 /**
@@ -89,4 +92,49 @@ function runs(pieces: PromptPieces): readonly (string | readonly number[])[] {
     else found.push([piece]);
   }
   return found;
+}
+
+/** How many tokens around the gap are worth reading: three quarters of them before it, one behind. */
+const widestWindow = 2048;
+/** Enough for the marks, and for the names of the project and of the file. */
+const marksLength = 32;
+const separatorWithoutMark = '\n\n--- snippet ---\n\n';
+
+/** The prompt for the gap between `input_prefix` and `input_suffix`; `prompt` is what already stands in the gap. */
+export async function infillPrompt(
+  fields: Fields<typeof gapFields>,
+  maxTokens: number,
+  { marks, text }: { readonly marks: FillMarks; readonly text: TextService },
+): Promise<string> {
+  const { input_prefix: prefix, input_suffix: suffix, prompt: beginning, input_extra: files } = fields;
+  const context = text.contextSize();
+  const window = Math.min(widestWindow, Math.floor(context / 2));
+  // A reply of the default length would leave no room for other files; no token is shorter than a byte.
+  const reply = Math.min(maxTokens, Math.floor(context / 4)) + Buffer.byteLength(beginning) + marksLength;
+  const room = Math.max(0, context - window - reply);
+  const [before, behind, extra] = await Promise.all([
+    cut(prefix, -Math.floor((window * 3) / 4), text),
+    cut(suffix, Math.floor(window / 4), text),
+    cut(extraText(files, marks), -room, text),
+  ]);
+  const project = marks.repository === undefined ? '' : `${marks.repository}myproject\n`;
+  const file = marks.repository !== undefined && marks.file !== undefined ? `${marks.file}filename\n` : '';
+  return `${project}${extra}${file}${gapPrompt(marks, before, behind)}${beginning}`;
+}
+
+function extraText(files: readonly ExtraFile[], { file }: FillMarks): string {
+  return files
+    .map(({ name, text }) => (file === undefined ? `${separatorWithoutMark}${text}` : `${file}${name}\n${text}\n`))
+    .join('');
+}
+
+/** The first tokens of a text, or with a negative count the last ones. */
+async function cut(words: string, count: number, text: TextService): Promise<string> {
+  const most = Math.abs(count);
+  // No token is shorter than a byte: such a text surely fits.
+  if (Buffer.byteLength(words) <= most) return words;
+  const tokens = await text.tokenize(words, { addSpecial: false });
+  if (tokens.length <= most) return words;
+  const kept = count > 0 ? tokens.slice(0, most) : tokens.slice(tokens.length - most);
+  return text.detokenize(kept, { renderSpecial: true });
 }

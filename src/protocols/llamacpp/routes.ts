@@ -1,19 +1,101 @@
+import { asAppError } from '../../core/errors.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import type { EmbeddingParts } from '../embedding/service.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { isAbsent } from '../fields/readers.ts';
 import { completionEndpoints } from './completion.ts';
-import { embeddingEndpoint } from './embedding.ts';
-import { refusedEndpoints } from './refused.ts';
-import { rerankEndpoints } from './rerank.ts';
+import { embeddingEndpoints } from './embedding.ts';
+import { errorBody, llamacppFamily } from './errors.ts';
 import { type StatusParts, statusEndpoints } from './status.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
 export interface LlamacppContext extends StatusParts, EmbeddingParts, Pick<TokenParts, 'readChat'> {}
 
+const row = endpointRow({ method: 'POST', match: 'exact', access: 'guarded', queued: false, family: llamacppFamily });
+const unsupported = (sentence: string) => (): Reply => json(errorBody(501, sentence), 501);
+const disabled = (): Reply => json({ error: { message: 'this feature is disabled', type: 'feature_disabled' } }, 403);
+
+/** Endpoints of the llama.cpp server that are refused, in the words that its clients know. */
+const refusedEndpoints: readonly PlainEndpoint[] = [
+  row(
+    '/props',
+    'Not there: settings are given at the start of the server.',
+    unsupported('This server does not support changing global properties.'),
+  ),
+  row(
+    '/slots/',
+    'Not there: slots cannot be saved, restored or erased.',
+    unsupported('This server does not support saving, restoring or erasing slots.'),
+    { match: 'prefix' },
+  ),
+  row(
+    '/lora-adapters',
+    'Not there: adapters are given at the start of the server.',
+    unsupported('This server cannot change its LoRA adapters while it runs; start it with --lora FILE.'),
+  ),
+  row(
+    '/chat/completions/control',
+    'Not there: a running reply cannot be told to stop thinking.',
+    () => json({ success: false }),
+    { match: 'ending' },
+  ),
+  row('/tools', 'Not there: tools of the server.', disabled, { method: 'GET' }),
+  row('/cors-proxy', 'Not there: fetching for a page.', disabled, { method: 'GET' }),
+];
+
 export const llamacppEndpoints: readonly ModelEndpoint<LlamacppContext>[] = [
   ...statusEndpoints,
   ...completionEndpoints,
   ...tokenEndpoints,
-  embeddingEndpoint,
-  ...rerankEndpoints,
+  ...embeddingEndpoints,
   ...refusedEndpoints,
 ];
+
+/** Fields that only clients of this dialect send, and those that only clients of the other one send. */
+const pathFields = new Map([
+  [
+    '/completion',
+    {
+      own: ['n_predict', 'cache_prompt', 'id_slot', 'n_probs', 'return_tokens'],
+      foreign: ['model', 'max_tokens'],
+    },
+  ],
+  ['/embedding', { own: ['content'], foreign: ['input', 'encoding_format'] }],
+]);
+
+/**
+ * Two dialects have the same path: requests with fields of this one are answered in its form, errors included, and all
+ * others as before. Unexpected errors are thrown, so that they are logged.
+ */
+export function answeringBoth<Context>(
+  others: ModelEndpoint<Context>,
+  ours: ModelEndpoint<Context>,
+): ModelEndpoint<Context> {
+  return {
+    ...others,
+    summary: `${others.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,
+    handle: async (call, context) => {
+      if (!(await isOurs(call, ours.path))) return others.handle(call, context);
+      try {
+        return await ours.handle(call, context);
+      } catch (thrown) {
+        const error = asAppError(thrown);
+        if (error.code === 'internal') throw thrown;
+        return ours.family.errorReply(error);
+      }
+    },
+  };
+}
+
+async function isOurs(call: Call, path: string): Promise<boolean> {
+  const { own = [], foreign = [] } = pathFields.get(path) ?? {};
+  // A long body without any of our names need not be parsed.
+  if (!own.some((name) => call.body.includes(`"${name}"`))) return false;
+  try {
+    const sent = await bodyOf(call);
+    const has = (name: string): boolean => !isAbsent(sent[name]);
+    return own.some(has) && !foreign.some(has);
+  } catch {
+    return false;
+  }
+}

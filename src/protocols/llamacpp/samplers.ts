@@ -1,13 +1,16 @@
-import type { SamplerStage, Sampling } from '../../core/sampling-fields.ts';
+import type { GenerationControls } from '../../core/request.ts';
+import { type SamplerStage, type Sampling, type SamplingName, samplersOfApi } from '../../core/sampling-fields.ts';
 import { described, type Read, wrong } from '../fields/readers.ts';
 import { oneOrMoreTexts } from '../fields/schemas.ts';
+import type { OutputOptions } from './decode.ts';
 
 interface SamplerName {
   readonly letter: string;
-  readonly names: readonly string[];
-  /** Where it has a place in the ordered chain; the others have a fixed place of their own. */
+  /** With underscores; dashes are accepted too. */
+  readonly names: readonly [string, ...string[]];
+  /** Its stage in the ordered chain; the others always run at the same point. */
   readonly stage?: SamplerStage;
-  /** What leaving it out of the list means. */
+  /** The settings that switch it off when it is not in the list. */
   readonly off: Partial<Sampling>;
 }
 
@@ -15,11 +18,10 @@ interface SamplerName {
 const known: readonly SamplerName[] = [
   { letter: 'e', names: ['penalties'], stage: 'repetition', off: {} },
   { letter: 'd', names: ['dry'], off: { dryMultiplier: 0 } },
-  { letter: 's', names: ['top_n_sigma', 'top-n-sigma'], stage: 'temperature', off: { nSigma: 0 } },
-  { letter: 'k', names: ['top_k', 'top-k'], stage: 'top-k', off: {} },
-  { letter: 'y', names: ['typ_p', 'typical_p', 'typical', 'typ-p', 'typ'], stage: 'typical', off: {} },
-  { letter: 'p', names: ['top_p', 'top-p', 'nucleus'], stage: 'top-p', off: { topP: 1 } },
-  { letter: 'm', names: ['min_p', 'min-p'], stage: 'top-p', off: { minP: 0 } },
+  { letter: 'k', names: ['top_k'], stage: 'top-k', off: {} },
+  { letter: 'y', names: ['typ_p', 'typical_p', 'typical', 'typ'], stage: 'typical', off: {} },
+  { letter: 'p', names: ['top_p', 'nucleus'], stage: 'top-p', off: { topP: 1 } },
+  { letter: 'm', names: ['min_p'], stage: 'top-p', off: { minP: 0 } },
   { letter: 'x', names: ['xtc'], off: { xtcProbability: 0 } },
   {
     letter: 't',
@@ -27,10 +29,20 @@ const known: readonly SamplerName[] = [
     stage: 'temperature',
     off: { temperature: 1, dynamicRange: 0, smoothingFactor: 0 },
   },
-  { letter: 'a', names: ['adaptive_p', 'adaptive-p'], off: { adaptiveTarget: -1 } },
+  { letter: 's', names: ['top_n_sigma'], stage: 'temperature', off: { nSigma: 0 } },
+  { letter: 'a', names: ['adaptive_p'], off: { adaptiveTarget: -1 } },
 ];
 
-/** The samplers that a request names, in its order and no others; a name that nobody knows is passed over. */
+/** Unknown names are ignored. */
+export const readSamplers: Read<readonly SamplerName[]> = described(oneOrMoreTexts, (value, path) => {
+  if (typeof value === 'string') return [...value].flatMap((one) => known.find(({ letter }) => letter === one) ?? []);
+  if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) {
+    return value.flatMap((one) => known.find(({ names }) => names.includes(one.replaceAll('-', '_'))) ?? []);
+  }
+  throw wrong(path, 'an array of names, or a text of letters');
+});
+
+/** The samplers that a request names, in its order and no others. */
 export function withSamplers(sampling: Sampling, named: readonly SamplerName[] | undefined): Sampling {
   if (named === undefined) return sampling;
   const off = known.filter((sampler) => !named.includes(sampler)).map((sampler) => sampler.off);
@@ -38,24 +50,50 @@ export function withSamplers(sampling: Sampling, named: readonly SamplerName[] |
   return Object.assign({ ...sampling }, ...off, { order });
 }
 
-/** The other way round: the samplers of this dialect in the order in which they run. */
+/** The names of the samplers in the order in which they run. */
 export function samplerNames({ order }: Sampling): readonly string[] {
-  const staged = order.flatMap((stage) => stageNames[stage] ?? []);
-  return ['dry', ...staged, 'xtc'];
+  const namesOf = (stage: SamplerStage) => known.filter((one) => one.stage === stage).map(({ names }) => names[0]);
+  return ['dry', ...order.flatMap(namesOf), 'xtc'];
 }
 
-const stageNames: Partial<Record<SamplerStage, readonly string[]>> = {
-  repetition: ['penalties'],
-  'top-k': ['top_k'],
-  typical: ['typ_p'],
-  'top-p': ['top_p', 'min_p'],
-  temperature: ['temperature', 'top_n_sigma'],
-};
+const samplers = Object.entries(samplersOfApi('llamaCpp')) as readonly (readonly [SamplingName, string])[];
 
-export const readSamplers: Read<readonly SamplerName[]> = described(oneOrMoreTexts, (value, path) => {
-  if (typeof value === 'string') return [...value].flatMap((one) => known.find(({ letter }) => letter === one) ?? []);
-  if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) {
-    return value.flatMap((one) => known.find(({ names }) => names.includes(one)) ?? []);
-  }
-  throw wrong(path, 'an array of names, or a text of letters');
-});
+type SettingsView = Partial<Pick<OutputOptions, 'stream' | 'timingsPerToken' | 'postSampling'>>;
+
+/** The settings of a request by the names of this dialect: numbers and switches, none of its texts. */
+export function settingsBody(controls: GenerationControls, view: SettingsView = {}): object {
+  const { sampling } = controls;
+  return {
+    ...Object.fromEntries(samplers.map(([name, field]) => [field, sampling[name]])),
+    max_tokens: controls.maxTokens,
+    n_predict: controls.maxTokens,
+    n_keep: 0,
+    n_discard: 0,
+    ignore_eos: controls.endTokens === 'ban',
+    stream: view.stream ?? false,
+    n_probs: controls.logprobs ?? 0,
+    min_keep: 0,
+    chat_format: 'Content-only',
+    reasoning_format: 'none',
+    reasoning_in_content: false,
+    generation_prompt: '',
+    samplers: samplerNames(sampling),
+    'speculative.types': 'none',
+    timings_per_token: view.timingsPerToken ?? false,
+    post_sampling_probs: view.postSampling ?? false,
+    backend_sampling: false,
+    lora: [],
+  };
+}
+
+/** For the sender of the request: its texts too. */
+export function ownSettingsBody(controls: GenerationControls, view: SettingsView): object {
+  return {
+    ...settingsBody(controls, view),
+    dry_sequence_breakers: controls.sampling.dryBreakers,
+    stop: controls.stop,
+    logit_bias: controls.logitBias.map(([token, bias]) => ({ token, bias })),
+    grammar: controls.grammar?.gbnf ?? '',
+    grammar_lazy: controls.grammar?.triggers !== undefined,
+  };
+}

@@ -4,7 +4,7 @@ import { json } from '../../http/call.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
 import { callOf } from '../testing/doubles.ts';
 import { llamacppFamily } from './errors.ts';
-import { answeringBoth } from './shared-path.ts';
+import { answeringBoth } from './routes.ts';
 import { bodyOf } from './testing/world.ts';
 
 const endpoint = (path: string, own: Partial<PlainEndpoint>): PlainEndpoint => ({

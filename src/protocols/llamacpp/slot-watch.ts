@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { PromptProgress } from '../../core/text-service.ts';
-import { settingsBody } from './settings.ts';
+import { settingsBody } from './samplers.ts';
 
 interface Task {
   readonly id: number;
@@ -16,7 +16,7 @@ interface Task {
   running: boolean;
 }
 
-/** Follows the generations that run, each in a slot, and the last one of each slot: figures, never a word of the texts. */
+/** The running generation of each slot, or the last one: figures, no texts. */
 export class SlotWatch {
   readonly #slots: (Task | undefined)[];
   #nextId = 0;
@@ -41,13 +41,13 @@ export class SlotWatch {
     };
   }
 
-  /** It does not say whose it is: with several at once nobody's. */
+  /** It does not name its generation, so it counts only while one is running. */
   promptProgress({ done }: PromptProgress): void {
     const [task, ...others] = this.#slots.filter((each) => each?.running);
     if (task && others.length === 0) task.processedTokens = done;
   }
 
-  /** Some end without ever having begun: they gave up while they waited. */
+  /** Requests that are aborted in the queue end without a start. */
   event(event: GenerationEvent, job: object): void {
     const task = this.#slots.find((each) => each?.job === job && each.running);
     if (!task) return;
@@ -69,7 +69,6 @@ export class SlotWatch {
     return this.#slots.every((task) => task?.running);
   }
 
-  /** As the dialect tells it; a slot that had no task yet has little to tell. */
   report(contextSize: number): readonly object[] {
     return this.#slots.map((task, id) => ({
       id,

@@ -1,8 +1,14 @@
+import { basename } from 'node:path';
+import { hiddenModelName } from '../../core/model-names.ts';
 import type { TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import { readControls } from '../controls/decode.ts';
+import { type DialectParts, dialectControls } from '../dialect.ts';
+import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
-import { type PropsParts, propsBody } from './props.ts';
+import { mediaMarker } from './prompts.ts';
+import { settingsBody } from './samplers.ts';
+import type { SlotWatch } from './slot-watch.ts';
 
 export interface StatusParts extends PropsParts {
   readonly metrics: {
@@ -11,46 +17,31 @@ export interface StatusParts extends PropsParts {
   readonly loras: readonly { readonly path: string; readonly scale: number }[];
 }
 
-const get = { method: 'GET', match: 'exact', queued: false, family: llamacppFamily } as const;
-const health = ({ authorized }: Call, { text }: StatusParts) => healthReply(text.state(), authorized);
+const row = endpointRow({ method: 'GET', match: 'exact', access: 'guarded', queued: false, family: llamacppFamily });
+const open = { access: 'open' } as const;
 
 export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
-  {
-    ...get,
-    access: 'open',
-    path: '/props',
-    summary: 'Chat template, context size, default settings, and whether images and sound can be read.',
-    handle: ({ authorized }, parts) => json(propsBody(parts, authorized)),
-  },
-  { ...get, access: 'open', path: '/health', summary: 'Whether requests can be served now.', handle: health },
-  { ...get, access: 'open', path: '/v1/health', summary: 'Another name for /health.', handle: health },
-  {
-    ...get,
-    access: 'guarded',
-    path: '/slots',
-    summary: 'What runs now, in figures: no texts.',
-    handle: slotsReply,
-  },
-  {
-    ...get,
-    access: 'guarded',
-    path: '/metrics',
-    summary: 'Figures for Prometheus.',
-    handle: (_, parts) => metricsReply(parts),
-  },
-  {
-    ...get,
-    access: 'guarded',
-    path: '/lora-adapters',
-    summary: 'The LoRA adapters of the text model.',
-    handle: (_, { loras }) => json(loras.map(({ path, scale }, id) => loraBody(id, path, scale))),
-  },
+  row(
+    '/props',
+    'Chat template, context size, default settings, and whether images and sound can be read.',
+    ({ authorized }, parts) => json(propsBody(parts, authorized)),
+    open,
+  ),
+  row('/health', 'Whether requests can be served now.', healthReply, open),
+  row('/v1/health', 'Another name for /health.', healthReply, open),
+  row('/slots', 'What runs now, in figures: no texts.', slotsReply),
+  row('/metrics', 'Figures for Prometheus.', metricsReply),
+  row('/lora-adapters', 'The LoRA adapters of the text model.', (_, { loras }) =>
+    // Without the folder, which is private.
+    json(loras.map(({ path, scale }, id) => ({ id, path: basename(path), scale, task_name: '', prompt_prefix: '' }))),
+  ),
 ];
 
 const hiddenFailure = 'The model could not be loaded; the log of the server says why.';
 
-/** A server that was started without a text model is as well as it was meant to be; so is one whose model sleeps. */
-function healthReply(state: TextState, authorized: boolean): Reply {
+/** A server without a text model is healthy, and so is one whose model was unloaded because it was idle. */
+function healthReply({ authorized }: Call, { text }: StatusParts): Reply {
+  const state = text.state();
   switch (state.type) {
     case 'ready':
     case 'none':
@@ -65,20 +56,84 @@ function healthReply(state: TextState, authorized: boolean): Reply {
   }
 }
 
-/** Those who balance load between servers ask for a failure where there is no slot for them. */
+/** Load balancers ask for a failure if no slot is free. */
 function slotsReply({ query }: Call, { slots, text }: StatusParts): Reply {
   const wanted = query.get('fail_on_no_slot');
   if (wanted !== null && wanted !== '0' && slots.allBusy) return json(errorBody(503, 'no slot available'), 503);
   return json(slots.report(text.contextSize()));
 }
 
-async function metricsReply({ metrics, startedAt }: StatusParts): Promise<Reply> {
+async function metricsReply(_: Call, { metrics, startedAt }: StatusParts): Promise<Reply> {
   const { contentType, text } = await metrics.exposition();
   const headers = { 'content-type': contentType, 'process-start-time-unix': String(Math.floor(startedAt / 1000)) };
   return { status: 200, headers, body: text };
 }
 
-/** The folder of an adapter is nobody's business. */
-function loraBody(id: number, path: string, scale: number): object {
-  return { id, path: path.split(/[\\/]/).at(-1) ?? '', scale, task_name: '', prompt_prefix: '' };
+interface PropsParts extends DialectParts {
+  readonly slots: SlotWatch;
+  readonly product: { readonly name: string; readonly version: string };
+  /** What the loaded model can take, where it is not known from the model itself. */
+  readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
+  /** The chat template, where it is not that of the model. */
+  readonly chatTemplate?: string | undefined;
+  readonly router?: boolean;
+}
+
+/** The properties of the server. Without the key, the name and the file of the model are hidden. */
+function propsBody(parts: PropsParts, authorized: boolean): object {
+  const state = parts.text.state();
+  const model = state.type === 'ready' ? state.model : undefined;
+  const template = parts.chatTemplate ?? model?.chatTemplate;
+  const contextSize = parts.text.contextSize();
+  return {
+    default_generation_settings: {
+      params: settingsBody(dialectControls(readControls(parts.applyDefaults({})), parts)),
+      n_ctx: contextSize,
+    },
+    total_slots: parts.slots.count,
+    model_alias: authorized ? parts.modelName() : hiddenModelName,
+    // Without the folder, which is private.
+    model_path: model && authorized ? basename(model.path) : '',
+    // The description has architecture, size and type of the weights.
+    model_ftype: model?.description.split(' ').slice(2).join(' ') ?? '',
+    modalities: { ...(parts.modalities?.() ?? modelModalities(state)), video: false },
+    media_marker: mediaMarker,
+    endpoint_slots: true,
+    endpoint_props: false,
+    endpoint_metrics: true,
+    ui: false,
+    ui_settings: {},
+    chat_template: template ?? null,
+    chat_template_caps: templateCapabilities(template ?? ''),
+    bos_token: model?.specialTokens.bos ?? '',
+    eos_token: model?.specialTokens.eos ?? '',
+    build_info: `${parts.product.name} ${parts.product.version}`,
+    cors_proxy_enabled: false,
+    is_sleeping: false,
+    ...(parts.router ? { role: 'router' } : {}),
+    id: 0,
+    id_task: -1,
+    n_ctx: contextSize,
+  };
+}
+
+function modelModalities(state: TextState): { readonly vision: boolean; readonly audio: boolean } {
+  if (state.type !== 'ready') return { vision: false, audio: false };
+  const { image, audio } = state.model.inputs;
+  return { vision: image, audio };
+}
+
+/** What a chat template supports, by what it mentions. */
+const capabilityWords: Readonly<Record<string, RegExp>> = {
+  supports_tools: /\btools\b/,
+  supports_tool_calls: /\btool_calls\b/,
+  supports_parallel_tool_calls: /\bfor\b[^%]*\btool_calls\b/,
+  supports_system_role: /['"]system['"]|\brole\s*\+|\brole\s*~|\brole'\]\s*\+|\brole"\]\s*\+/,
+  supports_preserve_reasoning: /\breasoning_content\b/,
+  supports_typed_content: /\bis\s+(not\s+)?(string|iterable|sequence)\b|\['text'\]|\["text"\]/,
+};
+
+function templateCapabilities(template: string): object {
+  const found = Object.entries(capabilityWords).map(([name, words]) => [name, words.test(template)]);
+  return { supports_string_content: template !== '', ...Object.fromEntries(found) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { GrammarTrigger } from '../../core/request.ts';
 import { TriggerWatch } from '../../engines/llama/worker/grammar.ts';
-import { decodeTriggers } from './triggers.ts';
+import { decodeTriggers } from './decode.ts';
 
 describe('triggers are read', () => {
   test.each([

@@ -1,6 +1,5 @@
 import { AppError } from '../../core/errors.ts';
 import { asControls, readGenkey } from '../controls/table.ts';
-import { loosenedNote, silenceNote } from '../fidelity-notes.ts';
 import { limitedTexts, looseFlag } from '../fields/loose.ts';
 import {
   anyValue,
@@ -31,6 +30,7 @@ import {
   places,
   refused,
 } from '../fields/table.ts';
+import { loosenedNote, silenceNote } from '../tools.ts';
 import { blockKinds } from './conversation.ts';
 
 const dialect = 'Messages';

@@ -6,13 +6,19 @@ import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { queueStatusComment } from '../../http/keep-alive.ts';
 import { sseHeaders } from '../../http/sse.ts';
-import { type DialectParts, noticeHeaders, streamReply, withIgnored, withShortfall } from '../dialect.ts';
+import {
+  type DialectParts,
+  noticeHeaders,
+  streamReply,
+  unheededThinking,
+  withIgnored,
+  withShortfall,
+} from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { requestBody, withShortPath } from '../json-endpoint.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
-import { unheededThinking } from '../unheeded-thinking.ts';
 import { decode } from './decode.ts';
 import { encodeStream, foldReply, ping, withoutReply } from './encode.ts';
 import { messagesFamily } from './errors.ts';

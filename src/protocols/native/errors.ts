@@ -1,8 +1,10 @@
 import type { AppError } from '../../core/errors.ts';
-import { type Family, json } from '../../http/call.ts';
+import { type Call, type Family, json } from '../../http/call.ts';
 import { retryHeaders } from '../../http/error-reply.ts';
+import { bodyOf } from '../endpoint.ts';
+import { type Fields, readFields, type Table } from '../fields/table.ts';
 
-/** This dialect's word for a failure follows its status; clients offer to abort when they read `service_unavailable`. */
+/** The type of an error by its status; clients offer to abort at `service_unavailable`. */
 const types = new Map([
   [401, 'unauthorized'],
   [403, 'forbidden'],
@@ -24,3 +26,16 @@ export const nativeFamily: Family = {
     return json({ detail }, error.status, retryHeaders(error));
   },
 };
+
+/** For endpoints that have their own reply to bad input: undefined whatever is wrong with the body. */
+export async function readInput<const Declared extends Table>(
+  call: Call,
+  table: Declared,
+  empty: 'object' | 'refuse' = 'refuse',
+): Promise<Fields<Declared> | undefined> {
+  try {
+    return readFields(table, await bodyOf(call, empty));
+  } catch {
+    return undefined;
+  }
+}

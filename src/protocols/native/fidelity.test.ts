@@ -4,9 +4,9 @@ import { bindAll } from '../testing/bind.ts';
 import { controlParts, finishEvent, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { embeddingsEndpoint } from './embeddings.ts';
 import { nativeFidelity } from './fields.ts';
 import { generateEndpoints } from './generate.ts';
+import { embeddingsEndpoint } from './routes.ts';
 
 function world() {
   const { text, asked } = scriptedText([startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()], {

@@ -1,11 +1,11 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { controlFields, readGenkey } from '../controls/table.ts';
+import { listFields } from '../embedding/list.ts';
 import { looseFlag } from '../fields/loose.ts';
 import { orElse, readText } from '../fields/readers.ts';
 import { fidelityOf, honoured, ignored } from '../fields/table.ts';
 import { readNativeMedia } from '../media.ts';
 import { keptText } from '../ticket.ts';
-import { embeddingsFidelity } from './embeddings.ts';
 
 const projector = 'Refused where the loaded model has no projector for it (--mmproj).';
 
@@ -20,6 +20,9 @@ export const generateFields = {
   replace_instruct_placeholders: honoured(orElse(looseFlag, true)),
   ...controlFields,
 };
+
+export const embeddingsFields = listFields({ truncate: true });
+export const embeddingsFidelity = fidelityOf('Native text API', 'POST /api/extra/embeddings', embeddingsFields);
 
 export const nativeFidelity: readonly EndpointFidelity[] = [
   fidelityOf('Native text API', 'POST /api/v1/generate, /api/extra/generate/stream', generateFields),

@@ -2,58 +2,44 @@ import { AppError, asAppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { fold } from '../../core/fold.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { TextService } from '../../core/text-service.ts';
-import { type JsonObject, jsonObject } from '../../http/body.ts';
-import type { Call, Reply } from '../../http/call.ts';
-import { json } from '../../http/call.ts';
+import type { TextState } from '../../core/text-service.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { keepAliveMs, paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import type { StartTimer } from '../../http/timers.ts';
-import { type ControlParts, idleFields } from '../controls/decode.ts';
-import { ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
-import { fidelityOf, readFields } from '../fields/table.ts';
+import { type ControlParts, decodeControls, idleFields } from '../controls/decode.ts';
+import { type DialectParts, ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
+import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { type Fields, fidelityOf, readFields } from '../fields/table.ts';
+import { nativeMedia } from '../media.ts';
 import { eventsFor, textTicket } from '../ticket.ts';
-import { type DecodeParts, decode } from './decode.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
 import { nativeFamily } from './errors.ts';
 import { generateFields } from './fields.ts';
 
-export interface GenerateParts {
-  readonly text: TextService;
-  /** Read anew for each request: the context size is known only once the model is. */
-  readonly controlParts: () => ControlParts;
-  readonly replacePlaceholders: DecodeParts['replacePlaceholders'];
-  /** The server's defaults for fields that the request leaves out, or must have. */
-  readonly applyDefaults: (body: JsonObject) => JsonObject;
-  readonly startTimer: StartTimer;
+interface PromptTexts {
+  readonly prompt: string;
+  readonly memory: string;
+  readonly stop: readonly string[];
 }
 
-/** A long prompt may take minutes before its first word. */
-const keepAlive = { milliseconds: keepAliveMs, filler: commentFrame('keepalive') };
+export interface GenerateParts extends Pick<DialectParts, 'text' | 'controlParts' | 'applyDefaults' | 'startTimer'> {
+  readonly replacePlaceholders: (texts: PromptTexts) => PromptTexts;
+}
 
-const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: nativeFamily } as const;
-const generate = { ...guarded, handle: answerWhole };
+const filler = commentFrame('keepalive');
+
+const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: true, family: nativeFamily });
 
 export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
-  { ...generate, path: '/api/v1/generate', summary: 'Continue a text; the whole reply at once.' },
-  { ...generate, path: '/api/latest/generate', summary: 'Another name for /api/v1/generate.' },
-  {
-    ...guarded,
-    path: '/api/extra/generate/stream',
-    summary: 'Continue a text; the reply as server-sent events while it is made.',
-    handle: answerStream,
-  },
-  {
-    ...guarded,
-    path: '/request',
-    summary: 'An old and small form of generate: text, max and top_k.',
-    handle: answerLegacy,
-  },
+  row('/api/v1/generate', 'Continue a text; the whole reply at once.', answerWhole),
+  row('/api/latest/generate', 'Another name for /api/v1/generate.', answerWhole),
+  row('/api/extra/generate/stream', 'Continue a text; the reply as server-sent events while it is made.', answerStream),
+  row('/request', 'An old and small form of generate: text, max and top_k.', answerLegacy),
 ];
 
 async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
-  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
+  const body = parts.applyDefaults(await bodyOf(call));
   if (parts.text.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
   const { request, ticket } = prepare(body, call, parts);
   const generation = fold(eventsFor(ticket, parts.text.generate(request, ticket)));
@@ -67,18 +53,16 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
 }
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
-  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
+  const { startTimer } = parts;
+  const body = parts.applyDefaults(await bodyOf(call));
   if (parts.text.state().type === 'none') {
+    const keepAlive = { milliseconds: keepAliveMs, filler };
     return { status: 200, headers: sseHeaders, stream: encodeFailure(modelMissing()), keepAlive };
   }
   const { request, ticket } = prepare(body, call, parts);
-  const options = {
-    headers: { ...sseHeaders, ...ignoredHeader(idleFields(body)) },
-    filler: keepAlive.filler,
-    ticket,
-    startTimer: parts.startTimer,
-  };
-  return streamReply(eventsFor(ticket, parts.text.generate(request, ticket)), encodeStream, options);
+  const headers = { ...sseHeaders, ...ignoredHeader(idleFields(body)) };
+  const events = eventsFor(ticket, parts.text.generate(request, ticket));
+  return streamReply(events, encodeStream, { headers, filler, ticket, startTimer });
 }
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
@@ -90,9 +74,9 @@ export const legacyFidelity: EndpointFidelity = fidelityOf('Native text API', 'P
 });
 
 async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
-  const sent = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const sent = await bodyOf(call);
   if (parts.text.state().type === 'none') throw modelMissing();
-  // Only what was really sent may stand in the way of a default.
+  // Only a field that was sent overrides a default.
   const known = Object.entries(legacyNames).filter(([name]) => Object.hasOwn(sent, name));
   const body = parts.applyDefaults(Object.fromEntries(known.map(([name, today]) => [today, sent[name]])));
   const { request, ticket } = prepare(body, call, parts);
@@ -100,11 +84,7 @@ async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
   return json({ data: { seqs: [generation.reasoning + generation.text] } });
 }
 
-function prepare(
-  body: JsonObject,
-  call: Call,
-  { text, controlParts, replacePlaceholders }: GenerateParts,
-): { readonly request: GenerationRequest; readonly ticket: ReturnType<typeof textTicket> } {
+function prepare(body: JsonObject, call: Call, { text, controlParts, replacePlaceholders }: GenerateParts) {
   const fields = readFields(generateFields, body);
   const request = decode(fields, { ...controlParts(), replacePlaceholders, state: text.state() });
   return { request, ticket: textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args }) };
@@ -117,4 +97,20 @@ function modelMissing(): AppError {
 function failureBody(error: unknown): string {
   const reply = nativeFamily.errorReply(asAppError(error));
   return 'body' in reply ? String(reply.body) : '';
+}
+
+export interface DecodeParts extends ControlParts, Pick<GenerateParts, 'replacePlaceholders'> {
+  /** For the kinds of media that the model takes. */
+  readonly state: TextState;
+}
+
+export function decode(fields: Fields<typeof generateFields>, parts: DecodeParts): GenerationRequest {
+  const controls = decodeControls(fields, parts);
+  const { prompt, memory, max_length: length = 1 } = fields;
+  // 0 and less generate nothing; a length that is left out, or is no number, is the default of the server.
+  const maxTokens = length <= 0 ? 0 : controls.maxTokens;
+  const request = { ...controls, prompt, memory, maxTokens, media: nativeMedia(fields, parts.state) };
+  if (!fields.replace_instruct_placeholders) return request;
+  const replaced = parts.replacePlaceholders({ prompt, memory, stop: controls.stop });
+  return { ...request, ...replaced, stop: replaced.stop.filter((text) => text !== '') };
 }

@@ -1,7 +1,9 @@
+import type { CacheReport, SnapshotFigures } from '../../core/cache-report.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
-import type { Performance, TextService, TextState } from '../../core/text-service.ts';
+import type { Performance, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import type { DialectParts } from '../dialect.ts';
+import { type EndpointShape, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { nativeFamily } from './errors.ts';
 
 /** The level of this API that clients test feature by feature; not the version of this program. */
@@ -35,21 +37,32 @@ export type Features = { readonly [Name in Exclude<FeatureName, 'admin'>]?: bool
   readonly admin?: 0 | 1 | 2;
 };
 
-export interface InfoParts {
-  readonly text: TextService;
+export interface InfoParts extends Pick<DialectParts, 'text' | 'modelName'> {
   readonly product: { readonly name: string; readonly version: string; readonly homepage?: string };
-  readonly modelName: () => string;
   readonly features: () => Features;
   /** How many tasks of other kinds were done, by their names in the performance reply. */
   readonly counters: () => Readonly<Record<string, number>>;
-  /** Limits that are told to clients, but not kept; 0 means none. */
+  /** Limits that clients are told, but that are not enforced; 0 means none. */
   readonly advertised: { readonly maxLength: number; readonly maxContext: number };
   readonly quiet: boolean;
   /** The content of the story file, as JSON. */
   readonly preloadStory?: string | Uint8Array | undefined;
 }
 
+const row = endpointRow({ method: 'GET', match: 'ending', access: 'open', queued: false, family: nativeFamily });
+
 type Answer = (call: Call, parts: InfoParts) => unknown;
+
+function info(path: string, summary: string, answer: Answer, own: Partial<EndpointShape> = {}) {
+  return row(path, summary, (call, parts: InfoParts) => json(answer(call, parts)), own);
+}
+
+function twice(path: string, summary: string, answer: Answer): readonly ModelEndpoint<InfoParts>[] {
+  return [
+    info(`/api/v1/${path}`, summary, answer),
+    info(`/api/latest/${path}`, `Another name for /api/v1/${path}.`, answer),
+  ];
+}
 
 export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
   ...twice('model', 'The name of the text model.', ({ authorized }, { modelName }) => ({
@@ -58,56 +71,23 @@ export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
   ...twice('config/max_length', 'The longest reply that is advertised.', (_, { advertised }) => ({
     value: advertised.maxLength || 1024,
   })),
-  ...twice('config/max_context_length', 'The context that is advertised.', (_, parts) => ({
-    value: advertisedContext(parts),
+  ...twice('config/max_context_length', 'The context that is advertised.', (_, { text, advertised }) => ({
+    value: Math.min(text.contextSize(), advertised.maxContext || Number.POSITIVE_INFINITY),
   })),
   ...twice('config/soft_prompt', 'Soft prompts are a thing of the past: always empty.', () => ({ value: '' })),
   ...twice('config/soft_prompts_list', 'Always empty.', () => ({ values: [] })),
   ...twice('info/version', 'The level of the KoboldAI API.', () => ({ result: koboldAiVersion })),
-  open('/api/extra/true_max_context_length', 'The context that the server has.', (_, { text }) => ({
+  info('/api/extra/true_max_context_length', 'The context that the server has.', (_, { text }) => ({
     value: text.contextSize(),
   })),
-  open('/api/extra/version', 'The version, and which features are there.', (_, parts) => version(parts)),
-  open(
-    '/api/extra/perf',
-    'The speed of the last generation, and the queue.',
-    ({ authorized }, { text, counters, quiet }) =>
-      performanceBody(text.performance(), shownState(text.state(), authorized), counters(), quiet),
-  ),
-  open('/.well-known/serviceinfo', 'Which APIs are here, for programs that look for them.', (_, parts) =>
+  info('/api/extra/version', 'The version, and which features are there.', (_, parts) => version(parts)),
+  info('/api/extra/perf', 'The speed of the last generation, and the queue.', performanceBody),
+  info('/.well-known/serviceinfo', 'Which APIs are here, for programs that look for them.', (_, parts) =>
     serviceInfo(parts),
   ),
-  { ...open('/ping', 'Answers as long as the server runs.', () => ({ status: 'healthy' })), match: 'exact' },
-  {
-    ...open('/api/extra/preloadstory', 'The story that clients open at first.', () => ({})),
-    match: 'exact',
-    handle: (call, { preloadStory }) => story(call, preloadStory),
-  },
+  info('/ping', 'Answers as long as the server runs.', () => ({ status: 'healthy' }), { match: 'exact' }),
+  row('/api/extra/preloadstory', 'The story that clients open at first.', story, { match: 'exact' }),
 ];
-
-function advertisedContext({ text, advertised: { maxContext } }: InfoParts): number {
-  return maxContext > 0 ? Math.min(text.contextSize(), maxContext) : text.contextSize();
-}
-
-function open(path: string, summary: string, answer: Answer): ModelEndpoint<InfoParts> {
-  return {
-    method: 'GET',
-    match: 'ending',
-    path,
-    access: 'open',
-    queued: false,
-    summary,
-    family: nativeFamily,
-    handle: (call, parts) => json(answer(call, parts)),
-  };
-}
-
-function twice(path: string, summary: string, answer: Answer): readonly ModelEndpoint<InfoParts>[] {
-  return [
-    open(`/api/v1/${path}`, summary, answer),
-    open(`/api/latest/${path}`, `Another name for /api/v1/${path}.`, answer),
-  ];
-}
 
 function version({ text, product, features }: InfoParts): object {
   const state = text.state();
@@ -137,12 +117,10 @@ const stopReasons: Record<Performance['stop'], number> = {
   'stop-text': 2,
 };
 
-function performanceBody(
-  figures: Performance,
-  state: TextState,
-  counters: Readonly<Record<string, number>>,
-  quiet: boolean,
-): object {
+function performanceBody({ authorized }: Call, parts: InfoParts): object {
+  const figures = parts.text.performance();
+  const state = shownState(parts.text.state(), authorized);
+  const counters = parts.counters();
   const { processMsPerToken, evalMsPerToken, promptTokens, processedTokens, completionTokens } = figures;
   return {
     last_process: processMsPerToken,
@@ -166,13 +144,13 @@ function performanceBody(
     hordeexitcounter: -1,
     uptime: figures.uptimeSeconds,
     idletime: figures.idleSeconds,
-    quiet,
+    quiet: parts.quiet,
     loading: state.type === 'loading' && !state.asleep ? { name: state.name, progress: state.progress } : null,
     ...(state.type === 'failed' ? { failed: { name: state.name, reason: state.reason } } : {}),
   };
 }
 
-/** Without the key nobody learns the name of a model from the way it is loaded. */
+/** Clients without the key do not see the name of a model that is loaded or has failed to load. */
 function shownState(state: TextState, authorized: boolean): TextState {
   if (authorized || (state.type !== 'loading' && state.type !== 'failed')) return state;
   const name = hiddenModelName;
@@ -196,8 +174,43 @@ function serviceInfo({ product }: InfoParts): object {
   };
 }
 
-/** Somebody wrote this story: without the key it stays hidden, in a way that clients take for "there is none". */
-function story(call: Call, content: InfoParts['preloadStory']): Reply {
-  const body = call.authorized && content !== undefined ? content : '{}';
+/** Private: without the key the reply is the one of a server that has no story. */
+function story({ authorized }: Call, { preloadStory }: InfoParts): Reply {
+  const body = authorized && preloadStory !== undefined ? preloadStory : '{}';
   return { status: 200, headers: { 'content-type': 'application/json' }, body };
+}
+
+export interface CacheParts {
+  readonly cacheReport: () => Promise<CacheReport>;
+}
+
+/** Guarded: it shows pieces of prompts. */
+export const cacheEndpoint = row(
+  '/api/extra/cache',
+  'What is kept of earlier prompts, and where the last prompts parted from it.',
+  async (_, { cacheReport }: CacheParts) => json(cacheBody(await cacheReport())),
+  { access: 'guarded' },
+);
+
+function cacheBody({ slots, memory, disk, misses }: CacheReport): object {
+  return {
+    slots,
+    memory: memory && figures(memory),
+    disk: disk && figures(disk),
+    misses: misses.map(({ time, partedAt, promptTokens, reusedTokens, before, kept, wanted }) => ({
+      time: new Date(time).toISOString(),
+      parted_at: partedAt,
+      prompt_tokens: promptTokens,
+      reused_tokens: reusedTokens,
+      before,
+      kept,
+      wanted,
+    })),
+  };
+}
+
+function figures({ snapshots, bytes, health }: SnapshotFigures): object {
+  if (!health) return { snapshots, bytes };
+  const { otherBytes, failures, lastFailure } = health;
+  return { snapshots, bytes, other_bytes: otherBytes, failures, last_failure: lastFailure };
 }

@@ -1,32 +1,26 @@
 import type { WebSearch } from '../../core/web-search.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { answerList } from '../embedding/list.ts';
 import type { EmbeddingParts } from '../embedding/service.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
-import { type CacheParts, cacheEndpoint } from './cache.ts';
-import { embeddingsEndpoint } from './embeddings.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { readText } from '../fields/readers.ts';
+import { honoured, readFields } from '../fields/table.ts';
+import { noteHeaders } from '../spoken-reply.ts';
+import { nativeFamily, readInput } from './errors.ts';
+import { embeddingsFidelity, embeddingsFields } from './fields.ts';
 import { type GenerateParts, generateEndpoints } from './generate.ts';
-import { type InfoParts, infoEndpoints } from './info.ts';
-import { type MultiplayerParts, multiplayerEndpoints } from './multiplayer.ts';
+import { type CacheParts, cacheEndpoint, type InfoParts, infoEndpoints } from './info.ts';
 import { musicEndpoints } from './music.ts';
-import { type SaveSlotParts, saveSlotEndpoints } from './save-slots.ts';
-import { shutdownEndpoint } from './shutdown.ts';
-import { type NativeSpeechParts, nativeSpeechEndpoint } from './speech.ts';
+import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './speech.ts';
+import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
 import { taskEndpoints } from './tasks.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
-import { type TranscribeParts, transcribeEndpoint } from './transcribe.ts';
-import { webSearchEndpoint } from './web-search.ts';
 
 /** What depends on the model that a call concerns. */
-export interface NativeContext
-  extends GenerateParts,
-    InfoParts,
-    TokenParts,
-    EmbeddingParts,
-    NativeSpeechParts,
-    TranscribeParts,
-    CacheParts {}
+export interface NativeContext extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts, CacheParts {}
 
 /** What the server has, whichever model answers. */
-export interface NativeServices extends SaveSlotParts, MultiplayerParts {
+export interface NativeServices extends StoryParts {
   /** With `--websearch` only. */
   readonly search?: WebSearch | undefined;
   /** With `--singleinstance` only. */
@@ -49,4 +43,49 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
     webSearchEndpoint(services.search),
     shutdownEndpoint(services.shutdown),
   ];
+}
+
+const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily });
+
+export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
+  '/api/extra/embeddings',
+  'Vectors of texts; what is too long is cut.',
+  async (call, parts) => {
+    const body = await bodyOf(call);
+    return answerList(call, body, readFields(embeddingsFields, body), embeddingsFidelity, parts);
+  },
+  { queued: true, modelSelection: 'own-name' },
+);
+
+/**
+ * `shutdown` is set with `--singleinstance` only: a new instance asks the old one to free the port. It must leave time
+ * for this reply.
+ */
+export function shutdownEndpoint(shutdown: (() => void) | undefined): PlainEndpoint {
+  const summary = 'End the server, from this machine and with --singleinstance only.';
+  const handle = (call: Call): Reply => {
+    const success = shutdown !== undefined && isLocal(call);
+    if (success) shutdown();
+    return json({ success });
+  };
+  return row('/api/extra/shutdown', summary, handle, { match: 'exact' });
+}
+
+function isLocal({ remoteAddress }: Call): boolean {
+  return remoteAddress === '::1' || /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(remoteAddress);
+}
+
+const searchFields = { q: honoured(readText) };
+
+/** Without `--websearch` there are no results. */
+export function webSearchEndpoint(search: WebSearch | undefined): PlainEndpoint {
+  return row('/api/extra/websearch', 'Search the web through this server (--websearch).', async (call) => {
+    if (!search) return json([]);
+    const input = await readInput(call, searchFields);
+    if (!input) return json([], 400);
+    const { pages, problem } = await search.find(input.q, call.signal);
+    const found = pages.map(({ title, url, description, content }) => ({ title, url, desc: description, content }));
+    // Clients expect a list, so the problem is in a header.
+    return json(found, 200, noteHeaders(problem === undefined ? [] : [problem]));
+  });
 }

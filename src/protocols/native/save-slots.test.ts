@@ -5,7 +5,7 @@ import { router } from '../../http/router.ts';
 import { SaveSlots } from '../../store/save-slots.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
 import { callOf } from '../testing/doubles.ts';
-import { type SaveSlotParts, saveSlotEndpoints } from './save-slots.ts';
+import { type StoryParts, saveSlotEndpoints } from './stories.ts';
 
 const freshFolder = freshFolders();
 
@@ -18,7 +18,7 @@ function saves(limits = { characters: 200, bytes: 500 }) {
   return { path, warnings, ask: asking({ slots, warn }) };
 }
 
-function asking(parts: SaveSlotParts) {
+function asking(parts: StoryParts) {
   const endpoints = router(saveSlotEndpoints(parts));
   return async (what: 'list' | 'load' | 'save', body: unknown = '') => {
     const path = `/api/extra/data/${what}`;

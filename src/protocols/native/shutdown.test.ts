@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { callOf } from '../testing/doubles.ts';
-import { shutdownEndpoint } from './shutdown.ts';
+import { shutdownEndpoint } from './routes.ts';
 
 async function ask(remoteAddress: string, allowed = true) {
   let ended = false;

@@ -1,46 +1,42 @@
+import { asAppError } from '../../core/errors.ts';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
-import { jsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
+import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow } from '../endpoint.ts';
 import { looseFlag, looseNumber } from '../fields/loose.ts';
 import { clamp, described, orElse, type Read } from '../fields/readers.ts';
 import { fidelityOf, honoured, ignored, readFields } from '../fields/table.ts';
-import { spokenFields } from '../spoken-fields.ts';
+import {
+  collectTranscript,
+  languageFields,
+  located,
+  recordingBody,
+  recordingFields,
+  sentRecording,
+  transcriptionOf,
+  wishesOf,
+} from '../recording.ts';
 import { begunSpeech, wholeSound } from '../spoken-reply.ts';
-import { paces, speechOf, spokenText } from '../spoken-text.ts';
+import { paces, speechOf, spokenFields, spokenText } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
-import { nativeFamily } from './errors.ts';
+import { errorType, nativeFamily } from './errors.ts';
 
-export type NativeSpeechParts = Pick<DialectParts, 'others'>;
+export type SpeechParts = Pick<DialectParts, 'others' | 'startTimer'>;
 
-export const nativeSpeechEndpoint: ModelEndpoint<NativeSpeechParts> = {
+const row = endpointRow({
   method: 'POST',
   match: 'ending',
-  path: '/api/extra/tts',
   access: 'guarded',
   queued: true,
   modelSelection: 'any-name',
-  summary: 'A text as speech: wav unless told otherwise.',
   family: nativeFamily,
-  handle: speech,
-};
+});
 
-/** Sent whole: the clients of this family decode it as one file. */
-async function speech(call: Call, parts: NativeSpeechParts): Promise<Reply> {
-  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
-  const { use_mp3, response_format, speed: sent, ...fields } = readFields(nativeSpeechFields, body);
-  const service = speechOf(parts);
-  const { spoken, notes } = await spokenText(fields, service);
-  const format = use_mp3 ? 'mp3' : response_format;
-  const speed = clamp(sent, paces.least, paces.most);
-  const request: SpeechRequest = { ...spoken, speed, format, streamed: false };
-  const begun = await begunSpeech(service.speak(request, ticketFor(call, fields.genkey)));
-  const headers = noticeHeaders(body, nativeSpeechFidelity);
-  return wholeSound({ ...begun, notes: [...notes, ...begun.notes] }, { format, name: 'output', headers });
-}
+export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav unless told otherwise.', speak);
+export const transcribeEndpoint = row('/api/extra/transcribe', 'Speech to text.', transcribe, { form: {} });
 
-/** Formats that nobody knows are WAV in this family. */
+/** Formats that are not known are WAV in this dialect. */
 const readFormat: Read<SpeechFormat> = described(
   { enum: speechFormats },
   (value) => speechFormats.find((format) => format === value) ?? 'wav',
@@ -56,3 +52,40 @@ const nativeSpeechFields = {
 };
 
 export const nativeSpeechFidelity = fidelityOf('Native text API', 'POST /api/extra/tts', nativeSpeechFields);
+
+/** Sent whole: clients of this dialect decode it as one file. */
+async function speak(call: Call, parts: Pick<SpeechParts, 'others'>): Promise<Reply> {
+  const body = await bodyOf(call);
+  const { use_mp3, response_format, speed: sent, ...fields } = readFields(nativeSpeechFields, body);
+  const service = speechOf(parts);
+  const { spoken, notes } = await spokenText(fields, service);
+  const format = use_mp3 ? 'mp3' : response_format;
+  const speed = clamp(sent, paces.least, paces.most);
+  const request: SpeechRequest = { ...spoken, speed, format, streamed: false };
+  const begun = await begunSpeech(service.speak(request, ticketFor(call, fields.genkey)));
+  const headers = noticeHeaders(body, nativeSpeechFidelity);
+  return wholeSound({ ...begun, notes: [...notes, ...begun.notes] }, { format, name: 'output', headers });
+}
+
+const transcribeFields = { ...recordingFields, ...languageFields };
+
+export const transcribeFidelity = fidelityOf('Native', 'POST /api/extra/transcribe', transcribeFields);
+
+async function transcribe(call: Call, { others, startTimer }: SpeechParts): Promise<Reply> {
+  const fields = readFields(transcribeFields, await recordingBody(call));
+  const service = transcriptionOf(others);
+  const recording = await sentRecording(call, fields);
+  const { bytes, fileName } = recording;
+  const request = { ...wishesOf(fields), recording: bytes, fileName, translate: false, words: false };
+  const events = service.transcribe(request, ticketFor(call, fields.genkey));
+  const answer = collectTranscript(located(events, recording)).then(({ text, notes }) =>
+    JSON.stringify({ text, ...(notes.length > 0 ? { warnings: notes } : {}) }),
+  );
+  if (requestsPadding(call)) return paddedReply(answer, failure, startTimer);
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: await answer };
+}
+
+function failure(thrown: unknown): string {
+  const error = asAppError(thrown);
+  return JSON.stringify({ text: '', detail: { msg: error.message, type: errorType(error) } });
+}

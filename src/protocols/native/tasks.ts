@@ -1,15 +1,14 @@
 import type { FinishReason } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
-import type { QueuePosition } from '../../core/request.ts';
 import type { AbortOutcome, TextService } from '../../core/text-service.ts';
-import { jsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import type { DialectParts } from '../dialect.ts';
+import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { textOrNumber } from '../fields/schemas.ts';
 import { aside, fidelityOf, sentAs } from '../fields/table.ts';
 import { clientName } from '../ticket.ts';
+import { encodeLogprobs } from './encode.ts';
 import { nativeFamily } from './errors.ts';
-import { encodeLogprobs } from './logprobs.ts';
 
 /** Strings, not booleans: clients compare with these. */
 const abortReplies: Record<AbortOutcome, { readonly success: string; readonly done: string }> = {
@@ -28,51 +27,41 @@ export const taskFidelity: EndpointFidelity = fidelityOf(
   keyFields,
 );
 
-export interface TaskParts {
-  readonly text: TextService;
-}
+type TaskParts = Pick<DialectParts, 'text'>;
 
-const guarded = { match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
+const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily });
 
-/** Looking at and stopping what runs. */
+/** Look at and stop running generations. */
 export const taskEndpoints: readonly ModelEndpoint<TaskParts>[] = [
   ...both('/api/extra/generate/check', 'The text so far of the running generation.', check),
   ...both('/api/extra/last_logprobs', 'The probabilities of the tokens of the last generation.', logprobs),
-  {
-    ...guarded,
-    method: 'POST',
-    path: '/api/extra/abort',
-    summary: 'Stop the running generation, or the one with this genkey.',
-    handle: async (call, { text }) => json(abortReplies[text.abort(await genkeyOf(call), clientName(call))]),
-  },
+  row(
+    '/api/extra/abort',
+    'Stop the running generation, or the one with this genkey.',
+    async (call, { text }: TaskParts) => json(abortReplies[text.abort(await genkeyOf(call), clientName(call))]),
+  ),
 ];
 
-function both(
-  path: string,
-  summary: string,
-  answer: (genkey: string, client: string, text: TextService) => Reply,
-): readonly ModelEndpoint<TaskParts>[] {
+function both(path: string, summary: string, answer: (genkey: string, client: string, text: TextService) => Reply) {
   return [
-    {
-      ...guarded,
+    row(path, `${summary} Only without a genkey.`, (call, { text }: TaskParts) => answer('', clientName(call), text), {
       method: 'GET',
-      path,
-      summary: `${summary} Only without a genkey.`,
-      handle: (call, { text }) => answer('', clientName(call), text),
-    },
-    {
-      ...guarded,
-      method: 'POST',
-      path,
-      summary,
-      handle: async (call, { text }) => answer(await genkeyOf(call), clientName(call), text),
-    },
+    }),
+    row(path, summary, async (call, { text }: TaskParts) => answer(await genkeyOf(call), clientName(call), text)),
   ];
 }
 
 function check(genkey: string, client: string, text: TextService): Reply {
-  const state = { ...finishField(text.finished(genkey)), ...standingFields(text.queuePosition(genkey)) };
-  return json({ results: [{ text: text.check(genkey, client), ...state }] });
+  const finish = text.finished(genkey);
+  const queue = text.queuePosition(genkey);
+  const result = {
+    text: text.check(genkey, client),
+    // Only for those that go on without their client: why it has ended, or null while it runs.
+    ...(finish === undefined ? {} : { finish_reason: finish && finishNames[finish] }),
+    // Only while it waits.
+    ...(queue ? { queue_position: queue.position, queue_estimate: queue.estimateSeconds } : {}),
+  };
+  return json({ results: [result] });
 }
 
 function logprobs(genkey: string, client: string, text: TextService): Reply {
@@ -88,21 +77,10 @@ const finishNames: Readonly<Record<FinishReason | 'error', string>> = {
   error: 'error',
 };
 
-/** Only of those that go on without their client: why it has ended, or null while there is more to come. */
-function finishField(finish: ReturnType<TextService['finished']>): object {
-  if (finish === undefined) return {};
-  return { finish_reason: finish && finishNames[finish] };
-}
-
-/** Only while it waits: its text is empty for as long.  */
-function standingFields(standing: QueuePosition | undefined): object {
-  return standing ? { queue_position: standing.position, queue_estimate: standing.estimateSeconds } : {};
-}
-
-/** A body that is missing or broken asks about the only generation there is; clients send nothing at all here. */
+/** A missing or invalid body means the running generation; clients often send none. */
 async function genkeyOf(call: Call): Promise<string> {
   try {
-    const { genkey } = await jsonObject(call.body, { empty: 'object', signal: call.signal });
+    const { genkey } = await bodyOf(call, 'object');
     return typeof genkey === 'string' || typeof genkey === 'number' ? String(genkey) : '';
   } catch {
     return '';

@@ -1,13 +1,12 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { looseFlag } from '../fields/loose.ts';
 import { described, isAbsent, isTokenId, orElse, readText } from '../fields/readers.ts';
 import { messagesSchema, objectSchema, tokenNumbers } from '../fields/schemas.ts';
-import { aside, fidelityOf, honoured, readFields, sentAs } from '../fields/table.ts';
-import { nativeFamily } from './errors.ts';
-import { readInput } from './input.ts';
+import { aside, fidelityOf, honoured, sentAs } from '../fields/table.ts';
+import { nativeFamily, readInput } from './errors.ts';
 
 export interface TokenParts {
   readonly text: TextService;
@@ -40,28 +39,17 @@ export const tokenFidelity: readonly EndpointFidelity[] = [
   }),
 ];
 
-const helper = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
-const count = { ...helper, handle: countTokens };
+const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
-  { ...count, path: '/api/extra/tokencount', summary: 'The tokens of a text, and how many they are.' },
-  { ...count, path: '/api/extra/tokenize', summary: 'Another name for /api/extra/tokencount.' },
-  {
-    ...helper,
-    path: '/api/extra/detokenize',
-    summary: 'The text of a list of tokens.',
-    handle: joinTokens,
-  },
-  {
-    ...helper,
-    path: '/api/extra/json_to_grammar',
-    summary: 'A GBNF grammar that only lets through what fits a JSON schema.',
-    handle: makeGrammar,
-  },
+  row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens),
+  row('/api/extra/tokenize', 'Another name for /api/extra/tokencount.', countTokens),
+  row('/api/extra/detokenize', 'The text of a list of tokens.', joinTokens),
+  row('/api/extra/json_to_grammar', 'A GBNF grammar that only lets through what fits a JSON schema.', makeGrammar),
 ];
 
 async function countTokens(call: Call, { text, renderChat }: TokenParts): Promise<Reply> {
-  const input = await readInput(call, (body) => readFields(countFields, body));
+  const input = await readInput(call, countFields);
   const refused = json({ value: -1 }, 400);
   if (!input) return refused;
   const { special: addSpecial, messages } = input;
@@ -73,14 +61,14 @@ async function countTokens(call: Call, { text, renderChat }: TokenParts): Promis
 }
 
 async function joinTokens(call: Call, { text }: TokenParts): Promise<Reply> {
-  const input = await readInput(call, (body) => readFields(joinFields, body));
+  const input = await readInput(call, joinFields);
   if (!input?.ids) return json({ result: '', success: false }, 400);
   const result = await text.detokenize(input.ids, { renderSpecial: input.special });
   return json({ result, success: true });
 }
 
 async function makeGrammar(call: Call, { schemaToGrammar }: TokenParts): Promise<Reply> {
-  const body = await readInput(call, (sent) => sent);
+  const body = await bodyOf(call).catch(() => undefined);
   if (!body && !isJson(call.body)) return json({ result: '', success: false }, 400);
   const schema = body && Object.hasOwn(body, 'schema') ? body.schema : body;
   try {

@@ -5,7 +5,7 @@ import { handTimer } from '../../http/testing/world.ts';
 import { bind } from '../testing/bind.ts';
 import { callOf, dialectParts, scriptedTranscription } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { transcribeEndpoint, transcribeFidelity } from './transcribe.ts';
+import { transcribeEndpoint, transcribeFidelity } from './speech.ts';
 
 const script: readonly TranscriptionEvent[] = [
   { type: 'start', seconds: 2 },

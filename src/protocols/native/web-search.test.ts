@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SearchAnswer, WebSearch } from '../../core/web-search.ts';
 import { callOf } from '../testing/doubles.ts';
-import { webSearchEndpoint } from './web-search.ts';
+import { webSearchEndpoint } from './routes.ts';
 
 /** Notes what was asked, and knows one answer. */
 function searchOf(answer: SearchAnswer) {

@@ -1,50 +1,47 @@
-import { text } from '../../chat/messages.ts';
+import { type Content, type Message, type Tool, type ToolCallRecord, text } from '../../chat/messages.ts';
 import type { ChatRequest, OutputFormat } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
-import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
+import type { GenerationControls, GenerationRequest, ReasoningBudget } from '../../core/request.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { FillMarks } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { readControls } from '../controls/decode.ts';
-import { chatParts, type DialectParts, dialectControls } from '../dialect.ts';
+import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
+import { isAbsent, isObject, optionalList, orElse, readAt, readObject, readText, wrong } from '../fields/readers.ts';
 import { type Fields, readFields, type Table } from '../fields/table.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
 import { schemaOutput } from '../output-schema.ts';
-import type { ChatFields, GenerateFields } from './fields.ts';
+import { refuseNames } from '../tools.ts';
+import { type ChatFields, type GenerateFields, readImages } from './fields.ts';
 import { renderGoTemplate, usesSuffix } from './go-template.ts';
-import { decodeImages, decodeMessages } from './messages.ts';
-import { optionControls, readOptions, settingFields } from './options.ts';
-import { decodeThink, type Thinking } from './think.ts';
-import { decodeTools } from './tools.ts';
+import { optionControls, readOptions, type Settings, settingFields } from './options.ts';
 
-/** A request in two views: its own fields, and every control, with those of `options` over those beside it. */
+/** A request: its own fields, and all controls, with those of `options` over those beside it. */
 export interface Request<Own> {
   readonly own: Own;
   readonly settings: JsonObject;
 }
 
-/** The server's defaults count for the options too, so they come after the options are laid flat. */
+/** The server's defaults count for the options too, so they are applied after the options are laid flat. */
 export function readRequest<const Declared extends Table>(
   table: Declared,
   sent: JsonObject,
-  parts: Pick<DialectParts, 'applyDefaults'>,
+  { applyDefaults }: Pick<DialectParts, 'applyDefaults'>,
 ): Request<Fields<Declared>> {
-  const options = readOptions(sent.options, 'options');
-  const settings = parts.applyDefaults({ ...sent, ...options });
-  return { own: readFields(table, parts.applyDefaults(sent)), settings };
+  const settings = applyDefaults({ ...sent, ...readOptions(sent.options, 'options') });
+  return { own: readFields(table, applyDefaults(sent)), settings };
 }
 
 export function* decodeChat({ own, settings }: Request<ChatFields>, server: DialectParts): Sliced<ChatRequest> {
   const parts = chatParts(server, settings);
-  const { controls, thinking } = decodeShared({ own, settings }, parts);
+  const shared = decodeShared({ own, settings }, parts);
   const attachments = newAttachments(parts);
   const messages = yield* decodeMessages(own.messages, attachments);
-  const media = attachments.inline();
-  return chatRequest(own, controls, thinking, { messages, media, tools: decodeTools(own.tools) }, parts);
+  return chatRequest(own, shared, { messages, media: attachments.inline(), tools: decodeTools(own.tools) }, parts);
 }
 
-/** Everything comes along in base64 here; an address is none. */
+/** All media are sent in base64 in this dialect, none by address. */
 function newAttachments(parts: DialectParts): Attachments {
   return new Attachments(parts.text.state(), { addresses: false });
 }
@@ -54,12 +51,12 @@ export type Completion =
   | { readonly type: 'chat'; readonly request: ChatRequest }
   | { readonly type: 'plain'; readonly request: GenerationRequest; readonly returnsContext: boolean };
 
-/** Whether the gap before `suffix` is to be marked as the model knows it, because no template of the client does that. */
+/** Whether the gap before `suffix` needs the fill-in-the-middle marks of the model, because no template sets them. */
 export function hasGap({ suffix, template, raw }: Pick<GenerateFields, 'suffix' | 'template' | 'raw'>): boolean {
   return suffix !== '' && template === '' && !raw;
 }
 
-/** `earlier` is the text of the `context` that the request carries; `marks` are there where it has a gap. */
+/** `earlier` is the text of the `context` that the request carries; `marks` are set where it has a gap. */
 export function decodeCompletion(
   { own, settings }: Request<GenerateFields>,
   server: DialectParts,
@@ -71,32 +68,28 @@ export function decodeCompletion(
   const images = decodeImages(own.images, 'images', attachments);
   const media = attachments.inline();
   if (raw && (system !== '' || template !== '' || earlier !== '')) {
-    throw new AppError('unsupported', {
-      feature: 'raw with template, system or context',
-      instead: 'a raw prompt already holds all of them',
-    });
+    const instead = 'a raw prompt already holds all of them';
+    throw new AppError('unsupported', { feature: 'raw with template, system or context', instead });
   }
   if (suffix !== '' && !marks && (raw || !usesSuffix(template))) {
-    throw new AppError('unsupported', {
-      feature: 'suffix',
-      instead: 'leave out raw, or send a template with .Suffix along',
-    });
+    const instead = 'leave out raw, or send a template with .Suffix along';
+    throw new AppError('unsupported', { feature: 'suffix', instead });
   }
-  const { controls, thinking } = decodeShared({ own, settings }, parts);
+  const shared = decodeShared({ own, settings }, parts);
   if (raw || template !== '' || marks) {
     const values = { System: system, Prompt: prompt, Suffix: suffix };
     const rendered = marks ? gapPrompt(marks, prompt, suffix) : raw ? prompt : renderGoTemplate(template, values);
-    const grammar = plainGrammar(decodeFormat(own, parts), parts) ?? controls.grammar;
-    // Without a place in the text the media stand in front of it.
-    const plain = { grammar, media, reasoning: thinking.budget };
-    const request = { ...controls, ...plain, prompt: earlier + rendered, memory: '' };
+    const grammar = plainGrammar(decodeFormat(own, parts), parts) ?? shared.controls.grammar;
+    // Media without a position in the text come before it.
+    const plain = { grammar, media, reasoning: shared.thinking.budget };
+    const request = { ...shared.controls, ...plain, prompt: earlier + rendered, memory: '' };
     return { type: 'plain', request, returnsContext: !raw };
   }
   const messages = [
     ...(system === '' ? [] : [{ role: 'system' as const, content: text(system) }]),
     { role: 'user' as const, content: [...images, ...text(prompt)] },
   ];
-  const request = chatRequest(own, controls, thinking, { messages, media, tools: [] }, parts);
+  const request = chatRequest(own, shared, { messages, media, tools: [] }, parts);
   // A prompt alone is no chat in which tools could be called.
   return { type: 'chat', request: { ...request, toolChoice: { type: 'none' }, memory: earlier } };
 }
@@ -105,12 +98,12 @@ type SharedFields = Pick<ChatFields, keyof ChatFields & keyof GenerateFields>;
 
 function chatRequest(
   own: SharedFields,
-  controls: GenerationControls,
-  thinking: Thinking,
+  { controls, thinking }: ReturnType<typeof decodeShared>,
   conversation: ChatRequest['conversation'],
   parts: DialectParts,
 ): ChatRequest {
   const output = decodeFormat(own, parts);
+  const grammar = output.type === 'text' ? controls.grammar : undefined;
   return {
     conversation,
     continueAssistantTurn: true,
@@ -120,18 +113,11 @@ function chatRequest(
     reasoning: { effort: thinking.effort, separate: true },
     templateVariables: thinking.variables,
     memory: '',
-    controls: {
-      ...controls,
-      grammar: output.type === 'text' ? controls.grammar : undefined,
-      reasoning: thinking.budget,
-    },
+    controls: { ...controls, grammar, reasoning: thinking.budget },
   };
 }
 
-function decodeShared(
-  { own, settings }: Request<SharedFields>,
-  parts: DialectParts,
-): { readonly controls: GenerationControls; readonly thinking: Thinking } {
+function decodeShared({ own, settings }: Request<SharedFields>, parts: DialectParts) {
   const base = dialectControls(readControls(settings), parts);
   const options = readFields(settingFields, settings);
   const controls: GenerationControls = {
@@ -148,9 +134,172 @@ function decodeFormat({ format }: SharedFields, parts: DialectParts): OutputForm
   return schemaOutput(format, 'format', parts.controlParts().schemaToGrammar);
 }
 
-/** A prompt without a template has no thinking to leave room for. */
+/** A prompt without a template has no thinking that the grammar would have to allow. */
 function plainGrammar(output: OutputFormat, parts: DialectParts): GenerationControls['grammar'] {
   if (output.type === 'text') return undefined;
   const schema = output.type === 'json' ? { type: 'object' } : output.schema;
   return { gbnf: parts.controlParts().schemaToGrammar(schema), retainState: false };
+}
+
+/** The conversation of a chat request. */
+export function* decodeMessages(value: unknown, attachments: Attachments): Sliced<readonly Message[]> {
+  const list = optionalList(value, 'messages') ?? [];
+  let unanswered = new OpenCalls([]);
+  const messages: Message[] = [];
+  for (const [index, entry] of list.entries()) {
+    const message = decodeMessage(entry, index, attachments);
+    if (message.role === 'assistant') unanswered = new OpenCalls(message.toolCalls ?? []);
+    const call =
+      message.role === 'tool' && message.callId === undefined ? unanswered.take(message.toolName) : undefined;
+    messages.push(call ? ({ toolName: call.name, ...message, callId: call.id } as Message) : message);
+    yield;
+  }
+  return messages;
+}
+
+function decodeImages(images: readonly string[], field: string, attachments: Attachments): Content {
+  return images.map((data, index) => attachments.add({ kind: undefined, data, field: `${field}[${index}]` }));
+}
+
+const anyText = orElse(readText, '');
+const anyImages = orElse(readImages, []);
+
+function decodeMessage(entry: unknown, index: number, attachments: Attachments): Message {
+  const where = `messages[${index}]`;
+  const sent = readObject(entry, where);
+  const textAt = (name: string): string => readAt(sent, name, where, anyText);
+  const images = decodeImages(readAt(sent, 'images', where, anyImages), `${where}.images`, attachments);
+  const words = textAt('content');
+  // Images before the text about them.
+  const content = [...images, ...text(words)];
+  const role = textAt('role').toLowerCase();
+  switch (role) {
+    case '':
+      throw wrong(`${where}.role`, 'system, user, assistant or tool');
+    case 'system':
+    case 'user':
+      return { role, content };
+    case 'assistant': {
+      const reasoning = textAt('thinking');
+      const toolCalls = decodeCalls(sent.tool_calls, `${where}.tool_calls`, index);
+      return {
+        role,
+        content,
+        ...(reasoning === '' ? {} : { reasoning }),
+        ...(toolCalls.length === 0 ? {} : { toolCalls }),
+      };
+    }
+    case 'tool': {
+      const callId = textAt('tool_call_id');
+      const toolName = textAt('tool_name') || textAt('name');
+      return {
+        role,
+        content: [...images, ...attachments.toolResult(words, `${where}.content`)],
+        ...(callId === '' ? {} : { callId }),
+        ...(toolName === '' ? {} : { toolName }),
+      };
+    }
+    default:
+      return { role: 'other', roleName: role, content };
+  }
+}
+
+function decodeCalls(value: unknown, where: string, message: number): ToolCallRecord[] {
+  return (optionalList(value, where) ?? []).map((call, index) => {
+    const field = `${where}[${index}].function`;
+    const target = isObject(call) ? call.function : undefined;
+    if (!isObject(call) || !isObject(target)) throw wrong(field, 'an object');
+    const name = readAt(target, 'name', field, anyText);
+    if (name === '') throw wrong(`${field}.name`, 'a name');
+    // A generated id depends on the position alone: the same history must give the same prompt, for the cache.
+    const id = readAt(call, 'id', `${where}[${index}]`, anyText) || `call_${message}_${index}`;
+    return { id, name, json: argumentsText(target.arguments, `${field}.arguments`) };
+  });
+}
+
+/** An object in this dialect; apps that keep the form of OpenAI send it as JSON text. */
+function argumentsText(value: unknown, field: string): string {
+  if (isAbsent(value)) return '{}';
+  if (isObject(value)) return JSON.stringify(value);
+  if (typeof value === 'string') return value === '' ? '{}' : value;
+  throw wrong(field, 'an object');
+}
+
+/** Results come without the id of their call here: they belong to the first open call of that name, or to the first. */
+class OpenCalls {
+  readonly #open: Set<ToolCallRecord>;
+  /** Goes on behind the last call that it gave, so that taking all of them is linear. */
+  readonly #inOrder: Iterator<ToolCallRecord, undefined>;
+  /** The last one first; those that were taken without a name are still in here. */
+  readonly #byName = new Map<string, ToolCallRecord[]>();
+
+  constructor(calls: readonly ToolCallRecord[]) {
+    this.#open = new Set(calls);
+    this.#inOrder = this.#open.values();
+    for (const call of calls.toReversed()) {
+      const named = this.#byName.get(call.name);
+      if (named) named.push(call);
+      else this.#byName.set(call.name, [call]);
+    }
+  }
+
+  take(toolName: string | undefined): ToolCallRecord | undefined {
+    const call = toolName === undefined ? this.#inOrder.next().value : this.#nextNamed(toolName);
+    if (call) this.#open.delete(call);
+    return call;
+  }
+
+  #nextNamed(name: string): ToolCallRecord | undefined {
+    const named = this.#byName.get(name) ?? [];
+    let call = named.pop();
+    while (call && !this.#open.has(call)) call = named.pop();
+    return call;
+  }
+}
+
+const noParameters = { type: 'object', properties: {} } as const;
+
+export function decodeTools(value: unknown): readonly Tool[] {
+  const tools = (optionalList(value, 'tools') ?? []).map((entry, index) => decodeTool(entry, `tools[${index}]`));
+  refuseNames(
+    tools.map(({ name }) => name),
+    'tools',
+  );
+  return tools;
+}
+
+function decodeTool(entry: unknown, where: string): Tool {
+  const { type, function: sent } = readObject(entry, where);
+  if (!isAbsent(type) && type !== '' && type !== 'function') throw wrong(`${where}.type`, '"function"');
+  const { name, description, parameters } = readObject(sent, `${where}.function`);
+  if (typeof name !== 'string' || name === '') throw wrong(`${where}.function.name`, 'a name');
+  if (!isAbsent(parameters) && !isObject(parameters)) {
+    throw wrong(`${where}.function.parameters`, 'a JSON schema');
+  }
+  return {
+    name,
+    ...(typeof description === 'string' && description !== '' ? { description } : {}),
+    parameters: isObject(parameters) && Object.keys(parameters).length > 0 ? parameters : noParameters,
+  };
+}
+
+interface Thinking {
+  readonly effort: string | undefined;
+  readonly budget: ReasoningBudget | undefined;
+  /** Variables of the chat template. */
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+/** `think` over the controls of the native API, which count where it is left out. */
+export function decodeThink(
+  think: boolean | string | undefined,
+  settings: Pick<Settings, 'reasoning_effort' | 'thinking_budget_tokens'>,
+  native: ReasoningBudget | undefined,
+): Thinking {
+  const { reasoning_effort: effort, thinking_budget_tokens: tokens } = settings;
+  if (think === undefined) return { effort: effort || undefined, budget: native, variables: {} };
+  if (think === false) return { ...reasoningControl('none', undefined), variables: { enable_thinking: false } };
+  const amount = effort === '' || effort === 'none' ? undefined : effort;
+  const level = think === true ? amount : String(think);
+  return { ...reasoningControl(level, tokens), variables: { enable_thinking: true } };
 }

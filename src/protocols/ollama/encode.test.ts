@@ -3,10 +3,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent, TokenLogprob } from '../../core/events.ts';
 import { finishEvent, play, startEvent } from '../testing/doubles.ts';
-import { encodeStream } from './encode.ts';
-import type { ReplyFacts } from './ending.ts';
-import { chatShape, completionShape, type Shape } from './shape.ts';
-import { encodeWhole } from './whole.ts';
+import { chatShape, completionShape, encodeStream, encodeWhole, type ReplyFacts, type Shape } from './encode.ts';
 
 const began = Date.UTC(2026, 10, 15, 1, 2, 3, 456);
 const stamp = '2026-11-15T01:02:03.956Z';

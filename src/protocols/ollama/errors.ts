@@ -1,27 +1,33 @@
 import type { AppError } from '../../core/errors.ts';
-import { type Family, type Headers, json, type Reply } from '../../http/call.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { type Call, type Family, type Headers, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { line } from '../../http/sse.ts';
+import { bodyOf } from '../endpoint.ts';
 
-export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' } as const;
-
-/** A failure is one plain sentence in this dialect; its clients show nothing else of it. */
+/** A failure is one sentence in this dialect; its clients show nothing else of it. */
 export const ollamaFamily: Family = {
   name: 'ollama',
   title: 'Ollama-compatible API',
-  errorReply: (error) => json(errorBody(error), error.status, { ...jsonHeaders, ...retryHeaders(error) }),
+  errorReply: (error) => jsonReply(errorBody(error), retryHeaders(error), error.status),
 };
 
-/** For failures that have a wording of their own in this dialect and in no other. */
-export function refusal(status: number, error: string, headers: Headers = {}): Reply {
-  return json({ error }, status, { ...jsonHeaders, ...headers });
+export function jsonReply(body: object, headers: Headers = {}, status = 200): Reply {
+  return json(body, status, { 'content-type': 'application/json; charset=utf-8', ...headers });
 }
+
+/** For failures whose wording only this dialect has. */
+export function refusal(status: number, error: string): Reply {
+  return jsonReply({ error }, {}, status);
+}
+
+export const modelRequired: Reply = refusal(400, 'model is required');
 
 export function modelNotFound(name: string): Reply {
   return refusal(404, `model '${name}' not found`);
 }
 
-/** The last line of a stream that went wrong: the status was sent long ago. */
+/** The last line of a stream that failed: its status is sent already. */
 export function errorLine(error: AppError): string {
   return line(errorBody(error));
 }
@@ -32,7 +38,19 @@ function errorBody(error: AppError): object {
 
 /** Apps recognise a prompt that is too long by these words. */
 function wording({ code, message }: AppError): string {
-  if (code === 'input-too-long') return `the input length exceeds the context length: ${message.replace(/\.$/, '')}`;
-  if (code !== 'context-overflow') return message;
-  return `the input length exceeds the context length: ${message.replace(/^The/, 'the').replace(/\.$/, '')}`;
+  if (code !== 'input-too-long' && code !== 'context-overflow') return message;
+  return `the input length exceeds the context length: ${message.replace(/^The /, 'the ').replace(/\.$/, '')}`;
+}
+
+/** Old clients send the name of the model in another field. */
+export function namedModel(fields: { readonly model: string | undefined; readonly name: string | undefined }): string {
+  return fields.model ?? fields.name ?? '';
+}
+
+/** A handler of an endpoint that needs a body. */
+export function withBody<Context>(
+  answer: (body: JsonObject, call: Call, context: Context) => Reply | Promise<Reply>,
+): (call: Call, context: Context) => Promise<Reply> {
+  return async (call, context) =>
+    call.body.length === 0 ? refusal(400, 'missing request body') : answer(await bodyOf(call), call, context);
 }

@@ -1,28 +1,69 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { readGenkey } from '../controls/table.ts';
-import { loosenedNote, silenceNote } from '../fidelity-notes.ts';
+import { mostInputs } from '../embedding/input.ts';
 import { looseFlag } from '../fields/loose.ts';
 import {
   anyValue,
+  isAbsent,
   isObject,
   optional,
   optionalText,
   orElse,
   type Read,
+  readCount,
   reader,
   readText,
   wholeBetween,
   wrong,
 } from '../fields/readers.ts';
-import { approximated, each, type Fields, fidelityOf, honoured, ignored, places, refused } from '../fields/table.ts';
-import { embeddingsFidelity, embedFidelity } from './embeddings.ts';
-import { readKeepAlive } from './keep-alive.ts';
-import { readImages } from './messages.ts';
+import {
+  approximated,
+  aside,
+  each,
+  type Fields,
+  fidelityOf,
+  honoured,
+  ignored,
+  places,
+  refused,
+} from '../fields/table.ts';
+import { loosenedNote, silenceNote } from '../tools.ts';
 import { optionFields } from './options.ts';
-import { readThink } from './think.ts';
 
 const dialect = 'Ollama';
+
+const millisecondsOf: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+const duration = /^[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/;
+const step = /(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g;
+
+/**
+ * How long the model stays loaded after this request, in milliseconds: undefined where the client leaves it open,
+ * infinity for every negative time. A plain number is in seconds, also as a text, because some apps keep it in one.
+ */
+export const readKeepAlive: Read<number | undefined> = (value, path) => {
+  if (value === '') return undefined;
+  const milliseconds = typeof value === 'number' ? value * 1000 : durationMs(typeof value === 'string' ? value : '');
+  if (Number.isNaN(milliseconds)) throw wrong(path, 'a duration such as "5m" or "1h30m", or a number of seconds');
+  return milliseconds < 0 ? Number.POSITIVE_INFINITY : milliseconds;
+};
+
+function durationMs(text: string): number {
+  const seconds = /^\s*[+-]?\d+(\.\d+)?\s*$/.test(text);
+  const steps = `${text.trim()}${seconds ? 's' : ''}`;
+  if (!duration.test(steps)) return Number.NaN;
+  let total = 0;
+  for (const [, amount, unit = ''] of steps.matchAll(step)) total += Number(amount) * (millisecondsOf[unit] ?? 0);
+  return steps.startsWith('-') ? -total : total;
+}
 
 const images =
   'Base64, with or without a data URL in front; sounds too, which are told by their bytes. Refused where the loaded model has no projector (--mmproj).';
@@ -36,6 +77,18 @@ const readFormat: Read<'json' | JsonObject | undefined> = (value, path) => {
   if (value === 'json' || isObject(value)) return value;
   throw wrong(path, '"json" or a JSON schema');
 };
+
+/** Images in base64; clients put sounds here too, for models that hear. */
+export const readImages = reader<readonly string[]>(
+  'an array of base64 strings',
+  (value) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
+);
+
+const thinkLevels: readonly unknown[] = [true, false, 'low', 'medium', 'high', 'max'];
+
+export const readThink = reader<boolean | string>('true, false, "low", "medium", "high" or "max"', (value) =>
+  thinkLevels.includes(value),
+);
 
 const readTokens = reader<readonly number[]>(
   'an array of token numbers',
@@ -86,19 +139,19 @@ export const chatFields = {
   model: honoured(text, anyName),
   messages: honoured(anyValue, 'A last message of the assistant is continued. None at all loads the model.'),
   ...places({
-    'messages[].role': {
-      handling: 'honoured',
-      note: 'In any case; other roles than the usual ones go to the template as they are.',
-    },
-    'messages[].content': { handling: 'honoured' },
-    'messages[].thinking': { handling: 'honoured', note: 'For templates that show it to the model again.' },
-    'messages[].images': { handling: 'honoured', note: images },
-    'messages[].tool_calls': { handling: 'honoured', note: 'Arguments as an object or as JSON text.' },
-    'messages[].tool_name': { handling: 'honoured' },
-    'messages[].tool_call_id': {
-      handling: 'honoured',
-      note: 'Where it is left out, the result goes to the open call of that name.',
-    },
+    'messages[].role': aside(
+      'honoured',
+      'In any case; other roles than the usual ones go to the template as they are.',
+    ),
+    'messages[].content': aside('honoured'),
+    'messages[].thinking': aside('honoured', 'For templates that show it to the model again.'),
+    'messages[].images': aside('honoured', images),
+    'messages[].tool_calls': aside('honoured', 'Arguments as an object or as JSON text.'),
+    'messages[].tool_name': aside('honoured'),
+    'messages[].tool_call_id': aside(
+      'honoured',
+      'Where it is left out, the result goes to the open call of that name.',
+    ),
   }),
   tools: approximated(
     anyValue,
@@ -109,6 +162,47 @@ export const chatFields = {
 
 export type GenerateFields = Fields<typeof generateFields>;
 export type ChatFields = Fields<typeof chatFields>;
+
+const embeddingModel = honoured(
+  text,
+  'The name of the text model embeds with that; every other name is answered by the embeddings model. With --routermode only text-embedding-ada-002, text-embedding-3-* and the names of --modelalias are; others are refused. The reply repeats the name.',
+);
+const embeddingKeepAlive = honoured(
+  optional(readKeepAlive),
+  'Of the embeddings model: a duration ("5m", "1h30m") or seconds; 0 unloads, a negative one never does.',
+);
+const embeddingOptions = ignored('The length is set at the start (--embeddingsmaxctx).');
+const embeddingKey = honoured(readGenkey, 'Ours: the key by which the native API can stop it.');
+
+const readInputs: Read<readonly unknown[]> = (value, path) => {
+  const texts = isAbsent(value) || value === '' ? [] : Array.isArray(value) ? value : [value];
+  if (texts.length > mostInputs) throw wrong(path, `an array of at most ${mostInputs} texts`);
+  return texts;
+};
+
+export const embedFields = {
+  model: embeddingModel,
+  input: honoured(readInputs, 'A text or up to 2048; none gives no vectors.'),
+  truncate: honoured(
+    orElse(looseFlag, true),
+    'What is too long is cut, and named in x-parley-truncated; with false it is refused.',
+  ),
+  dimensions: honoured(
+    optional(readCount),
+    'The first so many, made to length 1 again; 0 leaves all of them, and more than the model has are refused.',
+  ),
+  keep_alive: embeddingKeepAlive,
+  options: embeddingOptions,
+  genkey: embeddingKey,
+};
+
+export const oldEmbedFields = {
+  model: embeddingModel,
+  prompt: honoured(text),
+  options: embeddingOptions,
+  keep_alive: embeddingKeepAlive,
+  genkey: embeddingKey,
+};
 
 export const showFields = {
   model: honoured(optionalText, 'Every name shows the loaded model.'),
@@ -139,6 +233,8 @@ export const deleteFields = { model: named, name: named };
 
 export const generateFidelity = fidelityOf(dialect, 'POST /api/generate', generateFields);
 export const chatFidelity = fidelityOf(dialect, 'POST /api/chat', chatFields);
+export const embedFidelity = fidelityOf(dialect, 'POST /api/embed', embedFields);
+export const embeddingsFidelity = fidelityOf(dialect, 'POST /api/embeddings', oldEmbedFields);
 export const showFidelity = fidelityOf(dialect, 'POST /api/show', showFields);
 export const pullFidelity = fidelityOf(dialect, 'POST /api/pull', pullFields);
 

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { text } from '../../chat/messages.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import { blind, sighted } from '../testing/attachments.ts';
-import { decodeMessages as decode } from './messages.ts';
-import { decodeTools } from './tools.ts';
+import { decodeMessages as decode, decodeTools } from './decode.ts';
 
 const decodeMessages = (messages: unknown, attachments = blind()) => atOnce(decode(messages, attachments));
 

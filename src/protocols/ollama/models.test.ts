@@ -8,9 +8,9 @@ import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
 import { scriptedEmbedding } from '../testing/embedding.ts';
-import { quantizationOf } from './quantization.ts';
-import { answeringProbes } from './root.ts';
-import { ollamaEndpoints } from './routes.ts';
+import { quantizationOf } from './model-entry.ts';
+import { cachedFiles } from './models.ts';
+import { answeringProbes, ollamaEndpoints } from './routes.ts';
 import { file, header, model, type OllamaParts, ollamaParts } from './testing/parts.ts';
 
 async function ask(parts: OllamaParts, method: string, path: string, body: unknown = {}, own: Partial<Call> = {}) {
@@ -426,4 +426,54 @@ describe('the model for embeddings', () => {
     const { value } = await ask(parts, 'GET', '/api/tags');
     expect(value.models[0].capabilities).toEqual(['embedding']);
   });
+});
+
+function world(read: (path: string) => Promise<typeof file> = async () => file) {
+  const asked: string[] = [];
+  let now = 1_000_000;
+  const facts = cachedFiles(
+    (path) => {
+      asked.push(path);
+      return read(path);
+    },
+    () => now,
+  );
+  const pass = (milliseconds: number) => {
+    now += milliseconds;
+  };
+  return { facts, asked, pass };
+}
+
+test('a file is read once for many lists, also for those that ask while it is read', async () => {
+  const { facts, asked, pass } = world();
+  expect(await Promise.all([facts('/a.gguf'), facts('/a.gguf')])).toEqual([file, file]);
+  pass(29_999);
+  expect(await facts('/a.gguf')).toBe(file);
+  expect(asked).toEqual(['/a.gguf']);
+});
+
+test('after a while it is read again: it may have been replaced', async () => {
+  const { facts, asked, pass } = world();
+  await facts('/a.gguf');
+  pass(30_000);
+  await facts('/a.gguf');
+  expect(asked).toEqual(['/a.gguf', '/a.gguf']);
+});
+
+test('each file has its own facts', async () => {
+  const { facts, asked } = world();
+  await Promise.all([facts('/a.gguf'), facts('/b.gguf')]);
+  expect(asked).toEqual(['/a.gguf', '/b.gguf']);
+});
+
+test('one that cannot be read has none, and keeps nobody from asking again later', async () => {
+  let broken = true;
+  const { facts, pass } = world(async () => {
+    if (broken) throw new Error('no such file');
+    return file;
+  });
+  expect(await facts('/a.gguf')).toBeUndefined();
+  broken = false;
+  pass(30_000);
+  expect(await facts('/a.gguf')).toBe(file);
 });

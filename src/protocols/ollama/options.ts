@@ -7,7 +7,7 @@ import {
   samplingFields,
 } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type ControlParts, limitTokens } from '../controls/decode.ts';
+import { type ControlParts, limitTokens, penaltyRange } from '../controls/decode.ts';
 import { readStop } from '../controls/table.ts';
 import { looseNumber, looseWhole, looseWholeWithin } from '../fields/loose.ts';
 import {
@@ -22,12 +22,9 @@ import {
   readObject,
   readText,
 } from '../fields/readers.ts';
-import { type Fields, honoured, ignored, type ReadRow, type Table } from '../fields/table.ts';
+import { each, type Fields, honoured, ignored, type ReadRow, type Table } from '../fields/table.ts';
 
-/**
- * In `options` a value is held to its type (`check`); beside them, where other families put the same names and the server
- * its defaults, it is read like every native control (`read`).
- */
+/** Inside of `options` a value must have its type (`check`); beside them it is read like a native control (`read`). */
 function option<Value>(check: Read<unknown>, read: Read<Value>, note?: string) {
   return { ...honoured(optional(read), note), check };
 }
@@ -47,7 +44,7 @@ type SamplerOption = Extract<
 >['apis']['ollama'];
 const samplerOptions = Object.entries(samplersOfApi('ollama')) as readonly (readonly [SamplingName, SamplerOption])[];
 
-/** The samplers that this dialect knows by a name of its own; all others are read as native controls. */
+/** The samplers that have a name in this dialect; all others are read as native controls. */
 const samplerFields = Object.fromEntries(
   samplerOptions.map(([control, name]) => {
     const loose = samplingFields[control].type === 'integer' ? looseWhole : looseNumber;
@@ -61,7 +58,6 @@ const readTexts = reader<unknown>(
 );
 
 const atStart = 'Chosen when the server starts.';
-const noShift = 'The context is never shifted: a reply ends when it is full.';
 
 const effectiveFields = {
   num_predict: option(
@@ -74,27 +70,18 @@ const effectiveFields = {
   stop: option(readTexts, readStop, 'A list or one text.'),
 };
 
-/** Every key of `options`; what is not here is passed over, or is a native control. */
+/** Every key of `options`; others are ignored, or are native controls. */
 export const optionFields = {
   ...effectiveFields,
-  num_keep: ignored(noShift, readNumber),
+  num_keep: ignored('The context is never shifted: a reply ends when it is full.', readNumber),
   penalize_newline: ignored('Line breaks are tokens like any other.', readFlag),
-  num_gpu: ignored(atStart, readNumber),
-  num_thread: ignored(atStart, readNumber),
-  num_batch: ignored(atStart, readNumber),
-  main_gpu: ignored(atStart, readNumber),
-  use_mmap: ignored(atStart, readFlag),
-  use_mlock: ignored(atStart, readFlag),
-  low_vram: ignored(atStart, readFlag),
-  numa: ignored(atStart, readFlag),
-  f16_kv: ignored(atStart, readFlag),
-  vocab_only: ignored(atStart, readFlag),
-  logits_all: ignored(atStart, readFlag),
-  embedding_only: ignored(atStart, readFlag),
+  ...each(['num_gpu', 'num_thread', 'num_batch', 'main_gpu'], ignored(atStart, readNumber)),
+  ...each(['use_mmap', 'use_mlock', 'low_vram', 'numa', 'f16_kv'], ignored(atStart, readFlag)),
+  ...each(['vocab_only', 'logits_all', 'embedding_only'], ignored(atStart, readFlag)),
   draft_num_predict: ignored(atStart, readNumber),
 };
 
-/** The options of a request; a known one of the wrong type is named, an unknown one is nobody's business here. */
+/** The options of a request: known ones of the wrong type are refused, unknown ones are ignored. */
 export const readOptions: Read<JsonObject> = (value, path) => {
   if (isAbsent(value)) return {};
   const given = Object.entries(readObject(value, path)).filter(([, entry]) => !isAbsent(entry));
@@ -105,7 +92,7 @@ export const readOptions: Read<JsonObject> = (value, path) => {
   return Object.fromEntries(given);
 };
 
-/** What is read from the options and from what stands beside them, laid flat. */
+/** Read from the options and the fields beside them, laid flat. */
 export const settingFields = {
   ...effectiveFields,
   reasoning_effort: honoured(orElse(readText, '')),
@@ -114,27 +101,20 @@ export const settingFields = {
 
 export type Settings = Fields<typeof settingFields>;
 
-/** What this dialect calls by names of its own, put over the controls that every family shares. */
+/** The controls that this dialect has under its own names, over the shared ones. */
 export function optionControls(settings: Settings, base: GenerationControls, parts: ControlParts): GenerationControls {
   const { num_ctx: context, num_predict: length } = settings;
-  const maxContext = context === undefined ? base.maxContext : smaller(context, parts.contextSize);
+  const { contextSize } = parts;
+  const smaller = context !== undefined && context > 0 && context < contextSize ? context : undefined;
+  const maxContext = context === undefined ? base.maxContext : smaller;
   return {
     ...base,
-    maxTokens: length === undefined ? base.maxTokens : replyLength(length || 0, parts),
+    // -2 fills the context.
+    maxTokens: length === undefined ? base.maxTokens : limitTokens(length === -2 ? contextSize : length || 0, parts),
     maxContext,
-    sampling: ownSampling(settings, base.sampling, maxContext ?? parts.contextSize),
+    sampling: ownSampling(settings, base.sampling, maxContext ?? contextSize),
     stop: settings.stop ?? base.stop,
   };
-}
-
-const fillContext = -2;
-
-function replyLength(asked: number, parts: ControlParts): number {
-  return limitTokens(asked === fillContext ? parts.contextSize : asked, parts);
-}
-
-function smaller(asked: number, contextSize: number): number | undefined {
-  return asked > 0 && asked < contextSize ? asked : undefined;
 }
 
 function ownSampling(settings: Settings, base: Sampling, contextSize: number): Sampling {
@@ -146,11 +126,5 @@ function ownSampling(settings: Settings, base: Sampling, contextSize: number): S
     own[control] = clamp(Number.isNaN(value) ? base[control] : value, min, max);
   }
   if (own.seed === 0) own.seed = seedForZero;
-  return { ...base, ...own, ...lookback(settings.repeat_last_n, contextSize) };
-}
-
-function lookback(asked: number | undefined, contextSize: number): Partial<Sampling> {
-  if (asked === undefined) return {};
-  if (asked < 0) return { repetitionRange: contextSize };
-  return asked === 0 ? { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 } : {};
+  return { ...base, ...own, ...penaltyRange(settings.repeat_last_n, contextSize) };
 }

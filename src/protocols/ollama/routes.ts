@@ -1,11 +1,111 @@
-import type { ModelEndpoint } from '../endpoint.ts';
+import { AppError } from '../../core/errors.ts';
+import type { JsonObject } from '../../http/body.ts';
+import type { Headers, Reply } from '../../http/call.ts';
+import { line, ndjsonHeaders } from '../../http/sse.ts';
+import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { readFields } from '../fields/table.ts';
 import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
+import { jsonReply, modelNotFound, modelRequired, namedModel, ollamaFamily, refusal, withBody } from './errors.ts';
+import { copyFields, createFields, deleteFields, pullFidelity, pullFields, pushFields } from './fields.ts';
 import { type GenerationParts, generationEndpoints } from './generation.ts';
-import { managementEndpoints } from './management.ts';
 import { type ModelFileParts, type ModelParts, modelEndpoints } from './models.ts';
 
 export interface OllamaContext extends GenerationParts, ModelParts, EmbeddingsParts {}
 
 export function ollamaEndpoints(server: ModelFileParts): ModelEndpoint<OllamaContext>[] {
   return [...generationEndpoints, ...embeddingEndpoints, ...modelEndpoints(server), ...managementEndpoints];
+}
+
+type ManagementParts = Pick<DialectParts, 'text' | 'modelName'>;
+
+const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: ollamaFamily });
+const noAccount = (): Reply => refusal(401, 'unauthorized');
+
+/** Models are files that the server was started with: endpoints that would change them are refused. */
+const managementEndpoints: readonly ModelEndpoint<ManagementParts>[] = [
+  row('/api/pull', 'Nothing is downloaded: says whether the name can be used.', withBody(pull)),
+  row(
+    '/api/push',
+    'Not there: always answers 400.',
+    withBody((body) => (namedModel(readFields(pushFields, body)) === '' ? modelRequired : refuse('Push'))),
+  ),
+  row(
+    '/api/create',
+    'Not there: always answers 400.',
+    withBody((body) => (namedModel(readFields(createFields, body)) === '' ? modelRequired : refuse('Create'))),
+  ),
+  row(
+    '/api/copy',
+    'Not there: answers 400, or 404 for a model that is not loaded.',
+    withBody((body, _, parts) => change(readFields(copyFields, body).source, 'Copy', parts)),
+  ),
+  row(
+    '/api/delete',
+    'Not there: answers 400, or 404 for a model that is not loaded.',
+    withBody((body, _, parts) => change(namedModel(readFields(deleteFields, body)), 'Delete', parts)),
+    { method: 'DELETE' },
+  ),
+  // HEAD asks whether a blob exists: 404 makes the client upload it.
+  row('/api/blobs/', 'Not there: always answers 400.', () => refuse('Blob upload'), {
+    match: 'prefix',
+    probeStatus: 404,
+  }),
+  row('/api/me', 'There are no accounts: always answers 401.', noAccount),
+  row('/api/signout', 'There are no accounts: always answers 401.', noAccount),
+];
+
+function refuse(feature: string): never {
+  throw new AppError('unsupported', { feature, instead: 'models are files here; start the server with --model FILE' });
+}
+
+function change(name: string, feature: string, { modelName }: ManagementParts): Reply {
+  if (name === '') return modelRequired;
+  return isSameModel(name, modelName()) ? refuse(feature) : modelNotFound(name);
+}
+
+/**
+ * Apps pull a model before they chat with it. Every name is answered by the loaded model, so the pull succeeds as soon as
+ * there is one, and the lines say which.
+ */
+function pull(body: JsonObject, _: unknown, { text, modelName }: ManagementParts): Reply {
+  const fields = readFields(pullFields, body);
+  const name = namedModel(fields);
+  if (name === '') return modelRequired;
+  const { stream } = fields;
+  const notices = noticeHeaders(body, pullFidelity);
+  const state = text.state().type;
+  if (state === 'none' || state === 'failed') {
+    const error = 'pull model manifest: file does not exist';
+    return stream ? lines([{ status: 'pulling manifest' }, { error }], notices) : refusal(404, error);
+  }
+  if (!stream) return jsonReply({ status: 'success' }, notices);
+  const note = { status: `nothing to download: ${modelName()} answers to this name` };
+  const notes = isSameModel(name, modelName()) ? [] : [note];
+  return lines([{ status: 'pulling manifest' }, ...notes, { status: 'success' }], notices);
+}
+
+function lines(values: readonly object[], headers: Headers): Reply {
+  return { status: 200, headers: { ...ndjsonHeaders, ...headers }, body: values.map(line).join('') };
+}
+
+/** Case and the tag `latest` do not count. */
+function isSameModel(asked: string, loaded: string): boolean {
+  const plain = (name: string): string => name.toLowerCase().replace(/:latest$/, '');
+  const bare = (name: string): string => plain(name).replace(/^.*\//, '');
+  return plain(asked) === plain(loaded) || plain(asked) === bare(loaded);
+}
+
+const runningNote: Reply = {
+  status: 200,
+  headers: { 'content-type': 'text/plain; charset=utf-8', vary: 'accept' },
+  body: 'Ollama is running',
+};
+
+/** The start page for browsers, which always accept HTML; apps that look for an Ollama server get its one sentence. */
+export function answeringProbes(page: PlainEndpoint): PlainEndpoint {
+  return {
+    ...page,
+    handle: (call, context) => (call.headers.accept?.includes('text/html') ? page.handle(call, context) : runningNote),
+  };
 }

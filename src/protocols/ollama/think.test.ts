@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import type { ReasoningBudget } from '../../core/request.ts';
 import { optional } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
+import { decodeThink as decode } from './decode.ts';
+import { readThink } from './fields.ts';
 import { settingFields } from './options.ts';
-import { decodeThink as decode, readThink } from './think.ts';
 
 const decodeThink = (body: { readonly think?: unknown }, settings: object, native: ReasoningBudget | undefined) =>
   decode(optional(readThink)(body.think, 'think'), readFields(settingFields, { ...settings }), native);

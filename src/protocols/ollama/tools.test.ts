@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodeTools } from './tools.ts';
+import { decodeTools } from './decode.ts';
 
 const parameters = { type: 'object', properties: { a: { type: 'string' } } };
 const noParameters = { type: 'object', properties: {} };

@@ -6,7 +6,7 @@ import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { allShortfalls, type DialectParts, streamReply, withShortfall } from '../dialect.ts';
-import { mergedReplies } from '../merged-replies.ts';
+import { mergedReplies } from '../generate-all.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 import type { CallTicket } from '../ticket.ts';
 import { type ChunkShape, type Ending, type Envelope, encodeFigures } from './encode.ts';

@@ -4,10 +4,9 @@ import { findExactly, findNamed, hiddenModelName, sameName } from '../../core/mo
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import type { DialectParts } from '../dialect.ts';
+import { type DialectParts, modelsByName } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { decodedPath, withShortPath } from '../json-endpoint.ts';
-import { modelsByName } from '../listed-models.ts';
 import { openaiFamily } from './errors.ts';
 
 type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'others'>;

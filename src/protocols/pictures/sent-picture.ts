@@ -4,8 +4,8 @@ import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call } from '../../http/call.ts';
 import { described, isAbsent, type Read, readText, wrong } from '../fields/readers.ts';
 import { base64Schema } from '../fields/schemas.ts';
-import { bodyOfForm } from '../form-body.ts';
-import { inlineMedium } from '../inline-medium.ts';
+import { inlineMedium } from '../media.ts';
+import { bodyOfForm } from '../recording.ts';
 import { type PictureFacts, pictureFacts } from './picture-facts.ts';
 
 /** A picture that a client sent. Its header is valid; its pixels are not decoded. */

@@ -5,8 +5,7 @@ import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fields/readers.ts';
-import { dataUrlKind } from '../inline-medium.ts';
-import type { Attachments } from '../media.ts';
+import { type Attachments, dataUrlKind } from '../media.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
 
 /** An item of the request, and its path for error messages. */

@@ -1,6 +1,5 @@
 import { AppError } from '../../core/errors.ts';
 import { asControls, readEffort, readGenkey, readStop } from '../controls/table.ts';
-import { loosenedNote, silenceNote } from '../fidelity-notes.ts';
 import { looseFlag, looseWhole } from '../fields/loose.ts';
 import {
   anyValue,
@@ -33,6 +32,7 @@ import {
   sentAs,
   shownAgain,
 } from '../fields/table.ts';
+import { loosenedNote, silenceNote } from '../tools.ts';
 
 const dialect = 'OpenAI Responses';
 

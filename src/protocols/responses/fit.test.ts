@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Message } from '../../chat/messages.ts';
-import { flatContent, text } from '../../chat/messages.ts';
+import { flatContent, type Message, text } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import { ResponseStore } from '../../store/responses.ts';

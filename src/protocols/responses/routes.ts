@@ -13,6 +13,7 @@ import {
   ignoredHeader,
   noticeHeaders,
   streamReply,
+  unheededThinking,
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
@@ -23,7 +24,6 @@ import { decodedPath, requestBody, withShortPath } from '../json-endpoint.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
-import { unheededThinking } from '../unheeded-thinking.ts';
 import type { ResponseState } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeWhole, type Session } from './encode.ts';

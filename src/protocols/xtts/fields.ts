@@ -2,8 +2,7 @@ import type { SpeechFormat } from '../../core/speech.ts';
 import { looseNumber } from '../fields/loose.ts';
 import { optional, optionalText, orElse, type Read, readText } from '../fields/readers.ts';
 import { approximated, each, fidelityOf, honoured, ignored } from '../fields/table.ts';
-import { spokenFields, spokenNotes } from '../spoken-fields.ts';
-import { readVoiceName } from '../voice-names.ts';
+import { readVoiceName, spokenFields, spokenNotes } from '../spoken-text.ts';
 import { defaultSettings } from './settings.ts';
 
 const dialect = 'XTTS API server';

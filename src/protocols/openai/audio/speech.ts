@@ -11,11 +11,9 @@ import { looseNumber } from '../../fields/loose.ts';
 import { described, oneOf, optionalText, orElse, type Read, wrong } from '../../fields/readers.ts';
 import { textSchema } from '../../fields/schemas.ts';
 import { approximated, aside, fidelityOf, honoured, ignored, readFields, sentAs } from '../../fields/table.ts';
-import { spokenFields } from '../../spoken-fields.ts';
 import { begunSpeech, noteHeaders, type SoundEvent, streamedSound } from '../../spoken-reply.ts';
-import { paces, speechOf, spokenText } from '../../spoken-text.ts';
+import { paces, speechOf, spokenFields, spokenText, wordCount } from '../../spoken-text.ts';
 import { ticketFor } from '../../ticket.ts';
-import { wordCount } from '../../word-count.ts';
 import { errorObject, openaiFamily, unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 

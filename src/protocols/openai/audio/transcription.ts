@@ -12,10 +12,18 @@ import { looseFlag, looseTexts } from '../../fields/loose.ts';
 import { described, oneOf, orElse, type Read, readText, wrong } from '../../fields/readers.ts';
 import { textSchema } from '../../fields/schemas.ts';
 import { approximated, aside, each, fidelityOf, honoured, ignored, readFields, sentAs } from '../../fields/table.ts';
-import { recordingBody, sentRecording } from '../../recording.ts';
-import { languageFields, recordingFields, wishesOf } from '../../recording-fields.ts';
+import {
+  collectTranscript,
+  languageFields,
+  located,
+  recordingBody,
+  recordingFields,
+  sentRecording,
+  type Transcript,
+  transcriptionOf,
+  wishesOf,
+} from '../../recording.ts';
 import { ticketFor } from '../../ticket.ts';
-import { collectTranscript, located, type Transcript, transcriptionOf } from '../../transcription.ts';
 import { wholeReply } from '../answer.ts';
 import { errorBody, openaiFamily, unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';

@@ -1,11 +1,10 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
-import { type DialectParts, noticeHeaders, withIgnored } from '../../dialect.ts';
+import { type DialectParts, noticeHeaders, unheededThinking, withIgnored } from '../../dialect.ts';
 import { requestBody, withShortPath } from '../../json-endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
 import { loosenedHeader } from '../../tools.ts';
-import { unheededThinking } from '../../unheeded-thinking.ts';
 import { answer } from '../answer.ts';
 import { newEnvelope } from '../encode.ts';
 import { openaiFamily } from '../errors.ts';

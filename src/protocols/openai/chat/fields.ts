@@ -1,4 +1,3 @@
-import { loosenedNote, silenceNote } from '../../fidelity-notes.ts';
 import {
   anyValue,
   described,
@@ -28,6 +27,7 @@ import {
   refused,
   sentAs,
 } from '../../fields/table.ts';
+import { loosenedNote, silenceNote } from '../../tools.ts';
 import { unsupportedField } from '../errors.ts';
 import { afterSampling, dialect, generationFields, promptLogprobs, readReplies } from '../fields.ts';
 import { partKinds, readMessages } from './messages.ts';

@@ -15,8 +15,7 @@ import {
 } from '../../fields/readers.ts';
 import { messagesSchema } from '../../fields/schemas.ts';
 import type { Said } from '../../fields/table.ts';
-import { dataUrlKind } from '../../inline-medium.ts';
-import type { Attachments } from '../../media.ts';
+import { type Attachments, dataUrlKind } from '../../media.ts';
 import { unsupportedField } from '../errors.ts';
 import { projector } from '../fields.ts';
 

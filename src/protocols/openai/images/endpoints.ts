@@ -13,7 +13,7 @@ import { drawingTicket } from '../../pictures/fields.ts';
 import { encodedAs } from '../../pictures/pixels.ts';
 import { imageOf, type PictureParts } from '../../pictures/request.ts';
 import { pictureBody } from '../../pictures/sent-picture.ts';
-import { wordCount } from '../../word-count.ts';
+import { wordCount } from '../../spoken-text.ts';
 import { wholeReply } from '../answer.ts';
 import { errorBody, openaiFamily } from '../errors.ts';
 import { decodeImages, type ImageKind, type ImageQuestion } from './decode.ts';

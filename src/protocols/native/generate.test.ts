@@ -8,8 +8,8 @@ import type { JsonObject } from '../../http/body.ts';
 import { readGenkey } from '../controls/table.ts';
 import { readFields } from '../fields/table.ts';
 import { readyState, seeing } from '../testing/doubles.ts';
-import { type DecodeParts, decode as decodeFields } from './decode.ts';
 import { generateFields } from './fields.ts';
+import { type DecodeParts, decode as decodeFields } from './generate.ts';
 
 const parts: DecodeParts = {
   defaultMaxTokens: 2048,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { optional } from '../fields/readers.ts';
-import { readKeepAlive } from './keep-alive.ts';
+import { readKeepAlive } from './fields.ts';
 
 test.each([
   [undefined, undefined],

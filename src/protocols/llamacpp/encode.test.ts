@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { finishEvent, play, startEvent } from '../testing/doubles.ts';
-import { CompletionRecord, recordOf } from './record.ts';
+import { CompletionRecord, recordOf } from './encode.ts';
 
 const token = (number: number) => ({ token: number, text: '', logprob: 0, bytes: [], top: [] });
 

@@ -1,0 +1,159 @@
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { FileFull } from '../../store/atomic-file.ts';
+import { isSlot, type SaveSlots, StoryTooLong } from '../../store/save-slots.ts';
+import type { SharedStory, StoryTurn } from '../../store/shared-story.ts';
+import type { DialectParts } from '../dialect.ts';
+import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { looseFlag } from '../fields/loose.ts';
+import { isAbsent, optionalText, orElse, readText } from '../fields/readers.ts';
+import { honoured } from '../fields/table.ts';
+import { nativeFamily, readInput } from './errors.ts';
+
+export interface StoryParts {
+  /** With `--savedatafile` only. */
+  readonly slots?: SaveSlots | undefined;
+  /** With `--multiplayer` only. */
+  readonly story?: SharedStory | undefined;
+  readonly warn: (sentence: string) => void;
+}
+
+type Warn = StoryParts['warn'];
+type TextParts = Pick<DialectParts, 'text'>;
+
+const loadFields = { slot: honoured(slotNumber) };
+
+const saveFields = {
+  slot: honoured(slotNumber),
+  title: honoured(orElse(readText, '')),
+  format: honoured(orElse(readText, '')),
+  data: honoured(optionalText),
+};
+
+const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily });
+
+/** Stories that clients save on the server. Without `--savedatafile` the replies have the same shape. */
+export function saveSlotEndpoints({ slots, warn }: StoryParts): PlainEndpoint[] {
+  const warnOnce = unlessRepeated(warn);
+  return [
+    row(
+      '/api/extra/data/list',
+      'The titles of the stories that are saved on the server, by slot (--savedatafile).',
+      async () => json((await slots?.titles()) ?? []),
+    ),
+    row('/api/extra/data/load', 'The story in a slot.', (call) => load(call, slots)),
+    row('/api/extra/data/save', 'Save a story in a slot; empty data erase it.', (call) => save(call, slots, warnOnce)),
+  ];
+}
+
+async function load(call: Call, slots: SaveSlots | undefined): Promise<Reply> {
+  const nothing = { success: false, data: null };
+  const input = await readInput(call, loadFields);
+  if (!input) return json(nothing, 400);
+  const story = await slots?.load(input.slot);
+  if (!story) return json(nothing);
+  const body = Buffer.concat([Buffer.from('{"success":true,"data":'), story, Buffer.from('}')]);
+  return { status: 200, headers: { 'content-type': 'application/json' }, body };
+}
+
+async function save(call: Call, slots: SaveSlots | undefined, warn: Warn): Promise<Reply> {
+  if (!slots) return failed('SaveDataFile not enabled!');
+  const input = await readInput(call, saveFields, 'object');
+  if (!input) return failed('Submitted story invalid!');
+  const { slot, format, data } = input;
+  if (data === undefined || !isSlot(slot)) return failed('No story submitted or invalid slot!');
+  try {
+    if (data === '') await slots.erase(slot);
+    else await slots.save(slot, { title: input.title || 'Untitled Save', format, data });
+  } catch (error) {
+    if (error instanceof FileFull) return failed(`The save file is full: ${error.message}. Erase another slot first.`);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return failed('SaveDataFile is missing!');
+    return notStored(error, 'saved', warn);
+  }
+  return json({ success: true, error: '' });
+}
+
+function notStored(error: unknown, verb: string, warn: Warn): Reply {
+  if (error instanceof StoryTooLong) return failed('Story is too long!');
+  const sentence = `The story could not be ${verb}: ${error instanceof Error ? error.message : String(error)}.`;
+  warn(sentence);
+  return failed(sentence, 500);
+}
+
+function failed(error: string, status = 400): Reply {
+  return json({ success: false, error }, status);
+}
+
+/** A number, or one as text; NaN for anything else, which is no slot. */
+function slotNumber(value: unknown): number {
+  return typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value)) ? Number(value) : Number.NaN;
+}
+
+const statusFields = { sender: honoured(senderName), senderbusy: honoured(orElse(looseFlag, false)) };
+
+const storyFields = {
+  full_update: honoured(orElse(looseFlag, false)),
+  data_format: honoured(orElse(readText, '')),
+  sender: honoured(senderName),
+  data: honoured(optionalText),
+};
+
+/** One story with several writers. Without `--multiplayer` the replies have the same shape. */
+export function multiplayerEndpoints({ story, warn }: StoryParts): ModelEndpoint<TextParts>[] {
+  const warnOnce = unlessRepeated(warn);
+  return [
+    row(
+      '/api/extra/multiplayer/status',
+      'Which turn the shared story is in, and whether anybody is writing (--multiplayer).',
+      (call, parts) => storyStatus(call, parts, story),
+    ),
+    row('/api/extra/multiplayer/getstory', 'The shared story, as it was sent.', async () => {
+      const body = (await story?.turn())?.story ?? '';
+      return { status: 200, headers: { 'content-type': 'application/json' }, body };
+    }),
+    row('/api/extra/multiplayer/setstory', 'Go on with the shared story, or begin another one.', (call, parts) =>
+      setStory(call, parts, story, warnOnce),
+    ),
+  ];
+}
+
+/** An empty or invalid body is answered like that of an unknown sender. */
+async function storyStatus(call: Call, { text }: TextParts, story: SharedStory | undefined): Promise<Reply> {
+  if (!story) return json({ error: 'Multiplayer not enabled!' });
+  const input = await readInput(call, statusFields, 'object');
+  const sender = input?.sender ?? '';
+  if (input?.senderbusy) story.busy(sender);
+  return json(turnBody(await story.turn(), sender, story, text));
+}
+
+async function setStory(call: Call, { text }: TextParts, story: SharedStory | undefined, warn: Warn): Promise<Reply> {
+  if (!story) return failed('Multiplayer not enabled!');
+  const input = await readInput(call, storyFields, 'object');
+  if (!input) return failed('Submitted story invalid!');
+  const { sender, data = '' } = input;
+  if (data === '') return failed('No story submitted!');
+  try {
+    const turn = await story.update({ story: data, format: input.data_format, full: input.full_update });
+    return json({ success: true, ...turnBody(turn, sender, story, text) });
+  } catch (error) {
+    return notStored(error, 'kept', warn);
+  }
+}
+
+/** Idle only while nothing is generated, and no other sender writes. */
+function turnBody(turn: StoryTurn, sender: string, story: SharedStory, text: DialectParts['text']): object {
+  const idle = text.performance().idle && !story.isBusyBeside(sender);
+  return { turn_major: turn.major, turn_minor: turn.minor, idle, data_format: turn.format };
+}
+
+function senderName(value: unknown, path: string): string {
+  return isAbsent(value) ? '' : readText(typeof value === 'number' ? String(value) : value, path);
+}
+
+/** The same sentence is logged once: clients that save automatically retry while a disk is full. */
+function unlessRepeated(warn: Warn): Warn {
+  let last = '';
+  return (sentence) => {
+    if (sentence !== last) warn(sentence);
+    last = sentence;
+  };
+}
