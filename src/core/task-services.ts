@@ -1,5 +1,6 @@
 import type { EmbeddingService } from './embedding.ts';
 import type { ImageService } from './image.ts';
+import type { MusicService } from './music.ts';
 import type { SpeechService } from './speech.ts';
 import type { TranscriptionService } from './transcription.ts';
 
@@ -9,6 +10,7 @@ export interface TaskServices {
   /** Embeddings by the text model, for requests that name it. */
   readonly textEmbedding?: EmbeddingService;
   readonly image?: ImageService;
+  readonly music?: MusicService;
   readonly speech?: SpeechService;
   readonly transcription?: TranscriptionService;
 }

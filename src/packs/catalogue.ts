@@ -88,6 +88,13 @@ const diffusion: readonly PackPackage[] = (
   ] as const
 ).map(([name, version, megabytes, hash]) => ({ name, version, megabytes, integrity: `sha512-${hash}` }));
 
+const bareRuntime = diffusion[0] as PackPackage;
+
+const music = (system: System, megabytes: number, hash: string): readonly PackPackage[] => [
+  bareRuntime,
+  { name: `@qvac/audiogen-ggml-${system}`, version: '0.4.1', integrity: `sha512-${hash}`, megabytes },
+];
+
 /** Large engines that few need: fetched when somebody asks for them, never by themselves. */
 export const packs: readonly Pack[] = [
   {
@@ -143,6 +150,38 @@ export const packs: readonly Pack[] = [
       'darwin-arm64': diffusion,
       'darwin-x64': diffusion,
       'win32-x64': diffusion,
+    },
+  },
+  {
+    name: 'music',
+    brings: 'Music with ACE-Step models (--musicdiffusion), by ggml on processors, Vulkan and Metal.',
+    licence: 'Apache-2.0',
+    packages: {
+      'linux-x64': music(
+        'linux-x64',
+        179,
+        '97JR0LSObrjiji3S7XcLL7cbtLeSMk37IG/qrPVgHrAuc53rAtCmgL8XcZ2ZVd6aiVrKZVKnniyBAS4BdiM3Sw==',
+      ),
+      'linux-arm64': music(
+        'linux-arm64',
+        13,
+        '5Pd/TfJHgcqPcqcwWlO4y14GKjSOO8qQ7GExTdSTE+Czhg99+U5Sp6diBqCk+gzNdtzlK6CUXkQlE/GKqVcLAw==',
+      ),
+      'darwin-arm64': music(
+        'darwin-arm64',
+        1,
+        'Xw+uQMccI9AsoQMjBWnvLtg6ctFZksis6/WtgudSDbejOYHtXkJRq58k5xHZzCAzt6YbMPLFDNCb5DzqMfqrVQ==',
+      ),
+      'darwin-x64': music(
+        'darwin-x64',
+        1,
+        'akZ89OQQbQ5ubSWp+9vF4o4m0fvPMi7a4klyqvLnY1OaUSweoeK+zT2fk3DFL1gfs3PVhtR6FAOSOWM7StrpFQ==',
+      ),
+      'win32-x64': music(
+        'win32-x64',
+        10,
+        'KgttjN1BLFwkqZU4JUhCyg0dFczFw0vXV/OPbMLkH/g1RMvYtdqXTlpncFSRJVjjLS0q6IMPPiGJ2PEVj6Guog==',
+      ),
     },
   },
   {

@@ -295,8 +295,7 @@ export const audioFlags = {
     default: '',
     holds: 'file',
     metavar: 'FILE',
-    unsupported: true,
-    help: 'Language model for music.',
+    help: 'Language model of a music model (ACE-Step 1.5, GGUF), which plans songs. Music needs its four files and the music pack (parley pack add music).',
   },
   musicembeddings: {
     names: ['--musicembeddings'],
@@ -305,8 +304,7 @@ export const audioFlags = {
     default: '',
     holds: 'file',
     metavar: 'FILE',
-    unsupported: true,
-    help: 'Embeddings model for music.',
+    help: 'Text encoder of the music model.',
   },
   musicdiffusion: {
     names: ['--musicdiffusion'],
@@ -315,8 +313,7 @@ export const audioFlags = {
     default: '',
     holds: 'file',
     metavar: 'FILE',
-    unsupported: true,
-    help: 'Diffusion model for music.',
+    help: 'Diffusion model of the music model.',
   },
   musicvae: {
     names: ['--musicvae'],
@@ -325,16 +322,14 @@ export const audioFlags = {
     default: '',
     holds: 'file',
     metavar: 'FILE',
-    unsupported: true,
-    help: 'VAE for music.',
+    help: 'VAE of the music model.',
   },
   musiclowvram: {
     names: ['--musiclowvram'],
     label: 'Music with low VRAM',
     type: 'switch',
     default: false,
-    unsupported: true,
-    help: 'Load the parts of the music model one at a time.',
+    help: 'Keep each part of the music model in memory only while it is used.',
   },
   embeddingsmodel: {
     names: ['--embeddingsmodel'],
