@@ -10,6 +10,7 @@ import { type LiveServer, liveServers } from './server.ts';
  * The real engine on random weights in the layout of ACE-Step 1.5 (500 MB, written by the test). Needs the music pack, and minutes
  * on a CPU. `PARLEY_TEST_MUSIC=1 PARLEY_PACKS=FOLDER npx vitest run --project live test/live/music.test.ts` runs it.
  */
+process.env.PARLEY_PACKS = process.env.PARLEY_TEST_PACKS;
 const reason = missingPart();
 if (reason !== undefined) console.log(`The tests of the music engine are skipped: ${reason}`);
 
@@ -28,7 +29,6 @@ const song = {
 describe.skipIf(reason !== undefined)('music engine', () => {
   let server: LiveServer;
   beforeAll(async () => {
-    process.env.PARLEY_PACKS = process.env.PARLEY_TEST_PACKS;
     const folder = process.env.PARLEY_TEST_MUSIC_FOLDER ?? join(tmpdir(), 'parley-music');
     mkdirSync(folder, { recursive: true });
     const files = aceStepFiles(folder);
