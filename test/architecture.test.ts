@@ -39,7 +39,7 @@ const commonGround = [
   'protocols/embedding',
   'protocols/pictures',
 ];
-const engineGround = ['engines', 'engines/host', 'engines/onnx'];
+const engineGround = ['engines', 'engines/bare', 'engines/host', 'engines/onnx'];
 /** Engines that compute with the library of another one. */
 const builtOn: Readonly<Record<string, string>> = { 'engines/embedding': 'engines/llama' };
 

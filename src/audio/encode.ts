@@ -78,24 +78,25 @@ function pcmEncoder(rate: number): AudioEncoder {
   };
 }
 
-function wavHeader(rate: number, dataBytes: number): Uint8Array {
+export function wavHeader(rate: number, dataBytes: number, channels = 1): Uint8Array {
+  const frameBytes = channels * bytesPerSample;
   const header = Buffer.alloc(wavHeaderBytes);
   header.write('RIFF', 0, 'latin1');
   header.writeUInt32LE(dataBytes === unknownLength ? unknownLength : dataBytes + wavHeaderBytes - 8, 4);
   header.write('WAVEfmt ', 8, 'latin1');
   header.writeUInt32LE(16, 16);
   header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
+  header.writeUInt16LE(channels, 22);
   header.writeUInt32LE(rate, 24);
-  header.writeUInt32LE(rate * bytesPerSample, 28);
-  header.writeUInt16LE(bytesPerSample, 32);
+  header.writeUInt32LE(rate * frameBytes, 28);
+  header.writeUInt16LE(frameBytes, 32);
   header.writeUInt16LE(8 * bytesPerSample, 34);
   header.write('data', 36, 'latin1');
   header.writeUInt32LE(dataBytes, 40);
   return header;
 }
 
-function int16Bytes(samples: Float32Array): Uint8Array {
+export function int16Bytes(samples: Float32Array): Uint8Array {
   const bytes = new Uint8Array(samples.length * bytesPerSample);
   const view = new DataView(bytes.buffer);
   for (let index = 0; index < samples.length; index++) {

@@ -36,7 +36,7 @@ test('long names stand on their own line', () => {
 });
 
 test('what is not there yet says so', () => {
-  expect(helpText(200)).toMatch(/--musiclowvram .*\(not available yet\)/);
+  expect(helpText(200)).toMatch(/--sdvaeauto .*\(not available yet\)/);
 });
 
 test('text is broken at spaces', () => {

@@ -48,9 +48,9 @@ test('a flag on the command line replaces its rivals in the file', () => {
 });
 
 test('a flag that does nothing yet is told once', () => {
-  expect(accepted(load('--sdvaeauto --musiclowvram')).notes).toEqual([
+  expect(accepted(load('--sdvaeauto --sdphotomaker x')).notes).toEqual([
     'not available yet: --sdvaeauto',
-    'not available yet: --musiclowvram',
+    'not available yet: --sdphotomaker',
   ]);
 });
 

@@ -123,3 +123,11 @@ test.each<[Partial<Settings>, string[]]>([
 ])('%j is told at the start where it undoes itself: %j', (changes, expected) => {
   expect(settingsNotes({ ...defaultSettings, ...changes })).toEqual(expected);
 });
+
+test('applyRules: a music model without all of its four files is refused with exit code 2', () => {
+  expect(rule({ musicdiffusion: 'd', musicllm: 'l' }).problems).toEqual([
+    { exitCode: 2, sentence: 'A music model has four files; missing: --musicembeddings, --musicvae.' },
+  ]);
+  const all = { musicllm: 'l', musicembeddings: 'e', musicdiffusion: 'd', musicvae: 'v' };
+  expect(rule(all).problems).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { badFlags, type Problem } from './flag.ts';
+import { badFlags, missing, type Problem } from './flag.ts';
 import { type FlagKey, flagName, inUse, type Settings } from './flags.ts';
 import { remoteAddresses } from './remote.ts';
 
@@ -125,8 +125,17 @@ function conflictsIn(settings: Settings): Problem[] {
   const found = conflicts.filter((conflict) => conflict.flags.every(used)).map(({ sentence }) => badFlags(sentence));
   if (!isSearchUrl(settings.websearchurl))
     found.push(badFlags('--websearchurl must be an http:// or https:// URL without a user name or password.'));
+  found.push(...missingMusicFiles(settings));
   const rpc = (['rpctargets', 'rpcmode'] as const).find(used);
   return rpc === undefined ? found : [...found, badFlags(`${flagName(rpc)} is not supported: ${noRpc}.`)];
+}
+
+const musicFiles = ['musicllm', 'musicembeddings', 'musicdiffusion', 'musicvae'] as const;
+
+function missingMusicFiles(settings: Settings): Problem[] {
+  const absent = musicFiles.filter((key) => settings[key] === '').map(flagName);
+  if (absent.length === 0 || absent.length === musicFiles.length) return [];
+  return [missing(`A music model has four files; missing: ${absent.join(', ')}.`)];
 }
 
 function isSearchUrl(text: string): boolean {

@@ -2,6 +2,7 @@ import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { embeddingService } from '../queue/embedding.ts';
 import { type ImageSource, imageService, type RunningDrawings } from '../queue/image.ts';
+import { musicService } from '../queue/music.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
 import { type SpeechSource, speechService } from '../queue/speech.ts';
 import { laneOf, type TaskObserver } from '../queue/tasks.ts';
@@ -11,6 +12,7 @@ import type { LoadTimeout } from './arrival.ts';
 import { embeddingModel, textEmbeddingModel } from './embedding-models.ts';
 import { imageModel } from './image-model.ts';
 import { encodedImageSource, imageSource } from './image-source.ts';
+import { musicModel } from './music-model.ts';
 import type { Registry } from './registry.ts';
 import { engineSourceOf } from './registry-source.ts';
 import { type SpeechModel, speechModel } from './speech-model.ts';
@@ -24,7 +26,7 @@ interface KindNames {
   /** In the list of modules at the start. */
   readonly module?: string;
   /** In `/api/extra/version`. */
-  readonly feature?: string;
+  readonly features?: readonly string[];
   /** In `/api/extra/perf`: how many tasks were done. */
   readonly counter?: string;
 }
@@ -66,12 +68,12 @@ const embedding = {
 
 /** Everything that the server needs to know about the kinds of engines. A new kind is a new row. */
 export const engineKinds = {
-  text: { work: textWork, module: 'TextGeneration', noun: 'Text', feature: 'llm' },
+  text: { work: textWork, module: 'TextGeneration', noun: 'Text', features: ['llm'] },
   image: row({
     work: { name: 'image', cost: 2, firstGuessSeconds: 20 },
     module: 'ImageGeneration',
     noun: 'Image',
-    feature: 'txt2img',
+    features: ['txt2img'],
     counter: 'total_img_gens',
     model: imageModel,
     uses: ({ encoder }: ImageModel) => (encoder ? [encoder] : []),
@@ -85,7 +87,7 @@ export const engineKinds = {
     work: { name: 'transcription', cost: 1, firstGuessSeconds: 5 },
     module: 'VoiceRecognition',
     noun: 'Transcription',
-    feature: 'transcribe',
+    features: ['transcribe'],
     counter: 'total_transcribe_gens',
     model: transcriptionModel,
     source: (model, sourceOf) => sourceOf(model),
@@ -95,7 +97,7 @@ export const engineKinds = {
     work: { name: 'speech', cost: 0.5, firstGuessSeconds: 2 },
     module: 'TextToSpeech',
     noun: 'Speech',
-    feature: 'tts',
+    features: ['tts'],
     counter: 'total_tts_gens',
     model: speechModel,
     source: (model: SpeechModel, sourceOf): SpeechSource => {
@@ -107,12 +109,21 @@ export const engineKinds = {
   embedding: row({
     ...embedding,
     module: 'VectorEmbeddings',
-    feature: 'embeddings',
+    features: ['embeddings'],
     model: embeddingModel,
     source: (model, sourceOf) => sourceOf(model),
   }),
   /** Embeddings by the text model, for requests that name it. */
   textEmbedding: row({ ...embedding, model: textEmbeddingModel, source: (model, sourceOf) => sourceOf(model) }),
+  music: row({
+    work: { name: 'music', cost: 4, firstGuessSeconds: 60 },
+    module: 'MusicGen',
+    noun: 'Music',
+    features: ['music', 'musicllm'],
+    model: musicModel,
+    source: (model, sourceOf) => sourceOf(model),
+    service: musicService,
+  }),
 };
 
 type TaskRows = Omit<typeof engineKinds, 'text'>;
@@ -162,7 +173,11 @@ export function taskCapacities(sources: TaskSources): readonly (readonly [lane: 
 
 /** `/api/extra/version`: whether there is an engine of each kind. */
 export function taskFeatures(services: EngineServices): Readonly<Record<string, boolean>> {
-  return named('feature', services);
+  return Object.fromEntries(
+    taskKinds.flatMap(([name, { features = [] }]) =>
+      features.map((feature) => [feature, services[name] !== undefined]),
+    ),
+  );
 }
 
 /** `/api/extra/perf`: how many tasks of each kind were done. */
@@ -177,14 +192,10 @@ export const taskNouns = Object.fromEntries(taskKinds.map(([, { work, noun }]) =
 
 /** The modules of the start-up line. */
 export function kindModules(models: TaskModels, withText: boolean): Readonly<Record<string, boolean>> {
-  return { [engineKinds.text.module]: withText, ...named('module', models) };
-}
-
-/** Whether there is one of each kind, by the names that the kinds have in this field. */
-function named(field: 'feature' | 'module', present: TaskModels | EngineServices): Readonly<Record<string, boolean>> {
-  return Object.fromEntries(
-    taskKinds.flatMap(([name, kind]) => (kind[field] ? [[kind[field], present[name] !== undefined]] : [])),
+  const rows = taskKinds.flatMap(([name, { module }]) =>
+    module ? [[module, models[name] !== undefined] as const] : [],
   );
+  return { [engineKinds.text.module]: withText, ...Object.fromEntries(rows) };
 }
 
 /** All models of a configuration but the text model, with those that their engines use. */

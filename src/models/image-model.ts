@@ -10,7 +10,7 @@ import { builtInEmbedding } from './embedding-models.ts';
 import { engineConsole } from './engine-console.ts';
 import { lifecycles } from './engine-lifecycle.ts';
 import { remoteDrawing, remoteImage } from './remote-task-models.ts';
-import { builtIn, type ImageModel, type ModelTools } from './task-model.ts';
+import { builtIn, type ImageModel, isMissing, type ModelTools } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 /** The built-in model with an upscaler, measured. */
@@ -65,15 +65,6 @@ export function diffusionModel(
     facts: options.facts,
     spec: { name, kind: 'image', need: () => bytesFor(options, quantizedShares[settings.sdquant as 0 | 1 | 2]), make },
   };
-}
-
-function isMissing(find: typeof findPack): boolean {
-  try {
-    find();
-    return false;
-  } catch {
-    return true;
-  }
 }
 
 async function bytesFor({ files, upscaler }: DiffusionOptions, share: number): Promise<number> {

@@ -44,3 +44,13 @@ export const builtIn = { auxiliary: true, keepMs: 10 * 60_000 } as const;
 
 /** Models on remote backends use no memory here. */
 export const remoteSpec = { auxiliary: true, pinned: true, need: async (): Promise<number> => 0 } as const;
+
+/** Whether a pack is not installed. A server starts without it: requests get an error that names the pack. */
+export function isMissing(find: () => unknown): boolean {
+  try {
+    find();
+    return false;
+  } catch {
+    return true;
+  }
+}

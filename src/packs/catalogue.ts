@@ -38,6 +38,11 @@ bare-path 3.1.2 1 ZyKbsuuqK6Ag0K8pX6V5Txq6XeJRvY+wXucnFGRjiyVYP9YWDpIQugk/b+enRY
 bare-events 2.9.2 1 AIPKioV7/Y/8KfZ3AAhjPJxLLbY49S64Ym5DakZlUg75qQiTgUq9hEJoEwa4eUezPUlXRy/i5NpsKvo9jgKmoA==
 bare-os 3.9.3 1 fF4Q7QsyKVF5Rj0qvI8BgUNjqzC2JvQlpTaPLjVJVxYVUX5Zr9un+y3w1HmA4nNKdFmRBT8z/WmrjvXzXVerKQ==
 bare-env 3.0.1 1 BdoLvnzaWR0YyyJreEx4zG2Od0AC/s9JSZ+EXyMZKunpn8zEgR/dGv37hdFUaY1bjDkcRKvcKkFyJIwlJ0CaYA==
+@qvac/audiogen-ggml-linux-x64 0.4.1 179 97JR0LSObrjiji3S7XcLL7cbtLeSMk37IG/qrPVgHrAuc53rAtCmgL8XcZ2ZVd6aiVrKZVKnniyBAS4BdiM3Sw==
+@qvac/audiogen-ggml-linux-arm64 0.4.1 13 5Pd/TfJHgcqPcqcwWlO4y14GKjSOO8qQ7GExTdSTE+Czhg99+U5Sp6diBqCk+gzNdtzlK6CUXkQlE/GKqVcLAw==
+@qvac/audiogen-ggml-darwin-arm64 0.4.1 1 Xw+uQMccI9AsoQMjBWnvLtg6ctFZksis6/WtgudSDbejOYHtXkJRq58k5xHZzCAzt6YbMPLFDNCb5DzqMfqrVQ==
+@qvac/audiogen-ggml-darwin-x64 0.4.1 1 akZ89OQQbQ5ubSWp+9vF4o4m0fvPMi7a4klyqvLnY1OaUSweoeK+zT2fk3DFL1gfs3PVhtR6FAOSOWM7StrpFQ==
+@qvac/audiogen-ggml-win32-x64 0.4.1 10 KgttjN1BLFwkqZU4JUhCyg0dFczFw0vXV/OPbMLkH/g1RMvYtdqXTlpncFSRJVjjLS0q6IMPPiGJ2PEVj6Guog==
 `;
 
 const lockedPackages: ReadonlyMap<string, PackPackage> = new Map(
@@ -58,9 +63,13 @@ function locked(...names: readonly string[]): PackPackage[] {
   });
 }
 
+/** `SYSTEM` in a name stands for the system. */
 const onDesktops = (...names: readonly string[]): Pack['packages'] =>
   Object.fromEntries(
-    ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win32-x64'].map((system) => [system, locked(...names)]),
+    ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win32-x64'].map((system) => [
+      system,
+      locked(...names.map((name) => name.replace('SYSTEM', system))),
+    ]),
   );
 
 /** Large optional engines, downloaded only by `parley pack add`. */
@@ -94,6 +103,12 @@ export const packs: readonly Pack[] = [
       'bare-os',
       'bare-env',
     ),
+  },
+  {
+    name: 'music',
+    brings: 'Music with ACE-Step models (--musicdiffusion), by ggml on processors, Vulkan and Metal.',
+    licence: 'Apache-2.0',
+    packages: onDesktops('bare-sidecar', '@qvac/audiogen-ggml-SYSTEM'),
   },
   {
     name: 'whisper-vulkan',

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { readGguf } from '../gguf/read.ts';
@@ -10,6 +11,8 @@ import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
 import { mcpEndpoints } from '../protocols/mcp/routes.ts';
 import { messagesEndpoints } from '../protocols/messages/routes.ts';
+import { musicEndpoints } from '../protocols/music/routes.ts';
+import { nativeFamily } from '../protocols/native/errors.ts';
 import { nativeEndpoints } from '../protocols/native/routes.ts';
 import { ollamaEndpoints } from '../protocols/ollama/routes.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
@@ -29,6 +32,7 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
   const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = withAccess(
     withSharedPaths<ModelContext>([
       ...nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }),
+      ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
       ...openaiEndpoints,
       ...xttsEndpoints({ outputFolder }),
       ...responsesEndpoints(services.responses),

@@ -3,6 +3,7 @@ import { adminFidelity } from '../protocols/admin/routes.ts';
 import { comfyFidelity } from '../protocols/comfy/fields.ts';
 import { llamacppFidelity } from '../protocols/llamacpp/fields.ts';
 import { messagesFidelity } from '../protocols/messages/fields.ts';
+import { musicFidelity } from '../protocols/music/fields.ts';
 import { nativeFidelity } from '../protocols/native/fields.ts';
 import { legacyFidelity } from '../protocols/native/generate.ts';
 import { nativeSpeechFidelity, transcribeFidelity } from '../protocols/native/speech.ts';
@@ -25,6 +26,7 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
     transcribeFidelity,
     speechFidelity,
     nativeSpeechFidelity,
+    musicFidelity,
     ...xttsFidelity,
     vitsFidelity,
   ],

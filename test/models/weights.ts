@@ -34,7 +34,7 @@ export function weights(seed: number) {
 }
 
 /** Values that a 16-bit float cannot hold in its usual form become 0. */
-function halfBits(value: number): number {
+export function halfBits(value: number): number {
   const bits = new Uint32Array(Float32Array.of(value).buffer)[0] as number;
   const exponent = ((bits >>> 23) & 0xff) - 112;
   return exponent <= 0 ? 0 : ((bits >>> 16) & 0x8000) | (exponent << 10) | ((bits >>> 13) & 0x3ff);

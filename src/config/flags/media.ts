@@ -87,12 +87,14 @@ export const audioFlags = flagTable({
     defaultText: '0, same as --threads',
     min: 0,
   }).help('Threads for speech.'),
-  musicllm: file({ label: 'Music language model', unsupported: true }).help('Language model for music.'),
-  musicembeddings: file({ label: 'Music embeddings', unsupported: true }).help('Embeddings model for music.'),
-  musicdiffusion: file({ label: 'Music diffusion', unsupported: true }).help('Diffusion model for music.'),
-  musicvae: file({ label: 'Music VAE', unsupported: true }).help('VAE for music.'),
-  musiclowvram: toggle({ label: 'Music with low VRAM', unsupported: true }).help(
-    'Load the parts of the music model one at a time.',
+  musicllm: file({ label: 'Music language model' }).help(
+    'Language model of a music model (ACE-Step 1.5, GGUF), which plans songs. Music needs its four files and the music pack (parley pack add music).',
+  ),
+  musicembeddings: file({ label: 'Music embeddings' }).help('Text encoder of the music model.'),
+  musicdiffusion: file({ label: 'Music diffusion' }).help('Diffusion model of the music model.'),
+  musicvae: file({ label: 'Music VAE' }).help('VAE of the music model.'),
+  musiclowvram: toggle({ label: 'Music with low VRAM' }).help(
+    'Keep each part of the music model in memory only while it is used.',
   ),
   embeddingsmodel: file({ label: 'Embeddings model', tab: 'Loaded Files' }).help(
     'Embeddings or reranking model (GGUF). all-MiniLM-L6-v2 is built in.',

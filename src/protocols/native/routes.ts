@@ -10,7 +10,6 @@ import { nativeFamily, readInput } from './errors.ts';
 import { embeddingsFidelity, embeddingsFields } from './fields.ts';
 import { type GenerateParts, generateEndpoints } from './generate.ts';
 import { type CacheParts, cacheEndpoint, type InfoParts, infoEndpoints } from './info.ts';
-import { musicEndpoints } from './music.ts';
 import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
 import { taskEndpoints } from './tasks.ts';
@@ -36,7 +35,6 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
     ...infoEndpoints,
     cacheEndpoint,
     nativeSpeechEndpoint,
-    ...musicEndpoints(),
     transcribeEndpoint,
     ...saveSlotEndpoints(services),
     ...multiplayerEndpoints(services),

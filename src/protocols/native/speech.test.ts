@@ -6,12 +6,11 @@ import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../testing/spoken.ts';
-import { musicEndpoints } from './music.ts';
 import { nativeSpeechEndpoint, nativeSpeechFidelity } from './speech.ts';
 
 function world(script: SpokenScript | 'none' = {}) {
   const { speech, asked } = scriptedSpeech(script === 'none' ? {} : script);
-  const endpoints = bindAll([nativeSpeechEndpoint, ...musicEndpoints()], {
+  const endpoints = bindAll([nativeSpeechEndpoint], {
     others: script === 'none' ? {} : { speech },
   });
   const post = async (body: unknown, path = '/api/extra/tts'): Promise<Reply & { body: string | Uint8Array }> => {
@@ -86,29 +85,6 @@ describe('POST /api/extra/tts', () => {
     const { status, body } = await world({ failure: lost }).post({ input: 'a' });
     expect(status).toBe(500);
     expect(JSON.parse(String(body))).toMatchObject({ detail: { type: 'server_error' } });
-  });
-});
-
-describe('music', () => {
-  test('is planned by nobody, which the page for it understands', async () => {
-    const { status, body } = await world().post({ caption: 'calm piano' }, '/api/extra/music/prepare');
-    expect(status).toBe(200);
-    expect(JSON.parse(String(body))).toEqual({
-      error: 'No music model is loaded: there is no engine for music yet.',
-    });
-  });
-
-  test('is made by nobody', async () => {
-    const { status, body, headers } = await world().post({}, '/api/extra/music/generate');
-    expect(status).toBe(503);
-    expect(headers).toMatchObject({ 'x-should-retry': 'false' });
-    expect(JSON.parse(String(body))).toEqual({
-      detail: { msg: 'No music model is loaded: there is no engine for music yet.', type: 'service_unavailable' },
-    });
-  });
-
-  test('needs the key', () => {
-    expect(musicEndpoints().map(({ access }) => access)).toEqual(['guarded', 'guarded']);
   });
 });
 

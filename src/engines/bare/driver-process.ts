@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Duplex } from 'node:stream';
+import type { StartTimer } from '../host/engine-process.ts';
+import { FrameReader, type FromDriver, frame, type ToDriver } from './messages.ts';
+
+interface DriverListeners<Progress> {
+  message(message: FromDriver<Progress>, bytes: Uint8Array): void;
+  exit(how: string): void;
+}
+
+/** Starts a process with a driver. */
+export type SpawnDriver<Load, Task, Progress> = (listeners: DriverListeners<Progress>) => {
+  send(message: ToDriver<Load, Task>): void;
+  kill(): void;
+};
+
+interface DriverParts<Load, Task, Progress> {
+  readonly spawn: SpawnDriver<Load, Task, Progress>;
+  readonly startTimer: StartTimer;
+  /** The process ended unexpectedly. */
+  readonly died: (how: string) => void;
+}
+
+/** Time to stop a task, which drivers do at the next step; then the process is killed. */
+export const graceMs = 20_000;
+
+interface Job<Progress> {
+  readonly id: number;
+  readonly progress: (progress: Progress) => void;
+  readonly resolve: (result: Uint8Array) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A native driver in the Bare runtime, with a loaded model. */
+export class DriverProcess<Load, Task, Progress> {
+  readonly #process: ReturnType<SpawnDriver<Load, Task, Progress>>;
+  #loading: { resolve(): void; reject(error: Error): void } | undefined;
+  #job: Job<Progress> | undefined;
+  #lastId = 0;
+  #ended = false;
+
+  constructor(private readonly parts: DriverParts<Load, Task, Progress>) {
+    this.#process = parts.spawn({
+      message: (message, bytes) => this.#receive(message, bytes),
+      exit: (how) => this.#exited(how),
+    });
+  }
+
+  /** False after `end`. */
+  get usable(): boolean {
+    return !this.#ended;
+  }
+
+  load(load: Load): Promise<void> {
+    const loaded = new Promise<void>((resolve, reject) => {
+      this.#loading = { resolve, reject };
+    });
+    this.#process.send({ type: 'load', load });
+    return loaded;
+  }
+
+  /** Resolves to the bytes of the result; rejects with the reason of the signal if it aborts. */
+  async run(task: Task, progress: Job<Progress>['progress'], signal: AbortSignal): Promise<Uint8Array> {
+    signal.throwIfAborted();
+    const id = ++this.#lastId;
+    let grace: { cancel(): void } | undefined;
+    const stop = (): void => {
+      this.#process.send({ type: 'cancel' });
+      grace = this.parts.startTimer(graceMs, () => {
+        this.end();
+        this.#job?.reject(new Error('it did not stop and was ended'));
+      });
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await new Promise<Uint8Array>((resolve, reject) => {
+        this.#job = { id, progress, resolve, reject };
+        this.#process.send({ type: 'run', id, task });
+      });
+    } finally {
+      this.#job = undefined;
+      grace?.cancel();
+      signal.removeEventListener('abort', stop);
+      signal.throwIfAborted();
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#process.kill();
+  }
+
+  #receive(message: FromDriver<Progress>, bytes: Uint8Array): void {
+    if (message.type === 'loaded') this.#loading?.resolve();
+    else if (message.type === 'load-failed') this.#loading?.reject(new Error(message.reason));
+    else if (message.id !== this.#job?.id) return;
+    else if (message.type === 'progress') this.#job.progress(message.progress);
+    else if (message.type === 'failed') this.#job.reject(new Error(message.reason));
+    else this.#job.resolve(new Uint8Array(bytes));
+  }
+
+  #exited(how: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const error = new Error(how);
+    this.#loading?.reject(error);
+    this.#job?.reject(error);
+    this.parts.died(how);
+  }
+}
+
+/** File descriptor of the pipe in the runtime. */
+const pipeDescriptor = 3;
+
+/** Starts the Bare runtime at this path with a program. Its output goes to our standard error. */
+export function spawnBare<Load, Task, Progress>(
+  runtime: string,
+  entry: string,
+  environment: Readonly<Record<string, string>> = {},
+): SpawnDriver<Load, Task, Progress> {
+  return (listeners) => {
+    const child: ChildProcess = spawn(runtime, [entry], {
+      stdio: ['ignore', 2, 2, 'overlapped'],
+      env: { ...process.env, ...environment },
+    });
+    const pipe = child.stdio[pipeDescriptor] as Duplex;
+    const reader = new FrameReader<FromDriver<Progress>>((message, bytes) => listeners.message(message, bytes));
+    pipe.on('error', () => {}).on('data', (chunk: Uint8Array) => reader.push(chunk));
+    const kill = (): void => void child.kill('SIGKILL');
+    // While it loads it would not notice that we are gone.
+    process.once('exit', kill).once('disconnect', kill);
+    // `on`, not `once`: a failing kill emits another error event.
+    child.on('error', (error) => listeners.exit(error.message));
+    child.once('exit', (code, signal) => {
+      process.off('exit', kill).off('disconnect', kill);
+      listeners.exit(`its process ended with ${signal ?? `code ${code}`}`);
+    });
+    return { send: (message) => void pipe.write(frame(message)), kill };
+  };
+}

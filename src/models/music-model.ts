@@ -1,0 +1,37 @@
+import { stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { Settings } from '../config/flags.ts';
+import type { MusicEngine, MusicFacts } from '../core/music.ts';
+import { MusicHost } from '../engines/music/host.ts';
+import { musicOptions } from '../engines/music/messages.ts';
+import { findMusicPack } from '../engines/music/pack.ts';
+import { engineConsole } from './engine-console.ts';
+import { lifecycles } from './engine-lifecycle.ts';
+import { isMissing, type ModelTools, type TaskModel } from './task-model.ts';
+import { engineThreads } from './text-engine.ts';
+
+/** Memory beside the weights, for a song of two minutes. */
+const workingBytes = 2 ** 30;
+
+/** The model of `--musicdiffusion` and its parts, by the engine of the pack; undefined without the flag. */
+export function musicModel(
+  settings: Settings,
+  { terminal }: Pick<ModelTools, 'terminal'>,
+  find: typeof findMusicPack = findMusicPack,
+): TaskModel<MusicEngine> | undefined {
+  if (settings.musicdiffusion === '') return undefined;
+  const options = musicOptions(settings, engineThreads(0, settings));
+  const { name } = options.facts;
+  const entry = fileURLToPath(new URL('../engines/music/worker/main.js', import.meta.url));
+  const observer = engineConsole<MusicFacts>('music', name, terminal, {
+    debug: settings.debugmode === 1,
+    loaded: () => `Loaded ${name} for music.`,
+    advice: 'If this goes on, --debugmode shows what the engine says.',
+  });
+  const make = lifecycles((parts) => new MusicHost({ ...parts, entry, options, observer }));
+  const need = async (): Promise<number> => {
+    const sizes = await Promise.all(Object.values(options.files).map(async (path) => (await stat(path)).size));
+    return sizes.reduce((sum, size) => sum + size, workingBytes);
+  };
+  return { given: true, optional: isMissing(find), spec: { name, kind: 'music', need, make } };
+}
