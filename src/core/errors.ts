@@ -169,3 +169,14 @@ export function asAppError(error: unknown): AppError {
   const reason = error instanceof Error ? error.message : String(error);
   return new AppError('internal', { reason }, { cause: error });
 }
+
+/** A request that was answered with a refusal, and who sent it. */
+export interface Refused {
+  readonly error: AppError;
+  /** As the client saw it. */
+  readonly status: number;
+  /** Both empty for what never became a request. */
+  readonly method: string;
+  readonly path: string;
+  readonly remoteAddress: string;
+}

@@ -1,5 +1,3 @@
-import type { JsonSchema } from './json-schema.ts';
-
 /** What becomes of a field of a request: said once per dialect, for the documentation and for `GET /api/extra/fidelity`. */
 export type Handling = 'honoured' | 'approximated' | 'ignored' | 'refused';
 
@@ -35,4 +33,9 @@ function isSent(value: unknown, [name, ...rest]: readonly string[]): boolean {
   if (name === undefined) return value !== undefined && value !== null;
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return false;
   return isSent((value as Readonly<Record<string, unknown>>)[name], rest);
+}
+
+/** A JSON schema (draft 2020-12), as the description of the API has them. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
 }

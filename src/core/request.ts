@@ -1,4 +1,4 @@
-import type { Sampling } from './sampling-fields.ts';
+import { defaultSampling, type Sampling } from './sampling-fields.ts';
 
 /** What happens at an end-of-generation token: it ends the text, it cannot be chosen, or it is passed over. */
 export type EndTokens = 'stop' | 'ban' | 'ignore';
@@ -116,3 +116,23 @@ export interface Ticket {
   /** Called once, when the request has a place in the queue: by asking it may be known what it waits for, while it does. */
   readonly placed?: (standing: () => QueueStatus | undefined) => void;
 }
+
+/** A generation of which nobody asked anything special. */
+export const defaultControls: GenerationControls = {
+  media: [],
+  maxTokens: 2048,
+  maxContext: undefined,
+  overflow: 'trim',
+  sampling: defaultSampling,
+  logitBias: [],
+  bannedTokens: [],
+  bannedStrings: [],
+  grammar: undefined,
+  guidance: undefined,
+  stop: [],
+  trimStop: true,
+  endTokens: 'stop',
+  renderSpecial: false,
+  logprobs: undefined,
+  reasoning: undefined,
+};

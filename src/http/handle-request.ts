@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Aborted } from '../core/abort-cause.ts';
-import { AppError, asAppError } from '../core/errors.ts';
-import type { Refused } from '../core/refused.ts';
+import { AppError, asAppError, type Refused } from '../core/errors.ts';
 import { plainAddress } from './address.ts';
 import { type AuthorizeParts, authorize } from './authorize.ts';
 import { readBody } from './body.ts';

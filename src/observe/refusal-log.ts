@@ -1,5 +1,4 @@
-import type { AppError, ErrorCode } from '../core/errors.ts';
-import type { Refused } from '../core/refused.ts';
+import type { AppError, ErrorCode, Refused } from '../core/errors.ts';
 import { clock, printable } from './printable.ts';
 import type { Repeats } from './repeats.ts';
 

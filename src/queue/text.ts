@@ -1,7 +1,7 @@
 import { type AbortCause, abortCause } from '../core/abort-cause.ts';
 import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
-import type { GenerationEvent } from '../core/events.ts';
+import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type {
@@ -16,7 +16,6 @@ import type {
   TextState,
 } from '../core/text-service.ts';
 import type { TextSource, TextUse } from '../core/text-source.ts';
-import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
 import type { Applicant, Place } from './queue.ts';

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../core/json-schema.ts';
+import type { JsonSchema } from '../../core/fidelity.ts';
 import type { Grammar } from '../../core/request.ts';
 import { type SamplingField, type SamplingName, samplingFields, samplingNames } from '../../core/sampling-fields.ts';
 import { looseFlag, looseNumber, looseTexts, looseWhole, looseWholeWithin } from '../fields/loose.ts';

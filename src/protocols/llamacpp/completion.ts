@@ -1,8 +1,8 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
-import { withReplySeed } from '../../core/reply-seed.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
+import { withReplySeed } from '../../core/sampling-fields.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';

@@ -1,6 +1,5 @@
 import { AppError, asAppError } from '../../core/errors.ts';
-import { type GenerationEvent, unreachable } from '../../core/events.ts';
-import { emptyStart } from '../../core/unstarted.ts';
+import { emptyStart, type GenerationEvent, unreachable } from '../../core/events.ts';
 import { commentFrame, namedFrame } from '../../http/sse.ts';
 import { ending, type Finish, type ReplyFacts, type Start, usageOf } from './ending.ts';
 import { errorBody } from './errors.ts';

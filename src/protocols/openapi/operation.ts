@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { JsonSchema } from '../../core/json-schema.ts';
+import type { JsonSchema } from '../../core/fidelity.ts';
 import type { Family } from '../../http/call.ts';
 import type { EndpointShape } from '../endpoint.ts';
 import { contentTypesOf } from './answers.ts';

@@ -1,5 +1,5 @@
-import { withReplySeed } from '../../../core/reply-seed.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
+import { withReplySeed } from '../../../core/sampling-fields.ts';
 import { jsonObject } from '../../../http/body.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
