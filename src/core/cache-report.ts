@@ -1,4 +1,4 @@
-/** What the engine keeps of earlier prompts, and where it could not be used: for people who wonder why a prompt is slow. */
+/** State of the prompt cache, and recent misses. */
 export interface CacheReport {
   readonly slots: readonly SlotFigures[];
   readonly memory: SnapshotFigures | null;
@@ -7,10 +7,10 @@ export interface CacheReport {
   readonly misses: readonly CacheMiss[];
 }
 
-export interface SlotFigures {
+interface SlotFigures {
   readonly tokens: number;
   readonly busy: boolean;
-  /** Only where the memory of the model needs them to go back, and there are any. */
+  /** Only for models whose memory cannot be cut at any token. */
   readonly checkpoints?: { readonly count: number; readonly bytes: number };
 }
 
@@ -20,27 +20,27 @@ export interface SnapshotFigures {
   readonly health?: StoreHealth;
 }
 
-/** What a disk suffers: it is shared with other models and servers, and it can fail without anybody losing an answer. */
+/** Health of the disk cache, which is shared with other models and servers. Its failures affect no reply. */
 export interface StoreHealth {
-  /** What snapshots of other models and settings take of the same limit. */
+  /** Bytes of snapshots of other models and settings. */
   readonly otherBytes: number;
   readonly failures: number;
   readonly lastFailure: string | null;
 }
 
-/** A prompt that parted from what was kept of its own chat. */
+/** A prompt that differs from the cached text of its chat. */
 export interface CacheMiss {
-  /** When, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly time: number;
-  /** The place of the first token that differs. */
+  /** Position of the first token that differs. */
   readonly partedAt: number;
   readonly promptTokens: number;
   readonly reusedTokens: number;
-  /** What stood there in the kept text, and what the prompt has instead. */
+  /** The cached text at that position, and that of the prompt. */
   readonly kept: string;
   readonly wanted: string;
   readonly before: string;
 }
 
-/** Of an engine that keeps nothing, or rests. */
+/** For engines without a cache, or that are not loaded. */
 export const emptyCacheReport: CacheReport = { slots: [], memory: null, disk: null, misses: [] };

@@ -148,7 +148,7 @@ export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** What crosses a process boundary; `reviveError` makes the error again on the other side. */
+/** An error as sent between processes; `reviveError` restores it. */
 export interface PlainError {
   readonly code: ErrorCode;
   readonly details: unknown;
@@ -163,19 +163,18 @@ export function reviveError({ code, details }: PlainError): AppError {
   return new AppError(code, details as never);
 }
 
-/** Whatever was thrown, as an error that has a status and a sentence. */
+/** Any thrown value as an error with a status and a sentence. */
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new AppError('internal', { reason }, { cause: error });
 }
 
-/** A request that was answered with a refusal, and who sent it. */
+/** A rejected request. */
 export interface Refused {
   readonly error: AppError;
-  /** As the client saw it. */
   readonly status: number;
-  /** Both empty for what never became a request. */
+  /** Both empty for a connection that sent no valid request. */
   readonly method: string;
   readonly path: string;
   readonly remoteAddress: string;

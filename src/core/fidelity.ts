@@ -1,4 +1,4 @@
-/** What becomes of a field of a request: said once per dialect, for the documentation and for `GET /api/extra/fidelity`. */
+/** How a request field is handled, for the documentation and `GET /api/extra/fidelity`. */
 export type Handling = 'honoured' | 'approximated' | 'ignored' | 'refused';
 
 export interface FieldFidelity {
@@ -8,18 +8,14 @@ export interface FieldFidelity {
 }
 
 export interface EndpointFidelity {
-  /** The family as people call it. */
   readonly dialect: string;
   readonly endpoint: string;
   readonly fields: readonly FieldFidelity[];
-  /** The same fields with their types; made when somebody asks for it. */
+  /** The same fields with their types; made on demand. */
   readonly schema?: () => JsonSchema;
 }
 
-/**
- * The fields of this request that have no effect: told to the client in a header rather than passed over. A dot in the name
- * of a field leads into an object.
- */
+/** The fields of this request that have no effect, for a response header. A dot in a name separates the levels of an object. */
 export function ignoredFields(
   body: Readonly<Record<string, unknown>>,
   { fields }: EndpointFidelity,

@@ -1,12 +1,12 @@
-/** Numbered places in memory where the computed state of a chat can be put aside and taken up again later. */
+/** Slots in memory for the computed state of chats. Saving and loading must not overlap with a generation. */
 export interface SavedStates {
   readonly count: number;
   check(): Promise<StatesReport>;
-  /** Puts aside what was used last, and tells what that was; null where there is nothing. Must not meet a generation. */
+  /** Saves the state that was used last; null if there is none. */
   save(place: number): Promise<StateFigures | null>;
-  /** What was taken up; null where the place is empty. Must not meet a generation. */
+  /** Null if the slot is empty. */
   load(place: number): Promise<StateFigures | null>;
-  /** Empties all places. */
+  /** Empties all slots. */
   clear(): Promise<void>;
 }
 
@@ -17,6 +17,6 @@ export interface StateFigures {
 
 export interface StatesReport {
   readonly places: readonly StateFigures[];
-  /** What would be saved now. */
+  /** What `save` would save now. */
   readonly current: StateFigures;
 }

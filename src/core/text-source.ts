@@ -1,25 +1,16 @@
-import type { TextEngine, TextState } from './text-service.ts';
+import type { EngineSource, EngineUse } from './engine-source.ts';
+import type { TextEngine } from './text-service.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-/** An engine that stays loaded until it is released. */
-export interface TextUse {
-  readonly engine: TextEngine;
-  release(): void;
-}
+export type TextUse = EngineUse<TextEngine>;
 
 /**
- * Provides the engine of a text model. It may have to be loaded first, perhaps after another one is evicted, and stays loaded while
- * it is in use.
+ * Provides the engine of a text model. Its state differs from that of other engines: an unloaded model is reported as ready,
+ * because the next request loads it.
  */
-export interface TextSource {
-  /** Resolves when it is loaded; rejects if it cannot be, or with the reason of the signal. */
-  use(signal?: AbortSignal): Promise<TextUse>;
-  /** The engine if it is loaded. */
-  peek(): TextEngine | undefined;
-  /** An unloaded model is reported as ready, because the next request loads it. */
-  state(): TextState;
-  contextSize(): number;
-}
+export interface TextSource
+  extends Pick<EngineSource<TextEngine>, 'use' | 'peek'>,
+    Pick<TextEngine, 'state' | 'contextSize'> {}
 
 /** A source of one engine that is never unloaded. */
 export function alwaysThere(engine: TextEngine): TextSource {
