@@ -279,10 +279,7 @@ export const defaultSampling: Sampling = {
 
 const largestSeed = 2 ** 32 - 1;
 
-/**
- * One of several replies to the same request. Under a fixed seed each has its own, counted up from it, or they would all
- * be the same; where every generation draws its own there is nothing to change.
- */
+/** The request for one of several replies: a fixed seed is counted up, so that they differ. */
 export function withReplySeed<Request extends { readonly sampling: Sampling }>(
   request: Request,
   reply: number,
