@@ -217,9 +217,7 @@ function isDecided(name: string, value: unknown): boolean {
   return !(defaultable.has(name) && typeof value === 'string' && value.toLowerCase() === 'default');
 }
 
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
+const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 
 function at(body: Body, path: string): unknown {
   const [name, rest] = split(path);

@@ -2,9 +2,7 @@
 export const hiddenModelName = 'koboldcpp/protected-model';
 
 /** A name without the characters that are not allowed in ids. */
-function plainName(name: string): string {
-  return name.replace(/[^\p{L}\p{N}_./-]/gu, '');
-}
+const plainName = (name: string): string => name.replace(/[^\p{L}\p{N}_./-]/gu, '');
 
 /** The id of a model in lists and requests. */
 export function modelId(name: string): string {

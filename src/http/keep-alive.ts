@@ -150,11 +150,7 @@ function figureOf(standing: QueueStatus): string {
     : `place ${standing.position}`;
 }
 
-function percentOf(progress: number): number {
-  return Math.floor(Math.min(1, Math.max(0, progress)) * 100);
-}
+const percentOf = (progress: number): number => Math.floor(Math.min(1, Math.max(0, progress)) * 100);
 
 /** A line break in a model's name would start a new SSE field. */
-function inOneLine(name: string): string {
-  return name.replace(/[\r\n]+/g, ' ');
-}
+const inOneLine = (name: string): string => name.replace(/[\r\n]+/g, ' ');

@@ -4,7 +4,7 @@ import { builtPages, webFile, webFiles, webPage } from '../protocols/pages/web-c
 import { launcherFamily } from './routes.ts';
 import type { Session } from './session.ts';
 
-/** The page itself, and its files, which tell nobody anything. */
+/** The page, and its files, which contain no secrets. */
 export function pageEndpoints(session: Session, tellAddress: () => void, web = builtPages): Endpoint[] {
   const open = (match: Endpoint['match'], path: string, summary: string, handle: Endpoint['handle']): Endpoint => ({
     method: 'GET',
@@ -17,23 +17,17 @@ export function pageEndpoints(session: Session, tellAddress: () => void, web = b
     handle,
   });
   return [
-    open('exact', '/', 'The launcher.', (call) => entrance(call, { session, tellAddress, web })),
+    open('exact', '/', 'The launcher.', (call) => launcherPage(call, session, tellAddress, web)),
     ...webFiles(web).map((name) =>
       open('ending', `/${name}`, 'A file of the page.', async (call) => (await webFile(web, name, call)) ?? notBuilt),
     ),
   ];
 }
 
-interface Entrance {
-  readonly session: Session;
-  readonly tellAddress: () => void;
-  readonly web: string;
-}
-
-async function entrance(call: Call, { session, tellAddress, web }: Entrance): Promise<Reply> {
+async function launcherPage(call: Call, session: Session, tellAddress: () => void, web: string): Promise<Reply> {
   const token = call.query.get('token');
   const cookie = token === null ? undefined : session.open(token);
-  // The token leaves the address bar and the history with it.
+  // The redirect removes the token from the address bar and the history.
   if (cookie !== undefined) {
     const headers = {
       location: './',

@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 const cookieName = 'parley_launcher';
 
 /**
- * Who may use the launcher: whoever opens the address that was printed, once, and then the browser that did. What the launcher
- * can do (read folders, start programs) is for the person at this machine and for no page that is open beside.
+ * Access to the launcher, which can read folders and start programs: a token that works once, exchanged for a cookie. Pages
+ * of other servers have no access.
  */
 export class Session {
   #token: string;
@@ -15,12 +15,11 @@ export class Session {
     this.#token = random();
   }
 
-  /** To be opened once. */
   get token(): string {
     return this.#token;
   }
 
-  /** Whether the present token has been used, so that another one has to be told. */
+  /** Whether the current token was used, so that a new one must be printed. */
   get used(): boolean {
     return this.#token === '';
   }
@@ -30,7 +29,7 @@ export class Session {
     return this.#token;
   }
 
-  /** The cookie for whoever brings the right token; the token is worth nothing from then on. */
+  /** The cookie for the right token, which is then invalid. */
   open(token: string): string | undefined {
     if (this.#token === '' || !same(token, this.#token)) return undefined;
     this.#token = '';
@@ -38,10 +37,7 @@ export class Session {
     return `${cookieName}=${this.#secret}; HttpOnly; SameSite=Strict; Path=/`;
   }
 
-  /**
-   * Cookies know nothing of ports, and a page of another server on this machine counts as the same site: so the browser must
-   * also say that the page that asks is our own, or that nobody but the person asks.
-   */
+  /** Checks the origin too: cookies ignore ports, and other servers on this machine count as the same site. */
   admits(headers: IncomingHttpHeaders): boolean {
     const sent = cookieOf(headers.cookie ?? '');
     if (this.#secret === undefined || sent === undefined || !same(sent, this.#secret)) return false;
@@ -56,7 +52,7 @@ function cookieOf(header: string): string | undefined {
   return pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1);
 }
 
-/** Digests have one length: the time taken tells nothing. */
+/** In constant time: digests have equal length. */
 function same(left: string, right: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(left), digest(right));

@@ -95,15 +95,11 @@ function header(name: string, help: string, type: string): string {
   return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`;
 }
 
-function sample(name: string, labels: string, value: number): string {
-  return `${name}${labels} ${value}\n`;
-}
+const sample = (name: string, labels: string, value: number): string => `${name}${labels} ${value}\n`;
 
 function labelText(labels: Labels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`);
   return pairs.length > 0 ? `{${pairs.join(',')}}` : '';
 }
 
-function escaped(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-}
+const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
