@@ -4,14 +4,14 @@ import type { Repeats } from './repeats.ts';
 
 export interface RefusalLogOptions {
   readonly repeats: Repeats;
-  /** Hides what people write. */
+  /** Hides content of requests. */
   readonly quiet: boolean;
   readonly now: () => Date;
-  /** Whether its own request has told of this error already. */
+  /** Whether the request log has this error. */
   readonly isTold: (error: AppError) => boolean;
 }
 
-/** Which flag is concerned, where the sentence for the client does not say it. */
+/** The flag that is concerned, if the message does not name it. */
 const hints: Partial<Record<ErrorCode, string>> = {
   busy: 'all places of --multiuser are taken',
   'rate-limited': '--ratelimit',
@@ -19,7 +19,7 @@ const hints: Partial<Record<ErrorCode, string>> = {
   'payload-too-large': '--maxrequestsize allows more',
 };
 
-/** One line for each request that was sent away, so that a person sees why an app does not work. */
+/** A line per rejected request. */
 export class RefusalLog {
   constructor(private readonly options: RefusalLogOptions) {}
 
@@ -34,7 +34,7 @@ export class RefusalLog {
   }
 
   #sentence(error: AppError): string {
-    // The parser quotes what it could not read, which is what somebody wrote.
+    // The message of the parser quotes the request.
     if (this.options.quiet && error.code === 'invalid-json') return 'The request body is not valid JSON.';
     return printable(error.message);
   }

@@ -3,24 +3,15 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { Settings } from '../config/flags.ts';
-import { type Running, reloadSettings } from '../config/reload.ts';
+import { type Running, reloadSettings } from '../config/load.ts';
 import { AppError } from '../core/errors.ts';
 import { aliasTarget, uniqueNames } from '../core/model-names.ts';
 import { readModelFile } from '../engines/llama/model-file.ts';
 import { systemTimer } from '../http/timers.ts';
-import {
-  adminFiles,
-  adminTarget,
-  fileOfFolder,
-  initialModel,
-  isModelFile,
-  listedFile,
-  optionNames,
-  unloadModel,
-} from '../models/admin-options.ts';
+import { adminFiles, adminTarget, fileOfFolder, initialModel, isModelFile, listedFile, optionNames, unloadModel } from '../models/admin-options.ts';
 import type { Arrival } from '../models/arrival.ts';
 import type { ModelKinds } from '../models/kinds.ts';
-import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
+import { type PreparedModel, hasText, prepareModel } from '../models/prepared-model.ts';
 import type { Registry } from '../models/registry.ts';
 import { type ModelOffer, ModelRouter } from '../models/router.ts';
 import { specsOf } from '../models/task-models.ts';
