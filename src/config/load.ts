@@ -67,23 +67,16 @@ export function loadSettings(sources: Sources): Loaded {
     return { type: 'settings', settings: settingsFrom(layer), given, notes };
   }
 
-  return validated({ layer, given, notes, problems: found }, sources);
+  return validated({ values: layer, given, notes, problems: found }, sources);
 }
 
-/** Values of all sources, before rules and checks. */
-export interface MergedValues {
-  readonly layer: Layer;
-  readonly given: ReadonlySet<FlagKey>;
-  readonly notes: readonly string[];
-  readonly problems: readonly Problem[];
-}
-
-/** Applies the rules between flags and checks everything that the values refer to. */
+/** Applies the rules between flags to the values of all sources, and checks everything that they refer to. */
 export function validated(
-  { layer, given, notes, problems: found }: MergedValues,
+  { values, given, notes, problems: found }: Parsed & { readonly given: ReadonlySet<FlagKey> },
   sources: Pick<Sources, 'environment' | 'exists'>,
 ): Loaded {
-  const ruled = applyRules(settingsFrom(layer));
+  const beforeRules = settingsFrom(values);
+  const ruled = applyRules(beforeRules);
   const cached = checkDiskCache(ruled.settings, sources.environment);
   const checked = checkFiles(cached.settings, sources.exists);
   const problems = [
@@ -102,7 +95,6 @@ export function validated(
     ...gendefaultsNotes(ruled.settings),
     ...checked.notes,
   ];
-  const beforeRules = settingsFrom(layer);
   if (problems.length === 0)
     return { type: 'settings', settings: checked.settings, beforeRules, given, notes: allNotes };
   // Wrong flags first: the files may exist once the flags are right.
@@ -177,10 +169,7 @@ export type ReloadTarget =
 /** Keep their values whatever config is loaded. */
 const serverKeys = flagKeys.filter((key) => flagOf(key).scope === 'server');
 
-export interface Running {
-  readonly settings: Settings;
-  readonly given: ReadonlySet<FlagKey>;
-}
+export type Running = Pick<Extract<Loaded, { type: 'settings' }>, 'settings' | 'given'>;
 
 /** Settings for the target: the defaults, overridden by the base config and then by the config of the target. */
 export function reloadSettings(
@@ -209,7 +198,7 @@ export function reloadSettings(
     else layer.delete(key);
   }
   const given = new Set(usedKeys(layer));
-  return validated({ layer, given, notes: [...notes, ...unsupportedNotes(layer)], problems }, sources);
+  return validated({ values: layer, given, notes: [...notes, ...unsupportedNotes(layer)], problems }, sources);
 }
 
 function isEmpty(value: FlagValue): boolean {

@@ -156,7 +156,7 @@ export class LauncherService {
     // Read as the server will read it, for the same messages.
     const { values, notes, problems: found } = readConfigFile(configText(layer, 'config'), { allowOnready: true });
     const given: ReadonlySet<FlagKey> = new Set(layer.keys());
-    const loaded = validated({ layer: values, given, notes, problems: found }, this.parts);
+    const loaded = validated({ values, given, notes, problems: found }, this.parts);
     const problems = loaded.type === 'refused' ? loaded.problems.map(({ sentence }) => sentence) : [];
     return { problems, notes: loaded.notes };
   }

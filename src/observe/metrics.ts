@@ -197,25 +197,23 @@ type MetricFamilies = ReturnType<typeof metricFamilies>;
 /** From a few tokens to a long story on a slow machine. */
 const secondBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** Creates all metrics; `all` is their order in the exposition. */
-function metricFamilies(facts: ServerFacts) {
-  const all: { text(): string }[] = [];
-  const added = <Metric extends { text(): string }>(metric: Metric): Metric => {
-    all.push(metric);
+/** Creates metrics; `all` is their order in the exposition. */
+class Make {
+  readonly all: { text(): string }[] = [];
+
+  counter = (name: string, help: string): Counter => this.#added(new NumberMetric(name, help, 'counter'));
+  gauge = (name: string, help: string): Gauge => this.#added(new NumberMetric(name, help, 'gauge'));
+  seconds = (name: string, help: string): Histogram => this.#added(new Histogram(name, help, secondBuckets));
+
+  #added<Metric extends { text(): string }>(metric: Metric): Metric {
+    this.all.push(metric);
     return metric;
-  };
-  const make = {
-    counter: (name: string, help: string): Counter => added(new NumberMetric(name, help, 'counter')),
-    gauge: (name: string, help: string): Gauge => added(new NumberMetric(name, help, 'gauge')),
-    seconds: (name: string, help: string) => added(new Histogram(name, help, secondBuckets)),
-  };
-  return { llama: llamaMetrics(make), own: ownMetrics(make, facts), tasks: taskMetrics(make), all };
+  }
 }
 
-interface Make {
-  readonly counter: (name: string, help: string) => Counter;
-  readonly gauge: (name: string, help: string) => Gauge;
-  readonly seconds: (name: string, help: string) => Histogram;
+function metricFamilies(facts: ServerFacts) {
+  const make = new Make();
+  return { llama: llamaMetrics(make), own: ownMetrics(make, facts), tasks: taskMetrics(make), all: make.all };
 }
 
 function llamaMetrics(make: Make) {
