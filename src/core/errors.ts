@@ -122,9 +122,7 @@ export function plainError(error: unknown): PlainError {
   return { code, details };
 }
 
-export function reviveError({ code, details }: PlainError): AppError {
-  return new AppError(code, details as never);
-}
+export const reviveError = ({ code, details }: PlainError): AppError => new AppError(code, details as never);
 
 /** Any thrown value as an error with a status and a sentence. */
 export function asAppError(error: unknown): AppError {

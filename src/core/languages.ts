@@ -28,9 +28,7 @@ const codeByName: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** `english` for `en`; an unknown code is its own name. */
-export function languageName(code: string): string {
-  return nameByCode.get(code) ?? code;
-}
+export const languageName = (code: string): string => nameByCode.get(code) ?? code;
 
 /** `en` for `en`, `EN-us` or `English`; undefined for an unknown language. */
 export function languageCode(text: string): string | undefined {

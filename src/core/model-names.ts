@@ -5,18 +5,12 @@ export const hiddenModelName = 'koboldcpp/protected-model';
 const plainName = (name: string): string => name.replace(/[^\p{L}\p{N}_./-]/gu, '');
 
 /** The id of a model in lists and requests. */
-export function modelId(name: string): string {
-  return `koboldcpp/${plainName(name)}`;
-}
+export const modelId = (name: string): string => `koboldcpp/${plainName(name)}`;
 
-export function equalName(left: string, right: string): boolean {
-  return nameKey(left) === nameKey(right);
-}
+export const equalName = (left: string, right: string): boolean => nameKey(left) === nameKey(right);
 
 /** Ignores file extensions too, and slashes, which ids of earlier versions did not have. */
-export function sameName(left: string, right: string): boolean {
-  return loose(left) === loose(right);
-}
+export const sameName = (left: string, right: string): boolean => loose(left) === loose(right);
 
 /** The exact match, or else the first that differs only in the extension. */
 export function findNamed<Value>(
@@ -79,9 +73,7 @@ export function aliasTarget(aliases: readonly ModelAlias[], asked: string): stri
 }
 
 /** Names that apps have built in: they get the default embeddings model. */
-export function isCommonEmbeddingName(name: string): boolean {
-  return /^text-embedding-(ada|3)-/i.test(name.trim());
-}
+export const isCommonEmbeddingName = (name: string): boolean => /^text-embedding-(ada|3)-/i.test(name.trim());
 
 /** In linear time: the search for each part starts after the previous one. */
 function matches(pattern: string, name: string): boolean {

@@ -95,16 +95,12 @@ class ModelCount {
   /** Estimated, as the engine does not report its steps: a token of one of k parallel generations counts as 1/k. */
   #steps = 0;
   #sequences = 0;
-  readonly #decodes: HighWater;
-  readonly #longest: HighWater;
 
   constructor(
     private readonly all: MetricFamilies,
     private readonly labels: Labels,
   ) {
     const { llama, own } = all;
-    this.#decodes = new HighWater(llama.decodes, labels);
-    this.#longest = new HighWater(llama.longest, labels);
     // All are visible from the start: dashboards show nothing for missing metrics.
     for (const counter of [...llama.totals, own.droppedTokens]) counter.inc(labels, 0);
     for (const speed of [llama.promptSpeed, llama.predictedSpeed]) speed.set(labels, 0);
@@ -142,7 +138,7 @@ class ModelCount {
     const { llama } = this.all;
     llama.processing.set(this.labels, this.#running.size);
     llama.busySlots.set(this.labels, this.#steps > 0 ? this.#sequences / this.#steps : 0);
-    this.#decodes.reach(Math.round(this.#steps));
+    llama.decodes.raiseTo(this.labels, Math.round(this.#steps));
   }
 
   #stepped(): void {
@@ -161,7 +157,7 @@ class ModelCount {
     llama.predictedTokens.inc(labels, usage.completionTokens);
     llama.predictedSeconds.inc(labels, timings.generationMs / 1000);
     if (timings.processedTokens > 0) this.#stepped();
-    this.#longest.reach(usage.promptTokens + usage.completionTokens);
+    llama.longest.raiseTo(labels, usage.promptTokens + usage.completionTokens);
     llama.draftTokens.inc(labels, draftAccepted + draftRejected);
     llama.acceptedTokens.inc(labels, draftAccepted);
     llama.promptSpeed.set(labels, perSecond(timings.processedTokens, timings.promptMs));
@@ -169,22 +165,6 @@ class ModelCount {
     own.requests.inc({ ...labels, outcome: event.reason });
     own.promptDuration.observe(labels, (timings.initMs + timings.promptMs) / 1000);
     own.duration.observe(labels, (timings.initMs + timings.promptMs + timings.generationMs) / 1000);
-  }
-}
-
-/** The highest value so far, as a counter, because scrapers expect a counter under this name. */
-class HighWater {
-  #highest = 0;
-
-  constructor(
-    private readonly counter: Counter,
-    private readonly labels: Labels,
-  ) {}
-
-  reach(value: number): void {
-    if (value <= this.#highest) return;
-    this.counter.inc(this.labels, value - this.#highest);
-    this.#highest = value;
   }
 }
 

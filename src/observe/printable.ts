@@ -2,14 +2,10 @@
 const unprintable = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
 /** Untrusted text for one line of the console, with control characters escaped. */
-export function printable(text: string, limit = 300): string {
-  return escaped(shorten(text, limit));
-}
+export const printable = (text: string, limit = 300): string => escaped(shorten(text, limit));
 
 /** The same for text of several lines. */
-export function printableText(text: string): string {
-  return text.replace(/[^\n\t]+/g, escaped);
-}
+export const printableText = (text: string): string => text.replace(/[^\n\t]+/g, escaped);
 
 /** Start and end of a long text. */
 export function shorten(text: string, limit = 400): string {

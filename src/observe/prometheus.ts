@@ -24,6 +24,11 @@ export class NumberMetric {
     this.#values.set(key, (this.#values.get(key) ?? 0) + amount);
   }
 
+  /** For counters under a name that stands for a maximum. */
+  raiseTo(labels: Labels, value: number): void {
+    this.set(labels, Math.max(value, this.#values.get(labelText(labels)) ?? 0));
+  }
+
   set(labels: Labels, value: number): void {
     this.#values.set(labelText(labels), value);
   }
@@ -39,7 +44,7 @@ export class NumberMetric {
   }
 }
 
-export type Counter = Pick<NumberMetric, 'inc' | 'text'>;
+export type Counter = Pick<NumberMetric, 'inc' | 'raiseTo' | 'text'>;
 export type Gauge = NumberMetric;
 
 interface Distribution {
