@@ -1,5 +1,5 @@
-import type { CacheMiss } from './cache-report.ts';
 import type { AppError } from './errors.ts';
+import type { CacheMiss } from './text-service.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'aborted';
 

@@ -1,7 +1,5 @@
-import type { CacheReport } from './cache-report.ts';
 import type { FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
 import type { GenerationRequest, QueuePosition, SharingTraits, Ticket } from './request.ts';
-import type { SavedStates } from './saved-states.ts';
 
 /** Special tokens for fill-in-the-middle, as texts. */
 export interface FillMarks {
@@ -166,3 +164,73 @@ export interface TextEngine {
   /** Set while a model is loaded whose state can be saved. */
   readonly states?: SavedStates | undefined;
 }
+
+/** Slots in memory for the computed state of chats. Saving and loading must not overlap with a generation. */
+export interface SavedStates {
+  readonly count: number;
+  check(): Promise<StatesReport>;
+  /** Saves the state that was used last; null if there is none. */
+  save(place: number): Promise<StateFigures | null>;
+  /** Null if the slot is empty. */
+  load(place: number): Promise<StateFigures | null>;
+  /** Empties all slots. */
+  clear(): Promise<void>;
+}
+
+export interface StateFigures {
+  readonly tokens: number;
+  readonly bytes: number;
+}
+
+export interface StatesReport {
+  readonly places: readonly StateFigures[];
+  /** What `save` would save now. */
+  readonly current: StateFigures;
+}
+
+/** State of the prompt cache, and recent misses. */
+export interface CacheReport {
+  readonly slots: readonly SlotFigures[];
+  readonly memory: SnapshotFigures | null;
+  readonly disk: SnapshotFigures | null;
+  /** The newest last. */
+  readonly misses: readonly CacheMiss[];
+}
+
+interface SlotFigures {
+  readonly tokens: number;
+  readonly busy: boolean;
+  /** Only for models whose memory cannot be cut at any token. */
+  readonly checkpoints?: { readonly count: number; readonly bytes: number };
+}
+
+export interface SnapshotFigures {
+  readonly snapshots: number;
+  readonly bytes: number;
+  readonly health?: StoreHealth;
+}
+
+/** Health of the disk cache, which is shared with other models and servers. Its failures affect no reply. */
+export interface StoreHealth {
+  /** Bytes of snapshots of other models and settings. */
+  readonly otherBytes: number;
+  readonly failures: number;
+  readonly lastFailure: string | null;
+}
+
+/** A prompt that differs from the cached text of its chat. */
+export interface CacheMiss {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  /** Position of the first token that differs. */
+  readonly partedAt: number;
+  readonly promptTokens: number;
+  readonly reusedTokens: number;
+  /** The cached text at that position, and that of the prompt. */
+  readonly kept: string;
+  readonly wanted: string;
+  readonly before: string;
+}
+
+/** For engines without a cache, or that are not loaded. */
+export const emptyCacheReport: CacheReport = { slots: [], memory: null, disk: null, misses: [] };

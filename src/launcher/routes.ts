@@ -6,8 +6,8 @@ import { commentFrame, dataFrame, sseHeaders } from '../http/sse.ts';
 import type { Wanted } from './folders.ts';
 import { launcherForm } from './form.ts';
 import type { ConsoleEvent } from './launched.ts';
+import type { Session } from './page.ts';
 import type { LauncherService } from './service.ts';
-import type { Session } from './session.ts';
 
 export const launcherFamily: Family = {
   name: 'launcher',

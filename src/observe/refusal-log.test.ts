@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, type Refused } from '../core/errors.ts';
-import { RefusalLog } from './refusal-log.ts';
 import { Repeats } from './repeats.ts';
+import { RefusalLog } from './request-log.ts';
 
 function world({
   quiet = false,

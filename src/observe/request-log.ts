@@ -1,10 +1,10 @@
 import type { AbortCause } from '../core/abort-cause.ts';
-import type { CacheMiss } from '../core/cache-report.ts';
-import type { AppError } from '../core/errors.ts';
+import type { AppError, ErrorCode, Refused } from '../core/errors.ts';
 import type { FinishCause, GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { PromptProgress } from '../core/text-service.ts';
+import type { CacheMiss, PromptProgress } from '../core/text-service.ts';
 import { clock, printable, printableText, shorten } from './printable.ts';
+import type { Repeats } from './repeats.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface RequestLogOptions {
@@ -183,5 +183,43 @@ export class TaskLog {
     if (!error) this.terminal.line(`${what} took ${seconds}`);
     else if (error.code === 'stopped') this.terminal.line(`${what} was stopped after ${seconds}`);
     else this.terminal.line(`${what} failed after ${seconds}: ${printable(error.message, 1000)}`);
+  }
+}
+
+interface RefusalLogOptions {
+  readonly repeats: Repeats;
+  /** Hides content of requests. */
+  readonly quiet: boolean;
+  readonly now: () => Date;
+  /** Whether the request log has this error. */
+  readonly isTold: (error: AppError) => boolean;
+}
+
+/** The flag that is concerned, if the message does not name it. */
+const hints: Partial<Record<ErrorCode, string>> = {
+  busy: 'all places of --multiuser are taken',
+  'rate-limited': '--ratelimit',
+  unauthorized: 'the key is that of --password',
+  'payload-too-large': '--maxrequestsize allows more',
+};
+
+/** A line per rejected request. */
+export class RefusalLog {
+  constructor(private readonly options: RefusalLogOptions) {}
+
+  refused(refused: Refused): void {
+    const { repeats, now, isTold } = this.options;
+    if (isTold(refused.error)) return;
+    const { error, status, method, path, remoteAddress } = refused;
+    const what = method === '' ? 'a connection' : `${method} ${printable(path)}`;
+    const hint = hints[error.code];
+    const line = `Refused ${what} from ${remoteAddress || 'nowhere'}: ${status} ${this.#sentence(error)}`;
+    repeats.tell(error.code, `[${clock(now())}] ${line}${hint ? ` (${hint})` : ''}`);
+  }
+
+  #sentence(error: AppError): string {
+    // The message of the parser quotes the request.
+    if (this.options.quiet && error.code === 'invalid-json') return 'The request body is not valid JSON.';
+    return printable(error.message);
   }
 }

@@ -1,7 +1,7 @@
-import type { CacheMiss } from '../../core/cache-report.ts';
 import type { PlainError } from '../../core/errors.ts';
 import type { FinishCause, PromptToken, Timings, TokenLogprob, Usage } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
+import type { CacheMiss } from '../../core/text-service.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 
 /** How long a worker whose channel was closed may go on: with a disk cache it writes what it holds. */

@@ -1,8 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
-import type { SavedStates, StateFigures } from '../../core/saved-states.ts';
-import type { TextService } from '../../core/text-service.ts';
+import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, json } from '../../http/call.ts';
 import type { ModelEndpoint, PlainEndpoint } from '../endpoint.ts';

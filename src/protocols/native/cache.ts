@@ -1,4 +1,4 @@
-import type { CacheReport, SnapshotFigures } from '../../core/cache-report.ts';
+import type { CacheReport, SnapshotFigures } from '../../core/text-service.ts';
 import { json } from '../../http/call.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { nativeFamily } from './errors.ts';

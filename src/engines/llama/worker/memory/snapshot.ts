@@ -1,4 +1,4 @@
-import type { StoreHealth } from '../../../../core/cache-report.ts';
+import type { StoreHealth } from '../../../../core/text-service.ts';
 import { type Checkpoint, checkpointBytes } from './checkpoints.ts';
 import { commonPrefix } from './reuse.ts';
 
