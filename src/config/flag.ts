@@ -193,6 +193,9 @@ type ListValue<Definition> = Definition extends { readonly of: 'text'; readonly 
       ? readonly Choice[]
       : readonly number[];
 
+/** A parsed value, or what was expected, as the end of the sentence "--flag must be …". */
+export type Read<Value> = ({ readonly ok: true } & Value) | { readonly ok: false; readonly expected: string };
+
 /** A reason not to start, as one sentence. Exit code 1: wrong flags; 2: a missing file or model. */
 export interface Problem {
   readonly exitCode: 1 | 2;

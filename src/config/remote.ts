@@ -1,4 +1,4 @@
-import { badFlags, type Problem } from './flag.ts';
+import { badFlags, type Problem, type Read } from './flag.ts';
 
 /** What a remote backend is used for. */
 const remotePurposes = ['text', 'embeddings', 'images'] as const;
@@ -20,11 +20,6 @@ export interface RemoteAddress {
   /** Environment variable that holds its key. */
   readonly keyVariable?: string;
 }
-
-type RemoteReading =
-  | { readonly ok: true; readonly address: RemoteAddress }
-  /** The end of the sentence "--remote must be …". */
-  | { readonly ok: false; readonly expected: string };
 
 const defaultParallel = 64;
 const form = 'URL or URL,OPTION=VALUE';
@@ -54,7 +49,7 @@ const options: Readonly<Record<string, (value: string) => Partial<RemoteAddress>
   },
 };
 
-export function readRemote(text: string): RemoteReading {
+export function readRemote(text: string): Read<{ readonly address: RemoteAddress }> {
   const [place = '', ...words] = text.split(',');
   const url = parsed(place.trim());
   if (!url) return { ok: false, expected: `${form}, and ${JSON.stringify(place)} is not an http or https URL` };

@@ -1,10 +1,8 @@
 import { unreachable } from '../core/events.ts';
-import type { FlagShape, FlagValue, JsonObject, ListShape, NumberShape } from './flag.ts';
+import type { FlagShape, FlagValue, JsonObject, ListShape, NumberShape, Read } from './flag.ts';
 import { parseLooseObject } from './loose-json.ts';
 
-export type Reading =
-  | { readonly ok: true; readonly value: FlagValue; readonly clampedFrom?: number }
-  | { readonly ok: false; readonly expected: string };
+export type Reading = Read<{ readonly value: FlagValue; readonly clampedFrom?: number }>;
 
 /** Parses values from the command line. The caller has checked their number. */
 export function readTexts(shape: FlagShape, texts: readonly string[]): Reading {

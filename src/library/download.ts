@@ -50,7 +50,7 @@ export async function download(wanted: Wanted, parts: DownloadParts): Promise<vo
 type Outcome = { readonly type: 'whole' } | { readonly type: 'broken'; readonly reason: string };
 
 async function fetchRest({ url, headers }: Wanted, part: string, parts: DownloadParts): Promise<Outcome> {
-  const have = await sizeOf(part);
+  const have = (await stat(part).catch(() => undefined))?.size ?? 0;
   const mark = have > 0 ? await readFile(markOf(part), 'utf8').catch(() => '') : '';
   // Without an ETag the version is unknown, so the download starts over.
   const resume: Record<string, string> = mark === '' ? {} : { range: `bytes=${have}-`, 'if-range': mark };
@@ -116,13 +116,6 @@ async function check({ expected, target }: Wanted, part: string): Promise<void> 
 
 /** File with the ETag of the partial download. */
 const markOf = (part: string): string => `${part}.etag`;
-
-async function sizeOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
-}
 
 function explain(status: number, reason: string): string {
   if (status === 401 || status === 403) return `${reason}: it wants a key; set HF_TOKEN for models that need one`;

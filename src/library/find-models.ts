@@ -38,18 +38,17 @@ async function wholeFile(path: string): Promise<string | undefined> {
 
 /** The cache of the Hugging Face hub: `models--owner--name/snapshots/revision/file.gguf`, each a link to its content. */
 async function hubFiles(folder: string): Promise<readonly FoundFile[]> {
-  const found = await Promise.all(
-    (await filesBelow(folder, /\.gguf$/i)).map(async (path): Promise<readonly FoundFile[]> => {
-      const repository = repositoryOf(relative(folder, path));
-      const content = await realpath(path).catch(() => undefined);
-      if (repository === undefined || content === undefined) return [];
-      // Only large files are named by their SHA-256.
-      const hash = /^[0-9a-f]{64}$/.exec(basename(content))?.[0];
-      const name = `${repository}/${basename(path).replace(/\.gguf$/i, '')}`;
-      return [{ name, path, program: 'Hugging Face', ...(hash && { sha256: hash }) }];
-    }),
-  );
-  return found.flat();
+  const files: FoundFile[] = [];
+  for (const path of await filesBelow(folder, /\.gguf$/i)) {
+    const repository = repositoryOf(relative(folder, path));
+    const content = await realpath(path).catch(() => undefined);
+    if (repository === undefined || content === undefined) continue;
+    // Only large files are named by their SHA-256.
+    const hash = /^[0-9a-f]{64}$/.exec(basename(content))?.[0];
+    const name = `${repository}/${basename(path).replace(/\.gguf$/i, '')}`;
+    files.push({ name, path, program: 'Hugging Face', ...(hash && { sha256: hash }) });
+  }
+  return files;
 }
 
 function repositoryOf(path: string): string | undefined {
@@ -63,15 +62,14 @@ const modelLayer = 'application/vnd.ollama.image.model';
 /** Ollama names weights by their hash. The path of a manifest is the name of a model; its content names the weights. */
 async function ollamaFiles(folder: string): Promise<readonly FoundFile[]> {
   const manifests = join(folder, 'manifests');
-  const found = await Promise.all(
-    (await filesBelow(manifests, /./)).map(async (path): Promise<readonly FoundFile[]> => {
-      const digest = weightsOf(await readFile(path, 'utf8').catch(() => ''));
-      if (digest === undefined) return [];
-      const blob = join(folder, 'blobs', `sha256-${digest}`);
-      return [{ name: modelName(relative(manifests, path)), path: blob, program: 'Ollama', sha256: digest }];
-    }),
-  );
-  return found.flat();
+  const files: FoundFile[] = [];
+  for (const path of await filesBelow(manifests, /./)) {
+    const sha256 = weightsOf(await readFile(path, 'utf8').catch(() => ''));
+    if (sha256 === undefined) continue;
+    const blob = join(folder, 'blobs', `sha256-${sha256}`);
+    files.push({ name: modelName(relative(manifests, path)), path: blob, program: 'Ollama', sha256 });
+  }
+  return files;
 }
 
 /** Omits the defaults: the registry, the owner `library` and the tag `latest`. */

@@ -77,13 +77,7 @@ interface TextStream {
 }
 
 /** Errors after which nothing is written; after others (a full disk) the next line is tried. */
-const endings: ReadonlySet<string | undefined> = new Set([
-  'EPIPE',
-  'EIO',
-  'EBADF',
-  'ECONNRESET',
-  'ERR_STREAM_DESTROYED',
-]);
+const fatalCodes = new Set<string | undefined>(['EPIPE', 'EIO', 'EBADF', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
 /** Unread bytes from which lines are dropped, because they are kept in memory. */
 const mostUnread = 1024 * 1024;
@@ -93,7 +87,7 @@ export function streamOutput(stream: TextStream, { moving }: { readonly moving: 
   let gone = false;
   let leftOut = 0;
   stream.on('error', ({ code }) => {
-    gone ||= endings.has(code);
+    gone ||= fatalCodes.has(code);
   });
   return {
     interactive: moving && stream.isTTY === true,
