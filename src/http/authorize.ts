@@ -20,6 +20,7 @@ export interface AuthorizeParts {
   readonly router: Router<Endpoint>;
   readonly guard: Guard;
   readonly rate: ReturnType<typeof rateLimit>;
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
 

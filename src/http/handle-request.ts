@@ -15,12 +15,13 @@ import { watchWrites } from './stream.ts';
 
 export interface RequestParts extends AuthorizeParts, RespondParts {
   readonly maxRequestMegabytes: number;
-  /** Whether uncaught exceptions are assigned to requests, at the cost that `scopesRequests` explains. */
+  /** Whether uncaught exceptions are assigned to requests; `scopesRequests` explains the cost. */
   readonly scopeRequests: boolean;
   readonly stallMilliseconds: number;
   readonly openUpload: FormReading['openFile'];
   /** Called for each rejected request. */
   readonly onRefused: ((refused: Refused) => void) | undefined;
+  /** Unexpected errors; the client has its response, or its connection was ended. */
   readonly onError: (error: unknown, request: { readonly method: string; readonly path: string }) => void;
 }
 
