@@ -4,7 +4,6 @@ import { badFlags, type Problem, type Read } from './flag.ts';
 const remotePurposes = ['text', 'embeddings', 'images'] as const;
 export type RemotePurpose = (typeof remotePurposes)[number];
 
-/** A backend of `--remote`. */
 export interface RemoteAddress {
   /** Base URL, without `/v1` and without a trailing slash. */
   readonly base: string;
@@ -13,11 +12,9 @@ export interface RemoteAddress {
   readonly purpose: RemotePurpose;
   /** Share of the load relative to other backends. */
   readonly weight: number;
-  /** Concurrent requests. */
   readonly parallel: number;
   /** Model to request; the first that the backend lists by default. */
   readonly model?: string;
-  /** Environment variable that holds its key. */
   readonly keyVariable?: string;
 }
 

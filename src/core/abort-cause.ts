@@ -1,4 +1,3 @@
-/** Why a request was aborted. */
 export type AbortCause =
   | 'client-gone'
   /** By the abort endpoint, with the key of the request or without one. */
@@ -10,7 +9,6 @@ export type AbortCause =
   /** Its events are no longer read. */
   | 'unread';
 
-/** Abort reason with its cause. */
 export class Aborted extends Error {
   override readonly name = 'AbortError';
 

@@ -18,7 +18,6 @@ export interface EmbeddingRequest {
 export interface Embedded {
   /** For each input one vector, or with `pooling: none` one per token. Not normalised. */
   readonly vectors: readonly (readonly Float32Array[])[];
-  /** Tokens of each input. */
   readonly tokens: readonly number[];
   /** Indices of truncated inputs. */
   readonly truncated: readonly number[];
@@ -51,7 +50,6 @@ export interface EmbeddingFacts {
   readonly sizeBytes: number;
 }
 
-/** Embedding and ranking through the queue. */
 export interface EmbeddingService
   extends Pick<EngineSource<EmbeddingEngine>, 'name' | 'file' | 'keepFor' | 'expiresAt'> {
   /** Facts from when the model was last loaded. */

@@ -124,14 +124,12 @@ export function plainError(error: unknown): PlainError {
 
 export const reviveError = ({ code, details }: PlainError): AppError => new AppError(code, details as never);
 
-/** Any thrown value as an error with a status and a sentence. */
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new AppError('internal', { reason }, { cause: error });
 }
 
-/** A rejected request. */
 export interface Refused {
   readonly error: AppError;
   readonly status: number;

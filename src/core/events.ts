@@ -20,7 +20,6 @@ export interface Timings {
   readonly generationMs: number;
   /** Prompt tokens that were not in the cache. */
   readonly processedTokens: number;
-  /** Speculative decoding. */
   readonly draft?: { readonly accepted: number; readonly rejected: number };
 }
 

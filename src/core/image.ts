@@ -7,7 +7,6 @@ export interface ImageRequest {
   readonly width: number;
   readonly height: number;
   readonly steps: number;
-  /** `cfg_scale` */
   readonly guidance: number;
   /** An unknown name means the first of the engine, and is reported in the notes. */
   readonly sampler: string;
@@ -80,7 +79,6 @@ export interface ImageEngine {
   upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** Progress of a running image request. */
 export interface ImageProgress {
   readonly genkey: string;
   /** The current image is about to end, because a client skipped it. */
@@ -111,15 +109,12 @@ export interface ImageTurn {
   upscale(request: UpscaleRequest): Promise<Uint8Array>;
 }
 
-/** Image generation through the queue. */
 export interface ImageService {
-  /** The name of the model. */
   readonly name: string;
   /** Known before it is loaded, perhaps less exactly. */
   readonly facts: ImageFacts;
   /** Throws `busy` at once if the queue is full. The work has its turn until it ends. */
   inTurn<Event>(ticket: Ticket, work: (turn: ImageTurn) => AsyncIterable<Event>): AsyncIterable<Event>;
-  /** One image request as a turn. */
   draw(request: ImageRequest, ticket: Ticket): AsyncIterable<ImageEvent>;
   upscale(request: UpscaleRequest, ticket: Ticket): Promise<Uint8Array>;
 }

@@ -4,7 +4,6 @@ export const hiddenModelName = 'koboldcpp/protected-model';
 /** A name without the characters that are not allowed in ids. */
 const plainName = (name: string): string => name.replace(/[^\p{L}\p{N}_./-]/gu, '');
 
-/** The id of a model in lists and requests. */
 export const modelId = (name: string): string => `koboldcpp/${plainName(name)}`;
 
 export const equalName = (left: string, right: string): boolean => nameKey(left) === nameKey(right);
@@ -63,7 +62,6 @@ export interface ModelAlias {
   readonly target: string;
 }
 
-/** The target of the first matching alias. */
 export function aliasTarget(aliases: readonly ModelAlias[], asked: string): string | undefined {
   const name = asked
     .trim()

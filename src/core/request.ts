@@ -64,7 +64,6 @@ export interface GenerationRequest {
   /** Alternatives per prompt token. The prompt is then computed without cache, and never trimmed. */
   readonly promptLogprobs?: number | undefined;
   readonly reasoning: ReasoningBudget | undefined;
-  /** Ignores the prompt cache. */
   readonly freshPrompt?: boolean;
 }
 
@@ -83,7 +82,6 @@ export type SharingTraits = Pick<
 export interface QueuePosition {
   /** 1 is next. */
   readonly position: number;
-  /** Expected wait. */
   readonly estimateSeconds: number;
 }
 
@@ -93,7 +91,6 @@ export type QueueStatus =
   | {
       readonly type: 'loading';
       readonly model: string;
-      /** From 0 to 1. */
       readonly progress: number;
     };
 

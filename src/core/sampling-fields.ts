@@ -25,7 +25,6 @@ export interface SamplingField {
   readonly partOf?: readonly string[];
   readonly group: 'temperature' | 'truncation' | 'repetition' | 'search' | 'seed';
   readonly text: string;
-  /** Details for the docs. */
   readonly note?: string;
   /** Label and range of the slider in the web client. Default: made from the name, `min` or 0, `max` or 1. */
   readonly panel?: { readonly label?: string; readonly min?: number; readonly max?: number };

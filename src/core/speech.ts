@@ -42,9 +42,7 @@ export interface SpeechFacts {
   readonly voices: readonly Voice[];
 }
 
-/** Text to speech through the queue. */
 export interface SpeechService {
-  /** The name of the model. */
   readonly name: string;
   readonly maxWords: number;
   /** Known before it is loaded: the voices of the engine, then the samples. */

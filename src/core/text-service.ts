@@ -60,7 +60,6 @@ export interface Performance {
   readonly promptTokens: number;
   /** Prompt tokens that were computed; the time per token is theirs. */
   readonly processedTokens: number;
-  /** Prompt tokens from the cache. */
   readonly reusedTokens: number;
   readonly completionTokens: number;
   readonly seed: number;
@@ -173,7 +172,6 @@ export interface SavedStates {
   save(place: number): Promise<StateFigures | null>;
   /** Null if the slot is empty. */
   load(place: number): Promise<StateFigures | null>;
-  /** Empties all slots. */
   clear(): Promise<void>;
 }
 

@@ -12,7 +12,6 @@ export interface TextSource
   extends Pick<EngineSource<TextEngine>, 'use' | 'peek'>,
     Pick<TextEngine, 'state' | 'contextSize'> {}
 
-/** A source of one engine that is never unloaded. */
 export function alwaysThere(engine: TextEngine): TextSource {
   return {
     use: async (signal) => {

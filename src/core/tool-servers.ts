@@ -4,7 +4,6 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface ServedTool extends Fields {
   readonly name: string;
   readonly description?: string;
-  /** A JSON schema of an object. */
   readonly inputSchema: Fields;
 }
 

@@ -55,9 +55,7 @@ export interface TranscriptionFacts {
   readonly translates: boolean;
 }
 
-/** Transcription through the queue. */
 export interface TranscriptionService {
-  /** The name of the model. */
   readonly name: string;
   transcribe(request: TranscriptionRequest, ticket: Ticket): AsyncIterable<TranscriptionEvent>;
 }

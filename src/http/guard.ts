@@ -11,7 +11,6 @@ export interface GuardOptions {
   readonly adminPassword?: string | undefined;
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
-  /** Host name of this machine. */
   readonly machineName?: string;
   /** `--legacyopenpaths`: guarded endpoints that are marked `legacyOpen` need no key. */
   readonly legacyOpen?: boolean;

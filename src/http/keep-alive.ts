@@ -70,7 +70,6 @@ interface WorkEvent {
 
 /** The events of a job that has started, or that did not start in time. */
 export interface StartedStream<Event extends WorkEvent> {
-  /** All of the events. */
   readonly events: AsyncIterable<Event>;
   /** The first event, if it arrived in time. */
   readonly first: Event | undefined;

@@ -68,7 +68,6 @@ export class LauncherService {
     return { ...folder, facts: Object.fromEntries(facts) };
   }
 
-  /** Models of this and other programs. */
   async models() {
     const found = await findModels(this.parts.places);
     return (await Promise.all(found.map(modelFacts))).filter(({ type }) => type === 'model');

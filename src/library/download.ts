@@ -146,7 +146,6 @@ export async function fileHash(
   return hash.digest();
 }
 
-/** Expected hash of a file. */
 export interface Expected {
   readonly algorithm: 'sha256' | 'sha512';
   readonly digest: Buffer;

@@ -10,7 +10,6 @@ export type ModelFacts = FoundFile &
         readonly bytes: number;
         readonly parameters: number;
         readonly architecture: string;
-        /** Type of most weights. */
         readonly weights: string;
         readonly context: number | undefined;
         readonly title: string | undefined;

@@ -46,7 +46,6 @@ export class LoadLog {
 interface ContextSizes {
   /** `--contextsize`, or its default. */
   readonly wanted: number;
-  /** Whether the flag is given. */
   readonly given: boolean;
   readonly trained: number;
   readonly actual: number;

@@ -89,7 +89,6 @@ function outcomeOf(error: AppError | undefined): string {
   return error.code === 'stopped' ? 'stopped' : 'failed';
 }
 
-/** The metrics of one model. */
 class ModelCount {
   readonly #running = new Set<object>();
   /** Estimated, as the engine does not report its steps: a token of one of k parallel generations counts as 1/k. */

@@ -3,7 +3,6 @@ export type Labels = Readonly<Record<string, string>>;
 /** Content type of the Prometheus text format. */
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** All metrics as one text. */
 export function exposition(metrics: readonly { text(): string }[]): string {
   return metrics.map((metric) => metric.text()).join('\n');
 }

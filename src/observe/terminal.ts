@@ -28,7 +28,6 @@ export class Terminal {
     return this.#latest.some((line) => line.endsWith(ending));
   }
 
-  /** Replaces the status line. */
   status(text: string): void {
     if (!this.output.interactive) return;
     const fitting = text.slice(0, Math.max(10, this.output.columns - 1));
