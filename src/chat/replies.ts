@@ -1,10 +1,9 @@
 import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
-import type { GenerationEvent } from '../core/events.ts';
-import { withReplySeed } from '../core/reply-seed.ts';
+import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
 import type { SharingTraits, Ticket } from '../core/request.ts';
+import { withReplySeed } from '../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
-import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { ChatRequest } from './request.ts';
 import { answerWithTools, type ServerTools, wantsServerTools } from './server-tools/loop.ts';
 

@@ -114,18 +114,21 @@ const row = <Row>(shape: Row) => ({
 
 export const toggle = (options: RowOptions = {}) => row({ type: 'switch', default: false, ...options } as const);
 
-export const integer = (initial: number, options: NumberOptions = {}) =>
-  row({ type: 'integer', default: initial, ...options } as const);
+export const integer = (metavar: string, initial: number, options: NumberOptions = {}) =>
+  row({ type: 'integer', default: initial, metavar, ...options } as const);
 
-export const number = (initial: number, options: NumberOptions = {}) =>
-  row({ type: 'number', default: initial, ...options } as const);
+export const number = (metavar: string, initial: number, options: NumberOptions = {}) =>
+  row({ type: 'number', default: initial, metavar, ...options } as const);
 
-export const text = <const Initial extends string | null>(initial: Initial, options: TextOptions = {}) =>
-  row({ type: 'text', default: initial, ...options } as const);
+export const text = <const Initial extends string | null>(
+  metavar: string,
+  initial: Initial,
+  options: TextOptions = {},
+) => row({ type: 'text', default: initial, metavar, ...options } as const);
 
-export const file = (options: TextOptions) => text('', { holds: 'file', metavar: 'FILE', ...options });
+export const file = (options: TextOptions) => text('FILE', '', { holds: 'file', ...options });
 
-export const folder = (options: TextOptions) => text('', { holds: 'folder', metavar: 'FOLDER', ...options });
+export const folder = (options: TextOptions) => text('FOLDER', '', { holds: 'folder', ...options });
 
 /** The first choice is the default. */
 export const choice = <const Choices extends readonly [string, ...string[]]>(
@@ -139,8 +142,13 @@ export const json = (options: RowOptions = {}) =>
 const listDefaults = { type: 'list', least: 1, default: null } as const;
 
 /** A list of one or more values; `least` 0 allows none. */
-export const list = <const Of extends ListShape['of'], const Options extends ListOptions>(of: Of, options: Options) =>
-  row({ ...listDefaults, of, ...options } as Omit<typeof listDefaults, keyof Options> & Options & { readonly of: Of });
+export const list = <const Of extends ListShape['of'], const Options extends ListOptions>(
+  of: Of,
+  metavar: string,
+  options: Options,
+) =>
+  row({ ...listDefaults, of, metavar, ...options } as Omit<typeof listDefaults, keyof Options> &
+    Options & { readonly of: Of });
 
 /** Adds the names to the rows. */
 export function flagTable<const Rows extends Readonly<Record<string, RowOptions & FlagShape>>>(rows: Rows) {
@@ -184,6 +192,9 @@ type ListValue<Definition> = Definition extends { readonly of: 'text'; readonly 
     : Definition extends { readonly of: 'choice'; readonly choices: readonly (infer Choice)[] }
       ? readonly Choice[]
       : readonly number[];
+
+/** A parsed value, or what was expected, as the end of the sentence "--flag must be …". */
+export type Read<Value> = ({ readonly ok: true } & Value) | { readonly ok: false; readonly expected: string };
 
 /** A reason not to start, as one sentence. Exit code 1: wrong flags; 2: a missing file or model. */
 export interface Problem {

@@ -74,14 +74,10 @@ export const exclusiveGroups: readonly (readonly FlagKey[])[] = [
 ];
 
 /** The row without its literal types, for code that handles all rows alike. */
-export function flagOf(key: FlagKey): FlagDefinition {
-  return flags[key];
-}
+export const flagOf = (key: FlagKey): FlagDefinition => flags[key];
 
 /** `--name` */
-export function flagName(key: FlagKey): string {
-  return flags[key].names[0];
-}
+export const flagName = (key: FlagKey): string => flags[key].names[0];
 
 /** The defaults, overridden by the layer. Layer values were parsed by their rows, so they have the right types. */
 export function settingsFrom(layer: Layer): Settings {
@@ -103,23 +99,19 @@ export const flagByName: ReadonlyMap<string, NamedFlag> = new Map([
   ),
 ]);
 
+export const fileKey = (name: string): string => name.replace(/^--/, '').replaceAll('-', '_');
+
 /** Config files use the long names, including deprecated ones, without leading dashes and with underscores. */
 export const flagByFileKey: ReadonlyMap<string, NamedFlag> = new Map(
   [...flagByName].filter(([name]) => name.startsWith('--')).map(([name, flag]) => [fileKey(name), flag]),
 );
-
-export function fileKey(name: string): string {
-  return name.replace(/^--/, '').replaceAll('-', '_');
-}
 
 function named(names: readonly string[], flag: NamedFlag): [string, NamedFlag][] {
   return names.map((name) => [name, flag]);
 }
 
 /** Whether a value differs from the default. */
-export function inUse(key: FlagKey, value: FlagValue): boolean {
-  return !sameValue(value, flagOf(key).default);
-}
+export const inUse = (key: FlagKey, value: FlagValue): boolean => !sameValue(value, flagOf(key).default);
 
 export function sameValue(left: FlagValue, right: FlagValue): boolean {
   return left === right || JSON.stringify(left) === JSON.stringify(right);

@@ -217,29 +217,20 @@ function isDecided(name: string, value: unknown): boolean {
   return !(defaultable.has(name) && typeof value === 'string' && value.toLowerCase() === 'default');
 }
 
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
+const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 
 function at(body: Body, path: string): unknown {
-  const [name, rest] = split(path);
-  const value = Object.hasOwn(body, name) ? body[name] : undefined;
-  return rest === undefined ? value : isObject(value) ? at(value, rest) : undefined;
+  return path
+    .split('.')
+    .reduce<unknown>((value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined), body);
 }
 
 function without(body: Body, path: string): Body {
-  const [name, rest] = split(path);
+  const [name = '', ...rest] = path.split('.');
   if (!Object.hasOwn(body, name)) return body;
-  const value = body[name];
-  if (rest !== undefined && !isObject(value)) return body;
-  const entries = Object.entries(body);
-  if (rest === undefined) return Object.fromEntries(entries.filter(([key]) => key !== name));
-  return Object.fromEntries(entries.map(([key, each]) => [key, key === name ? without(value as Body, rest) : each]));
-}
-
-function split(path: string): readonly [name: string, rest: string | undefined] {
-  const dot = path.indexOf('.');
-  return dot === -1 ? [path, undefined] : [path.slice(0, dot), path.slice(dot + 1)];
+  const { [name]: value, ...others } = body;
+  if (rest.length === 0) return others;
+  return isObject(value) ? { ...body, [name]: without(value, rest.join('.')) } : body;
 }
 
 function isObject<Value>(value: Value): value is Value & JsonObject {

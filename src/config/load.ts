@@ -67,23 +67,16 @@ export function loadSettings(sources: Sources): Loaded {
     return { type: 'settings', settings: settingsFrom(layer), given, notes };
   }
 
-  return validated({ layer, given, notes, problems: found }, sources);
+  return validated({ values: layer, given, notes, problems: found }, sources);
 }
 
-/** Values of all sources, before rules and checks. */
-export interface MergedValues {
-  readonly layer: Layer;
-  readonly given: ReadonlySet<FlagKey>;
-  readonly notes: readonly string[];
-  readonly problems: readonly Problem[];
-}
-
-/** Applies the rules between flags and checks everything that the values refer to. */
+/** Applies the rules between flags to the values of all sources, and checks everything that they refer to. */
 export function validated(
-  { layer, given, notes, problems: found }: MergedValues,
+  { values, given, notes, problems: found }: Parsed & { readonly given: ReadonlySet<FlagKey> },
   sources: Pick<Sources, 'environment' | 'exists'>,
 ): Loaded {
-  const ruled = applyRules(settingsFrom(layer));
+  const beforeRules = settingsFrom(values);
+  const ruled = applyRules(beforeRules);
   const cached = checkDiskCache(ruled.settings, sources.environment);
   const checked = checkFiles(cached.settings, sources.exists);
   const problems = [
@@ -102,7 +95,6 @@ export function validated(
     ...gendefaultsNotes(ruled.settings),
     ...checked.notes,
   ];
-  const beforeRules = settingsFrom(layer);
   if (problems.length === 0)
     return { type: 'settings', settings: checked.settings, beforeRules, given, notes: allNotes };
   // Wrong flags first: the files may exist once the flags are right.
@@ -165,4 +157,59 @@ export const usedKeys = (layer: Layer): FlagKey[] => [...layer.keys()].filter((k
 function used(layer: Layer, key: FlagKey): boolean {
   const value = layer.get(key);
   return value !== undefined && inUse(key, value);
+}
+
+/** What a running server should serve next: a config file, a model file, nothing, or what it served at startup. */
+export type ReloadTarget =
+  | { readonly type: 'config'; readonly path: string }
+  | { readonly type: 'model'; readonly path: string }
+  | { readonly type: 'unload' }
+  | { readonly type: 'initial' };
+
+/** Keep their values whatever config is loaded. */
+const serverKeys = flagKeys.filter((key) => flagOf(key).scope === 'server');
+
+export type Running = Pick<Extract<Loaded, { type: 'settings' }>, 'settings' | 'given'>;
+
+/** Settings for the target: the defaults, overridden by the base config and then by the config of the target. */
+export function reloadSettings(
+  target: ReloadTarget,
+  base: string | undefined,
+  initial: Running,
+  sources: Pick<Sources, 'readFile' | 'environment' | 'exists'>,
+): Loaded {
+  if (target.type === 'initial') return { type: 'settings', ...initial, notes: [] };
+  const problems: Problem[] = [];
+  const notes: string[] = [];
+  const layer = new Map<FlagKey, FlagValue>();
+  const files = [base, target.type === 'config' ? target.path : undefined];
+  for (const path of target.type === 'unload' ? [] : files) {
+    if (path === undefined) continue;
+    const parsed = read(path, initial.settings.allow_config_onready, sources);
+    problems.push(...parsed.problems);
+    notes.push(...parsed.notes);
+    // An empty value in a later file does not override an earlier one.
+    for (const [key, value] of parsed.values) if (!isEmpty(value)) layer.set(key, value);
+  }
+  if (target.type === 'model') layer.set('model', [target.path]).delete('nomodel');
+  if (target.type === 'unload') layer.set('nomodel', true);
+  for (const key of serverKeys) {
+    if (initial.given.has(key) || inUse(key, initial.settings[key])) layer.set(key, initial.settings[key]);
+    else layer.delete(key);
+  }
+  const given = new Set(usedKeys(layer));
+  return validated({ values: layer, given, notes: [...notes, ...unsupportedNotes(layer)], problems }, sources);
+}
+
+function isEmpty(value: FlagValue): boolean {
+  if (value === null || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+function read(path: string, allowOnready: boolean, { readFile }: Pick<Sources, 'readFile'>) {
+  try {
+    return readConfigFile(readFile(path), { allowOnready, path });
+  } catch (error) {
+    return { values: new Map(), notes: [], problems: [unreadable(path, (error as Error).message)] };
+  }
 }

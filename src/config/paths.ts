@@ -1,11 +1,5 @@
-import { badFlags, type FlagValue, missing, type Problem } from './flag.ts';
+import { badFlags, type FlagValue, missing, type Problem, type Read } from './flag.ts';
 import { defaultSettings, type FlagKey, flagKeys, flagName, flagOf, type Settings } from './flags.ts';
-
-export interface Checked {
-  readonly settings: Settings;
-  readonly notes: readonly string[];
-  readonly problems: readonly Problem[];
-}
 
 /** `--ignoremissing` must not turn HTTPS into plain HTTP. */
 const neverIgnored: ReadonlySet<FlagKey> = new Set(['ssl']);
@@ -14,7 +8,7 @@ const neverIgnored: ReadonlySet<FlagKey> = new Set(['ssl']);
  * Checks at startup that files exist, so that no later request fails for a missing one. Unsupported flags are not checked,
  * because nothing opens their files.
  */
-export function checkFiles(settings: Settings, exists: (path: string) => boolean): Checked {
+export function checkFiles(settings: Settings, exists: (path: string) => boolean) {
   const notes: string[] = [];
   const problems: Problem[] = [];
   const changes: Partial<Record<FlagKey, FlagValue>> = {};
@@ -34,7 +28,8 @@ export function checkFiles(settings: Settings, exists: (path: string) => boolean
       }
     }
   }
-  return { settings: { ...settings, ...(changes as Partial<Settings>) }, notes, problems };
+  const checked: Settings = { ...settings, ...(changes as Partial<Settings>) };
+  return { settings: checked, notes, problems };
 }
 
 function filesOf(key: FlagKey, value: FlagValue): readonly string[] {
@@ -55,17 +50,6 @@ function without(key: FlagKey, value: FlagValue, path: string): FlagValue {
   return rest.length > 0 ? rest : defaultSettings[key];
 }
 
-/** Folder and size limit of `--diskcache`. */
-export interface DiskCache {
-  readonly folder: string;
-  readonly bytes: number;
-}
-
-export type DiskCacheReading =
-  | ({ readonly ok: true } & DiskCache)
-  /** The end of the sentence "--diskcache must be …". */
-  | { readonly ok: false; readonly expected: string };
-
 const units: Readonly<Record<string, number>> = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
 const defaultBytes = 20 * 2 ** 30;
 const minBytes = 2 ** 20;
@@ -75,7 +59,7 @@ const diskCacheForm = 'FOLDER or FOLDER:SIZE with a size such as 20G or 500MB';
  * Parses `FOLDER[:SIZE]`. The text after the last colon is a size unless it contains a path separator (`C:\cache`): a
  * mistyped size is rejected rather than becoming part of a folder name.
  */
-export function readDiskCache(text: string): DiskCacheReading {
+export function readDiskCache(text: string): Read<{ readonly folder: string; readonly bytes: number }> {
   const { folder, size } = /^(?<folder>.*):(?<size>[^:/\\]*)$/s.exec(text)?.groups ?? { folder: text };
   if (folder === undefined || folder.trim() === '' || (size === undefined && bytesOf(folder) !== undefined)) {
     return { ok: false, expected: `${diskCacheForm}, and "${text}" has no folder` };

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defaultSettings, type FlagKey, type Settings } from './flags.ts';
-import type { Loaded } from './load.ts';
-import { type ReloadTarget, reloadSettings } from './reload.ts';
+import { type Loaded, type ReloadTarget, reloadSettings } from './load.ts';
 
 interface World {
   readonly files?: Readonly<Record<string, object | string>>;

@@ -1,10 +1,9 @@
-import { badFlags, type Problem } from './flag.ts';
+import { badFlags, type Problem, type Read } from './flag.ts';
 
 /** What a remote backend is used for. */
-export const remotePurposes = ['text', 'embeddings', 'images'] as const;
+const remotePurposes = ['text', 'embeddings', 'images'] as const;
 export type RemotePurpose = (typeof remotePurposes)[number];
 
-/** A backend of `--remote`. */
 export interface RemoteAddress {
   /** Base URL, without `/v1` and without a trailing slash. */
   readonly base: string;
@@ -13,76 +12,59 @@ export interface RemoteAddress {
   readonly purpose: RemotePurpose;
   /** Share of the load relative to other backends. */
   readonly weight: number;
-  /** Concurrent requests. */
   readonly parallel: number;
   /** Model to request; the first that the backend lists by default. */
   readonly model?: string;
-  /** Environment variable that holds its key. */
   readonly keyVariable?: string;
 }
-
-export type RemoteReading =
-  | { readonly ok: true; readonly address: RemoteAddress }
-  /** The end of the sentence "--remote must be …". */
-  | { readonly ok: false; readonly expected: string };
 
 const defaultParallel = 64;
 const form = 'URL or URL,OPTION=VALUE';
 
-interface Options {
-  purpose: RemotePurpose;
-  weight: number;
-  parallel: number;
-  model?: string;
-  keyVariable?: string;
-}
-
-/** Each sets its option, or returns what the value must be. */
-const readers: Readonly<Record<string, (value: string, options: Options) => string | undefined>> = {
-  weight: (value, options) => {
-    options.weight = Number(value);
-    return options.weight > 0 && options.weight <= 1000 ? undefined : 'a number above 0, up to 1000';
+/** Each returns the parsed option, or what the value must be. */
+const options: Readonly<Record<string, (value: string) => Partial<RemoteAddress> | string>> = {
+  weight: (value) => {
+    const weight = Number(value);
+    return weight > 0 && weight <= 1000 ? { weight } : 'a number above 0, up to 1000';
   },
-  parallel: (value, options) => {
-    options.parallel = Number(value);
-    const fits = Number.isInteger(options.parallel) && options.parallel >= 1 && options.parallel <= 4096;
-    return fits ? undefined : 'a whole number from 1 to 4096';
+  parallel: (value) => {
+    const parallel = Number(value);
+    const fits = Number.isInteger(parallel) && parallel >= 1 && parallel <= 4096;
+    return fits ? { parallel } : 'a whole number from 1 to 4096';
   },
-  model: (value, options) => {
-    options.model = value;
-    return value === '' ? 'the name of a model' : undefined;
-  },
-  key: (value, options) => {
-    const { name } = /^env:(?<name>[A-Za-z_]\w*)$/.exec(value)?.groups ?? {};
-    if (name !== undefined) options.keyVariable = name;
+  model: (value) => (value === '' ? 'the name of a model' : { model: value }),
+  key: (value) => {
+    const keyVariable = /^env:([A-Za-z_]\w*)$/.exec(value)?.[1];
     // The value may be the key itself, so the message must not contain it.
-    return name === undefined ? 'env:NAME, because other users of this machine can read the command line' : undefined;
+    return keyVariable === undefined
+      ? 'env:NAME, because other users of this machine can read the command line'
+      : { keyVariable };
   },
-  for: (value, options) => {
+  for: (value) => {
     const purpose = remotePurposes.find((one) => one === value);
-    options.purpose = purpose ?? 'text';
-    return purpose ? undefined : `one of ${remotePurposes.join(', ')}`;
+    return purpose ? { purpose } : `one of ${remotePurposes.join(', ')}`;
   },
 };
 
-export function readRemote(text: string): RemoteReading {
+export function readRemote(text: string): Read<{ readonly address: RemoteAddress }> {
   const [place = '', ...words] = text.split(',');
   const url = parsed(place.trim());
   if (!url) return { ok: false, expected: `${form}, and ${JSON.stringify(place)} is not an http or https URL` };
   if (url.username !== '' || url.password !== '') {
     return { ok: false, expected: `${form}, without a user name or password; use key=env:NAME for a key` };
   }
-  const options: Options = { purpose: 'text', weight: 1, parallel: defaultParallel };
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}`;
+  let address: RemoteAddress = { base, host: url.host, purpose: 'text', weight: 1, parallel: defaultParallel };
   for (const word of words) {
     const equals = word.indexOf('=');
     const name = word.slice(0, Math.max(0, equals)).trim();
-    const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
-    if (!read) return { ok: false, expected: `${form}; the options are ${Object.keys(readers).join(', ')}` };
-    const wrong = read(word.slice(equals + 1).trim(), options);
-    if (wrong !== undefined) return { ok: false, expected: `${form}, and ${name} must be ${wrong}` };
+    const read = Object.hasOwn(options, name) ? options[name] : undefined;
+    if (!read) return { ok: false, expected: `${form}; the options are ${Object.keys(options).join(', ')}` };
+    const option = read(word.slice(equals + 1).trim());
+    if (typeof option === 'string') return { ok: false, expected: `${form}, and ${name} must be ${option}` };
+    address = { ...address, ...option };
   }
-  const path = url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
-  return { ok: true, address: { base: `${url.origin}${path}`, host: url.host, ...options } };
+  return { ok: true, address };
 }
 
 /** The valid backends of this purpose; invalid ones were rejected at startup. */

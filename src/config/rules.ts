@@ -1,5 +1,6 @@
 import { badFlags, missing, type Problem } from './flag.ts';
-import { type FlagKey, flagName, inUse, type Settings } from './flags.ts';
+import { imageFlags } from './flags/media.ts';
+import { type FlagKey, flagName, flagOf, inUse, type Settings } from './flags.ts';
 import { remoteAddresses } from './remote.ts';
 
 interface Consequence {
@@ -98,14 +99,8 @@ const conflicts: readonly { readonly flags: readonly FlagKey[]; readonly sentenc
   { flags: ['cli', 'benchmark'], sentence: '--cli and --benchmark exclude each other.' },
 ];
 
-export interface Ruled {
-  readonly settings: Settings;
-  readonly notes: readonly string[];
-  readonly problems: readonly Problem[];
-}
-
 /** Makes the settings consistent. Idempotent. */
-export function applyRules(given: Settings): Ruled {
+export function applyRules(given: Settings) {
   const notes: string[] = [];
   let settings = given;
   for (const { because, when, changes: changesOf } of consequences) {
@@ -151,25 +146,11 @@ const noRpc =
 /** With these, KoboldCpp does not batch requests, and neither does Parley without `--batchall`. */
 const batchBlockers: readonly FlagKey[] = ['smartcontext', 'smartcache', 'draftmodel', 'usemtp', 'enableguidance'];
 
-/** Have an effect only on the model of `--sdmodel`. */
-const imageModelFlags: readonly FlagKey[] = [
-  'sdllm',
-  'sdclip1',
-  'sdclip2',
-  'sdvae',
-  'sdupscaler',
-  'sdlora',
-  'sdloramult',
-  'sdquant',
-  'sdtiledvae',
-  'sdclipdevice',
-  'sdvaedevice',
-  'sdmaingpu',
-  'sdoffloadcpu',
-  'sdflashattention',
-  'sdconvdirect',
-  'sdvramlimit',
-];
+/** Image flags that have an effect without `--sdmodel` too. */
+const generalImageFlags: readonly FlagKey[] = ['sdmodel', 'sdremote', 'sdclamped', 'sdclampedsoft', 'sdthreads'];
+const imageModelFlags = (Object.keys(imageFlags) as FlagKey[]).filter(
+  (key) => !generalImageFlags.includes(key) && !flagOf(key).unsupported,
+);
 
 /** Notes about flags that have no effect in combination with others, or without them. */
 export function settingsNotes(settings: Settings): string[] {

@@ -13,9 +13,7 @@ export function suggest(typed: string, known: Iterable<string>): string | undefi
 }
 
 /** Ignores case, dashes and underscores, which are mixed up most often. */
-function normalize(name: string): string {
-  return name.toLowerCase().replace(/[-_]/g, '');
-}
+const normalize = (name: string): string => name.toLowerCase().replace(/[-_]/g, '');
 
 /** Damerau-Levenshtein distance (optimal string alignment). */
 export function editDistance(from: string, to: string): number {

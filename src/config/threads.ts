@@ -1,7 +1,6 @@
 const maxThreads = 64;
 
 export interface Processors {
-  /** Logical processors of the machine. */
   readonly logical: number;
   /** Physical cores that the process may run on, if known. */
   readonly cores?: number;

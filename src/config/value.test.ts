@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FlagKey } from './flags.ts';
-import { flagOf } from './flags.ts';
+import { type FlagKey, flagOf } from './flags.ts';
 import { readJson } from './value.ts';
 
 const read = (key: FlagKey, json: unknown) => {

@@ -1,10 +1,8 @@
 import { unreachable } from '../core/events.ts';
-import type { FlagShape, FlagValue, JsonObject, ListShape, NumberShape } from './flag.ts';
+import type { FlagShape, FlagValue, JsonObject, ListShape, NumberShape, Read } from './flag.ts';
 import { parseLooseObject } from './loose-json.ts';
 
-export type Reading =
-  | { readonly ok: true; readonly value: FlagValue; readonly clampedFrom?: number }
-  | { readonly ok: false; readonly expected: string };
+export type Reading = Read<{ readonly value: FlagValue; readonly clampedFrom?: number }>;
 
 /** Parses values from the command line. The caller has checked their number. */
 export function readTexts(shape: FlagShape, texts: readonly string[]): Reading {
@@ -27,8 +25,9 @@ export function readJson(shape: FlagShape, json: unknown): Reading {
     case 'json':
       return json === '' ? good(null) : isObject(json) ? good(json) : readScalar(shape, json);
     case 'list':
-      if (json === '') return good(shape.default);
-      return readJsonList(shape, Array.isArray(json) ? json : [json]);
+      // An empty list is a value only for flags that accept no values.
+      if (json === '' || (Array.isArray(json) && json.length === 0 && shape.least > 0)) return good(shape.default);
+      return readList(shape, [json].flat());
     case 'text':
       if ((shape.holds === 'json' || shape.holds === 'json-file') && isObject(json)) return good(JSON.stringify(json));
       if (json === '' && shape.default === null) return good(null);
@@ -114,12 +113,6 @@ function readList(shape: ListShape, items: readonly unknown[]): Reading {
   if (items.length < shape.least || items.length > (shape.most ?? items.length)) return bad(shape);
   const values = items.map((item) => readItem(shape, item));
   return values.every((value) => value !== undefined) ? good(values) : bad(shape);
-}
-
-function readJsonList(shape: ListShape, items: readonly unknown[]): Reading {
-  // An empty list is a value only for flags that accept no values.
-  if (items.length === 0 && shape.least > 0) return good(shape.default);
-  return readList(shape, items);
 }
 
 function readItem(shape: ListShape, item: unknown): string | number | undefined {

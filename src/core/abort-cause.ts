@@ -1,16 +1,14 @@
-/** Who ended a request before its time. */
 export type AbortCause =
   | 'client-gone'
-  /** Stopped through the abort endpoint, with the key of the request or without any. */
+  /** By the abort endpoint, with the key of the request or without one. */
   | 'key'
   | 'no-key'
-  /** Cancelled by its own name, as a response in the background is. */
+  /** By the cancel endpoint of a background response. */
   | 'cancelled'
   | 'shutdown'
-  /** Whoever was to write it down reads no more of it. */
+  /** Its events are no longer read. */
   | 'unread';
 
-/** The reason of a signal whose aborter says who it is. */
 export class Aborted extends Error {
   override readonly name = 'AbortError';
 

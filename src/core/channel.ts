@@ -1,10 +1,9 @@
-/** So many values may wait before whoever asks for room is to wait as well. */
+/** Unread values from which `room` waits. */
 const mostWaiting = 256;
 
 /**
- * A line of values between one who pushes when they come and one who reads when it can. Pushing never waits, so what is
- * pushed must be bounded by its nature (a reply has a token limit), or whoever pushes waits for `room`. A reader that stops
- * early is told to `onCancel`.
+ * A queue of values between a producer and one consumer. `push` never waits, so the number of values must be bounded, or the
+ * producer waits for `room`. `onCancel` is called when the consumer stops early.
  */
 export class Channel<Value> implements AsyncIterable<Value> {
   readonly #values: Value[] = [];
@@ -27,7 +26,7 @@ export class Channel<Value> implements AsyncIterable<Value> {
     }
   }
 
-  /** Undefined while few values wait; otherwise resolves when the reader has caught up, or reads no more. */
+  /** Undefined while few values are unread; otherwise resolves when all are read, or the consumer has stopped. */
   room(): Promise<void> | undefined {
     if (this.#ended || this.#values.length - this.#head < mostWaiting) return undefined;
     this.#room ??= new Promise((resolve) => {
@@ -76,4 +75,43 @@ export class Channel<Value> implements AsyncIterable<Value> {
     this.#room = undefined;
     this.#makeRoom();
   }
+}
+
+/** The same values, read to their end even if the consumer stops. Unread values are buffered, so they must be bounded. */
+export function readOn<Value>(values: AsyncIterable<Value>): AsyncIterable<Value> {
+  const held: Value[] = [];
+  let over = false;
+  let failure: { readonly reason: unknown } | undefined;
+  let wake = () => {};
+  let left = false;
+  void (async () => {
+    try {
+      for await (const value of values) {
+        if (!left) held.push(value);
+        wake();
+      }
+    } catch (reason) {
+      failure = { reason };
+    } finally {
+      over = true;
+      wake();
+    }
+  })();
+  return {
+    async *[Symbol.asyncIterator]() {
+      try {
+        for (;;) {
+          while (held.length > 0) yield* held.splice(0);
+          if (over) break;
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+        if (failure) throw failure.reason;
+      } finally {
+        left = true;
+        held.length = 0;
+      }
+    },
+  };
 }

@@ -1,25 +1,25 @@
+import type { EngineSource } from './engine-source.ts';
 import type { Ticket } from './request.ts';
 
-/** What is to become a vector: a text, or the tokens that a client made of it. */
+/** A text, or its tokens. */
 export type EmbeddingInput = string | readonly number[];
 
-/** How one vector comes of those of the tokens; `none` leaves one for each token, and `rank` gives figures for a pair of texts. */
+/** How token vectors become one; `none` keeps one per token, `rank` scores a pair of texts. */
 export type Pooling = 'none' | 'mean' | 'cls' | 'last' | 'rank';
 
 export interface EmbeddingRequest {
   readonly inputs: readonly EmbeddingInput[];
-  /** What does not fit loses its end, and the result tells it; otherwise it is refused. */
+  /** Truncates inputs that are too long, and reports it; otherwise they are rejected. */
   readonly truncate: boolean;
-  /** The way of the model unless told otherwise. */
+  /** By default that of the model. */
   readonly pooling?: Exclude<Pooling, 'rank'>;
 }
 
 export interface Embedded {
-  /** A list for each input, with one vector or with `pooling: none` one for each token; none is made to length 1. */
+  /** For each input one vector, or with `pooling: none` one per token. Not normalised. */
   readonly vectors: readonly (readonly Float32Array[])[];
-  /** How many tokens of each input were read. */
   readonly tokens: readonly number[];
-  /** Which inputs lost their end. */
+  /** Indices of truncated inputs. */
   readonly truncated: readonly number[];
   readonly pooling: Pooling;
 }
@@ -28,15 +28,15 @@ export interface Embedded {
 export interface RankRequest {
   readonly query: string;
   readonly documents: readonly string[];
-  /** As for vectors. A query must fit in any case. */
+  /** Truncates documents; a query must always fit. */
   readonly truncate: boolean;
 }
 
 export interface Ranked {
-  /** One for each document; larger is better. */
+  /** One per document; larger is better. */
   readonly scores: readonly number[];
   readonly tokens: number;
-  /** Which documents lost their end. */
+  /** Indices of truncated documents. */
   readonly truncated: readonly number[];
 }
 
@@ -50,30 +50,22 @@ export interface EmbeddingFacts {
   readonly sizeBytes: number;
 }
 
-/** Embedding and ranking for whoever has a ticket: in turn, and stopped with it. */
-export interface EmbeddingService {
-  /** The name of the model. */
-  readonly name: string;
-  /** What was found out about the model when it was last in memory. */
+export interface EmbeddingService
+  extends Pick<EngineSource<EmbeddingEngine>, 'name' | 'file' | 'keepFor' | 'expiresAt'> {
+  /** Facts from when the model was last loaded. */
   facts(): EmbeddingFacts | undefined;
   loaded(): boolean;
-  /** The size of its file and when that last changed, in milliseconds since 1970; undefined where there is none. */
-  file?(): { readonly sizeBytes: number; readonly modifiedAt: number } | undefined;
-  /** How long it stays in memory after its last use. */
-  keepFor?(milliseconds: number): void;
-  /** Milliseconds since 1970 when it leaves the memory unless it is used again; infinite for never. */
-  expiresAt?(): number;
   embed(request: EmbeddingRequest, ticket: Ticket): Promise<Served<Embedded>>;
   rank(request: RankRequest, ticket: Ticket): Promise<Served<Ranked>>;
 }
 
-/** A result, and how long the model had to be waited for before. */
-export type Served<Result> = Result & { readonly loadMs: number };
+/** A result, and how long the model took to load before. */
+type Served<Result> = Result & { readonly loadMs: number };
 
 export interface EmbeddingEngine {
   /** Undefined until it is loaded. */
   facts(): EmbeddingFacts | undefined;
   embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embedded>;
-  /** By a model that was made for it, or else by how near the vectors are. */
+  /** By a reranking model, or else by the similarity of the vectors. */
   rank(request: RankRequest, signal: AbortSignal): Promise<Ranked>;
 }

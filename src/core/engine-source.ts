@@ -13,11 +13,9 @@ export interface EngineUse<Engine> {
 
 /** Provides an engine. It is loaded on demand, and stays loaded while it is in use. */
 export interface EngineSource<Engine> {
-  /** The name of the model that it serves. */
   readonly name: string;
   /** Resolves when it is loaded; rejects if it cannot be, or with the reason of the signal. */
   use(signal?: AbortSignal): Promise<EngineUse<Engine>>;
-  /** The engine if it is loaded. */
   peek(): Engine | undefined;
   state(): SourceState;
   /** The size of its file and when that last changed, in milliseconds since 1970; undefined where there is none. */

@@ -1,133 +1,96 @@
-const error = <Details>(status: number, sentence: (details: Details) => string) => ({ status, sentence });
-
+type Texts<Names extends string> = Readonly<Record<Names, string>>;
 type NoDetails = Record<never, never>;
+
+const withStatus = <Sentences extends Readonly<Record<string, (details: never) => string>>>(
+  status: number,
+  sentences: Sentences,
+) =>
+  Object.fromEntries(Object.entries(sentences).map(([code, sentence]) => [code, { status, sentence }])) as {
+    readonly [Code in keyof Sentences]: { readonly status: number; readonly sentence: Sentences[Code] };
+  };
 
 /**
  * Every way a request can fail: status and sentence. A protocol turns the code into its own body; nothing else writes an error
  * to a client.
  */
 const catalogue = {
-  busy: error(503, (_: { retryAfterSeconds: number }) => 'Server is busy; please try again later.'),
-  'rate-limited': error(
-    503,
-    ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
-      `You are sending requests too quickly. Please try again in ${retryAfterSeconds} seconds.`,
-  ),
-  unauthorized: error(401, (_: NoDetails) => 'Authentication key is missing or invalid.'),
-  'origin-refused': error(
-    403,
-    ({ origin }: { origin: string }) =>
-      `Pages from ${origin} may not call this server. Start it with --allowedorigins ${origin} to let them.`,
-  ),
-  'host-refused': error(
-    421,
-    ({ host }: { host: string }) =>
-      `This server does not answer to the name ${host}. Start it with --allowedhosts ${host} to allow it.`,
-  ),
-  'not-found': error(
-    404,
-    ({ method, path }: { method: string; path: string }) => `There is no ${method} ${path} on this server.`,
-  ),
-  'model-not-found': error(
-    404,
-    ({ model }: { model: string }) => `There is no model ${JSON.stringify(model)} on this server.`,
-  ),
-  'not-stored': error(
-    404,
-    ({ what, id }: { what: string; id: string }) => `There is no ${what} ${JSON.stringify(id)} on this server.`,
-  ),
-  'missing-parameter': error(
-    404,
-    ({ parameter, expected }: { parameter: string; expected: string }) =>
-      `The query parameter ${parameter} is missing: it must be ${expected}.`,
-  ),
-  'method-not-allowed': error(
-    405,
-    ({ method, allowed }: { method: string; allowed: string }) => `${method} is not possible here; use ${allowed}.`,
-  ),
-  'payload-too-large': error(
-    413,
-    ({ limitMegabytes }: { limitMegabytes: number }) => `Payload is too big. Max payload size is ${limitMegabytes}MB.`,
-  ),
-  'disk-full': error(
-    507,
-    (_: NoDetails) =>
-      'The disk of the server is full: the files of this request could not be stored. Free some space and send it again.',
-  ),
-  'request-broken': error(400, ({ reason }: { reason: string }) => `The request could not be read: ${reason}.`),
-  'invalid-json': error(400, ({ reason }: { reason: string }) => `The request body is not valid JSON: ${reason}.`),
-  'invalid-field': error(
-    400,
-    ({ field, expected }: { field: string; expected: string }) => `${field} must be ${expected}.`,
-  ),
-  unsupported: error(
-    400,
-    ({ feature, instead }: { feature: string; instead: string }) => `${feature} is not possible: ${instead}.`,
-  ),
-  'context-overflow': error(
-    400,
-    ({ promptTokens, contextSize }: { promptTokens: number; contextSize: number }) =>
+  ...withStatus(400, {
+    'request-broken': ({ reason }: Texts<'reason'>) => `The request could not be read: ${reason}.`,
+    'invalid-json': ({ reason }: Texts<'reason'>) => `The request body is not valid JSON: ${reason}.`,
+    'invalid-field': ({ field, expected }: Texts<'field' | 'expected'>) => `${field} must be ${expected}.`,
+    unsupported: ({ feature, instead }: Texts<'feature' | 'instead'>) => `${feature} is not possible: ${instead}.`,
+    'context-overflow': ({ promptTokens, contextSize }: { promptTokens: number; contextSize: number }) =>
       `The prompt has ${promptTokens} tokens, and the context of ${contextSize} must have room for a reply too.`,
-  ),
-  'input-too-long': error(
-    400,
-    ({ field, tokens, mostTokens }: { field: string; tokens: number; mostTokens: number }) =>
+    'input-too-long': ({ field, tokens, mostTokens }: { field: string; tokens: number; mostTokens: number }) =>
       `${field} is too large: it has ${tokens} tokens, and this model reads at most ${mostTokens}.`,
-  ),
-  'model-missing': error(
-    503,
-    ({ capability, flag }: { capability: string; flag: string }) =>
-      `No ${capability} model is loaded. Start the server with ${flag}.`,
-  ),
-  'model-unavailable': error(503, ({ sentence }: { sentence: string }) => sentence),
-  'model-load-failed': error(
-    503,
-    ({ model, reason }: { model: string; reason: string }) => `${model} could not be loaded: ${reason}`,
-  ),
-  'model-late': error(
-    504,
-    ({ model, seconds }: { model: string; seconds: number }) =>
-      `${model} was not loaded within ${seconds} s (--reqtimeout). Please try again later.`,
-  ),
-  stopped: error(409, (_: NoDetails) => 'The request was stopped before it was done.'),
-  'engine-lost': error(
-    500,
-    ({ capability }: { capability: string }) =>
-      `The ${capability} engine stopped in the middle of this request; it is being started again.`,
-  ),
-  'engine-silent': error(
-    500,
-    ({ capability }: { capability: string }) =>
-      `The ${capability} engine did not answer any more, and this request was given up.`,
-  ),
-  'engine-down': error(
-    503,
-    ({ capability, reason }: { capability: string; reason: string; retryAfterSeconds: number }) =>
-      `The ${capability} engine is not there: ${reason}. Please try again later.`,
-  ),
-  'remote-down': error(503, ({ sentence }: { sentence: string; retryAfterSeconds: number }) => sentence),
-  'remote-answer': error(
-    502,
-    ({ backend, reason }: { backend: string; reason: string }) =>
-      `The remote backend at ${backend} sent an answer that cannot be used: ${reason}.`,
-  ),
-  'remote-refused': error(400, ({ message }: { message: string }) => message),
-  'remote-lost': error(
-    502,
-    ({ host, reason }: { host: string; reason: string }) =>
-      `The engine at ${host} broke off in the middle of this reply: ${reason}.`,
-  ),
-  'request-ends-engine': error(
-    400,
-    ({ capability }: { capability: string }) =>
+    'remote-refused': ({ message }: Texts<'message'>) => message,
+    'request-ends-engine': ({ capability }: Texts<'capability'>) =>
       `This request ended the ${capability} engine twice and is not tried again. Change it, or restart the server.`,
-  ),
-  'engine-failed': error(
-    500,
-    ({ capability, reason }: { capability: string; reason: string }) =>
+  }),
+  ...withStatus(401, {
+    unauthorized: (_: NoDetails) => 'Authentication key is missing or invalid.',
+  }),
+  ...withStatus(403, {
+    'origin-refused': ({ origin }: Texts<'origin'>) =>
+      `Pages from ${origin} may not call this server. Start it with --allowedorigins ${origin} to let them.`,
+  }),
+  ...withStatus(404, {
+    'not-found': ({ method, path }: Texts<'method' | 'path'>) => `There is no ${method} ${path} on this server.`,
+    'model-not-found': ({ model }: Texts<'model'>) => `There is no model ${JSON.stringify(model)} on this server.`,
+    'not-stored': ({ what, id }: Texts<'what' | 'id'>) => `There is no ${what} ${JSON.stringify(id)} on this server.`,
+    'missing-parameter': ({ parameter, expected }: Texts<'parameter' | 'expected'>) =>
+      `The query parameter ${parameter} is missing: it must be ${expected}.`,
+  }),
+  ...withStatus(405, {
+    'method-not-allowed': ({ method, allowed }: Texts<'method' | 'allowed'>) =>
+      `${method} is not possible here; use ${allowed}.`,
+  }),
+  ...withStatus(409, {
+    stopped: (_: NoDetails) => 'The request was stopped before it was done.',
+  }),
+  ...withStatus(413, {
+    'payload-too-large': ({ limitMegabytes }: { limitMegabytes: number }) =>
+      `Payload is too big. Max payload size is ${limitMegabytes}MB.`,
+  }),
+  ...withStatus(421, {
+    'host-refused': ({ host }: Texts<'host'>) =>
+      `This server does not answer to the name ${host}. Start it with --allowedhosts ${host} to allow it.`,
+  }),
+  ...withStatus(500, {
+    'engine-lost': ({ capability }: Texts<'capability'>) =>
+      `The ${capability} engine stopped in the middle of this request; it is being started again.`,
+    'engine-silent': ({ capability }: Texts<'capability'>) =>
+      `The ${capability} engine did not answer any more, and this request was given up.`,
+    'engine-failed': ({ capability, reason }: Texts<'capability' | 'reason'>) =>
       `The ${capability} engine could not do this: ${reason}.`,
-  ),
-  internal: error(500, ({ reason }: { reason: string }) => `Something unexpected went wrong here: ${reason}.`),
+    internal: ({ reason }: Texts<'reason'>) => `Something unexpected went wrong here: ${reason}.`,
+  }),
+  ...withStatus(502, {
+    'remote-answer': ({ backend, reason }: Texts<'backend' | 'reason'>) =>
+      `The remote backend at ${backend} sent an answer that cannot be used: ${reason}.`,
+    'remote-lost': ({ host, reason }: Texts<'host' | 'reason'>) =>
+      `The engine at ${host} broke off in the middle of this reply: ${reason}.`,
+  }),
+  ...withStatus(503, {
+    busy: (_: { retryAfterSeconds: number }) => 'Server is busy; please try again later.',
+    'rate-limited': ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
+      `You are sending requests too quickly. Please try again in ${retryAfterSeconds} seconds.`,
+    'model-missing': ({ capability, flag }: Texts<'capability' | 'flag'>) =>
+      `No ${capability} model is loaded. Start the server with ${flag}.`,
+    'model-unavailable': ({ sentence }: Texts<'sentence'>) => sentence,
+    'model-load-failed': ({ model, reason }: Texts<'model' | 'reason'>) => `${model} could not be loaded: ${reason}`,
+    'engine-down': ({ capability, reason }: { capability: string; reason: string; retryAfterSeconds: number }) =>
+      `The ${capability} engine is not there: ${reason}. Please try again later.`,
+    'remote-down': ({ sentence }: { sentence: string; retryAfterSeconds: number }) => sentence,
+  }),
+  ...withStatus(504, {
+    'model-late': ({ model, seconds }: { model: string; seconds: number }) =>
+      `${model} was not loaded within ${seconds} s (--reqtimeout). Please try again later.`,
+  }),
+  ...withStatus(507, {
+    'disk-full': (_: NoDetails) =>
+      'The disk of the server is full: the files of this request could not be stored. Free some space and send it again.',
+  }),
 };
 
 type Catalogue = typeof catalogue;
@@ -148,7 +111,7 @@ export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** What crosses a process boundary; `reviveError` makes the error again on the other side. */
+/** An error as sent between processes; `reviveError` restores it. */
 export interface PlainError {
   readonly code: ErrorCode;
   readonly details: unknown;
@@ -159,13 +122,19 @@ export function plainError(error: unknown): PlainError {
   return { code, details };
 }
 
-export function reviveError({ code, details }: PlainError): AppError {
-  return new AppError(code, details as never);
-}
+export const reviveError = ({ code, details }: PlainError): AppError => new AppError(code, details as never);
 
-/** Whatever was thrown, as an error that has a status and a sentence. */
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new AppError('internal', { reason }, { cause: error });
+}
+
+export interface Refused {
+  readonly error: AppError;
+  readonly status: number;
+  /** Both empty for a connection that sent no valid request. */
+  readonly method: string;
+  readonly path: string;
+  readonly remoteAddress: string;
 }

@@ -1,6 +1,4 @@
-import type { JsonSchema } from './json-schema.ts';
-
-/** What becomes of a field of a request: said once per dialect, for the documentation and for `GET /api/extra/fidelity`. */
+/** How a request field is handled, for the documentation and `GET /api/extra/fidelity`. */
 export type Handling = 'honoured' | 'approximated' | 'ignored' | 'refused';
 
 export interface FieldFidelity {
@@ -10,18 +8,14 @@ export interface FieldFidelity {
 }
 
 export interface EndpointFidelity {
-  /** The family as people call it. */
   readonly dialect: string;
   readonly endpoint: string;
   readonly fields: readonly FieldFidelity[];
-  /** The same fields with their types; made when somebody asks for it. */
+  /** The same fields with their types; made on demand. */
   readonly schema?: () => JsonSchema;
 }
 
-/**
- * The fields of this request that have no effect: told to the client in a header rather than passed over. A dot in the name
- * of a field leads into an object.
- */
+/** The fields of this request that have no effect, for a response header. A dot in a name separates the levels of an object. */
 export function ignoredFields(
   body: Readonly<Record<string, unknown>>,
   { fields }: EndpointFidelity,
@@ -35,4 +29,9 @@ function isSent(value: unknown, [name, ...rest]: readonly string[]): boolean {
   if (name === undefined) return value !== undefined && value !== null;
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return false;
   return isSent((value as Readonly<Record<string, unknown>>)[name], rest);
+}
+
+/** A JSON schema (draft 2020-12), as the description of the API has them. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
 }

@@ -1,8 +1,8 @@
-/** What recognisers of speech know, by codes of two letters. */
+/** Languages of Whisper, as two-letter codes. */
 const codes =
   'af am ar as az ba be bg bn bo br bs ca cs cy da de el en es et eu fa fi fo fr gl gu ha he hi hr ht hu hy id is it ja jw ka kk km kn ko la lb ln lo lt lv mg mi mk ml mn mr ms mt my ne nl nn no oc pa pl ps pt ro ru sa sd si sk sl sn so sq sr su sv sw ta te tg th tk tl tr tt uk ur uz vi yi yo zh';
 
-/** Names that differ from those of the language library, or that people use beside them. */
+/** Names that `Intl.DisplayNames` does not have. */
 const otherNames: Readonly<Record<string, string>> = {
   burmese: 'my',
   castilian: 'es',
@@ -27,12 +27,10 @@ const codeByName: ReadonlyMap<string, string> = new Map([
   ...Object.entries(otherNames),
 ]);
 
-/** `english` of `en`; a code that nobody knows is its own name. */
-export function languageName(code: string): string {
-  return nameByCode.get(code) ?? code;
-}
+/** `english` for `en`; an unknown code is its own name. */
+export const languageName = (code: string): string => nameByCode.get(code) ?? code;
 
-/** `en` of `en`, `EN-us` or `English`; undefined where there is no such language. */
+/** `en` for `en`, `EN-us` or `English`; undefined for an unknown language. */
 export function languageCode(text: string): string | undefined {
   const word = text.trim().toLowerCase();
   const [first = ''] = word.split(/[-_]/);
@@ -40,7 +38,7 @@ export function languageCode(text: string): string | undefined {
 }
 
 function ownName(code: string): string {
-  // The code that recognisers have for Javanese is an old one.
+  // An obsolete code that Whisper uses.
   if (code === 'jw') return 'javanese';
   return (display.of(code) ?? code).toLowerCase();
 }

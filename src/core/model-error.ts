@@ -1,7 +1,7 @@
 import { AppError } from './errors.ts';
 import type { TextState } from './text-service.ts';
 
-/** Why there is no model to ask; none while one is there or will be soon. */
+/** Why there is no model; undefined while one is loaded or loading. */
 export function modelError(state: TextState): AppError | undefined {
   if (state.type === 'none') return new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
   if (state.type === 'failed') return new AppError('model-load-failed', { model: state.name, reason: state.reason });
@@ -13,7 +13,7 @@ export function modelError(state: TextState): AppError | undefined {
   return undefined;
 }
 
-/** For what is counted rather than generated: without a model there are no tokens, and 0 would be a lie. */
+/** For endpoints that count tokens, where 0 would be wrong. */
 export function refuseWithoutModel(state: TextState): void {
   const error = modelError(state);
   if (error) throw error;

@@ -1,26 +1,17 @@
-/** Shown instead of every model's name to clients without the key, in all lists alike. */
+/** Shown to clients without the key instead of every model name. */
 export const hiddenModelName = 'koboldcpp/protected-model';
 
-/** A name as clients see it: characters that no id may hold are left out. */
-export function plainName(name: string): string {
-  return name.replace(/[^\p{L}\p{N}_./-]/gu, '');
-}
+/** A name without the characters that are not allowed in ids. */
+const plainName = (name: string): string => name.replace(/[^\p{L}\p{N}_./-]/gu, '');
 
-/** The id of a model in the lists; a request that names it is answered by that model. */
-export function modelId(name: string): string {
-  return `koboldcpp/${plainName(name)}`;
-}
+export const modelId = (name: string): string => `koboldcpp/${plainName(name)}`;
 
-export function equalName(left: string, right: string): boolean {
-  return nameKey(left) === nameKey(right);
-}
+export const equalName = (left: string, right: string): boolean => nameKey(left) === nameKey(right);
 
-/** The same, and without regard to the ending of a file and to slashes, which ids of earlier versions did not have. */
-export function sameName(left: string, right: string): boolean {
-  return loose(left) === loose(right);
-}
+/** Ignores file extensions too, and slashes, which ids of earlier versions did not have. */
+export const sameName = (left: string, right: string): boolean => loose(left) === loose(right);
 
-/** The one that is called so exactly, ending and all; or else the first that is called so but for the ending. */
+/** The exact match, or else the first that differs only in the extension. */
 export function findNamed<Value>(
   values: readonly Value[],
   namesOf: (value: Value) => readonly string[],
@@ -31,7 +22,7 @@ export function findNamed<Value>(
   );
 }
 
-/** Letter for letter first: on some systems two files differ only in case. */
+/** Case-sensitive first: two files may differ only in case. */
 export function findExactly<Value>(
   values: readonly Value[],
   namesOf: (value: Value) => readonly string[],
@@ -43,10 +34,7 @@ export function findExactly<Value>(
   );
 }
 
-/**
- * The name of each model: the shortest of its forms that no other model has and that is not taken. Where two models have all
- * forms in common but for case or for characters that no id holds, a number tells them apart.
- */
+/** The shortest form of each model that is unique and not taken; with a number if there is none. */
 export function uniqueNames(forms: readonly (readonly string[])[], taken: readonly string[] = []): string[] {
   const used = new Set(taken.map(nameKey));
   const owners = new Map<string, number>();
@@ -68,13 +56,12 @@ export function uniqueNames(forms: readonly (readonly string[])[], taken: readon
   }
 }
 
-/** Another name for a model. A star in the pattern stands for any text. */
+/** An alias of a model. `*` in the pattern matches any text. */
 export interface ModelAlias {
   readonly pattern: string;
   readonly target: string;
 }
 
-/** The model that the first matching alias means; undefined where none matches. */
 export function aliasTarget(aliases: readonly ModelAlias[], asked: string): string | undefined {
   const name = asked
     .trim()
@@ -83,12 +70,10 @@ export function aliasTarget(aliases: readonly ModelAlias[], asked: string): stri
   return aliases.find(({ pattern }) => matches(pattern.toLowerCase(), name))?.target;
 }
 
-/** Names that apps have built in and that mean no model in particular: they get the default model for embeddings. */
-export function isCommonEmbeddingName(name: string): boolean {
-  return /^text-embedding-(ada|3)-/i.test(name.trim());
-}
+/** Names that apps have built in: they get the default embeddings model. */
+export const isCommonEmbeddingName = (name: string): boolean => /^text-embedding-(ada|3)-/i.test(name.trim());
 
-/** In linear time: each part is looked for from where the one before it ended. */
+/** In linear time: the search for each part starts after the previous one. */
 function matches(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();
@@ -110,7 +95,7 @@ function loose(name: string): string {
     .replaceAll('/', '');
 }
 
-/** Equal for names that are the same but for case and the tag that means no tag. */
+/** Equal for names that differ only in case, `:latest` and the id prefix. */
 export function nameKey(name: string): string {
   return plainName(
     name

@@ -12,7 +12,6 @@ export interface ListedModel {
   readonly state: 'unloaded' | 'loading' | 'ready' | 'failed' | 'leaving';
   /** Its file, where it is known. */
   readonly path?: string | undefined;
-  /** Facts from when it was last loaded. */
   readonly known?: TextModel | undefined;
   /** Memory in bytes, measured or expected. */
   readonly bytes?: number | undefined;
@@ -20,7 +19,6 @@ export interface ListedModel {
   readonly expiresAt: number;
 }
 
-/** Swaps the model of a running server. */
 export interface ModelSwap {
   readonly options: () => Promise<readonly string[]>;
   /** False if the name is no option, or cannot be served. The swap begins after the answer is sent. */

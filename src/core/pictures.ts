@@ -3,7 +3,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** How a picture is brought to a size: cut around its middle, stretched, or with a border beside it. */
+/** Cropped around the centre, stretched, or with a border. */
 export type Fit = 'cover' | 'fill' | 'contain';
 
 export type Channel = 'alpha' | 'red' | 'green' | 'blue';
@@ -16,7 +16,7 @@ export type PictureEdit =
   | { readonly type: 'fit'; readonly size: Size; readonly fit: Fit }
   /** Upright, stretched to exactly this size, with its transparency. */
   | { readonly type: 'resize'; readonly size: Size }
-  /** One channel, in which white is painted anew; `all` makes it white everywhere. */
+  /** One channel, white where to paint; `all` makes it white everywhere. */
   | {
       readonly type: 'mask';
       readonly size: Size;
@@ -34,7 +34,7 @@ export type PictureEdit =
     }
   /** The first picture with the transparency of the second. */
   | { readonly type: 'alpha-of-second' }
-  /** The colours, those of transparent places too. */
+  /** The colours, also of transparent pixels. */
   | { readonly type: 'colours' }
   /** Black, and as transparent as the picture. */
   | { readonly type: 'transparency' }
@@ -42,13 +42,13 @@ export type PictureEdit =
 
 export interface EditedPicture {
   readonly bytes: Uint8Array;
-  /** The request field it came in, which the error for a picture that cannot be read names. */
+  /** The request field, for the error message. */
   readonly field: string;
 }
 
 /** Decodes and encodes pictures outside of the server process. */
 export interface PictureEditor {
-  /** The encoded result; undefined where the edit has none. Throws `invalid-field` for a picture that cannot be read. */
+  /** Undefined if the edit has no result. Throws `invalid-field` for an unreadable picture. */
   edit(edit: PictureEdit, pictures: readonly EditedPicture[], signal?: AbortSignal): Promise<Uint8Array | undefined>;
 }
 

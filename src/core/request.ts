@@ -1,118 +1,130 @@
-import type { Sampling } from './sampling-fields.ts';
+import { defaultSampling, type Sampling } from './sampling-fields.ts';
 
-/** What happens at an end-of-generation token: it ends the text, it cannot be chosen, or it is passed over. */
+/** End-of-generation tokens end the text, are banned, or are ignored. */
 export type EndTokens = 'stop' | 'ban' | 'ignore';
 
 export interface Grammar {
   readonly gbnf: string;
-  /** Go on from where the last request with the same grammar text stopped. */
+  /** Continue where the last request with the same grammar stopped. */
   readonly retainState: boolean;
-  /** Free text until one of these appears; the grammar holds from there on, what was found included. */
+  /** The grammar applies from the first trigger on, the trigger included; the text before is free. */
   readonly triggers?: readonly GrammarTrigger[];
 }
 
-/** A pattern begins where its first group does that is not empty, or else where its match does. */
+/** A pattern starts at its first group that is not empty, or else at its match. */
 export type GrammarTrigger =
   | { readonly type: 'word'; readonly text: string }
   | { readonly type: 'token'; readonly token: number }
   | { readonly type: 'pattern'; readonly source: string };
 
-/** A picture or a sound that the prompt speaks of. */
 export interface Medium {
   readonly kind: 'image' | 'audio';
   readonly base64: string;
-  /** `image/png`, `wav`, … where the client said it. */
+  /** `image/png`, `wav`, …, if the client sent it. */
   readonly format?: string;
 }
 
-/** How much thinking is allowed: a share of the reply, or a number of tokens. */
+/** Limit of the reasoning: a share of the reply, or a number of tokens. */
 export type ReasoningBudget =
   | { readonly type: 'share'; readonly share: number }
   | { readonly type: 'tokens'; readonly tokens: number };
 
-/**
- * One text to be generated, in words that no protocol owns. A decoder makes it complete: every default is filled in, so
- * that nothing below asks what the client left out.
- */
+/** A generation, independent of dialects. Decoders set all defaults. */
 export interface GenerationRequest {
   readonly prompt: string;
-  /** The prompt as the tokens that the client sent: they are taken as they are, with nothing put in front of them. */
+  /** The prompt as tokens, used as they are, without a BOS token. */
   readonly promptTokens?: readonly number[] | undefined;
-  /** Put in front of the prompt, and kept when the prompt must be shortened. */
+  /** Added before the prompt, and kept when the prompt is trimmed. */
   readonly memory: string;
-  /** Each stands where its placeholder does in the prompt, or in front of everything where there is none. */
+  /** Each at its placeholder in the prompt, or else at the front. */
   readonly media: readonly Medium[];
-  /** With 0 the prompt is read, and nothing is written. */
+  /** 0 only processes the prompt. */
   readonly maxTokens: number;
-  /** The context that this request may use; the server's own size where the client asked for more or nothing. */
+  /** Context limit of this request; by default that of the server, which is the maximum. */
   readonly maxContext: number | undefined;
-  /** A prompt that does not fit loses its beginning (native habit) or is refused (chat families). */
+  /** A prompt that does not fit is trimmed at its start (native API) or rejected (chat APIs). */
   readonly overflow: 'trim' | 'refuse';
   readonly sampling: Sampling;
   readonly logitBias: readonly (readonly [token: number, bias: number])[];
   readonly bannedTokens: readonly number[];
-  /** Short single-token entries forbid tokens; longer ones are noticed in the text and taken back. */
+  /** Single-token entries ban tokens; longer ones are detected in the text and rolled back. */
   readonly bannedStrings: readonly string[];
   readonly grammar: Grammar | undefined;
-  /** Asked for with or without a grammar; by itself it decides only whether the request may share the engine. */
+  /** Set with or without a grammar; by itself it only prevents batching. */
   readonly retainsGrammar?: boolean;
-  /** A scale of 1 leaves the text as it is. */
+  /** A scale of 1 has no effect. */
   readonly guidance: { readonly negativePrompt: string; readonly scale: number } | undefined;
   readonly stop: readonly string[];
   readonly trimStop: boolean;
   readonly endTokens: EndTokens;
-  /** Special tokens show as text: none, all, or those inside the text but not the one that ends it. */
+  /** Special tokens appear as text: none, all, or all but the one that ends the text. */
   readonly renderSpecial: boolean | 'inner';
-  /** How many alternatives to report for each token; `undefined` reports nothing. */
+  /** Alternatives to report per token; undefined for none. */
   readonly logprobs: number | undefined;
-  /** As many alternatives are reported for each token of the prompt, which is then computed anew and never shortened. */
+  /** Alternatives per prompt token. The prompt is then computed without cache, and never trimmed. */
   readonly promptLogprobs?: number | undefined;
   readonly reasoning: ReasoningBudget | undefined;
-  /** Compute all of the prompt, whatever the cache holds of it. */
   readonly freshPrompt?: boolean;
 }
 
-/** How a text is generated, beside the text that is to be continued. */
+/** All of a request but the prompt. */
 export type GenerationControls = Omit<GenerationRequest, 'prompt' | 'promptTokens' | 'memory'>;
 
-/** What decides whether a request can share the engine with others. */
+/** What decides whether a request can be batched with others. */
 export type SharingTraits = Pick<
   GenerationRequest,
   'sampling' | 'grammar' | 'retainsGrammar' | 'bannedStrings' | 'guidance' | 'reasoning' | 'media'
 > & {
-  /** It may become several generations, or a call that is forced upon the model. */
+  /** It may become several generations, or a forced tool call. */
   readonly tools?: boolean;
 };
 
-/** A place among those who wait for their turn: 1 is next. */
 export interface QueuePosition {
+  /** 1 is next. */
   readonly position: number;
-  /** How long until its turn comes, as far as one can tell. */
   readonly estimateSeconds: number;
 }
 
-/** What somebody waits for: first for its turn, and then for the model, where that is not in memory. */
+/** What a request waits for: first its turn, then its model, if that is not loaded. */
 export type QueueStatus =
   | ({ readonly type: 'queued' } & QueuePosition)
   | {
       readonly type: 'loading';
       readonly model: string;
-      /** From 0 to 1. */
       readonly progress: number;
     };
 
-/** Who asks, beside what is asked: decides the place in the queue and who may look at or stop the request. */
+/** The client side of a request: decides its turn, and who may poll or abort it. */
 export interface Ticket {
   readonly genkey: string;
-  /** Whose turns it takes: nothing that a client can choose anew for each request. */
+  /** For fairness between clients; not chosen by the client. */
   readonly client: string;
-  /** Which of those that share the client's turns: they take turns in them. The genkey unless told otherwise. */
+  /** For fairness within a client; by default the genkey. */
   readonly part?: string;
   readonly signal: AbortSignal;
-  /** Among the waiting requests of one client that have a rank, lower ones go first. */
+  /** Orders the ranked waiting requests of one client, lower first. */
   readonly rank?: number;
-  /** Goes on when its client is gone: how it ended is told to whoever asks by its key. */
+  /** Continues after a disconnect; its result is polled by its key. */
   readonly kept?: boolean;
-  /** Called once, when the request has a place in the queue: by asking it may be known what it waits for, while it does. */
+  /** Called once when the request is queued, with a function that returns its status. */
   readonly placed?: (standing: () => QueueStatus | undefined) => void;
 }
+
+export const defaultControls: GenerationControls = {
+  media: [],
+  maxTokens: 2048,
+  maxContext: undefined,
+  overflow: 'trim',
+  sampling: defaultSampling,
+  logitBias: [],
+  bannedTokens: [],
+  bannedStrings: [],
+  grammar: undefined,
+  guidance: undefined,
+  stop: [],
+  trimStop: true,
+  endTokens: 'stop',
+  renderSpecial: false,
+  logprobs: undefined,
+  reasoning: undefined,
+};

@@ -25,7 +25,6 @@ export interface SamplingField {
   readonly partOf?: readonly string[];
   readonly group: 'temperature' | 'truncation' | 'repetition' | 'search' | 'seed';
   readonly text: string;
-  /** Details for the docs. */
   readonly note?: string;
   /** Label and range of the slider in the web client. Default: made from the name, `min` or 0, `max` or 1. */
   readonly panel?: { readonly label?: string; readonly min?: number; readonly max?: number };
@@ -280,4 +279,16 @@ export const defaultSampling: Sampling = {
 /** The longest beginning of a text that fits into so many bytes of UTF-8, without a part of a character. */
 export function cutToBytes(text: string, most: number): string {
   return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(most)).read);
+}
+
+const largestSeed = 2 ** 32 - 1;
+
+/** The request for one of several replies: a fixed seed is counted up, so that they differ. */
+export function withReplySeed<Request extends { readonly sampling: Sampling }>(
+  request: Request,
+  reply: number,
+): Request {
+  const { sampling } = request;
+  if (reply === 0 || sampling.seed <= 0) return request;
+  return { ...request, sampling: { ...sampling, seed: ((sampling.seed - 1 + reply) % largestSeed) + 1 } };
 }

@@ -1,22 +1,20 @@
-/**
- * Work that may take long and can be interrupted: it yields wherever others could be let in. The driver decides whether
- * they are, so that the same work runs at once where it is small.
- */
+import { setImmediate } from 'node:timers/promises';
+
+/** Long work that yields where it can be interrupted. The driver decides whether it is. */
 export type Sliced<Result> = Generator<void, Result>;
 
-export interface SliceOptions {
-  /** Whoever goes away meanwhile ends the work: the rest of it is not done. */
+interface SliceOptions {
   readonly signal?: AbortSignal;
   readonly clock?: () => number;
   readonly pause?: () => Promise<void>;
 }
 
-/** Longer than the decoding of any ordinary request, and too short to be seen in a stream. */
+/** Longer than decoding an ordinary request takes, and too short to be noticed in a stream. */
 const sliceMs = 8;
 
-/** Lets the event loop in whenever a slice of time is over. Throws the reason of the signal once that has fired. */
+/** Yields to the event loop after each slice of time. Throws the reason of the signal after an abort. */
 export async function inSlices<Result>(work: Sliced<Result>, options: SliceOptions = {}): Promise<Result> {
-  const { signal, clock = now, pause = othersFirst } = options;
+  const { signal, clock = () => performance.now(), pause = () => setImmediate() } = options;
   let end = clock() + sliceMs;
   for (;;) {
     const step = work.next();
@@ -26,12 +24,4 @@ export async function inSlices<Result>(work: Sliced<Result>, options: SliceOptio
     signal?.throwIfAborted();
     end = clock() + sliceMs;
   }
-}
-
-const now = (): number => performance.now();
-
-function othersFirst(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

@@ -4,13 +4,9 @@ export interface SseHandlers {
   comment?(text: string): void;
 }
 
-/** More came without an event than the limit allows. */
 export class SseLimitError extends Error {}
 
-/**
- * Parses server-sent events from text that may be cut anywhere. Each character is looked at once: what has come of an
- * unfinished line is kept in parts and joined when the line ends. Ids and retry times are not used by any client here.
- */
+/** Parses server-sent events from text that may be split anywhere, in linear time. Ignores ids and retry times. */
 export class SseParser {
   #parts: string[] = [];
   #data: string[] = [];
@@ -18,7 +14,7 @@ export class SseParser {
   /** Characters since the last event. */
   #pending = 0;
   #begun = false;
-  /** The last character was a carriage return, so that a line feed would belong to the same line end. */
+  /** The last character was a carriage return; a line feed would belong to it. */
   #afterReturn = false;
 
   constructor(
@@ -47,13 +43,13 @@ export class SseParser {
     this.#count(piece.length - start);
   }
 
-  /** Some servers leave out the last line end, or the empty line after the last event. */
+  /** Some servers omit the last line end, or the empty line after the last event. */
   end(): void {
     if (this.#parts.length > 0) this.#line(this.#joined(''));
     this.#line('');
   }
 
-  /** How many characters at the beginning are no part of a line: a byte order mark, the second half of a line end. */
+  /** Characters at the start to skip: a byte order mark, the second half of a line end. */
   #skipped(piece: string): number {
     if (piece === '') return 0;
     const first = piece.charCodeAt(0);

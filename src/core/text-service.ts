@@ -1,9 +1,7 @@
-import type { CacheReport } from './cache-report.ts';
 import type { FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
 import type { GenerationRequest, QueuePosition, SharingTraits, Ticket } from './request.ts';
-import type { SavedStates } from './saved-states.ts';
 
-/** The special tokens that tell a model where a gap in a text is, as they are spelled. */
+/** Special tokens for fill-in-the-middle, as texts. */
 export interface FillMarks {
   readonly prefix: string;
   readonly suffix: string;
@@ -14,24 +12,23 @@ export interface FillMarks {
 }
 
 export interface TextModel {
-  /** File name without its ending, as clients show it. */
+  /** File name without extension. */
   readonly name: string;
   readonly path: string;
   readonly contextSize: number;
   readonly trainedContext: number;
   readonly vocabularySize: number;
-  /** How texts are cut into tokens, by llama.cpp's numbers: 1 is SentencePiece, 2 byte pairs. */
+  /** By llama.cpp's numbers: 1 is SentencePiece, 2 byte pairs. */
   readonly vocabularyType: number;
   readonly embeddingLength: number;
   readonly parameters: number;
   readonly sizeBytes: number;
   readonly description: string;
   readonly chatTemplate: string | undefined;
-  /** The texts of the tokens that begin and end a text; empty where there is none. */
+  /** Texts of the BOS and EOS tokens; empty if the model has none. */
   readonly specialTokens: { readonly bos: string; readonly eos: string };
-  /** Undefined where its file names none. */
   readonly fillMarks?: FillMarks | undefined;
-  /** Kinds of media that a loaded projector lets the model take in. */
+  /** Media that the loaded projector accepts. */
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
 }
 
@@ -41,13 +38,13 @@ export type TextState =
       readonly type: 'loading';
       readonly name: string;
       readonly progress: number;
-      /** Nothing is being loaded: it comes when somebody asks for it. */
+      /** Not loading: the next request loads it. */
       readonly asleep?: boolean;
-      /** It was lost and does not come back soon: nobody is asked to wait for it. */
+      /** It was lost and does not return soon, so that requests must not wait. */
       readonly trouble?: {
         readonly reason: string;
         readonly retryAfterSeconds: number;
-        /** The whole error message, where the reason alone would not say what is missing: a remote backend. */
+        /** The whole error message of a remote backend, instead of the reason. */
         readonly sentence?: string;
       };
     }
@@ -56,15 +53,13 @@ export type TextState =
 
 export type AbortOutcome = 'stopped' | 'pending' | 'refused';
 
-/** The figures of the last finished generation and of the queue, for people and clients that watch the speed. */
+/** Figures of the last finished generation and of the queue. */
 export interface Performance {
   readonly processMsPerToken: number;
   readonly evalMsPerToken: number;
-  /** All of the prompt. */
   readonly promptTokens: number;
-  /** Those that were computed; the time per token is theirs. */
+  /** Prompt tokens that were computed; the time per token is theirs. */
   readonly processedTokens: number;
-  /** Those that came from the cache. */
   readonly reusedTokens: number;
   readonly completionTokens: number;
   readonly seed: number;
@@ -73,66 +68,51 @@ export interface Performance {
   readonly generations: number;
   readonly stop: 'none' | 'error' | 'limit' | 'end-token' | 'stop-text';
   readonly waiting: number;
-  /** How long somebody who came now would wait. */
+  /** Expected wait of a new request. */
   readonly estimateSeconds: number;
   readonly idle: boolean;
   readonly uptimeSeconds: number;
   readonly idleSeconds: number;
 }
 
-/** A place in the queue for several generations in a row: nobody else comes in between, unless it lets them. */
+/** A queue slot for several generations in a row, without other requests in between. */
 export interface Reservation {
-  /** With `by` the request only says what is asked for, to those who watch; the engine is asked in that way. */
+  /** With `by` the engine is called by that function, and the request only describes the generation to observers. */
   generate(request: GenerationRequest, by?: GenerateBy): AsyncIterable<GenerationEvent>;
-  /** Between two generations: those who wait go first, and the next one begins when its turn has come again. */
+  /** Between two generations: lets waiting requests go first. */
   pass(): void;
-  /** Others have the engine until the next generation, which waits for its turn; the place is kept. */
+  /** Frees the engine until the next generation, which waits for its turn; the slot is kept. */
   rest(): void;
-  /** Aborts when the request is to end, whoever wishes it: its client, or somebody by its key. */
+  /** Aborts when the client disconnects, or when the request is aborted by its key. */
   readonly stopped: AbortSignal;
   release(): void;
 }
 
-/** All that a protocol may ask of the text side; what stands behind it (queue, worker, model) is not its business. */
-export interface TextService {
-  /**
-   * Takes the request in, or throws `busy` at once. The events follow when its turn comes; an abort, a lost client or a
-   * dead engine end them with a last event as usual.
-   */
+/** What protocols use of a text model; queue, registry and engine are behind it. */
+export interface TextService extends Pick<TextEngine, 'tokenize' | 'detokenize' | 'pieces' | 'state' | 'contextSize'> {
+  /** Throws `busy` at once if the queue is full. Aborts, disconnects and lost engines end the events with a last event. */
   generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
-  /** Takes a place, or throws `busy` at once. Whoever reserves must release, however it ends. */
+  /** Throws `busy` at once if the queue is full. The caller must release it. */
   reserve(ticket: Ticket, traits: SharingTraits): Reservation;
-  /** How many such generations could begin now without anybody's waiting for it. */
+  /** How many such generations could start now without waiting. */
   room(traits: SharingTraits): number;
   /**
-   * Does work on the engine that must not meet a generation: it takes its turn in the queue, or throws `busy` at once. A
-   * client that goes away meanwhile ends the wait, and the work is never begun.
+   * Runs work while no generation runs: it takes its turn in the queue, or throws `busy` at once. If the client disconnects
+   * before its turn, the work never starts.
    */
   exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result>;
-  /** Without a model: no tokens. While it loads: waits for it. */
-  tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]>;
-  detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
-  /** Each token by itself, special ones included; those that are parts of a character as bytes. */
-  pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;
-  /** The text so far of the request with this key, or without one of the only request or that of the client that asks. */
+  /** The text so far of the request with this key; without a key, of the only request or that of this client. */
   check(genkey: string, client?: string): string;
-  /** Why the request with this key has ended; null while it has not, undefined unless it goes on without its client. */
+  /** Why a kept request has ended; null while it runs, undefined for an unknown key. */
   finished(genkey: string): FinishReason | 'error' | null | undefined;
-  /** Where the request with this key stands in the queue; undefined unless it waits there. */
+  /** Queue position of the request with this key, while it waits. */
   queuePosition(genkey: string): QueuePosition | undefined;
-  /**
-   * Stops all that run with this key, or where none does all that wait with it. Without a key the running one: that of the client that
-   * asks, if it has any here.
-   */
+  /** Aborts all running requests with this key, or else all waiting ones; without a key, the running one, of this client first. */
   abort(genkey: string, client?: string): AbortOutcome;
   lastLogprobs(genkey: string, client?: string): readonly TokenLogprob[] | undefined;
-  state(): TextState;
-  /** The context size that the server has, or will have once the model is loaded. */
-  contextSize(): number;
   performance(): Performance;
 }
 
-/** What an engine tells of a generation besides its events: for people who watch, not for clients. */
 export interface PromptProgress {
   readonly done: number;
   readonly total: number;
@@ -147,25 +127,25 @@ export interface GenerationSink {
 export interface RunningGeneration {
   /** The sink still gets its last event, with what was generated until then. */
   abort(): void;
-  /** Stops the flow of events while the client does not read. Engines whose replies are bounded by themselves leave it out. */
+  /** Back-pressure: stops the events while the client does not read. Missing in engines with bounded replies. */
   pause?(): void;
   resume?(): void;
 }
 
-/** Another way than a prompt to have an engine write something; what is asked for stands in the closure. */
+/** Another way than a prompt to make an engine generate. */
 export type GenerateBy = (engine: TextEngine, seed: number, sink: GenerationSink) => RunningGeneration;
 
 export interface TokenizeOptions {
-  /** Puts the token in front that begins a text, where the model has one. */
+  /** Adds the BOS token, if the model has one. */
   readonly addSpecial: boolean;
-  /** Special tokens that are spelled in the text are read as such, unless this says otherwise. */
+  /** Parses special tokens that are spelled in the text; true by default. */
   readonly parseSpecial?: boolean;
 }
 
-/** What a token stands for: its text, or its bytes where they are only a part of a character. */
+/** The text of a token, or its bytes if they are only part of a character. */
 export type TokenPiece = string | readonly number[];
 
-/** A text model behind a narrow door. It does not queue: whoever calls it has decided that this request runs now. */
+/** A text model without a queue: every request runs at once. */
 export interface TextEngine {
   state(): TextState;
   /** The context size that is or will be allocated. */
@@ -173,12 +153,82 @@ export interface TextEngine {
   /** Resolves when the state is no longer `loading`, or is in trouble. */
   settled(): Promise<void>;
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration;
+  /** Waits while the model loads. Without a model: no tokens. */
   tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]>;
-  /** What it keeps of earlier prompts; engines without such a cache leave it out. */
+  /** Missing in engines without a prompt cache. */
   cacheReport?(): Promise<CacheReport>;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
   /** Each token by itself, special ones included. */
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;
-  /** There while a model is ready whose state can be put aside. */
+  /** Set while a model is loaded whose state can be saved. */
   readonly states?: SavedStates | undefined;
 }
+
+/** Slots in memory for the computed state of chats. Saving and loading must not overlap with a generation. */
+export interface SavedStates {
+  readonly count: number;
+  check(): Promise<StatesReport>;
+  /** Saves the state that was used last; null if there is none. */
+  save(place: number): Promise<StateFigures | null>;
+  /** Null if the slot is empty. */
+  load(place: number): Promise<StateFigures | null>;
+  clear(): Promise<void>;
+}
+
+export interface StateFigures {
+  readonly tokens: number;
+  readonly bytes: number;
+}
+
+export interface StatesReport {
+  readonly places: readonly StateFigures[];
+  /** What `save` would save now. */
+  readonly current: StateFigures;
+}
+
+/** State of the prompt cache, and recent misses. */
+export interface CacheReport {
+  readonly slots: readonly SlotFigures[];
+  readonly memory: SnapshotFigures | null;
+  readonly disk: SnapshotFigures | null;
+  /** The newest last. */
+  readonly misses: readonly CacheMiss[];
+}
+
+interface SlotFigures {
+  readonly tokens: number;
+  readonly busy: boolean;
+  /** Only for models whose memory cannot be cut at any token. */
+  readonly checkpoints?: { readonly count: number; readonly bytes: number };
+}
+
+export interface SnapshotFigures {
+  readonly snapshots: number;
+  readonly bytes: number;
+  readonly health?: StoreHealth;
+}
+
+/** Health of the disk cache, which is shared with other models and servers. Its failures affect no reply. */
+export interface StoreHealth {
+  /** Bytes of snapshots of other models and settings. */
+  readonly otherBytes: number;
+  readonly failures: number;
+  readonly lastFailure: string | null;
+}
+
+/** A prompt that differs from the cached text of its chat. */
+export interface CacheMiss {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  /** Position of the first token that differs. */
+  readonly partedAt: number;
+  readonly promptTokens: number;
+  readonly reusedTokens: number;
+  /** The cached text at that position, and that of the prompt. */
+  readonly kept: string;
+  readonly wanted: string;
+  readonly before: string;
+}
+
+/** For engines without a cache, or that are not loaded. */
+export const emptyCacheReport: CacheReport = { slots: [], memory: null, disk: null, misses: [] };

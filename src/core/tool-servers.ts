@@ -1,10 +1,9 @@
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A tool of a tool server, with all that its server says of it (title, annotations, …). */
+/** A tool of an MCP server, with all its fields (title, annotations, …). */
 export interface ServedTool extends Fields {
   readonly name: string;
   readonly description?: string;
-  /** A JSON schema of an object. */
   readonly inputSchema: Fields;
 }
 
@@ -25,26 +24,26 @@ export interface CallOptions {
   readonly progress?: (progress: CallProgress) => void;
 }
 
-/** What a tool gave, as its server tells it; a tool that failed says so in `isError`. */
+/** The result as the MCP server sent it; `isError` for a failed tool. */
 export type ServedResult = Fields;
 
-/** The programs whose tools this server passes on (MCP); several may offer tools, and each name is there once. */
+/** The tools of all MCP servers, each name once. */
 export interface ToolServers {
-  /** As far as is known; waits only while a server has not been tried yet at all. */
+  /** The known tools; waits only for servers that were never tried. */
   list(signal?: AbortSignal): Promise<readonly ServedTool[]>;
-  /** Throws a `ToolCallError` where there is no result. */
+  /** Throws a `ToolCallError` if there is no result. */
   call(call: ServedCall, options: CallOptions): Promise<ServedResult>;
 }
 
-/** The codes of JSON-RPC and MCP that this program gives by itself. */
+/** JSON-RPC error codes of this program. */
 export const toolCallCodes = { unavailable: -32000, timedOut: -32001, unknownTool: -32602 } as const;
 
-/** There is no result: the tool does not exist, its server is gone or too slow, or it refused the call. */
+/** The tool does not exist, or its server is gone, too slow or refused the call. */
 export class ToolCallError extends Error {
   override readonly name = 'ToolCallError';
 
   constructor(
-    /** Of JSON-RPC: those of the tool's server are passed on as they are. */
+    /** JSON-RPC code; that of the MCP server if it sent one. */
     readonly code: number,
     message: string,
     readonly data?: unknown,

@@ -1,21 +1,20 @@
 import type { Ticket } from './request.ts';
 
-/** A recording that is to become text. */
 export interface TranscriptionRequest {
-  /** The file as it was sent, in any format that can be read. */
+  /** The file, in any readable format. */
   readonly recording: Uint8Array;
-  /** What its name or the client says of its format; the bytes decide. */
+  /** A hint at the format; the content decides. */
   readonly fileName?: string;
-  /** A code of two letters; undefined to find it out. */
+  /** Two-letter code; undefined to detect it. */
   readonly language: string | undefined;
   /** Into English. */
   readonly translate: boolean;
-  /** What went before, for names and spellings. */
+  /** Preceding text, for names and spellings. */
   readonly prompt: string;
   readonly temperature: number;
-  /** Times for each word are wanted. */
+  /** With word timestamps. */
   readonly words: boolean;
-  /** Leave out what is no speech: laughter, music, noise. */
+  /** Omits laughter, music and noise. */
   readonly suppressNonSpeech: boolean;
 }
 
@@ -37,29 +36,26 @@ export interface Segment {
 }
 
 export type TranscriptionEvent =
-  /** The recording is read: it is this long. */
+  /** The recording is decoded. */
   | { readonly type: 'start'; readonly seconds: number }
-  /** How much of it has been listened to. */
   | { readonly type: 'progress'; readonly fraction: number }
   | { readonly type: 'segment'; readonly segment: Segment }
   | {
       readonly type: 'finish';
       readonly seconds: number;
       readonly language: string;
-      /** What of the request could not be done, as sentences. */
+      /** What differs from the request, as sentences. */
       readonly notes: readonly string[];
     };
 
 export interface TranscriptionFacts {
   readonly name: string;
-  /** Codes of two letters. */
+  /** Two-letter codes. */
   readonly languages: readonly string[];
   readonly translates: boolean;
 }
 
-/** Transcription for whoever has a ticket: in turn, and stopped with it. */
 export interface TranscriptionService {
-  /** The name of the model. */
   readonly name: string;
   transcribe(request: TranscriptionRequest, ticket: Ticket): AsyncIterable<TranscriptionEvent>;
 }

@@ -1,4 +1,4 @@
-/** The work's own end, or the signal's reason as soon as whoever waits has gone. Nothing is left listening afterwards. */
+/** Settles as the promise does, or rejects with the reason of the signal as soon as it aborts. Leaves no listener behind. */
 export function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {

@@ -1,15 +1,14 @@
 export interface FoundPage {
   readonly title: string;
   readonly url: string;
-  /** What the search page says of it. */
   readonly description: string;
-  /** What stands around that in the page itself; empty where it could not be found there. */
+  /** The part of the page around the description; empty if it was not found. */
   readonly content: string;
 }
 
 export interface SearchAnswer {
   readonly pages: readonly FoundPage[];
-  /** Why there are none, as a sentence, where the search itself failed. */
+  /** Why the search failed, as a sentence. */
   readonly problem?: string;
 }
 

@@ -24,38 +24,26 @@ export function plainAddress(address: string | undefined): string {
  * IPv4 networks that are not public: loopback, private, shared, link-local (cloud metadata), documentation, benchmarks,
  * relays, multicast, reserved.
  */
-const reservedV4: readonly (readonly [network: string, prefix: number])[] = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-];
+const reservedV4 = `
+  0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+  192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4`;
 
 /** The public IPv6 network, and the exceptions in it, such as tunnels that contain an IPv4 address. */
-const globalV6 = ['2000::', 3] as const;
-const reservedV6: readonly (readonly [network: string, prefix: number])[] = [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-];
+const globalV6 = '2000::/3';
+const reservedV6 = '2001::/23 2001:db8::/32 2002::/16 3fff::/20';
+
+function addSubnets(list: BlockList, networks: string, family: 'ipv4' | 'ipv6'): void {
+  for (const network of networks.trim().split(/\s+/)) {
+    const [address = '', prefix] = network.split('/');
+    list.addSubnet(address, Number(prefix), family);
+  }
+}
 
 const reserved = new BlockList();
-for (const [network, prefix] of reservedV4) reserved.addSubnet(network, prefix, 'ipv4');
-for (const [network, prefix] of reservedV6) reserved.addSubnet(network, prefix, 'ipv6');
+addSubnets(reserved, reservedV4, 'ipv4');
+addSubnets(reserved, reservedV6, 'ipv6');
 const global = new BlockList();
-global.addSubnet(globalV6[0], globalV6[1], 'ipv6');
+addSubnets(global, globalV6, 'ipv6');
 
 /** Whether an address is on the public internet. False for mapped IPv4, addresses with a zone, and other texts. */
 export function isPublicAddress(address: string): boolean {

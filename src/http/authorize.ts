@@ -20,6 +20,7 @@ export interface AuthorizeParts {
   readonly router: Router<Endpoint>;
   readonly guard: Guard;
   readonly rate: ReturnType<typeof rateLimit>;
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
 
@@ -77,17 +78,13 @@ function notRouted(router: Router<Endpoint>, head: RequestHead): Authorization |
   return head.method === 'GET' ? answered(notFoundPage(head.path)) : undefined;
 }
 
-function notFound({ method, path }: RequestHead): AppError {
-  return new AppError('not-found', { method, path });
-}
+const notFound = ({ method, path }: RequestHead): AppError => new AppError('not-found', { method, path });
 
 function refused(error: AppError, endpoint: Endpoint | undefined): Authorization {
   return { type: 'answered', reply: endpoint ? endpoint.family.errorReply(error) : errorRefusal(error), error };
 }
 
-function answered(reply: Reply): Authorization {
-  return { type: 'answered', reply };
-}
+const answered = (reply: Reply): Authorization => ({ type: 'answered', reply });
 
 /**
  * One accepted request per address and span of time, which starts when a request is accepted; rejected ones do not extend it.

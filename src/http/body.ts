@@ -137,6 +137,4 @@ export function bodyPending(request: IncomingMessage): boolean {
   return !request.complete && (declaredLength(request) > 0 || request.headers['transfer-encoding'] !== undefined);
 }
 
-function declaredLength(request: IncomingMessage): number {
-  return Number(request.headers['content-length'] ?? 0);
-}
+const declaredLength = (request: IncomingMessage): number => Number(request.headers['content-length'] ?? 0);

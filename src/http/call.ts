@@ -51,13 +51,11 @@ export interface Family {
   errorReply(error: AppError): Reply;
 }
 
-/** Access of an endpoint. */
 export interface AccessRule {
   /** `open` needs no key; `guarded` generates, changes or shows content; `admin` checks further in its handler. */
   readonly access: 'open' | 'guarded' | 'admin';
   /** Creates or changes something: pages of other sites may not call it, whatever its access. */
   readonly changes?: boolean;
-  /** Whether `--legacyopenpaths` opens it. */
   readonly legacyOpen?: boolean;
   /** Whether the key may also come as `?key=`. */
   readonly keyInQuery?: boolean;

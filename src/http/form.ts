@@ -144,18 +144,14 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
   });
 }
 
-function openUpload(path: string): Writable {
-  return createWriteStream(path, { mode: 0o600, flags: 'wx' });
-}
+const openUpload = (path: string): Writable => createWriteStream(path, { mode: 0o600, flags: 'wx' });
 
 function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 /** The last part of a path of any system. */
-function plainName(name: string | undefined): string {
-  return (name ?? '').split(/[/\\]/).at(-1) ?? '';
-}
+const plainName = (name: string | undefined): string => (name ?? '').split(/[/\\]/).at(-1) ?? '';
 
 const beginning = 'parley-upload-';
 

@@ -11,7 +11,6 @@ export interface GuardOptions {
   readonly adminPassword?: string | undefined;
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
-  /** Host name of this machine. */
   readonly machineName?: string;
   /** `--legacyopenpaths`: guarded endpoints that are marked `legacyOpen` need no key. */
   readonly legacyOpen?: boolean;
@@ -99,13 +98,9 @@ function isLoopbackPage(origin: string): boolean {
   return name !== undefined && isLoopback(name);
 }
 
-function authorityOf(origin: string): string | undefined {
-  return /^https?:\/\/(.+)$/.exec(plainOrigin(origin))?.[1];
-}
+const authorityOf = (origin: string): string | undefined => /^https?:\/\/(.+)$/.exec(plainOrigin(origin))?.[1];
 
-function plainOrigin(origin: string): string {
-  return origin.trim().toLowerCase().replace(/\/+$/, '');
-}
+const plainOrigin = (origin: string): string => origin.trim().toLowerCase().replace(/\/+$/, '');
 
 function plainHost(host: string): string {
   const name = host.trim().toLowerCase();
@@ -125,9 +120,7 @@ function matches(sent: string | undefined, keys: readonly Buffer[]): boolean {
   return keys.map((key) => timingSafeEqual(key, given)).includes(true);
 }
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text.trim(), 'utf8').digest();
-}
+const digest = (text: string): Buffer => createHash('sha256').update(text.trim(), 'utf8').digest();
 
 /** The key that was sent, right or wrong, in any of the headers that clients use. */
 export function credentials(headers: IncomingHttpHeaders): string | undefined {

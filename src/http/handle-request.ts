@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Aborted } from '../core/abort-cause.ts';
-import { AppError, asAppError } from '../core/errors.ts';
-import type { Refused } from '../core/refused.ts';
+import { AppError, asAppError, type Refused } from '../core/errors.ts';
 import { plainAddress } from './address.ts';
 import { type AuthorizeParts, authorize } from './authorize.ts';
 import { readBody } from './body.ts';
@@ -16,12 +15,13 @@ import { watchWrites } from './stream.ts';
 
 export interface RequestParts extends AuthorizeParts, RespondParts {
   readonly maxRequestMegabytes: number;
-  /** Whether uncaught exceptions are assigned to requests, at the cost that `scopesRequests` explains. */
+  /** Whether uncaught exceptions are assigned to requests; `scopesRequests` explains the cost. */
   readonly scopeRequests: boolean;
   readonly stallMilliseconds: number;
   readonly openUpload: FormReading['openFile'];
   /** Called for each rejected request. */
   readonly onRefused: ((refused: Refused) => void) | undefined;
+  /** Unexpected errors; the client has its response, or its connection was ended. */
   readonly onError: (error: unknown, request: { readonly method: string; readonly path: string }) => void;
 }
 

@@ -70,7 +70,6 @@ interface WorkEvent {
 
 /** The events of a job that has started, or that did not start in time. */
 export interface StartedStream<Event extends WorkEvent> {
-  /** All of the events. */
   readonly events: AsyncIterable<Event>;
   /** The first event, if it arrived in time. */
   readonly first: Event | undefined;
@@ -150,11 +149,7 @@ function figureOf(standing: QueueStatus): string {
     : `place ${standing.position}`;
 }
 
-function percentOf(progress: number): number {
-  return Math.floor(Math.min(1, Math.max(0, progress)) * 100);
-}
+const percentOf = (progress: number): number => Math.floor(Math.min(1, Math.max(0, progress)) * 100);
 
 /** A line break in a model's name would start a new SSE field. */
-function inOneLine(name: string): string {
-  return name.replace(/[\r\n]+/g, ' ');
-}
+const inOneLine = (name: string): string => name.replace(/[\r\n]+/g, ' ');

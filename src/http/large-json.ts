@@ -22,7 +22,6 @@ interface Container {
   readonly cuts: number[];
   /** Members that are split themselves, in order. */
   readonly large: { readonly start: number; readonly container: Container }[];
-  /** Start of the current member. */
   memberStart: number;
 }
 

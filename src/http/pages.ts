@@ -28,9 +28,7 @@ export const securityHeaders: Headers = {
   'content-security-policy': "frame-ancestors 'none'",
 };
 
-export function page(html: string, status = 200): Reply {
-  return { status, headers: pageHeaders(), body: html };
-}
+export const page = (html: string, status = 200): Reply => ({ status, headers: pageHeaders(), body: html });
 
 export function notFoundPage(path: string): Reply {
   return page(

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AppError } from '../core/errors.ts';
-import type { Refused } from '../core/refused.ts';
+import { AppError, type Refused } from '../core/errors.ts';
 import type { HttpServerOptions } from './server.ts';
 import { ask, echo, endpoint, latch, serve, wire } from './testing/world.ts';
 

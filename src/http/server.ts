@@ -20,10 +20,12 @@ import { handleRequest, type RequestParts } from './handle-request.ts';
 import { securityHeaders } from './pages.ts';
 import { scopesRequests } from './request-scope.ts';
 import { router } from './router.ts';
-import { type StartTimer, systemTimer } from './timers.ts';
+import { systemTimer } from './timers.ts';
 import { createUpgrades, type SocketEndpoint } from './web-socket.ts';
 
-export interface HttpServerOptions {
+type RequestOptions = 'maxRequestMegabytes' | 'scopeRequests' | 'openUpload' | 'now' | 'startTimer' | 'onRefused';
+
+export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partial<Pick<RequestParts, RequestOptions>> {
   readonly endpoints: readonly Endpoint[];
   readonly sockets?: readonly SocketEndpoint[];
   /** Imports the package `ws`; for tests. */
@@ -34,19 +36,9 @@ export interface HttpServerOptions {
   /** PEM texts. */
   readonly tls?: { readonly certificate: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly guard?: GuardOptions;
-  readonly maxRequestMegabytes?: number;
-  /** Whether uncaught exceptions are assigned to requests; by default where the runtime does it without async hooks. */
-  readonly scopeRequests?: boolean;
-  readonly openUpload?: RequestParts['openUpload'];
   readonly rateLimitSeconds?: number;
   /** Disconnects a client that reads nothing of its response for this long; 0 never, by default 60. */
   readonly stallTimeoutSeconds?: number;
-  /** Milliseconds of a monotonic clock. */
-  readonly now?: () => number;
-  readonly startTimer?: StartTimer;
-  /** Unexpected errors; the client has its response, or its connection was ended. */
-  readonly onError: RequestParts['onError'];
-  readonly onRefused?: RequestParts['onRefused'];
 }
 
 export type HttpServer = ReturnType<typeof createHttpServer>;
@@ -62,19 +54,19 @@ export function createHttpServer(options: HttpServerOptions) {
   const connections = createConnections();
   const servers: Server[] = [];
   const parts: RequestParts = {
+    maxRequestMegabytes: 32,
+    scopeRequests: scopesRequests,
+    startTimer: systemTimer,
+    now: () => performance.now(),
+    openUpload: undefined,
+    onRefused: undefined,
+    ...options,
     router: router(options.endpoints),
     guard: createGuard(options.guard ?? {}),
     rate: rateLimit(options.rateLimitSeconds ?? 0),
-    maxRequestMegabytes: options.maxRequestMegabytes ?? 32,
-    scopeRequests: options.scopeRequests ?? scopesRequests,
     stallMilliseconds,
-    openUpload: options.openUpload,
     lingerMilliseconds,
     stallTimeoutMs: (options.stallTimeoutSeconds ?? 60) * 1000,
-    startTimer: options.startTimer ?? systemTimer,
-    now: options.now ?? (() => performance.now()),
-    onError: options.onError,
-    onRefused: options.onRefused,
   };
 
   const upgrade = createUpgrades({

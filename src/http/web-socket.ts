@@ -16,7 +16,6 @@ interface UpgradeParts extends LiveSocketParts {
   readonly mostMessageBytes: number;
   /** Writes an error response on a socket without a response object, and ends it. */
   readonly refuse: (socket: Duplex, reply: Reply) => void;
-  /** Imports the package `ws`. */
   readonly webSockets?: (() => Promise<typeof import('ws')>) | undefined;
   /** Settles when all earlier requests on the connection are answered. */
   readonly answered: (socket: Duplex) => Promise<void>;

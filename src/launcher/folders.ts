@@ -1,10 +1,10 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 
-/** What somebody looks for; a folder shows only what fits, and its folders. */
+/** Which files of a folder to list. */
 export type Wanted = 'model' | 'config' | 'any';
 
-export interface Entry {
+interface Entry {
   readonly name: string;
   readonly path: string;
   readonly folder: boolean;
@@ -13,10 +13,10 @@ export interface Entry {
 
 export interface Folder {
   readonly path: string;
-  /** Undefined at the top of an allowed place. */
+  /** Undefined at the top of an allowed folder. */
   readonly parent: string | undefined;
   readonly entries: readonly Entry[];
-  /** How many entries are there beyond those that are listed. */
+  /** Entries that are not listed. */
   readonly more: number;
 }
 
@@ -26,10 +26,9 @@ const endings: Readonly<Record<Wanted, RegExp>> = {
   any: /./,
 };
 
-/** More would not be looked through by anybody. */
 const mostEntries = 2000;
 
-/** The places below which files may be looked at: the person's own, where the program was started, and drives. */
+/** Folders in which files may be listed: the home folder, the working folder, and drives. */
 export function allowedPlaces(
   home: string,
   workingFolder: string,
@@ -45,7 +44,7 @@ export function allowedPlaces(
   return [...new Set([home, workingFolder, ...drives, ...others])];
 }
 
-/** What is in a folder; undefined for one that is not there, cannot be read or lies outside of the allowed places. */
+/** The content of a folder; undefined if it is missing, unreadable or not allowed. */
 export async function listFolder(path: string, wanted: Wanted, places: readonly string[]): Promise<Folder | undefined> {
   const real = await allowedPath(path, places);
   if (real === undefined) return undefined;
@@ -67,7 +66,7 @@ export async function listFolder(path: string, wanted: Wanted, places: readonly 
   };
 }
 
-/** The real place of a path, links followed, if it lies where one may look; undefined otherwise. */
+/** The real path, with links resolved, if it is allowed. */
 export async function allowedPath(path: string, places: readonly string[]): Promise<string | undefined> {
   if (!isAbsolute(path) || path.includes('\0')) return undefined;
   const real = await realpath(resolve(path)).catch(() => undefined);
@@ -82,7 +81,7 @@ function isBelow(path: string, root: string): boolean {
 }
 
 async function entryOf(path: string, name: string): Promise<Entry | undefined> {
-  // A link is shown as what it leads to; one that leads nowhere is not.
+  // A link is listed as its target; a broken one is not listed.
   const facts = await stat(path).catch(() => undefined);
   if (facts?.isDirectory()) return { name, path, folder: true };
   return facts?.isFile() ? { name, path, folder: false, bytes: facts.size } : undefined;

@@ -14,24 +14,8 @@ import {
 import { flagFacts } from '../config/help.ts';
 import { readJson } from '../config/value.ts';
 
-/** One setting of the page, derived from the flag table. */
-export interface Field {
-  readonly key: FlagKey;
-  readonly flag: string;
-  readonly label: string;
-  readonly help: string;
-  readonly facts: readonly string[];
-  readonly available: boolean;
-  readonly shape: Readonly<Record<string, unknown>>;
-}
-
-export interface Form {
-  readonly tabs: readonly { readonly name: string; readonly keys: readonly FlagKey[] }[];
-  readonly fields: Readonly<Record<string, Field>>;
-  readonly defaults: Readonly<Record<string, FlagValue>>;
-}
-
-export function launcherForm(): Form {
+/** Tabs, settings and defaults of the page, derived from the flag table. */
+export function launcherForm() {
   const tabs = launcherTabs();
   const keys = [...new Set(tabs.flatMap((tab) => tab.keys))];
   return {
@@ -66,7 +50,7 @@ export function launcherTabs(): readonly { readonly name: TabName; readonly keys
   }));
 }
 
-function fieldOf(key: FlagKey): Field {
+function fieldOf(key: FlagKey) {
   const definition = flagOf(key);
   const { names, help, label, tab, metavar, defaultText, environment, saved, scope, unsupported, ...shape } =
     definition;
@@ -93,7 +77,7 @@ export function shownValues(settings: Settings): Readonly<Record<string, FlagVal
   return { ...values, multiuser: multiuser < 2 ? defaultSettings.multiuser : multiuser };
 }
 
-export type Written =
+type Written =
   | { readonly type: 'values'; readonly layer: Layer }
   | { readonly type: 'refused'; readonly problems: readonly string[] };
 

@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** How the server is that was started from here. */
 export type ServerState =
   | { readonly type: 'idle' }
   | { readonly type: 'starting' }
@@ -17,7 +16,7 @@ export type LaunchedChild = Pick<ChildProcess, 'stdout' | 'stderr' | 'on' | 'sen
 const keptLines = 2000;
 const readyLine = /Please connect to custom endpoint at (\S+)/;
 
-/** One server at a time, in a process of its own, and what it says. */
+/** The server process of the launcher, one at a time, and its output. */
 export class Launched {
   #child: LaunchedChild | undefined;
   #state: ServerState = { type: 'idle' };
@@ -26,7 +25,6 @@ export class Launched {
 
   constructor(
     private readonly spawn: (words: readonly string[]) => LaunchedChild,
-    /** Sees what is said too. */
     private readonly echo: (line: string) => void = () => undefined,
   ) {}
 
@@ -42,7 +40,7 @@ export class Launched {
     return this.#child !== undefined;
   }
 
-  /** `ended` is told when the process is gone. False where one runs already. */
+  /** Calls `ended` when the process is gone. False if one is running. */
   start(words: readonly string[], ended: () => void = () => undefined): boolean {
     if (this.#child) return false;
     this.#lines = [];
@@ -66,7 +64,7 @@ export class Launched {
     return true;
   }
 
-  /** Asks it to end well; who asks again ends it at once. */
+  /** Stops it gracefully; a second call kills it. */
   stop(): void {
     const child = this.#child;
     if (!child) return;
@@ -78,7 +76,6 @@ export class Launched {
     child.send('stop');
   }
 
-  /** The listener is told all that happens from now on. */
   watch(listener: (event: ConsoleEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -103,10 +100,10 @@ export class Launched {
   }
 }
 
-/** Whole lines, also the last one that nothing ended. A line of a moving bar replaces itself; only its end counts. */
+/** Whole lines. Of a progress bar, which overwrites itself, only the last state. */
 function readLines(stream: NodeJS.ReadableStream, say: (line: string) => void): void {
   let rest = '';
-  // A pipe that breaks ends with its process, and `close` tells of that.
+  // A broken pipe ends with its process; `close` follows.
   stream.on('error', () => undefined);
   stream.setEncoding('utf8');
   stream.on('data', (text: string) => {

@@ -1,10 +1,11 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import { page } from '../http/pages.ts';
 import { builtPages, webFile, webFiles, webPage } from '../protocols/pages/web-client.ts';
 import { launcherFamily } from './routes.ts';
-import type { Session } from './session.ts';
 
-/** The page itself, and its files, which tell nobody anything. */
+/** The page, and its files, which contain no secrets. */
 export function pageEndpoints(session: Session, tellAddress: () => void, web = builtPages): Endpoint[] {
   const open = (match: Endpoint['match'], path: string, summary: string, handle: Endpoint['handle']): Endpoint => ({
     method: 'GET',
@@ -17,23 +18,17 @@ export function pageEndpoints(session: Session, tellAddress: () => void, web = b
     handle,
   });
   return [
-    open('exact', '/', 'The launcher.', (call) => entrance(call, { session, tellAddress, web })),
+    open('exact', '/', 'The launcher.', (call) => launcherPage(call, session, tellAddress, web)),
     ...webFiles(web).map((name) =>
       open('ending', `/${name}`, 'A file of the page.', async (call) => (await webFile(web, name, call)) ?? notBuilt),
     ),
   ];
 }
 
-interface Entrance {
-  readonly session: Session;
-  readonly tellAddress: () => void;
-  readonly web: string;
-}
-
-async function entrance(call: Call, { session, tellAddress, web }: Entrance): Promise<Reply> {
+async function launcherPage(call: Call, session: Session, tellAddress: () => void, web: string): Promise<Reply> {
   const token = call.query.get('token');
   const cookie = token === null ? undefined : session.open(token);
-  // The token leaves the address bar and the history with it.
+  // The redirect removes the token from the address bar and the history.
   if (cookie !== undefined) {
     const headers = {
       location: './',
@@ -74,3 +69,60 @@ const notBuilt = page(
 `,
   503,
 );
+
+const cookieName = 'parley_launcher';
+
+/**
+ * Access to the launcher, which can read folders and start programs: a token that works once, exchanged for a cookie. Pages
+ * of other servers have no access.
+ */
+export class Session {
+  #token: string;
+  #secret: string | undefined;
+
+  constructor(private readonly random: () => string) {
+    this.#token = random();
+  }
+
+  get token(): string {
+    return this.#token;
+  }
+
+  /** Whether the current token was used, so that a new one must be printed. */
+  get used(): boolean {
+    return this.#token === '';
+  }
+
+  renew(): string {
+    this.#token = this.random();
+    return this.#token;
+  }
+
+  /** The cookie for the right token, which is then invalid. */
+  open(token: string): string | undefined {
+    if (this.#token === '' || !same(token, this.#token)) return undefined;
+    this.#token = '';
+    this.#secret = this.random();
+    return `${cookieName}=${this.#secret}; HttpOnly; SameSite=Strict; Path=/`;
+  }
+
+  /** Checks the origin too: cookies ignore ports, and other servers on this machine count as the same site. */
+  admits(headers: IncomingHttpHeaders): boolean {
+    const sent = cookieOf(headers.cookie ?? '');
+    if (this.#secret === undefined || sent === undefined || !same(sent, this.#secret)) return false;
+    const { origin, host, 'sec-fetch-site': site } = headers;
+    if (origin !== undefined && origin !== `http://${host}`) return false;
+    return site === undefined || site === 'same-origin' || site === 'none';
+  }
+}
+
+function cookieOf(header: string): string | undefined {
+  const pairs = header.split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1);
+}
+
+/** In constant time: digests have equal length. */
+function same(left: string, right: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(left), digest(right));
+}

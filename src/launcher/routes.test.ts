@@ -20,10 +20,9 @@ import { asAppError } from '../core/errors.ts';
 import type { Call, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
 import { Launched, type LaunchedChild } from './launched.ts';
-import { pageEndpoints } from './page.ts';
+import { pageEndpoints, Session } from './page.ts';
 import { launcherEndpoints } from './routes.ts';
 import { LauncherService } from './service.ts';
-import { Session } from './session.ts';
 
 const top = realpathSync(mkdtempSync(join(tmpdir(), 'parley-bench-')));
 const home = join(top, 'home');

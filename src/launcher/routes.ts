@@ -6,8 +6,8 @@ import { commentFrame, dataFrame, sseHeaders } from '../http/sse.ts';
 import type { Wanted } from './folders.ts';
 import { launcherForm } from './form.ts';
 import type { ConsoleEvent } from './launched.ts';
+import type { Session } from './page.ts';
 import type { LauncherService } from './service.ts';
-import type { Session } from './session.ts';
 
 export const launcherFamily: Family = {
   name: 'launcher',
@@ -17,8 +17,8 @@ export const launcherFamily: Family = {
 
 const keepAliveMs = 15_000;
 
-/** What the page of the launcher asks for; nobody is answered who did not come by the address that was printed. */
-export function launcherEndpoints(session: Session, bench: LauncherService): Endpoint[] {
+/** Endpoints of the launcher page, for its session only. */
+export function launcherEndpoints(session: Session, service: LauncherService): Endpoint[] {
   const endpoint = (method: 'GET' | 'POST', name: string, summary: string, handle: Endpoint['handle']): Endpoint => ({
     method,
     match: 'ending',
@@ -39,49 +39,43 @@ export function launcherEndpoints(session: Session, bench: LauncherService): End
 
   return [
     endpoint('GET', 'form', 'The settings by their tabs, and what they are now.', () =>
-      json({ ...launcherForm(), ...bench.present() }),
+      json({ ...launcherForm(), ...service.present() }),
     ),
     endpoint('GET', 'files', 'What is in a folder.', async ({ query }) => {
-      const folder = await bench.folder(query.get('folder') ?? '', wantedOf(query.get('wanted')));
-      return folder ? json(folder) : refused(404, 'This folder cannot be opened.');
+      const folder = await service.folder(query.get('folder') ?? '', wantedOf(query.get('wanted')));
+      return folder ? json(folder) : notFound('This folder cannot be opened.');
     }),
-    endpoint('GET', 'models', 'The models that are on this machine already.', async () => json(await bench.models())),
+    endpoint('GET', 'models', 'The models that are on this machine already.', async () => json(await service.models())),
     endpoint('GET', 'model', 'What is known of a model file, and whether it fits.', async ({ query }) => {
-      const wish = { contextSize: Number(query.get('context')) || 0, sequences: Number(query.get('parallel')) || 1 };
-      const facts = await bench.model(query.get('path') ?? '', wish);
-      return facts ? json(facts) : refused(404, 'This file cannot be looked at.');
+      const [contextSize, sequences] = [Number(query.get('context')) || 0, Number(query.get('parallel')) || 1];
+      const facts = await service.model(query.get('path') ?? '', contextSize, sequences);
+      return facts ? json(facts) : notFound('This file cannot be looked at.');
     }),
-    post('load', 'The settings of a config file.', async ({ path }) => outcome(await bench.load(String(path ?? '')))),
-    post('save', 'Write the settings to a config file.', async (body) => outcome(await bench.save(body))),
+    post('load', 'The settings of a config file.', async ({ path }) => outcome(await service.load(String(path ?? '')))),
+    post('save', 'Write the settings to a config file.', async (body) => outcome(await service.save(body))),
     post('check', 'What is wrong with the settings, and how they would be typed.', async ({ values }) =>
-      json(bench.check(values)),
+      json(service.check(values)),
     ),
-    post('launch', 'Start the server.', async ({ values }) => outcome(await bench.launch(values))),
+    post('launch', 'Start the server.', async ({ values }) => outcome(await service.launch(values))),
     post('stop', 'Stop the server.', async () => {
-      bench.stop();
+      service.launched.stop();
       return json({ ok: true });
     }),
     post('quit', 'End the launcher.', async () => {
-      bench.quit();
+      service.quit();
       return json({ ok: true });
     }),
-    endpoint('GET', 'console', 'What the server says, as it says it.', (call) => consoleReply(call, bench)),
+    endpoint('GET', 'console', 'What the server says, as it says it.', (call) => consoleReply(call, service)),
   ];
 }
 
-function outcome(result: object): Reply {
-  return json(result, 'problems' in result ? 400 : 200);
-}
+const outcome = (result: object): Reply => json(result, 'problems' in result ? 400 : 200);
 
-function refused(status: number, problem: string): Reply {
-  return json({ problems: [problem] }, status);
-}
+const notFound = (problem: string): Reply => json({ problems: [problem] }, 404);
 
-function wantedOf(text: string | null): Wanted {
-  return text === 'model' || text === 'config' ? text : 'any';
-}
+const wantedOf = (text: string | null): Wanted => (text === 'model' || text === 'config' ? text : 'any');
 
-/** All that was said so far, and then everything as it happens. */
+/** The console so far, then each event. */
 function consoleReply({ signal }: Call, { launched }: LauncherService): Reply {
   let unwatch = (): void => undefined;
   const channel = new Channel<string>(() => unwatch());
@@ -89,7 +83,7 @@ function consoleReply({ signal }: Call, { launched }: LauncherService): Reply {
   tell({ type: 'state', state: launched.state });
   for (const text of launched.lines) tell({ type: 'line', text });
   unwatch = launched.watch((event) => {
-    // A new start begins with an empty console.
+    // A new start clears the console.
     if (event.type === 'state' && event.state.type === 'starting') channel.push(dataFrame('{"type":"clear"}'));
     tell(event);
   });

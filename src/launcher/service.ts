@@ -14,14 +14,13 @@ import type { Launched } from './launched.ts';
 
 export interface LauncherParts {
   readonly product: { readonly name: string; readonly version: string };
-  /** What the launcher was started with, a config file included. */
   readonly settings: Settings;
   readonly notes: readonly string[];
   readonly launched: Launched;
-  /** Below which files may be looked at. */
+  /** In which files may be listed. */
   readonly folders: readonly string[];
   readonly home: string;
-  /** Where models of other programs are. */
+  /** Model folders of other programs. */
   readonly places: readonly Place[];
   readonly embeddedModel: string;
   readonly exists: (path: string) => boolean;
@@ -30,13 +29,12 @@ export interface LauncherParts {
   readonly quit: () => void;
 }
 
-/** Looking into a file takes some milliseconds. */
-const mostLookedAt = 100;
-const usualWish = { contextSize: 0, sequences: 1 };
+/** Reading the header of a model takes some milliseconds. */
+const mostHeaders = 100;
 
 type Problems = { readonly problems: readonly string[] };
 
-/** What can be done at the launcher. Everything that is refused is told in sentences for the person at the page. */
+/** The actions of the launcher. Problems are sentences for the page. */
 export class LauncherService {
   readonly launched: Launched;
 
@@ -62,21 +60,18 @@ export class LauncherService {
     const folder = await listFolder(path || this.parts.home, wanted, this.parts.folders);
     if (!folder) return undefined;
     const models = wanted === 'model' ? folder.entries.filter(({ name }) => /\.gguf$/i.test(name)) : [];
-    const looked = await Promise.all(
-      models
-        .slice(0, mostLookedAt)
-        .map(async (entry) => [entry.name, await this.model(entry.path, usualWish)] as const),
+    const facts = await Promise.all(
+      models.slice(0, mostHeaders).map(async ({ name, path: file }) => [name, await this.model(file)] as const),
     );
-    return { ...folder, facts: Object.fromEntries(looked) };
+    return { ...folder, facts: Object.fromEntries(facts) };
   }
 
-  /** Those that other programs keep may lie elsewhere; their programs have told where. */
   async models() {
     const found = await findModels(this.parts.places);
     return (await Promise.all(found.map(modelFacts))).filter(({ type }) => type === 'model');
   }
 
-  async model(path: string, { contextSize, sequences }: { readonly contextSize: number; readonly sequences: number }) {
+  async model(path: string, contextSize = 0, sequences = 1) {
     const known = path === '' || path === this.parts.embeddedModel ? this.parts.embeddedModel : undefined;
     const place =
       known ?? (await allowedPath(path, [...this.parts.folders, ...this.parts.places.map(({ folder }) => folder)]));
@@ -84,12 +79,12 @@ export class LauncherService {
     const facts = await modelFacts({ name: '', path: place, program: '' });
     if (facts.type === 'damaged') return facts;
     const { shape } = await readModelFile(place);
-    const wish = {
+    const options = {
       contextSize: contextSize || defaultSettings.contextsize,
       contextSizeGiven: contextSize > 0 && contextSize !== defaultSettings.contextsize,
       sequences,
     };
-    return { ...facts, layers: shape.layers, fit: fitOf(shape, wish, this.parts.availableBytes()) };
+    return { ...facts, layers: shape.layers, fit: fitOf(shape, options, this.parts.availableBytes()) };
   }
 
   async load(path: string): Promise<Problems | object> {
@@ -116,7 +111,7 @@ export class LauncherService {
     if (this.parts.exists(path) && sent.replace !== true)
       return { problems: [`${name} is there already.`], exists: true };
     try {
-      // It may hold passwords.
+      // It may contain passwords.
       await writeFile(path, configText(written.layer, kind), { mode: 0o600 });
       return { path };
     } catch (error) {
@@ -124,11 +119,11 @@ export class LauncherService {
     }
   }
 
-  /** All that the server itself would say before it starts. */
+  /** The problems and notes that the server would print at startup. */
   check(values: unknown) {
     const written = readValues(values);
     if (written.type === 'refused') return { problems: written.problems, notes: [], command: [] };
-    const { problems, notes } = this.#judge(written.layer);
+    const { problems, notes } = this.#validate(written.layer);
     return { problems, notes, command: commandLine(written.layer) };
   }
 
@@ -136,13 +131,13 @@ export class LauncherService {
     if (this.launched.busy) return { problems: ['A server is running already; stop it first.'] };
     const written = readValues(values);
     if (written.type === 'refused') return written;
-    const { problems, notes } = this.#judge(written.layer);
+    const { problems, notes } = this.#validate(written.layer);
     if (problems.length > 0) return { problems };
     const folder = await mkdtemp(join(tmpdir(), 'parley-launcher-'));
     const file = join(folder, 'launch.kcpps');
     const layer: Layer = new Map([...written.layer, ['skiplauncher', true]]);
     await writeFile(file, configText(layer, 'config'), { mode: 0o600 });
-    // The command was typed in the form, and not brought along by a file.
+    // The command was entered in the form, not read from a file.
     const allow = written.layer.has('onready') ? ['--allow-config-onready'] : [];
     const started = this.launched.start(['--config', file, ...allow], () => {
       void rm(folder, { recursive: true, force: true });
@@ -150,19 +145,15 @@ export class LauncherService {
     return started ? { notes } : { problems: ['A server is running already; stop it first.'] };
   }
 
-  stop(): void {
-    this.launched.stop();
-  }
-
   quit(): void {
     this.parts.quit();
   }
 
-  #judge(layer: Layer): { readonly problems: readonly string[]; readonly notes: readonly string[] } {
-    // Read as the server will read it, so that it says the same.
+  #validate(layer: Layer) {
+    // Read as the server will read it, for the same messages.
     const { values, notes, problems: found } = readConfigFile(configText(layer, 'config'), { allowOnready: true });
     const given: ReadonlySet<FlagKey> = new Set(layer.keys());
-    const loaded = validated({ layer: values, given, notes, problems: found }, this.parts);
+    const loaded = validated({ values, given, notes, problems: found }, this.parts);
     const problems = loaded.type === 'refused' ? loaded.problems.map(({ sentence }) => sentence) : [];
     return { problems, notes: loaded.notes };
   }
@@ -170,7 +161,7 @@ export class LauncherService {
 
 const longest = 100;
 
-/** A file name for a config, or undefined for one that would lead elsewhere or that no system takes. */
+/** File name of a config; undefined if it contains a path or is invalid on some system. */
 export function configName(asked: string, kind: 'config' | 'template'): string | undefined {
   const ending = kind === 'config' ? '.kcpps' : '.kcppt';
   const bare = asked.trim().replace(/\.kcpp[st]$/i, '');
@@ -180,29 +171,18 @@ export function configName(asked: string, kind: 'config' | 'template'): string |
   return fits && !reserved ? bare + ending : undefined;
 }
 
-interface Fit {
-  readonly needBytes: number;
-  readonly availableBytes: number;
-  /** `fits` with some room left, `tight` with none, `large` where it would have to be read from the disk again and again. */
-  readonly verdict: 'fits' | 'tight' | 'large';
-  /** The context that the server will give it. */
-  readonly contextSize: number;
-}
-
-interface Wish {
-  readonly contextSize: number;
-  readonly contextSizeGiven: boolean;
-  readonly sequences: number;
-}
-
-/** A tenth of the memory is what the rest of a machine takes without anybody noticing. */
+/** Leaves a tenth of the memory to other programs. */
 const comfortable = 0.9;
 
-/** About whether a model can be kept in memory, by its header and by what is free now. */
-export function fitOf(shape: ModelShape, wish: Wish, availableBytes: number): Fit {
+/** Whether a model fits into free memory: `fits` with a reserve, `tight` without, `large` not at all. */
+export function fitOf(
+  shape: ModelShape,
+  options: { readonly contextSize: number; readonly contextSizeGiven: boolean; readonly sequences: number },
+  availableBytes: number,
+) {
   const { trainedContext } = shape;
-  const contextSize = trainedContext > 0 ? contextSizeFor(wish, trainedContext) : wish.contextSize;
-  const needBytes = memoryNeed(shape, contextSize, wish.sequences);
+  const contextSize = trainedContext > 0 ? contextSizeFor(options, trainedContext) : options.contextSize;
+  const needBytes = memoryNeed(shape, contextSize, options.sequences);
   const verdict = needBytes <= availableBytes * comfortable ? 'fits' : needBytes <= availableBytes ? 'tight' : 'large';
   return { needBytes, availableBytes, verdict, contextSize };
 }

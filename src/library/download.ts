@@ -4,9 +4,9 @@ import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/prom
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-export interface Wanted {
+interface Wanted {
   readonly url: string;
-  /** Where it is to lie when it is whole and right; until then a part lies beside it. */
+  /** The final path; until then the content is in `target.part`. */
   readonly target: string;
   readonly expected?: Expected | undefined;
   readonly headers?: Readonly<Record<string, string>>;
@@ -14,10 +14,9 @@ export interface Wanted {
 
 export interface DownloadParts {
   readonly fetch: typeof fetch;
-  /** Bytes that are here, and how many there will be where the other side says so. */
+  /** Bytes so far, and in total if known. */
   readonly progress: (done: number, total: number | undefined) => void;
   readonly signal?: AbortSignal;
-  /** How often a connection that broke off is taken up again before we give up. */
   readonly attempts?: number;
   readonly wait?: (milliseconds: number) => Promise<void>;
 }
@@ -27,8 +26,8 @@ export class DownloadError extends Error {
 }
 
 /**
- * Fetches a file. What broke off is taken up where it ended, in this run or a later one, unless it has changed over there.
- * The file gets its name only when it is whole and its hash is right; with a wrong one nothing is left of it.
+ * Downloads a file. An interrupted download is resumed, in this run or a later one, unless the file has changed. It gets its
+ * name only when it is complete and its hash is right; with a wrong hash it is deleted.
  */
 export async function download(wanted: Wanted, parts: DownloadParts): Promise<void> {
   const part = `${wanted.target}.part`;
@@ -51,9 +50,9 @@ export async function download(wanted: Wanted, parts: DownloadParts): Promise<vo
 type Outcome = { readonly type: 'whole' } | { readonly type: 'broken'; readonly reason: string };
 
 async function fetchRest({ url, headers }: Wanted, part: string, parts: DownloadParts): Promise<Outcome> {
-  const have = await sizeOf(part);
+  const have = (await stat(part).catch(() => undefined))?.size ?? 0;
   const mark = have > 0 ? await readFile(markOf(part), 'utf8').catch(() => '') : '';
-  // Without a mark of the version nobody knows whether what comes next belongs to what is here.
+  // Without an ETag the version is unknown, so the download starts over.
   const resume: Record<string, string> = mark === '' ? {} : { range: `bytes=${have}-`, 'if-range': mark };
   let response: Response;
   try {
@@ -115,15 +114,8 @@ async function check({ expected, target }: Wanted, part: string): Promise<void> 
   );
 }
 
-/** The version, by the other side's word, that the part belongs to. */
+/** File with the ETag of the partial download. */
 const markOf = (part: string): string => `${part}.etag`;
-
-async function sizeOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
-}
 
 function explain(status: number, reason: string): string {
   if (status === 401 || status === 403) return `${reason}: it wants a key; set HF_TOKEN for models that need one`;
@@ -139,7 +131,6 @@ function isDiskError(error: unknown): boolean {
   return ['ENOSPC', 'EACCES', 'EIO', 'EROFS', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** The hash of a whole file. `progress` is told how many bytes are done. */
 export async function fileHash(
   path: string,
   algorithm: 'sha256' | 'sha512',
@@ -155,7 +146,6 @@ export async function fileHash(
   return hash.digest();
 }
 
-/** What a file must be, in the manner of hubs (`sha256`, hexadecimal) or of packages (`sha512-…`, base64). */
 export interface Expected {
   readonly algorithm: 'sha256' | 'sha512';
   readonly digest: Buffer;

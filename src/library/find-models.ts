@@ -2,11 +2,11 @@ import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import type { Place } from './places.ts';
 
-/** The second and later parts of a model that was split are found by its first. */
+/** Later parts of a split model; the first stands for all. */
 const laterPart = /-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
 const projector = /(^|[-_.])mmproj[-_.]/i;
 
-/** Every model file in these places, each file once, under the name of the first place that knows it. */
+/** All model files in these folders, each once, under the name of the first folder that has it. */
 export async function findModels(places: readonly Place[]): Promise<readonly FoundFile[]> {
   const found = (await Promise.all(places.map(filesOf))).flat();
   const known = new Map<string, FoundFile>();
@@ -25,7 +25,7 @@ async function filesOf({ program, folder, layout }: Place): Promise<readonly Fou
   return paths.map((path) => ({ name: basename(path).replace(/\.gguf$/i, ''), path, program }));
 }
 
-/** Where it really lies; nothing for what is not there any more or was never written to its end. */
+/** The real path; undefined for missing and empty files. */
 async function wholeFile(path: string): Promise<string | undefined> {
   try {
     const real = await realpath(path);
@@ -38,18 +38,17 @@ async function wholeFile(path: string): Promise<string | undefined> {
 
 /** The cache of the Hugging Face hub: `models--owner--name/snapshots/revision/file.gguf`, each a link to its content. */
 async function hubFiles(folder: string): Promise<readonly FoundFile[]> {
-  const found = await Promise.all(
-    (await filesBelow(folder, /\.gguf$/i)).map(async (path): Promise<readonly FoundFile[]> => {
-      const repository = repositoryOf(relative(folder, path));
-      const content = await realpath(path).catch(() => undefined);
-      if (repository === undefined || content === undefined) return [];
-      // Large files are named by their hash, small ones by that of their version.
-      const hash = /^[0-9a-f]{64}$/.exec(basename(content))?.[0];
-      const name = `${repository}/${basename(path).replace(/\.gguf$/i, '')}`;
-      return [{ name, path, program: 'Hugging Face', ...(hash && { sha256: hash }) }];
-    }),
-  );
-  return found.flat();
+  const files: FoundFile[] = [];
+  for (const path of await filesBelow(folder, /\.gguf$/i)) {
+    const repository = repositoryOf(relative(folder, path));
+    const content = await realpath(path).catch(() => undefined);
+    if (repository === undefined || content === undefined) continue;
+    // Only large files are named by their SHA-256.
+    const hash = /^[0-9a-f]{64}$/.exec(basename(content))?.[0];
+    const name = `${repository}/${basename(path).replace(/\.gguf$/i, '')}`;
+    files.push({ name, path, program: 'Hugging Face', ...(hash && { sha256: hash }) });
+  }
+  return files;
 }
 
 function repositoryOf(path: string): string | undefined {
@@ -60,24 +59,20 @@ function repositoryOf(path: string): string | undefined {
 
 const modelLayer = 'application/vnd.ollama.image.model';
 
-/**
- * Ollama keeps weights in files named by their hash. A manifest, whose path is the name of the model, says which of them
- * belong to it.
- */
+/** Ollama names weights by their hash. The path of a manifest is the name of a model; its content names the weights. */
 async function ollamaFiles(folder: string): Promise<readonly FoundFile[]> {
   const manifests = join(folder, 'manifests');
-  const found = await Promise.all(
-    (await filesBelow(manifests, /./)).map(async (path): Promise<readonly FoundFile[]> => {
-      const digest = weightsOf(await readFile(path, 'utf8').catch(() => ''));
-      if (digest === undefined) return [];
-      const blob = join(folder, 'blobs', `sha256-${digest}`);
-      return [{ name: modelName(relative(manifests, path)), path: blob, program: 'Ollama', sha256: digest }];
-    }),
-  );
-  return found.flat();
+  const files: FoundFile[] = [];
+  for (const path of await filesBelow(manifests, /./)) {
+    const sha256 = weightsOf(await readFile(path, 'utf8').catch(() => ''));
+    if (sha256 === undefined) continue;
+    const blob = join(folder, 'blobs', `sha256-${sha256}`);
+    files.push({ name: modelName(relative(manifests, path)), path: blob, program: 'Ollama', sha256 });
+  }
+  return files;
 }
 
-/** `library` is where names without an owner live, and `latest` is meant where no tag is said. */
+/** Omits the defaults: the registry, the owner `library` and the tag `latest`. */
 export function modelName(manifestPath: string): string {
   const [host = '', owner = '', ...rest] = manifestPath.split(sep);
   const tag = rest.pop() ?? '';
@@ -98,10 +93,9 @@ export function weightsOf(manifest: string): string | undefined {
 }
 
 const deepest = 6;
-/** More than any collection of models has, and few enough to be looked through in a moment. */
 const mostEntries = 50_000;
 
-/** All files below a folder that have this ending; none where the folder is not there or cannot be read. */
+/** All matching files below a folder; none if it is missing or unreadable. */
 async function filesBelow(folder: string, ending: RegExp): Promise<readonly string[]> {
   const found: string[] = [];
   let seen = 0;
@@ -120,12 +114,12 @@ async function filesBelow(folder: string, ending: RegExp): Promise<readonly stri
   return found;
 }
 
-/** A model file on this machine, before anybody has looked into it. */
+/** A model file on this machine. Its header has not been read. */
 export interface FoundFile {
-  /** By which it may be asked for: as its program calls it, without the ending. */
+  /** As its program calls it, without extension. */
   readonly name: string;
   readonly path: string;
   readonly program: string;
-  /** What the file must hash to, where its place tells. */
+  /** Expected hash, if known. */
   readonly sha256?: string;
 }

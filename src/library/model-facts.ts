@@ -2,7 +2,7 @@ import { readGguf } from '../gguf/read.ts';
 import { numberOf, textOf } from '../gguf/types.ts';
 import type { FoundFile } from './find-models.ts';
 
-/** A found file with what its header tells, or why it is no model. */
+/** A found file with facts from its header, or why it is not a model. */
 export type ModelFacts = FoundFile &
   (
     | {
@@ -10,7 +10,6 @@ export type ModelFacts = FoundFile &
         readonly bytes: number;
         readonly parameters: number;
         readonly architecture: string;
-        /** The type that most of the weights have. */
         readonly weights: string;
         readonly context: number | undefined;
         readonly title: string | undefined;
@@ -39,7 +38,7 @@ export async function modelFacts(file: FoundFile): Promise<ModelFacts> {
   }
 }
 
-/** Which found model somebody means: by its whole name, or by an ending of its name or path that only one has. */
+/** The models with this name, or else those whose name ends so. */
 export function meantModel(files: readonly FoundFile[], asked: string): readonly FoundFile[] {
   const plain = (text: string): string => text.toLowerCase().replace(/\.gguf$/, '');
   const wanted = plain(asked);

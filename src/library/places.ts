@@ -1,28 +1,27 @@
 import { join } from 'node:path';
 
-/** How a program lays out the models that it keeps. */
 export type Layout =
-  /** Files with their own names, in folders of any depth. */
+  /** Model files in folders of any depth. */
   | 'files'
-  /** Files named by their hash, and manifests beside them that say which is which. */
+  /** Files named by hash, with manifests. */
   | 'ollama'
   /** `models--owner--name/snapshots/revision/file`. */
   | 'hugging-face';
 
-/** A folder where somebody may already have models. */
+/** A folder that may contain models of a program. */
 export interface Place {
   readonly program: string;
   readonly folder: string;
   readonly layout: Layout;
 }
 
-export interface Surroundings {
+interface Surroundings {
   readonly home: string;
   readonly platform: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Where Parley keeps what it fetched or made itself, by what it is. */
+/** Folder of Parley for its own files. */
 export function ownFolder(
   { home, platform, environment }: Surroundings,
   what: 'models' | 'packs' | 'output' | 'stories' = 'models',
@@ -33,7 +32,7 @@ export function ownFolder(
   return join(dataFolder(home, platform, environment), platform === 'linux' ? 'parley' : 'Parley', what);
 }
 
-/** Our own place first, then those of the programs that people come from. Not all of them exist on any one machine. */
+/** Model folders of Parley and of other programs; most do not exist. */
 export function knownPlaces(surroundings: Surroundings): readonly Place[] {
   const { home, platform, environment } = surroundings;
   const data = dataFolder(home, platform, environment);
@@ -68,7 +67,7 @@ function dataFolder(home: string, platform: string, environment: Surroundings['e
   return environment.XDG_DATA_HOME || join(home, '.local', 'share');
 }
 
-/** Its service on Linux runs under an account of its own. */
+/** The Ollama service on Linux has its own account. */
 function ollamaFolders({ home, platform, environment }: Surroundings): readonly string[] {
   if (environment.OLLAMA_MODELS) return [environment.OLLAMA_MODELS];
   const own = join(home, '.ollama', 'models');

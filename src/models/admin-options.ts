@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import type { ReloadTarget } from '../config/reload.ts';
+import type { ReloadTarget } from '../config/load.ts';
 import { nameKey, uniqueNames } from '../core/model-names.ts';
 
 /** What may be swapped in, beside the files of the folder. */

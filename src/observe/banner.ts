@@ -3,7 +3,7 @@ import type { Settings } from '../config/flags.ts';
 export interface Addresses {
   readonly scheme: 'http' | 'https';
   readonly port: number;
-  /** What `--host` named; empty for this machine only. */
+  /** `--host`; empty for loopback. */
   readonly host: string;
 }
 
@@ -17,7 +17,7 @@ export function welcome(version: string): readonly string[] {
   return ['***', `Welcome to Parley - Version ${version}`];
 }
 
-/** The lines that people look for and that launchers wait for, once everything is loaded. */
+/** Printed when everything is loaded. Launchers of KoboldCpp wait for these lines. */
 export function readyLines(
   addresses: Addresses,
   settings: Settings,

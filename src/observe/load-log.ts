@@ -1,6 +1,6 @@
 import { progressBar, type Terminal } from './terminal.ts';
 
-/** Shows a model being loaded: a bar on a terminal, a line for each quarter in a log file. */
+/** Progress of loading a model: a bar on a terminal, a line per quarter in a log file. */
 export class LoadLog {
   #quarter = 0;
   #startedAt = 0;
@@ -8,9 +8,8 @@ export class LoadLog {
   constructor(
     private readonly terminal: Terminal,
     private readonly name: string,
-    /** Milliseconds of a clock that never goes back. */
+    /** Milliseconds of a monotonic clock. */
     private readonly now: () => number,
-    /** What the model is for, as the first word of its lines. */
     private readonly kind = 'Text',
   ) {}
 
@@ -18,7 +17,7 @@ export class LoadLog {
     this.terminal.line(`Loading ${this.kind} Model: ${path}`);
   }
 
-  /** Each time anew: an engine that died or was resting loads its model again. */
+  /** Called for each load: restarted and unloaded engines load again. */
   started(): void {
     this.#quarter = 0;
     this.#startedAt = this.now();
@@ -45,15 +44,14 @@ export class LoadLog {
 }
 
 interface ContextSizes {
-  /** What the settings say, whoever chose it. */
+  /** `--contextsize`, or its default. */
   readonly wanted: number;
-  /** Whether somebody chose it. */
   readonly given: boolean;
   readonly trained: number;
   readonly actual: number;
 }
 
-/** The size of the context, and why it is not another one. */
+/** The context size, and why it differs from the setting. */
 export function contextFact({ wanted, given, trained, actual }: ContextSizes): string {
   const size = `context ${actual}`;
   if (actual < wanted && actual === trained && !given) {

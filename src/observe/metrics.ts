@@ -89,22 +89,17 @@ function outcomeOf(error: AppError | undefined): string {
   return error.code === 'stopped' ? 'stopped' : 'failed';
 }
 
-/** The metrics of one model. */
 class ModelCount {
   readonly #running = new Set<object>();
   /** Estimated, as the engine does not report its steps: a token of one of k parallel generations counts as 1/k. */
   #steps = 0;
   #sequences = 0;
-  readonly #decodes: HighWater;
-  readonly #longest: HighWater;
 
   constructor(
     private readonly all: MetricFamilies,
     private readonly labels: Labels,
   ) {
     const { llama, own } = all;
-    this.#decodes = new HighWater(llama.decodes, labels);
-    this.#longest = new HighWater(llama.longest, labels);
     // All are visible from the start: dashboards show nothing for missing metrics.
     for (const counter of [...llama.totals, own.droppedTokens]) counter.inc(labels, 0);
     for (const speed of [llama.promptSpeed, llama.predictedSpeed]) speed.set(labels, 0);
@@ -142,7 +137,7 @@ class ModelCount {
     const { llama } = this.all;
     llama.processing.set(this.labels, this.#running.size);
     llama.busySlots.set(this.labels, this.#steps > 0 ? this.#sequences / this.#steps : 0);
-    this.#decodes.reach(Math.round(this.#steps));
+    llama.decodes.raiseTo(this.labels, Math.round(this.#steps));
   }
 
   #stepped(): void {
@@ -161,7 +156,7 @@ class ModelCount {
     llama.predictedTokens.inc(labels, usage.completionTokens);
     llama.predictedSeconds.inc(labels, timings.generationMs / 1000);
     if (timings.processedTokens > 0) this.#stepped();
-    this.#longest.reach(usage.promptTokens + usage.completionTokens);
+    llama.longest.raiseTo(labels, usage.promptTokens + usage.completionTokens);
     llama.draftTokens.inc(labels, draftAccepted + draftRejected);
     llama.acceptedTokens.inc(labels, draftAccepted);
     llama.promptSpeed.set(labels, perSecond(timings.processedTokens, timings.promptMs));
@@ -169,22 +164,6 @@ class ModelCount {
     own.requests.inc({ ...labels, outcome: event.reason });
     own.promptDuration.observe(labels, (timings.initMs + timings.promptMs) / 1000);
     own.duration.observe(labels, (timings.initMs + timings.promptMs + timings.generationMs) / 1000);
-  }
-}
-
-/** The highest value so far, as a counter, because scrapers expect a counter under this name. */
-class HighWater {
-  #highest = 0;
-
-  constructor(
-    private readonly counter: Counter,
-    private readonly labels: Labels,
-  ) {}
-
-  reach(value: number): void {
-    if (value <= this.#highest) return;
-    this.counter.inc(this.labels, value - this.#highest);
-    this.#highest = value;
   }
 }
 
@@ -197,25 +176,23 @@ type MetricFamilies = ReturnType<typeof metricFamilies>;
 /** From a few tokens to a long story on a slow machine. */
 const secondBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** Creates all metrics; `all` is their order in the exposition. */
-function metricFamilies(facts: ServerFacts) {
-  const all: { text(): string }[] = [];
-  const added = <Metric extends { text(): string }>(metric: Metric): Metric => {
-    all.push(metric);
+/** Creates metrics; `all` is their order in the exposition. */
+class Make {
+  readonly all: { text(): string }[] = [];
+
+  counter = (name: string, help: string): Counter => this.#added(new NumberMetric(name, help, 'counter'));
+  gauge = (name: string, help: string): Gauge => this.#added(new NumberMetric(name, help, 'gauge'));
+  seconds = (name: string, help: string): Histogram => this.#added(new Histogram(name, help, secondBuckets));
+
+  #added<Metric extends { text(): string }>(metric: Metric): Metric {
+    this.all.push(metric);
     return metric;
-  };
-  const make = {
-    counter: (name: string, help: string): Counter => added(new NumberMetric(name, help, 'counter')),
-    gauge: (name: string, help: string): Gauge => added(new NumberMetric(name, help, 'gauge')),
-    seconds: (name: string, help: string) => added(new Histogram(name, help, secondBuckets)),
-  };
-  return { llama: llamaMetrics(make), own: ownMetrics(make, facts), tasks: taskMetrics(make), all };
+  }
 }
 
-interface Make {
-  readonly counter: (name: string, help: string) => Counter;
-  readonly gauge: (name: string, help: string) => Gauge;
-  readonly seconds: (name: string, help: string) => Histogram;
+function metricFamilies(facts: ServerFacts) {
+  const make = new Make();
+  return { llama: llamaMetrics(make), own: ownMetrics(make, facts), tasks: taskMetrics(make), all: make.all };
 }
 
 function llamaMetrics(make: Make) {

@@ -1,17 +1,13 @@
-/** All that moves the cursor, changes colours, rings, or turns the direction of what follows. */
+/** Control characters, and marks that change the text direction. */
 const unprintable = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
-/** Text of others for a line on the console: a terminal must not take it for orders, nor a log file for more lines. */
-export function printable(text: string, limit = 300): string {
-  return escaped(shorten(text, limit));
-}
+/** Untrusted text for one line of the console, with control characters escaped. */
+export const printable = (text: string, limit = 300): string => escaped(shorten(text, limit));
 
-/** The same for a text that may have several lines. */
-export function printableText(text: string): string {
-  return text.replace(/[^\n\t]+/g, escaped);
-}
+/** The same for text of several lines. */
+export const printableText = (text: string): string => text.replace(/[^\n\t]+/g, escaped);
 
-/** Both ends of a long text: what it begins with and what it asks in the end. */
+/** Start and end of a long text. */
 export function shorten(text: string, limit = 400): string {
   if (text.length <= limit) return text;
   const half = Math.floor(limit / 2);
@@ -25,7 +21,7 @@ function escaped(text: string): string {
   });
 }
 
-/** The time of the day as log lines begin with it. */
+/** `14:05:09` */
 export function clock(date: Date): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
 }

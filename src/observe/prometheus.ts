@@ -3,7 +3,6 @@ export type Labels = Readonly<Record<string, string>>;
 /** Content type of the Prometheus text format. */
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** All metrics as one text. */
 export function exposition(metrics: readonly { text(): string }[]): string {
   return metrics.map((metric) => metric.text()).join('\n');
 }
@@ -24,6 +23,11 @@ export class NumberMetric {
     this.#values.set(key, (this.#values.get(key) ?? 0) + amount);
   }
 
+  /** For counters under a name that stands for a maximum. */
+  raiseTo(labels: Labels, value: number): void {
+    this.set(labels, Math.max(value, this.#values.get(labelText(labels)) ?? 0));
+  }
+
   set(labels: Labels, value: number): void {
     this.#values.set(labelText(labels), value);
   }
@@ -39,7 +43,7 @@ export class NumberMetric {
   }
 }
 
-export type Counter = Pick<NumberMetric, 'inc' | 'text'>;
+export type Counter = Pick<NumberMetric, 'inc' | 'raiseTo' | 'text'>;
 export type Gauge = NumberMetric;
 
 interface Distribution {
@@ -95,15 +99,11 @@ function header(name: string, help: string, type: string): string {
   return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`;
 }
 
-function sample(name: string, labels: string, value: number): string {
-  return `${name}${labels} ${value}\n`;
-}
+const sample = (name: string, labels: string, value: number): string => `${name}${labels} ${value}\n`;
 
 function labelText(labels: Labels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`);
   return pairs.length > 0 ? `{${pairs.join(',')}}` : '';
 }
 
-function escaped(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-}
+const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');

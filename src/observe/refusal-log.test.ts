@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { AppError } from '../core/errors.ts';
-import type { Refused } from '../core/refused.ts';
-import { RefusalLog } from './refusal-log.ts';
+import { AppError, type Refused } from '../core/errors.ts';
 import { Repeats } from './repeats.ts';
+import { RefusalLog } from './request-log.ts';
 
 function world({
   quiet = false,

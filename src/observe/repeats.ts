@@ -1,23 +1,19 @@
 export interface RepeatsOptions {
   readonly say: (line: string) => void;
-  /** Calls back after so many milliseconds. */
   readonly later: (milliseconds: number, action: () => void) => void;
-  /** How many lines of one kind are written in one span. */
+  /** Lines of one kind per minute. */
   readonly lines?: number;
 }
 
 const spanMs = 60_000;
 
-/**
- * Lines that somebody else can cause at will: the first few of each kind are written, and the others are counted and told
- * when the minute is over. However many there are, the log grows by a few lines a minute.
- */
+/** Rate limit for log lines that clients can cause: the first few of each kind per minute are written, the rest counted. */
 export class Repeats {
   readonly #counts = new Map<string, number>();
 
   constructor(private readonly options: RepeatsOptions) {}
 
-  /** There must be few kinds: each may write. */
+  /** The number of kinds must be small. */
   tell(kind: string, line: string): void {
     const { say, later, lines = 5 } = this.options;
     const count = (this.#counts.get(kind) ?? 0) + 1;

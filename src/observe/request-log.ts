@@ -1,27 +1,27 @@
 import type { AbortCause } from '../core/abort-cause.ts';
-import type { CacheMiss } from '../core/cache-report.ts';
-import type { AppError } from '../core/errors.ts';
-import { type FinishCause, type GenerationEvent, unreachable } from '../core/events.ts';
+import type { AppError, ErrorCode, Refused } from '../core/errors.ts';
+import type { FinishCause, GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { PromptProgress } from '../core/text-service.ts';
+import type { CacheMiss, PromptProgress } from '../core/text-service.ts';
 import { clock, printable, printableText, shorten } from './printable.ts';
+import type { Repeats } from './repeats.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface RequestLogOptions {
   readonly terminal: Terminal;
-  /** Hides what people write and read. */
+  /** Hides prompts and replies. */
   readonly quiet: boolean;
-  /** Several may run at once: each line says by its number which request it belongs to. */
+  /** Requests run in parallel: lines begin with the number of their request. */
   readonly several: boolean;
   readonly now: () => Date;
 }
 
-/** How often the moving line is written anew: seldom enough to cost nothing beside the generation itself. */
+/** Minimum time between two updates of the status line. */
 const statusEveryMs = 100;
 
 interface Watched {
   readonly number: number;
-  /** Whether it may run together with others. */
+  /** Whether it may be batched. */
   readonly shared: boolean;
   readonly text: string;
 }
@@ -31,7 +31,7 @@ interface Begun {
   maxTokens: number;
 }
 
-/** As the original numbers them. */
+/** KoboldCpp's numbers. */
 const stopNumbers: Record<FinishCause, number> = { limit: 0, aborted: 0, 'end-token': 1, 'stop-text': 2 };
 
 const abortSentences: Record<AbortCause, string> = {
@@ -43,18 +43,17 @@ const abortSentences: Record<AbortCause, string> = {
   unread: 'nobody reads it any more',
 };
 
-/** One line for each finished request, with its speeds; on a terminal also how far the running one is. */
+/** A line per finished request, with its speeds; on a terminal also the progress of the running one. */
 export class RequestLog {
   #tokens = 0;
   #maxTokens = 0;
-  /** Several may run at once, each with its own lengths. */
   readonly #begun = new WeakMap<Watched, Begun>();
   readonly #told = new WeakSet<AppError>();
   #statusAt = 0;
 
   constructor(private readonly options: RequestLogOptions) {}
 
-  /** Whether a line has told of this error. */
+  /** Whether this error was logged. */
   isTold(error: AppError): boolean {
     return this.#told.has(error);
   }
@@ -109,19 +108,12 @@ export class RequestLog {
         this.#told.add(event.error);
         this.#line(job, `Request failed: ${printable(event.error.message, 1000)}`);
         return;
-      case 'prompt-logprobs':
-      case 'tool-start':
-      case 'tool-delta':
-      case 'tool-end':
-        return;
-      default:
-        unreachable(event);
     }
   }
 
   #finished(event: GenerationEvent & { type: 'finish' }, job: Watched): void {
     const begun = this.#begun.get(job);
-    // One that never began has said why, and has no figures.
+    // A request that never ran has no figures; its abort was logged.
     if (!begun) return;
     if (event.cause === 'end-token') this.#line(job, '(EOS token triggered!)');
     if (event.cause === 'stop-text') {
@@ -131,7 +123,6 @@ export class RequestLog {
     if (!this.options.quiet) this.#line(job, `Output: ${printableText(shorten(job.text))}`);
   }
 
-  /** Where one runs at a time, all lines are those of the one that runs. */
   #line({ number }: Watched, text: string): void {
     this.options.terminal.line(this.options.several ? `#${number} ${text}` : text);
   }
@@ -162,7 +153,7 @@ export class RequestLog {
   }
 }
 
-/** Why a prompt is read again; the usual reason is a line near its top that changes each time. */
+/** Why a prompt is processed again; usually a line near its start that changes each time. */
 function parted({ partedAt, promptTokens, reusedTokens, kept, wanted }: CacheMiss, quiet: boolean): string {
   const words = quiet ? '' : `: ${printable(JSON.stringify(wanted))} instead of ${printable(JSON.stringify(kept))}`;
   return `[Cache: ${reusedTokens} of ${promptTokens} tokens reused, the prompt differs at token ${partedAt}${words}]`;
@@ -171,12 +162,7 @@ function parted({ partedAt, promptTokens, reusedTokens, kept, wanted }: CacheMis
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)}s`;
 const speed = (tokens: number, ms: number): string => `${ms > 0 ? ((tokens * 1000) / ms).toFixed(2) : '0.00'}T/s`;
 
-interface Task {
-  readonly number: number;
-  readonly kind: string;
-}
-
-/** One line for each piece of work beside text: what it was, and how long it took or why it came to nothing. */
+/** A line per task of the other engine kinds: its duration, or its error. */
 export class TaskLog {
   constructor(
     private readonly terminal: Terminal,
@@ -184,11 +170,53 @@ export class TaskLog {
     private readonly nouns: Readonly<Record<string, string>>,
   ) {}
 
-  ended({ number, kind }: Task, milliseconds: number, error: AppError | undefined): void {
+  ended(
+    { number, kind }: { readonly number: number; readonly kind: string },
+    milliseconds: number,
+    error: AppError | undefined,
+  ): void {
     const what = `${this.nouns[kind] ?? kind} #${number}`;
     const seconds = `${(milliseconds / 1000).toFixed(2)} s`;
     if (!error) this.terminal.line(`${what} took ${seconds}`);
     else if (error.code === 'stopped') this.terminal.line(`${what} was stopped after ${seconds}`);
     else this.terminal.line(`${what} failed after ${seconds}: ${printable(error.message, 1000)}`);
+  }
+}
+
+interface RefusalLogOptions {
+  readonly repeats: Repeats;
+  /** Hides content of requests. */
+  readonly quiet: boolean;
+  readonly now: () => Date;
+  /** Whether the request log has this error. */
+  readonly isTold: (error: AppError) => boolean;
+}
+
+/** The flag that is concerned, if the message does not name it. */
+const hints: Partial<Record<ErrorCode, string>> = {
+  busy: 'all places of --multiuser are taken',
+  'rate-limited': '--ratelimit',
+  unauthorized: 'the key is that of --password',
+  'payload-too-large': '--maxrequestsize allows more',
+};
+
+/** A line per rejected request. */
+export class RefusalLog {
+  constructor(private readonly options: RefusalLogOptions) {}
+
+  refused(refused: Refused): void {
+    const { repeats, now, isTold } = this.options;
+    if (isTold(refused.error)) return;
+    const { error, status, method, path, remoteAddress } = refused;
+    const what = method === '' ? 'a connection' : `${method} ${printable(path)}`;
+    const hint = hints[error.code];
+    const line = `Refused ${what} from ${remoteAddress || 'nowhere'}: ${status} ${this.#sentence(error)}`;
+    repeats.tell(error.code, `[${clock(now())}] ${line}${hint ? ` (${hint})` : ''}`);
+  }
+
+  #sentence(error: AppError): string {
+    // The message of the parser quotes the request.
+    if (this.options.quiet && error.code === 'invalid-json') return 'The request body is not valid JSON.';
+    return printable(error.message);
   }
 }

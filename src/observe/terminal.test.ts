@@ -16,14 +16,6 @@ test('on a terminal a status is replaced in place, and a line takes its room', (
   expect(written()).toBe('\rLoading 10%\rDone       \r    \rready\n');
 });
 
-test('a status that is kept stays above the next line', () => {
-  const { terminal, written } = record(true);
-  terminal.status('40 / 40');
-  terminal.keepStatus();
-  terminal.line('next');
-  expect(written()).toBe('\r40 / 40\nnext\n');
-});
-
 test('a log file gets lines only', () => {
   const { terminal, written } = record(false);
   terminal.status('Loading 10%');

@@ -1,4 +1,3 @@
-/** Where lines for people go. */
 export interface Output {
   readonly interactive: boolean;
   readonly columns: number;
@@ -7,10 +6,7 @@ export interface Output {
 
 const keptLines = 10;
 
-/**
- * Lines, and one status line under them that changes in place on a terminal. In a log file nothing moves: a status is
- * not written there at all, and whoever reports progress says the milestones as lines.
- */
+/** Lines, and below them one status line that changes in place. The status is not written to log files. */
 export class Terminal {
   #status = '';
   #latest: readonly string[] = [];
@@ -27,24 +23,17 @@ export class Terminal {
     this.#latest = [...this.#latest.slice(1 - keptLines), text];
   }
 
-  /** Whether one of the latest lines ended so: what has been said need not be said again. */
+  /** Whether one of the latest lines ended so, to avoid repetition. */
   hasSaid(ending: string): boolean {
     return this.#latest.some((line) => line.endsWith(ending));
   }
 
-  /** Replaces the status line. */
   status(text: string): void {
     if (!this.output.interactive) return;
     const fitting = text.slice(0, Math.max(10, this.output.columns - 1));
     const padding = ' '.repeat(Math.max(0, this.#status.length - fitting.length));
     this.output.write(`\r${fitting}${padding}`);
     this.#status = fitting;
-  }
-
-  /** Leaves the status line standing as it is and goes on below it. */
-  keepStatus(): void {
-    if (this.#status !== '') this.output.write('\n');
-    this.#status = '';
   }
 
   #erase(): void {
@@ -58,17 +47,13 @@ export function progressBar(fraction: number, width = 30): string {
   return `[${'█'.repeat(filled)}${'░'.repeat(width - filled)}] ${Math.floor(fraction * 100)}%`;
 }
 
-interface Progress {
-  /** Bytes that are here, and how many there will be where that is known. */
-  readonly show: (done: number, total: number | undefined) => void;
-}
-
-/** How much of a file is here: a bar on a terminal, a line for each tenth in a log file. */
-export function progressOf(terminal: Terminal, now: () => number): Progress {
+/** Progress of a download: a bar on a terminal, a line per tenth in a log file. */
+export function progressOf(terminal: Terminal, now: () => number) {
   let started: { readonly at: number; readonly with: number } | undefined;
   let toldTenths = 0;
   return {
-    show(done, total) {
+    /** Bytes so far, and in total if known. */
+    show(done: number, total: number | undefined): void {
       started ??= { at: now(), with: done };
       const seconds = (now() - started.at) / 1000;
       const speed = seconds > 1 ? `, ${((done - started.with) / 1e6 / seconds).toFixed(1)} MB/s` : '';
@@ -82,34 +67,26 @@ export function progressOf(terminal: Terminal, now: () => number): Progress {
   };
 }
 
-/** What is needed of a standard stream. */
 interface TextStream {
   readonly isTTY?: boolean;
   readonly columns?: number | undefined;
-  /** What was written and nobody has read yet, in bytes or characters. */
   readonly writableLength: number;
   write(text: string): unknown;
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
 }
 
-/** Whoever read is gone, and so is the log. After any other failure (a full disk) the next line is tried again. */
-const endings: ReadonlySet<string | undefined> = new Set([
-  'EPIPE',
-  'EIO',
-  'EBADF',
-  'ECONNRESET',
-  'ERR_STREAM_DESTROYED',
-]);
+/** Errors after which nothing is written; after others (a full disk) the next line is tried. */
+const fatalCodes = new Set<string | undefined>(['EPIPE', 'EIO', 'EBADF', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
-/** A reader that stands still gets no more than this until it reads on: what it does not read lies in our memory. */
+/** Unread bytes from which lines are dropped, because they are kept in memory. */
 const mostUnread = 1024 * 1024;
 
-/** Writes to a standard stream for as long as that works. Whatever becomes of the log, the server goes on without it. */
+/** Writes to a standard stream while that works; failures of the log do not affect the server. */
 export function streamOutput(stream: TextStream, { moving }: { readonly moving: boolean }): Output {
   let gone = false;
   let leftOut = 0;
   stream.on('error', ({ code }) => {
-    gone ||= endings.has(code);
+    gone ||= fatalCodes.has(code);
   });
   return {
     interactive: moving && stream.isTTY === true,

@@ -7,11 +7,11 @@ import { readArchive } from '../library/tar.ts';
 import type { PackPackage } from './catalogue.ts';
 
 export interface InstallParts extends DownloadParts {
-  /** Where a package lies, by the word of the registry that the person uses; what it must hash to we know ourselves. */
+  /** Asks the npm registry for the URL of a package. */
   readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string }>;
 }
 
-/** Fetches a package and puts it in its place, whole or not at all. Resolves to false where it was there already. */
+/** Downloads and installs a package atomically. Returns false if it is installed. */
 export async function installPackage(wanted: PackPackage, folder: string, parts: InstallParts): Promise<boolean> {
   const { name, version, integrity } = wanted;
   if (installedVersion(folder, name) === version) return false;
@@ -36,14 +36,14 @@ export async function installPackage(wanted: PackPackage, folder: string, parts:
   return true;
 }
 
-/** Resolves to whether there was anything to remove. */
+/** Returns whether it was installed. */
 export async function removePackage({ name }: PackPackage, folder: string): Promise<boolean> {
   const there = installedVersion(folder, name) !== undefined;
   await rm(packageFolder(folder, name), { recursive: true, force: true });
   return there;
 }
 
-/** All files of an npm package, which lie in one folder in its archive. */
+/** Unpacks an npm package, without its top folder. */
 async function unpack(archive: string, target: string): Promise<void> {
   for await (const { name, content } of readArchive(archive)) {
     const path = normalize(name.replace(/^[^/]+\//, ''));
@@ -53,17 +53,15 @@ async function unpack(archive: string, target: string): Promise<void> {
     const file = join(target, path);
     await mkdir(dirname(file), { recursive: true });
     await pipeline(content, createWriteStream(file));
-    // Registries drop the right to run; a program among them needs it, and it harms no other file.
+    // Registries drop the executable bit, which programs need.
     await chmod(file, 0o755);
   }
 }
 
-/** Where the packages of packs lie, as those who look for them expect it. */
 export function packageFolder(packsFolder: string, name: string): string {
   return join(packsFolder, 'node_modules', name);
 }
 
-/** The version that is there and whole; undefined where none is. */
 export function installedVersion(packsFolder: string, name: string): string | undefined {
   const path = join(packageFolder(packsFolder, name), 'package.json');
   if (!existsSync(path)) return undefined;

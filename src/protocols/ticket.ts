@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readOn } from '../core/read-on.ts';
+import { readOn } from '../core/channel.ts';
 import type { QueueStatus, Ticket } from '../core/request.ts';
 import type { Call } from '../http/call.ts';
 import { credentials } from '../http/guard.ts';

@@ -2,7 +2,7 @@ import { type AbortCause, abortCause } from '../core/abort-cause.ts';
 import { Channel } from '../core/channel.ts';
 import type { EngineUse } from '../core/engine-source.ts';
 import { asAppError } from '../core/errors.ts';
-import type { GenerationEvent } from '../core/events.ts';
+import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type {
@@ -17,7 +17,6 @@ import type {
   TextState,
 } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
-import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
 import type { Place } from './queue.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { Refused } from '../core/refused.ts';
+import type { Refused } from '../core/errors.ts';
 import type { Endpoint } from '../http/call.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
 import { routed, type SelectModel } from '../models/routed.ts';

@@ -1,5 +1,4 @@
-import { defaultControls } from '../core/default-controls.ts';
-import type { GenerationRequest } from '../core/request.ts';
+import { defaultControls, type GenerationRequest } from '../core/request.ts';
 
 /** A request as the terminal modes make it: all defaults, only the text is theirs. */
 export function plainRequest(

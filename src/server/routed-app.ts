@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { Settings } from '../config/flags.ts';
-import { type Running, reloadSettings } from '../config/reload.ts';
+import { type Running, reloadSettings } from '../config/load.ts';
 import { AppError } from '../core/errors.ts';
 import { aliasTarget, uniqueNames } from '../core/model-names.ts';
 import { readModelFile } from '../engines/llama/load-options.ts';

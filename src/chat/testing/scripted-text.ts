@@ -1,6 +1,5 @@
-import { defaultControls } from '../../core/default-controls.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import type { GenerationRequest } from '../../core/request.ts';
+import { defaultControls, type GenerationRequest } from '../../core/request.ts';
 import type { Reservation, TextService } from '../../core/text-service.ts';
 import { type Tool, text } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';

@@ -14,36 +14,27 @@ export const imageFlags = flagTable({
   sdaudiovae: file({ label: 'Audio VAE', unsupported: true }).help('VAE for the audio of video models.'),
   sdphotomaker: file({ label: 'PhotoMaker', unsupported: true }).help('PhotoMaker model for consistent faces.'),
   sdupscaler: file({ label: 'Upscaler' }).help('ESRGAN upscaler, in addition to the built-in ones. Needs --sdmodel.'),
-  sdlora: list('text', { label: 'Image LoRA', metavar: 'FILE', holds: 'file' }).help(
+  sdlora: list('text', 'FILE', { label: 'Image LoRA', holds: 'file' }).help(
     'LoRA adapters for the image model. Those in a folder or with a strength of 0 are selected per request. The engine applies one at a time.',
   ),
-  sdloramult: list('number', { label: 'Image LoRA strength', metavar: 'FACTOR', default: [1] }).help(
+  sdloramult: list('number', 'FACTOR', { label: 'Image LoRA strength', default: [1] }).help(
     'Strength of each image LoRA: 1, or 0 for those selected per request.',
   ),
-  sdquant: integer(0, { label: 'Quantize the image model', metavar: 'LEVEL', bare: 2, only: [0, 1, 2] }).help(
+  sdquant: integer('LEVEL', 0, { label: 'Quantize the image model', bare: 2, only: [0, 1, 2] }).help(
     'Quantize the image model while loading: 0 off, 1 to 8 bits, 2 to 4 bits.',
   ),
-  sdclamped: integer(0, {
-    label: 'Maximum side',
-    metavar: 'PIXELS',
-    defaultText: '0, no limit',
-    min: 0,
-    bare: 512,
-  }).help('Hard limit for the side length of images.'),
-  sdclampedsoft: integer(0, {
-    label: 'Maximum area',
-    metavar: 'PIXELS',
-    defaultText: '0, chosen by the model',
-    min: 0,
-  }).help('Limit for the area of images, whatever their shape: that of a square with this side.'),
-  sdtiledvae: integer(512, { label: 'VAE tiling from', metavar: 'PIXELS', min: 0 }).help(
+  sdclamped: integer('PIXELS', 0, { label: 'Maximum side', defaultText: '0, no limit', min: 0, bare: 512 }).help(
+    'Hard limit for the side length of images.',
+  ),
+  sdclampedsoft: integer('PIXELS', 0, { label: 'Maximum area', defaultText: '0, chosen by the model', min: 0 }).help(
+    'Limit for the area of images, whatever their shape: that of a square with this side.',
+  ),
+  sdtiledvae: integer('PIXELS', 512, { label: 'VAE tiling from', min: 0 }).help(
     'Side length from which images are decoded in tiles; 0 disables tiling.',
   ),
-  sdclipdevice: text('CPU', { label: 'CLIP device', metavar: 'DEVICE' }).help('Device for the text encoders.'),
-  sdvaedevice: text('', { label: 'VAE device', metavar: 'DEVICE', defaultText: 'the main device' }).help(
-    'Device for the VAE.',
-  ),
-  sdmaingpu: integer(-1, { label: 'Image GPU', metavar: 'DEVICE', defaultText: '-1, the main device', min: -1 }).help(
+  sdclipdevice: text('DEVICE', 'CPU', { label: 'CLIP device' }).help('Device for the text encoders.'),
+  sdvaedevice: text('DEVICE', '', { label: 'VAE device', defaultText: 'the main device' }).help('Device for the VAE.'),
+  sdmaingpu: integer('DEVICE', -1, { label: 'Image GPU', defaultText: '-1, the main device', min: -1 }).help(
     'Device for the image model.',
   ),
   sdoffloadcpu: toggle({ label: 'Keep weights in main memory' }).help(
@@ -53,13 +44,13 @@ export const imageFlags = flagTable({
   sdconvdirect: choice(['off', 'vaeonly', 'full'], { label: 'Direct convolution' }).help(
     'Where to use direct convolution, which saves memory.',
   ),
-  sdthreads: integer(0, { label: 'Image threads', metavar: 'COUNT', defaultText: '0, same as --threads', min: 0 }).help(
+  sdthreads: integer('COUNT', 0, { label: 'Image threads', defaultText: '0, same as --threads', min: 0 }).help(
     'Threads for images.',
   ),
-  sdvramlimit: integer(0, { label: 'VRAM limit for images', metavar: 'MB', defaultText: '0, no limit', min: 0 }).help(
+  sdvramlimit: integer('MB', 0, { label: 'VRAM limit for images', defaultText: '0, no limit', min: 0 }).help(
     'Maximum GPU memory for images.',
   ),
-  sdremote: list('text', { metavar: 'URL', most: 3 }).help(
+  sdremote: list('text', 'URL', { most: 3 }).help(
     'Generate images on a running server: sd-server, KoboldCpp, A1111 and compatible ones, or ComfyUI. Options after the address: key=env:NAME (environment variable with the password), kind=a1111 or kind=comfy if the kind is not detected.',
   ),
 });
@@ -78,15 +69,12 @@ export const audioFlags = flagTable({
     'Folder of voice samples (.wav, .mp3). They are listed; no engine can clone them yet.',
   ),
   ttsgpu: toggle({ label: 'Speech on the GPU' }).help('No effect: speech is computed on the CPU.'),
-  ttsmaxlen: integer(4096, { label: 'Maximum text length', metavar: 'WORDS', min: 1 }).help(
+  ttsmaxlen: integer('WORDS', 4096, { label: 'Maximum text length', min: 1 }).help(
     'Maximum length of text to speak. Longer texts are rejected.',
   ),
-  ttsthreads: integer(0, {
-    label: 'Speech threads',
-    metavar: 'COUNT',
-    defaultText: '0, same as --threads',
-    min: 0,
-  }).help('Threads for speech.'),
+  ttsthreads: integer('COUNT', 0, { label: 'Speech threads', defaultText: '0, same as --threads', min: 0 }).help(
+    'Threads for speech.',
+  ),
   musicllm: file({ label: 'Music language model' }).help(
     'Language model of a music model (ACE-Step 1.5, GGUF), which plans songs. Music needs its four files and the music pack (parley pack add music).',
   ),
@@ -99,7 +87,7 @@ export const audioFlags = flagTable({
   embeddingsmodel: file({ label: 'Embeddings model', tab: 'Loaded Files' }).help(
     'Embeddings or reranking model (GGUF). all-MiniLM-L6-v2 is built in.',
   ),
-  embeddingsmaxctx: integer(4096, { label: 'Embeddings context', tab: 'Loaded Files', metavar: 'TOKENS', min: 0 }).help(
+  embeddingsmaxctx: integer('TOKENS', 4096, { label: 'Embeddings context', tab: 'Loaded Files', min: 0 }).help(
     'Maximum tokens per embedding, up to the trained context of the model; 0 uses that.',
   ),
   embeddingsgpu: toggle({ label: 'Embeddings on the GPU', tab: 'Loaded Files' }).help('Compute embeddings on the GPU.'),

@@ -6,49 +6,43 @@ export const memoryFlags = flagTable({
   autofit: toggle({ label: 'Automatic fit', also: ['--fit', '-fit'] }).help(
     'Place the model by free memory even if other flags set the placement.',
   ),
-  autofitpadding: integer(1024, { label: 'GPU memory to leave free', metavar: 'MB', min: 0 }).help(
+  autofitpadding: integer('MB', 1024, { label: 'GPU memory to leave free', min: 0 }).help(
     'GPU memory that automatic placement leaves free.',
   ),
-  batchsize: integer(512, {
+  batchsize: integer('TOKENS', 512, {
     label: 'Batch size',
     also: ['--blasbatchsize', '--batch-size', '-b'],
-    metavar: 'TOKENS',
     only: batchSizes,
   }).help('Prompt tokens submitted to the model at once. -1 uses the minimum.'),
-  ubatchsize: integer(-1, {
+  ubatchsize: integer('TOKENS', -1, {
     label: 'Physical batch size',
     also: ['--ubatch-size', '-ub'],
-    metavar: 'TOKENS',
     defaultText: '-1, same as --batchsize',
     only: batchSizes,
   }).help('Prompt tokens computed at once (physical batch).'),
-  blasthreads: integer(0, {
+  blasthreads: integer('COUNT', 0, {
     label: 'Prompt threads',
     also: ['--batchthreads', '--threadsbatch', '--threads-batch'],
-    metavar: 'COUNT',
     defaultText: '0, same as --threads',
     min: -1,
   }).help('Threads for prompt processing.'),
-  device: text('', { label: 'Devices', also: ['-dev'], metavar: 'NAMES', defaultText: 'all' }).help(
+  device: text('NAMES', '', { label: 'Devices', also: ['-dev'], defaultText: 'all' }).help(
     'Compute devices to use: names, separated by commas.',
   ),
   failsafe: toggle({ label: 'Failsafe' }).help('Use only basic CPU instructions, for very old machines.'),
   noavx2: toggle({ label: 'No AVX2' }).help('Do not use AVX2, for old machines.'),
   highpriority: toggle({ label: 'High priority' }).help('Request a higher process priority.'),
   ignoremissing: toggle({ label: 'Ignore missing files' }).help('Skip files that do not exist instead of exiting.'),
-  lora: list('text', { label: 'LoRA', tab: 'Loaded Files', metavar: 'FILE', holds: 'file' }).help(
+  lora: list('text', 'FILE', { label: 'LoRA', tab: 'Loaded Files', holds: 'file' }).help(
     'LoRA adapters for the text model.',
   ),
-  loramult: number(1, { label: 'LoRA strength', tab: 'Loaded Files', metavar: 'FACTOR' }).help(
-    'Strength of the text LoRA.',
-  ),
+  loramult: number('FACTOR', 1, { label: 'LoRA strength', tab: 'Loaded Files' }).help('Strength of the text LoRA.'),
   lowvram: toggle({ label: 'Low VRAM', also: ['-nkvo', '--no-kv-offload'] }).help(
     'Keep the KV cache in main memory instead of on the GPU.',
   ),
-  maingpu: integer(-1, {
+  maingpu: integer('DEVICE', -1, {
     label: 'Main GPU',
     also: ['--main-gpu', '-mg'],
-    metavar: 'DEVICE',
     defaultText: '-1, automatic',
     min: -1,
   }).help('GPU for computations that cannot be split.'),
@@ -58,56 +52,47 @@ export const memoryFlags = flagTable({
   mmprojcpu: toggle({ label: 'Projector on the CPU', also: ['--no-mmproj-offload'], tab: 'Loaded Files' }).help(
     'Run the projector on the CPU.',
   ),
-  moecpu: integer(0, {
+  moecpu: integer('LAYERS', 0, {
     label: 'Experts on the CPU',
     also: ['--n-cpu-moe', '-ncmoe'],
-    metavar: 'LAYERS',
     min: 0,
     bare: 999,
   }).help('Number of layers, counted from the first, whose expert weights stay in main memory.'),
-  ffncpu: integer(0, {
+  ffncpu: integer('LAYERS', 0, {
     label: 'Feed-forward on the CPU',
     also: ['--n-cpu-ffn', '-ncffn'],
-    metavar: 'LAYERS',
     min: 0,
     bare: 999,
   }).help('Number of layers, counted from the first, whose dense feed-forward weights stay in main memory.'),
-  moeexperts: integer(-1, {
-    label: 'Active experts',
-    metavar: 'COUNT',
-    defaultText: '-1, set by the model',
-    min: -1,
-  }).help('Active experts per token of mixture-of-experts models.'),
+  moeexperts: integer('COUNT', -1, { label: 'Active experts', defaultText: '-1, set by the model', min: -1 }).help(
+    'Active experts per token of mixture-of-experts models.',
+  ),
   noflashattention: toggle({ label: 'No flash attention', also: ['--no-flash-attn', '-nofa'] }).help(
     'Do not use flash attention.',
   ),
   nommq: toggle({ label: 'No MMQ kernels', unsupported: true }).help(
     'On CUDA, use cuBLAS instead of the quantized matrix kernels.',
   ),
-  overridekv: text('', { label: 'Override metadata', also: ['--override-kv'], metavar: 'NAME=TYPE:VALUE' }).help(
+  overridekv: text('NAME=TYPE:VALUE', '', { label: 'Override metadata', also: ['--override-kv'] }).help(
     'Override model metadata while loading; separate several with commas.',
   ),
-  overridenativecontext: integer(0, {
+  overridenativecontext: integer('TOKENS', 0, {
     label: 'Override trained context',
     tab: 'Context',
-    metavar: 'TOKENS',
     defaultText: '0, set by the model',
     min: 0,
   }).help('Trained context size to assume for RoPE scaling.'),
-  overridetensors: text('', {
-    label: 'Override tensors',
-    also: ['--override-tensor', '-ot'],
-    metavar: 'PATTERN=DEVICE',
-  }).help('Where to place tensors whose names match; separate several with commas.'),
+  overridetensors: text('PATTERN=DEVICE', '', { label: 'Override tensors', also: ['--override-tensor', '-ot'] }).help(
+    'Where to place tensors whose names match; separate several with commas.',
+  ),
   quantkv: choice(['f16', 'bf16', 'q8_0', 'q5_1', 'q4_0'], {
     label: 'KV cache type',
     tab: 'Context',
     synonyms: { 0: 'f16', 1: 'q8_0', 2: 'q4_0', 3: 'bf16' },
   }).help('Data type of the KV cache; smaller types save memory and lose precision.'),
-  ropeconfig: list('number', {
+  ropeconfig: list('number', 'SCALE BASE', {
     label: 'RoPE',
     tab: 'Context',
-    metavar: 'SCALE BASE',
     defaultText: '0 10000, automatic',
     most: 2,
     default: [0, 10000],
@@ -125,19 +110,17 @@ export const memoryFlags = flagTable({
 });
 
 export const generationFlags = flagTable({
-  defaultgenamt: integer(2048, {
+  defaultgenamt: integer('TOKENS', 2048, {
     label: 'Default reply length',
     tab: 'Tokens/Chat',
-    metavar: 'TOKENS',
     min: 64,
     max: 32768,
     clamp: true,
   }).help('Default reply length, at most half the context.'),
-  genlimit: integer(0, {
+  genlimit: integer('TOKENS', 0, {
     label: 'Maximum reply length',
     also: ['--promptlimit'],
     tab: 'Tokens/Chat',
-    metavar: 'TOKENS',
     defaultText: '0, no limit',
     min: 0,
   }).help('Maximum reply length of any request.'),
@@ -164,19 +147,18 @@ export const generationFlags = flagTable({
   noswa: toggle({ label: 'Full sliding-window cache', also: ['--swa-full'] }).help(
     'Keep the full KV cache of models with sliding-window attention. Uses more memory; a changed prompt is then reused up to the exact token that changed instead of the last checkpoint before it.',
   ),
-  swapadding: integer(0, { label: 'Sliding-window padding', metavar: 'TOKENS', min: 0, unsupported: true }).help(
+  swapadding: integer('TOKENS', 0, { label: 'Sliding-window padding', min: 0, unsupported: true }).help(
     'Extra tokens in the sliding-window cache. The library sizes this cache itself; checkpoints serve the same purpose, and --noswa keeps everything.',
   ),
-  smartcache: integer(0, { label: 'Smart cache', metavar: 'SLOTS', min: 0, bare: 1 }).help(
+  smartcache: integer('SLOTS', 0, { label: 'Smart cache', min: 0, bare: 1 }).help(
     'Keep snapshots of earlier contexts in main memory. 1 means 5 snapshots, a larger number that many.',
   ),
   smartcontext: toggle({ label: 'Smart context', unsupported: true }).help(
     'Reserve part of the context so that long stories are reprocessed less often.',
   ),
-  parallelrequests: integer(1, {
+  parallelrequests: integer('COUNT', 1, {
     label: 'Parallel requests',
     also: ['--continuous-batching', '--contbatch'],
-    metavar: 'COUNT',
     min: 0,
     max: 32,
   }).help(
@@ -185,59 +167,45 @@ export const generationFlags = flagTable({
   draftmodel: file({ label: 'Draft model', also: ['--model-draft', '-md'], tab: 'Loaded Files' }).help(
     'Small model for speculative decoding, with the vocabulary of the text model. The generated text stays the same. With --draftngram, it drafts where the lookup finds nothing.',
   ),
-  draftamount: integer(4, {
+  draftamount: integer('TOKENS', 4, {
     label: 'Draft tokens',
     also: ['--draft-max', '--draft-n', '--spec-draft-n-max'],
     tab: 'Loaded Files',
-    metavar: 'TOKENS',
     min: 0,
   }).help('Tokens to draft per step.'),
-  draftgpulayers: integer(999, {
+  draftgpulayers: integer('LAYERS', 999, {
     label: 'Draft GPU layers',
     also: ['--gpu-layers-draft', '--n-gpu-layers-draft', '-ngld'],
     tab: 'Loaded Files',
-    metavar: 'LAYERS',
     min: -1,
   }).help('Draft model layers to offload to the GPU; -1 offloads all.'),
-  draftgpusplit: list('number', {
-    label: 'Draft tensor split',
-    tab: 'Loaded Files',
-    metavar: 'RATIO',
-    unsupported: true,
-  }).help('Share of the draft model for each GPU.'),
+  draftgpusplit: list('number', 'RATIO', { label: 'Draft tensor split', tab: 'Loaded Files', unsupported: true }).help(
+    'Share of the draft model for each GPU.',
+  ),
   usemtp: toggle({ label: 'Multi-token prediction', tab: 'Loaded Files', unsupported: true }).help(
     'Draft with the multi-token prediction layers of models that have them.',
   ),
-  visionmaxres: integer(1024, {
-    label: 'Maximum image size',
-    metavar: 'PIXELS',
-    min: 512,
-    max: 2048,
-    clamp: true,
-  }).help('Maximum side length of input images; larger ones are scaled down.'),
-  visionmintokens: integer(-1, {
+  visionmaxres: integer('PIXELS', 1024, { label: 'Maximum image size', min: 512, max: 2048, clamp: true }).help(
+    'Maximum side length of input images; larger ones are scaled down.',
+  ),
+  visionmintokens: integer('TOKENS', -1, {
     label: 'Minimum image tokens',
     also: ['--image-min-tokens'],
-    metavar: 'TOKENS',
     defaultText: '-1, set by the model',
     min: -1,
   }).help('Minimum tokens per image.'),
-  visionmaxtokens: integer(-1, {
+  visionmaxtokens: integer('TOKENS', -1, {
     label: 'Maximum image tokens',
     also: ['--image-max-tokens'],
-    metavar: 'TOKENS',
     defaultText: '-1, set by the model',
     min: -1,
   }).help('Maximum tokens per image.'),
 });
 
 export const chatFlags = flagTable({
-  chatcompletionsadapter: text('AutoGuess', {
-    label: 'Chat adapter',
-    tab: 'Loaded Files',
-    metavar: 'NAME',
-    holds: 'json',
-  }).help('Chat adapter that turns messages into a prompt: a built-in name, a file, or the JSON itself.'),
+  chatcompletionsadapter: text('NAME', 'AutoGuess', { label: 'Chat adapter', tab: 'Loaded Files', holds: 'json' }).help(
+    'Chat adapter that turns messages into a prompt: a built-in name, a file, or the JSON itself.',
+  ),
   jinja: toggle({ label: "Model's own chat template" }).help(
     "Use the model's own chat template, except for requests with tools.",
   ),
@@ -258,7 +226,7 @@ export const chatFlags = flagTable({
     'JSON file of the MCP servers to connect to, in the format of desktop apps: mcpServers, each with a command or a url. Their tools are served at POST /mcp. The extension .json may be omitted.',
   ),
   websearch: toggle({ label: 'Web search', scope: 'server' }).help('Let clients search the web through this server.'),
-  preloadstory: text('', { label: 'Preloaded story', tab: 'Loaded Files', metavar: 'FILE', holds: 'json-file' }).help(
+  preloadstory: text('FILE', '', { label: 'Preloaded story', tab: 'Loaded Files', holds: 'json-file' }).help(
     'Saved story that the web client opens with: a file, or the JSON itself.',
   ),
 });

@@ -1,65 +1,55 @@
 import { choice, file, flagTable, folder, integer, list, text, toggle } from '../flag.ts';
 
 export const mainFlags = flagTable({
-  model: list('text', {
+  model: list('text', 'FILE', {
     label: 'Text model',
     also: ['-m'],
     tab: 'Loaded Files',
-    metavar: 'FILE',
     defaultText: 'the built-in model',
     holds: 'file',
   }).help('Text model to load (GGUF). Also the first positional argument. Only the first file is loaded.'),
-  config: text('', { scope: 'server', metavar: 'FILE', saved: false }).help(
+  config: text('FILE', '', { scope: 'server', saved: false }).help(
     'Read settings from a .kcpps or .kcppt file. Command-line flags override the file.',
   ),
-  contextsize: integer(16384, {
+  contextsize: integer('TOKENS', 16384, {
     label: 'Context size',
     also: ['--ctx-size', '-c'],
     tab: 'Context',
-    metavar: 'TOKENS',
     min: 256,
     max: 524288,
   }).help('Context size in tokens.'),
-  gpulayers: integer(-1, {
+  gpulayers: integer('LAYERS', -1, {
     label: 'GPU layers',
     also: ['--gpu-layers', '--n-gpu-layers', '-ngl'],
-    metavar: 'LAYERS',
     min: -1,
     bare: 1,
   }).help('Model layers to offload to the GPU. -1 chooses by free memory, 0 offloads none.'),
-  host: text('', {
-    label: 'Host',
-    tab: 'Network',
-    scope: 'server',
-    metavar: 'ADDRESS',
-    defaultText: 'this machine only',
-  }).help('Address to listen on. By default only this machine can connect; 0.0.0.0 opens the server to the network.'),
-  port: integer(5001, { label: 'Port', tab: 'Network', scope: 'server', metavar: 'PORT', min: 0, max: 65535 }).help(
+  host: text('ADDRESS', '', { label: 'Host', tab: 'Network', scope: 'server', defaultText: 'this machine only' }).help(
+    'Address to listen on. By default only this machine can connect; 0.0.0.0 opens the server to the network.',
+  ),
+  port: integer('PORT', 5001, { label: 'Port', tab: 'Network', scope: 'server', min: 0, max: 65535 }).help(
     'Port to listen on. Also the second positional argument. 0 picks a free port.',
   ),
   launch: toggle({ label: 'Open the browser when ready', tab: 'Network' }).help(
     'Open the web client in a browser when the server is ready.',
   ),
-  tensor_split: list('number', {
+  tensor_split: list('number', 'RATIO', {
     label: 'Tensor split',
     also: ['--tensorsplit', '--tensor-split', '-ts'],
-    metavar: 'RATIO',
   }).help('Share of the model for each GPU, for example 7 3.'),
-  threads: integer(-1, {
+  threads: integer('COUNT', -1, {
     label: 'Threads',
     also: ['-t'],
-    metavar: 'COUNT',
     defaultText: 'physical cores available to the process, at most 64',
     min: -1,
   }).help('Threads for text generation. 0 or less chooses automatically.'),
-  usecuda: list('choice', {
+  usecuda: list('choice', 'OPTION', {
     label: 'CUDA',
     also: ['--usecublas', '--usehipblas'],
-    metavar: 'OPTION',
     choices: ['0', '1', '2', '3', 'all', 'mmq', 'nommq', 'normal', 'lowvram', 'rowsplit'],
     least: 0,
   }).help('Compute with CUDA (or ROCm). A number selects the GPU.'),
-  usevulkan: list('integer', { label: 'Vulkan', metavar: 'DEVICE', least: 0 }).help(
+  usevulkan: list('integer', 'DEVICE', { label: 'Vulkan', least: 0 }).help(
     'Compute with Vulkan, optionally on the devices with these numbers.',
   ),
   usecpu: toggle({ label: 'CPU only' }).help('Compute on the CPU only, even if a GPU is present.'),
@@ -72,15 +62,13 @@ export const runFlags = flagTable({
     'Start the terminal agent. Raises the context size and reply length and turns on --jinja_tools.',
   ),
   analyze: file({ saved: false }).help('Print the metadata of a model file and exit.'),
-  benchmark: text(null, { scope: 'server', metavar: 'FILE', bare: 'stdout' }).help(
+  benchmark: text('FILE', null, { scope: 'server', bare: 'stdout' }).help(
     'Measure speed instead of serving. With a file name, the result is appended to it as a line of CSV.',
   ),
   cli: toggle({ scope: 'server' }).help('Chat in the terminal without starting a server.'),
-  prompt: text('', { also: ['-p'], scope: 'server', metavar: 'TEXT' }).help(
-    'Complete this text on standard output and exit.',
-  ),
-  exportconfig: text('', { metavar: 'FILE', saved: false }).help('Write these settings to a .kcpps file and exit.'),
-  exporttemplate: text('', { metavar: 'FILE', saved: false }).help(
+  prompt: text('TEXT', '', { also: ['-p'], scope: 'server' }).help('Complete this text on standard output and exit.'),
+  exportconfig: text('FILE', '', { saved: false }).help('Write these settings to a .kcpps file and exit.'),
+  exporttemplate: text('FILE', '', { saved: false }).help(
     'Write these settings, without machine-specific ones, to a .kcppt file and exit.',
   ),
   nomodel: toggle({ label: 'No text model', tab: 'Loaded Files' }).help(
@@ -100,64 +88,52 @@ export const internalFlags = flagTable({
   run_bundled_agent: toggle({ name: '--run-bundled-agent', saved: false, unsupported: true }).help(
     'Run the terminal agent against a running server.',
   ),
-  agent_base_url: text('', { name: '--agent-base-url', metavar: 'URL', saved: false, unsupported: true }).help(
+  agent_base_url: text('URL', '', { name: '--agent-base-url', saved: false, unsupported: true }).help(
     'Server that the terminal agent connects to.',
   ),
-  agent_api_key: text('', {
-    name: '--agent-api-key',
-    metavar: 'KEY',
-    saved: false,
-    secret: true,
-    unsupported: true,
-  }).help('API key of the terminal agent.'),
+  agent_api_key: text('KEY', '', { name: '--agent-api-key', saved: false, secret: true, unsupported: true }).help(
+    'API key of the terminal agent.',
+  ),
 });
 
 export const serverFlags = flagTable({
-  multiuser: integer(10, { label: 'Multiuser Queue', scope: 'server', metavar: 'COUNT', min: 0, bare: 10 }).help(
+  multiuser: integer('COUNT', 10, { label: 'Multiuser Queue', scope: 'server', min: 0, bare: 10 }).help(
     'Maximum number of requests accepted at once, running ones included. 1 means 10; 0 accepts one, or two once a speech, image or embeddings model is loaded.',
   ),
   multiplayer: toggle({ label: 'Multiplayer', scope: 'server' }).help(
     'Let several people write one story together. The story is stored per port and survives restarts.',
   ),
-  password: text(null, {
+  password: text('KEY', null, {
     label: 'Password',
     scope: 'server',
-    metavar: 'KEY',
     environment: ['PARLEY_PASSWORD', 'KCPP_PASSWORD'],
     secret: true,
   }).help('API key that clients must send to generate, to change anything or to see what others generated.'),
-  ratelimit: integer(0, {
-    label: 'Rate limit',
-    scope: 'server',
-    metavar: 'SECONDS',
-    defaultText: '0, no limit',
-    min: 0,
-  }).help('Minimum time between two requests from the same client.'),
-  maxrequestsize: integer(32, { label: 'Maximum request size', scope: 'server', metavar: 'MB', min: 1 }).help(
+  ratelimit: integer('SECONDS', 0, { label: 'Rate limit', scope: 'server', defaultText: '0, no limit', min: 0 }).help(
+    'Minimum time between two requests from the same client.',
+  ),
+  maxrequestsize: integer('MB', 32, { label: 'Maximum request size', scope: 'server', min: 1 }).help(
     'Maximum size of a request body.',
   ),
-  ssl: list('text', {
+  ssl: list('text', 'CERTIFICATE KEY', {
     label: 'SSL certificate and key',
     scope: 'server',
-    metavar: 'CERTIFICATE KEY',
     holds: 'file',
     least: 2,
     most: 2,
   }).help('Serve HTTPS with this certificate and key (PEM files).'),
   quiet: toggle({ label: 'Quiet' }).help('Do not log prompts and replies.'),
-  debugmode: integer(0, { label: 'Debug mode', metavar: 'LEVEL', min: -1, bare: 1 }).help(
+  debugmode: integer('LEVEL', 0, { label: 'Debug mode', min: -1, bare: 1 }).help(
     'Log level: -1 minimal, 0 normal, 1 verbose (turns off --quiet).',
   ),
-  onready: text('', { label: 'Command when ready', metavar: 'COMMAND' }).help(
-    'Shell command to run once the model is loaded.',
-  ),
+  onready: text('COMMAND', '', { label: 'Command when ready' }).help('Shell command to run once the model is loaded.'),
   allow_config_onready: toggle({ name: '--allow-config-onready', saved: false }).help(
     'Allow config files to set --onready, which is ignored there otherwise.',
   ),
   singleinstance: toggle({ label: 'Single instance', scope: 'server' }).help(
     'Let a newer instance on the same port stop this one.',
   ),
-  savedatafile: text('', { label: 'Saved data file', scope: 'server', metavar: 'FILE' }).help(
+  savedatafile: text('FILE', '', { label: 'Saved data file', scope: 'server' }).help(
     'File in which clients can save stories on the server, in twelve slots. The extension .jsondb is appended.',
   ),
   remotetunnel: toggle({ label: 'Remote tunnel', scope: 'server', unsupported: true }).help(
@@ -175,106 +151,88 @@ export const adminFlags = flagTable({
   admin: toggle({ label: 'Admin', scope: 'server' }).help(
     'Enable the admin endpoints: list_options and reload_config swap the model or config; check_state, save_state, load_state and clear_state manage chat states saved in memory.',
   ),
-  adminpassword: text(null, {
+  adminpassword: text('KEY', null, {
     label: 'Admin password',
     scope: 'server',
-    metavar: 'KEY',
     environment: ['PARLEY_ADMINPASSWORD', 'KCPP_ADMINPASSWORD'],
     secret: true,
   }).help('Key for the admin endpoints. It is also accepted wherever --password is.'),
   admindir: folder({ label: 'Admin folder', scope: 'server', defaultText: 'the program folder' }).help(
     'Folder of the models (.gguf) and configs (.kcpps, .kcppt) that can be swapped in or requested by name, including its direct subfolders. The admin endpoints are closed while it does not exist.',
   ),
-  adminunloadtimeout: integer(0, {
+  adminunloadtimeout: integer('SECONDS', 0, {
     label: 'Idle unload time',
     scope: 'server',
-    metavar: 'SECONDS',
     defaultText: '0, never',
     min: 0,
   }).help('Unload a model after this long without requests. The next request loads it again.'),
   routermode: toggle({ label: 'Router mode', scope: 'server' }).help(
     'Load the model in --admindir that a request names, next to others as far as memory and --maxmodels allow. Unknown names are rejected (--modelalias adds names); requests without a name use the model of the start. A changed file is read again by the next request that names it. Turns on --admin.',
   ),
-  reqtimeout: integer(600, { label: 'Model load time-out', scope: 'server', metavar: 'SECONDS', min: 1 }).help(
+  reqtimeout: integer('SECONDS', 600, { label: 'Model load time-out', scope: 'server', min: 1 }).help(
     'Maximum time that a request waits for its model to load in --routermode, or for a model swap, before it fails.',
   ),
   autoswapmode: toggle({ label: 'Load on first request', scope: 'server' }).help(
     'Load nothing at startup; the first request for a model loads it. Turns on --routermode.',
   ),
-  autoswapthreshold: integer(256, {
-    label: 'Swap threshold',
-    metavar: 'MB',
-    min: 0,
-    max: 1048576,
-    unsupported: true,
-  }).help('Models up to this total size stay loaded in --autoswapmode.'),
-  baseconfig: text('', { label: 'Base config', scope: 'server', metavar: 'FILE' }).help(
+  autoswapthreshold: integer('MB', 256, { label: 'Swap threshold', min: 0, max: 1048576, unsupported: true }).help(
+    'Models up to this total size stay loaded in --autoswapmode.',
+  ),
+  baseconfig: text('FILE', '', { label: 'Base config', scope: 'server' }).help(
     'Config file with values for every model or config that is swapped in, unless the latter sets them itself.',
   ),
   rpcmode: choice(['disabled', 'connect', 'host'], { label: 'RPC mode', scope: 'server' }).help(
     'Share GPUs with other machines through llama.cpp RPC. Rejected: the bundled libraries are built without RPC. Use --remote for engines on other machines.',
   ),
-  rpcport: integer(5551, {
-    label: 'RPC port',
-    scope: 'server',
-    metavar: 'PORT',
-    min: 0,
-    max: 65535,
-    unsupported: true,
-  }).help('Port for sharing GPUs.'),
-  rpchost: text('0.0.0.0', { label: 'RPC host', scope: 'server', metavar: 'ADDRESS', unsupported: true }).help(
+  rpcport: integer('PORT', 5551, { label: 'RPC port', scope: 'server', min: 0, max: 65535, unsupported: true }).help(
+    'Port for sharing GPUs.',
+  ),
+  rpchost: text('ADDRESS', '0.0.0.0', { label: 'RPC host', scope: 'server', unsupported: true }).help(
     'Address for sharing GPUs.',
   ),
-  rpcdevice: text('', { label: 'RPC devices', scope: 'server', metavar: 'NAMES', unsupported: true }).help(
-    'Devices to share.',
-  ),
-  rpctargets: text('', { label: 'RPC targets', scope: 'server', metavar: 'ADDRESSES' }).help(
+  rpcdevice: text('NAMES', '', { label: 'RPC devices', scope: 'server', unsupported: true }).help('Devices to share.'),
+  rpctargets: text('ADDRESSES', '', { label: 'RPC targets', scope: 'server' }).help(
     'Machines whose GPUs to use through llama.cpp RPC. Rejected like --rpcmode.',
   ),
 });
 
 export const hordeFlags = flagTable({
-  hordemodelname: text('', { label: 'Horde model name', metavar: 'NAME' }).help(
+  hordemodelname: text('NAME', '', { label: 'Horde model name' }).help(
     'Model name to report to clients. Sets --debugmode to -1 unless it is set.',
   ),
-  hordeworkername: text('', { label: 'Horde worker name', metavar: 'NAME', unsupported: true }).help(
+  hordeworkername: text('NAME', '', { label: 'Horde worker name', unsupported: true }).help(
     'Name of this AI Horde worker. Sets --debugmode to -1 unless it is set.',
   ),
-  hordekey: text('', { label: 'Horde key', metavar: 'KEY', secret: true, unsupported: true }).help(
+  hordekey: text('KEY', '', { label: 'Horde key', secret: true, unsupported: true }).help(
     'API key for the AI Horde. Sets --debugmode to -1 unless it is set.',
   ),
-  hordemaxctx: integer(0, {
-    label: 'Horde context',
-    metavar: 'TOKENS',
-    defaultText: '0, same as --contextsize',
-    min: 0,
-  }).help('Context size to report to clients.'),
-  hordegenlen: integer(0, { label: 'Horde reply length', metavar: 'TOKENS', defaultText: '0, 1024', min: 0 }).help(
+  hordemaxctx: integer('TOKENS', 0, { label: 'Horde context', defaultText: '0, same as --contextsize', min: 0 }).help(
+    'Context size to report to clients.',
+  ),
+  hordegenlen: integer('TOKENS', 0, { label: 'Horde reply length', defaultText: '0, 1024', min: 0 }).help(
     'Maximum reply length to report to clients.',
   ),
 });
 
 /** Flags that KoboldCpp does not have. */
 export const parleyFlags = flagTable({
-  allowedhosts: list('text', {
+  allowedhosts: list('text', 'NAME', {
     label: 'Allowed hosts',
     scope: 'server',
-    metavar: 'NAME',
     defaultText: 'loopback names, IP addresses and the name of this machine',
   }).help('Additional host names for which the server answers. Not needed with a password.'),
-  allowedorigins: list('text', {
+  allowedorigins: list('text', 'ORIGIN', {
     label: 'Allowed origins',
     scope: 'server',
-    metavar: 'ORIGIN',
     defaultText: 'own pages, pages on this machine and https://lite.koboldai.net',
   }).help('Additional origins (web pages) that may call the server; * allows all. Not needed with a password.'),
   legacyopenpaths: toggle({ label: 'Legacy open paths' }).help(
     'Leave open, despite a password, the endpoints that KoboldCpp leaves open and whose clients send no key: images (/sdapi, ComfyUI, /v1/images), xtts-api-server speech (/tts_to_audio, /tts_stream, /set_tts_settings), /slots and /metrics. Other origins still may not call them.',
   ),
-  stalltimeout: integer(60, { label: 'Stall time-out', scope: 'server', metavar: 'SECONDS', min: 0, max: 86400 }).help(
+  stalltimeout: integer('SECONDS', 60, { label: 'Stall time-out', scope: 'server', min: 0, max: 86400 }).help(
     'Close the connection of a client that reads nothing of its response for this long, and abort its request; 0 disables this. Slow clients are not affected.',
   ),
-  websearchurl: text('', { scope: 'server', metavar: 'URL', defaultText: 'the HTML page of DuckDuckGo' }).help(
+  websearchurl: text('URL', '', { scope: 'server', defaultText: 'the HTML page of DuckDuckGo' }).help(
     'Search page or SearXNG instance to query; %s stands for the query. Turns on --websearch.',
   ),
   contextoverflow: choice(['refuse', 'trim'], { label: 'Context overflow', tab: 'Context' }).help(
@@ -286,45 +244,38 @@ export const parleyFlags = flagTable({
   deterministic: toggle({ label: 'Deterministic', tab: 'Context' }).help(
     'Return the same text for the same request with a seed, or at temperature 0: alone or next to other requests, cached or not, before or after a restart (on the same machine with the same flags). Slower: requests are computed one after the other, without drafting or context shift; the cache reuses only whole blocks of 64 prompt tokens and no replies; sliding-window models need the memory of a full cache.',
   ),
-  cpubuild: text('', {
-    label: 'CPU build',
-    tab: 'Hardware',
-    metavar: 'NAME',
-    defaultText: 'the best one for this CPU',
-  }).help(
+  cpubuild: text('NAME', '', { label: 'CPU build', tab: 'Hardware', defaultText: 'the best one for this CPU' }).help(
     'CPU build of the engine, such as haswell or icelake. A name that cannot run here is rejected with a list of those that can.',
   ),
-  draftngram: integer(0, {
+  draftngram: integer('TOKENS', 0, {
     label: 'N-gram drafting',
     tab: 'Loaded Files',
-    metavar: 'TOKENS',
     defaultText: '0, off',
     min: 0,
     bare: 3,
   }).help('Speculative decoding by looking up n-grams of this length in the text so far, without a draft model.'),
-  diskcache: text('', { label: 'Disk cache', tab: 'Context', metavar: 'FOLDER[:SIZE]', holds: 'folder' }).help(
+  diskcache: text('FOLDER[:SIZE]', '', { label: 'Disk cache', tab: 'Context', holds: 'folder' }).help(
     'Keep computed prompts of 256 tokens and more in this folder, so that they survive a restart. SIZE (such as 500M or 20GiB; 20G by default) limits all snapshots in the folder together, including those of other models; the least recently used are removed first. Snapshots contain what people wrote and are readable by your account only. The folder may be emptied at any time. ~/ is your home folder.',
   ),
-  mcpserverloop: integer(0, { metavar: 'TURNS', defaultText: '0, off', min: 0, max: 100, bare: 8 }).help(
+  mcpserverloop: integer('TURNS', 0, { defaultText: '0, off', min: 0, max: 100, bare: 8 }).help(
     'With --mcpfile, run the tools on the server for chat requests without tools of their own, in every chat API, for at most this many turns; then the model has to answer. Tools run without confirmation.',
   ),
-  mcptimeout: integer(180, { scope: 'server', metavar: 'SECONDS', min: 1, max: 3600 }).help(
+  mcptimeout: integer('SECONDS', 180, { scope: 'server', min: 1, max: 3600 }).help(
     'Maximum time without a sign of progress for a tool call of --mcpfile. A call that reports progress may take ten times as long in total.',
   ),
-  remote: list('text', { scope: 'server', metavar: 'URL[,OPTION=VALUE]', repeats: true }).help(
+  remote: list('text', 'URL[,OPTION=VALUE]', { scope: 'server', repeats: true }).help(
     'OpenAI-compatible backends on other machines (vLLM, SGLang, llama-server, TGI, another Parley), with or without /v1; can be repeated. Backends with the same model share the load. Options: weight=2, key=env:NAME (environment variable with the key), model=NAME, parallel=64 (concurrent requests), for=text, embeddings or images. Without --model, the first backend is the text model.',
   ),
-  modelalias: list('text', { scope: 'server', metavar: 'NAME=MODEL', repeats: true }).help(
+  modelalias: list('text', 'NAME=MODEL', { scope: 'server', repeats: true }).help(
     "Another name for a model, for apps with built-in model names; can be repeated: claude-*=qwen3. * matches any text. A model's own name wins over an alias, and the first matching alias wins. Applies to all APIs and all kinds of models.",
   ),
   adminallowlinks: toggle({ scope: 'server' }).help(
     'Include files outside of --admindir that links in it point to. Otherwise such links are skipped and logged.',
   ),
-  maxmodels: integer(0, {
+  maxmodels: integer('COUNT', 0, {
     label: 'Models in memory',
     tab: 'Admin',
     scope: 'server',
-    metavar: 'COUNT',
     defaultText: 'as many as fit in memory',
     min: 0,
     max: 64,

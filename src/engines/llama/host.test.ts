@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { defaultSettings } from '../../config/flags.ts';
-import { emptyCacheReport } from '../../core/cache-report.ts';
 import type { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { modelError } from '../../core/model-error.ts';
+import { emptyCacheReport } from '../../core/text-service.ts';
 import { plainRequest } from '../../server/request.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
 import { LlamaHost, type LlamaHostParts } from './host.ts';

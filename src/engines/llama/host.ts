@@ -1,15 +1,16 @@
-import { type CacheReport, emptyCacheReport } from '../../core/cache-report.ts';
 import { reviveError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { SavedStates } from '../../core/saved-states.ts';
-import type {
-  GenerationSink,
-  RunningGeneration,
-  TextEngine,
-  TextModel,
-  TextState,
-  TokenizeOptions,
-  TokenPiece,
+import {
+  type CacheReport,
+  emptyCacheReport,
+  type GenerationSink,
+  type RunningGeneration,
+  type SavedStates,
+  type TextEngine,
+  type TextModel,
+  type TextState,
+  type TokenizeOptions,
+  type TokenPiece,
 } from '../../core/text-service.ts';
 import type { ChildExit } from '../host/child.ts';
 import { type EngineObserver, EngineProcess, type EngineProcessParts } from '../host/engine-process.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
-import type { SavedStates } from '../../core/saved-states.ts';
-import type { TextService } from '../../core/text-service.ts';
+import type { SavedStates, TextService } from '../../core/text-service.ts';
 import type { Call, Endpoint } from '../../http/call.ts';
 import { bindAll } from '../testing/bind.ts';
 import { type AdminAccess, adminLevel } from './access.ts';

@@ -1,9 +1,7 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
-import type { JsonSchema } from '../../core/json-schema.ts';
+import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
-import type { SavedStates, StateFigures } from '../../core/saved-states.ts';
-import type { TextService } from '../../core/text-service.ts';
+import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../core/json-schema.ts';
+import type { JsonSchema } from '../../core/fidelity.ts';
 import type { GenerationRequest, Grammar } from '../../core/request.ts';
 import {
   cutToBytes,

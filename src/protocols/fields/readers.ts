@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { JsonSchema } from '../../core/json-schema.ts';
+import type { JsonSchema } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../core/json-schema.ts';
+import type { JsonSchema } from '../../core/fidelity.ts';
 
 /** What is sent in many places, as schemas. */
 export const textSchema: JsonSchema = { type: 'string' };

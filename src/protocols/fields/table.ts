@@ -1,5 +1,4 @@
-import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
-import type { JsonSchema } from '../../core/json-schema.ts';
+import type { EndpointFidelity, FieldFidelity, Handling, JsonSchema } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, pathTo, type Read, readObject } from './readers.ts';
 

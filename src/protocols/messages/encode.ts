@@ -1,6 +1,5 @@
 import { AppError, asAppError } from '../../core/errors.ts';
-import { type FinishReason, type GenerationEvent, type Usage, unreachable } from '../../core/events.ts';
-import { emptyStart } from '../../core/unstarted.ts';
+import { emptyStart, type FinishReason, type GenerationEvent, type Usage, unreachable } from '../../core/events.ts';
 import { commentFrame, namedFrame } from '../../http/sse.ts';
 import type { Shortfall } from '../dialect.ts';
 import { partialObject } from '../partial-json.ts';

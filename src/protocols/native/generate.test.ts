@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { defaultControls } from '../../core/default-controls.ts';
 import { AppError } from '../../core/errors.ts';
-import type { GenerationRequest } from '../../core/request.ts';
+import { defaultControls, type GenerationRequest } from '../../core/request.ts';
 import { defaultSamplerOrder, type Sampling } from '../../core/sampling-fields.ts';
 import { schemaToGrammar } from '../../grammar/convert.ts';
 import type { JsonObject } from '../../http/body.ts';

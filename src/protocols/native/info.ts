@@ -1,6 +1,5 @@
-import type { CacheReport, SnapshotFigures } from '../../core/cache-report.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
-import type { Performance, TextState } from '../../core/text-service.ts';
+import type { CacheReport, Performance, SnapshotFigures, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import { type EndpointShape, endpointRow, type ModelEndpoint } from '../endpoint.ts';

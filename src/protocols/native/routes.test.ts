@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest';
-import { emptyCacheReport } from '../../core/cache-report.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
-import type { AbortOutcome, Performance, TextModel, TextService, TextState } from '../../core/text-service.ts';
+import {
+  type AbortOutcome,
+  emptyCacheReport,
+  type Performance,
+  type TextModel,
+  type TextService,
+  type TextState,
+} from '../../core/text-service.ts';
 import { schemaToGrammar as convert } from '../../grammar/convert.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';

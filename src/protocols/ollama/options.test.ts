@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultControls } from '../../core/default-controls.ts';
+import { defaultControls } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { readFields } from '../fields/table.ts';
 import { controlParts } from '../testing/doubles.ts';

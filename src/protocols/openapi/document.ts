@@ -1,6 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
-import type { JsonSchema } from '../../core/json-schema.ts';
+import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
 import type { EndpointShape, PlainEndpoint } from '../endpoint.ts';
 import { contentTypes, requestExamples } from './content.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { DraftModel } from './draft.ts';
-import { drafter, lookupDraft } from './draft.ts';
+import { type DraftModel, drafter, lookupDraft } from './draft.ts';
 
 const model = { propose: (sequence: number) => Int32Array.of(sequence, 7) } as unknown as DraftModel;
 const grammar = { gbnf: 'root ::= "a"', retainState: false };

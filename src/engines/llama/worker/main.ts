@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import type { CacheReport } from '../../../core/cache-report.ts';
 import { plainError } from '../../../core/errors.ts';
+import type { CacheReport } from '../../../core/text-service.ts';
 import { openParent } from '../../host/parent.ts';
 import { closingMs, type FromWorker, type ToWorker } from '../messages.ts';
 import { CacheMissLog } from './cache/miss-log.ts';

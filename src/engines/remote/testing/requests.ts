@@ -1,7 +1,6 @@
 import { text } from '../../../chat/messages.ts';
 import type { ChatRequest } from '../../../chat/request.ts';
-import { defaultControls } from '../../../core/default-controls.ts';
-import type { GenerationControls, GenerationRequest } from '../../../core/request.ts';
+import { defaultControls, type GenerationControls, type GenerationRequest } from '../../../core/request.ts';
 import type { Sampling } from '../../../core/sampling-fields.ts';
 
 export function controlsWith(

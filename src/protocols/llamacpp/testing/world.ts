@@ -1,5 +1,4 @@
-import { defaultControls } from '../../../core/default-controls.ts';
-import type { GenerationControls } from '../../../core/request.ts';
+import { defaultControls, type GenerationControls } from '../../../core/request.ts';
 import type { Call, Endpoint, Reply } from '../../../http/call.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { dialectParts, type Script, scriptedText } from '../../testing/doubles.ts';

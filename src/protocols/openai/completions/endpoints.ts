@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '../../../core/events.ts';
 import { refuseWithoutModel } from '../../../core/model-error.ts';
-import { withReplySeed } from '../../../core/reply-seed.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
+import { withReplySeed } from '../../../core/sampling-fields.ts';
 import type { TextService } from '../../../core/text-service.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { noticeHeaders } from '../../dialect.ts';

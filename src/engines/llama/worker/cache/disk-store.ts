@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { StoreHealth } from '../../../../core/cache-report.ts';
+import type { StoreHealth } from '../../../../core/text-service.ts';
 import { makeFolder, privately } from '../../cache-folder.ts';
 import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from '../memory/snapshot.ts';
 import {

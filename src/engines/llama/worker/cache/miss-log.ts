@@ -1,4 +1,4 @@
-import type { CacheMiss } from '../../../../core/cache-report.ts';
+import type { CacheMiss } from '../../../../core/text-service.ts';
 import { commonPrefix, isSameChat, type KeptText } from '../memory/reuse.ts';
 
 const shownTokens = 12;

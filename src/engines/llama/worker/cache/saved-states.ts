@@ -1,4 +1,4 @@
-import type { StateFigures, StatesReport } from '../../../../core/saved-states.ts';
+import type { StateFigures, StatesReport } from '../../../../core/text-service.ts';
 import type { StatesAction } from '../../messages.ts';
 import { chooseSlot } from '../memory/reuse.ts';
 import type { Slot } from '../memory/slot.ts';

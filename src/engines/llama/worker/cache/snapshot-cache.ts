@@ -1,4 +1,4 @@
-import type { CacheReport, SnapshotFigures } from '../../../../core/cache-report.ts';
+import type { CacheReport, SnapshotFigures } from '../../../../core/text-service.ts';
 import type { Loaded } from '../load/model.ts';
 import { chooseSlot, commonPrefix, isSameChat } from '../memory/reuse.ts';
 import type { Slot } from '../memory/slot.ts';

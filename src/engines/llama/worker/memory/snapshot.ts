@@ -1,4 +1,4 @@
-import type { StoreHealth } from '../../../../core/cache-report.ts';
+import type { StoreHealth } from '../../../../core/text-service.ts';
 import { smallestChunk } from './batch-size.ts';
 import { commonPrefix } from './reuse.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Session } from './session.ts';
+import { Session } from './page.ts';
 
 function opened() {
   let count = 0;
