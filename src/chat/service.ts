@@ -13,8 +13,7 @@ import { type ChatRequest, refusesThinking, refuseUnknownTool } from './request.
 import { type ServerTools, wantsServerTools, withServerTools } from './server-tools/loop.ts';
 import { chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
 import { loosenedText, loosenedTools } from './tools/call-grammar.ts';
-import type { ToolReader } from './tools/format.ts';
-import { toolFormatOf } from './tools/formats.ts';
+import { type ToolReader, toolFormatOf } from './tools/formats.ts';
 
 /** Beyond this a client makes up names to fill the console. */
 const mostWarned = 200;

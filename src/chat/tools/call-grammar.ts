@@ -4,7 +4,7 @@ import { composeGrammar, type EmbeddedSchema } from '../../grammar/convert.ts';
 import { blankBody, jsonLiteral, literal } from '../../grammar/gbnf.ts';
 import type { Loosened } from '../../grammar/schema.ts';
 import type { Tool } from '../messages.ts';
-import { JsonScan } from './format.ts';
+import { JsonScan } from './bodies.ts';
 
 /** How a call is spelled around its arguments; only formats whose arguments are JSON have a shape. */
 interface CallShape {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Tool } from '../messages.ts';
 import { cutIntoPieces, halvesOf, textOf } from '../testing/fixtures/pieces.ts';
-import type { ToolEvent, ToolFormat } from './format.ts';
-import { toolFormatOf, toolFormats } from './formats.ts';
+import type { ToolEvent } from './bodies.ts';
+import { type ToolFormat, toolFormatOf, toolFormats } from './formats.ts';
 
 const tools: readonly Tool[] = [
   { name: 'look', parameters: { properties: { at: { type: 'string' }, times: { type: 'integer' } } } },
