@@ -367,8 +367,8 @@ describe('tool servers that mean no good', () => {
   });
 });
 
-const limits = { characters: 1000, senses: { image: false, audio: false }, media: 0 };
-const seeing = { ...limits, senses: { image: true, audio: true } };
+const limits = { characters: 1000, inputs: { image: false, audio: false }, media: 0 };
+const seeing = { ...limits, inputs: { image: true, audio: true } };
 const words = (result: object, own: object = {}): string => {
   const { content } = resultContent({ ...result }, { ...limits, ...own });
   return content.map((part) => (part.type === 'text' ? part.text : `#${part.index}`)).join('');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openNativeGrammar } from '../../grammar/testing/native-grammar.ts';
 import type { Tool } from '../messages.ts';
 import { time, weather } from '../testing/scripted-text.ts';
-import { callEvents, callGrammar, callListGrammar, readCallList, remembered } from './call-grammar.ts';
+import { callEvents, callGrammar, callListGrammar, memoized, readCallList } from './call-grammar.ts';
 
 const native = openNativeGrammar();
 const options = { tools: [weather, time], parallel: true, before: '' };
@@ -224,7 +224,7 @@ describe.skipIf('missing' in engine)('its grammar, in the engine', () => {
 
 function counting(most: number) {
   const made: unknown[] = [];
-  const make = remembered(most, (input: unknown) => {
+  const make = memoized(most, (input: unknown) => {
     made.push(input);
     return { input };
   });
@@ -248,7 +248,7 @@ test('what was not used for longest is forgotten', () => {
 
 test('a value of undefined is remembered too, and an error is not', () => {
   let calls = 0;
-  const make = remembered(2, (fails: boolean) => {
+  const make = memoized(2, (fails: boolean) => {
     calls += 1;
     if (fails) throw new Error('no');
   });
