@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, MissingVariable, readServers, withVariables } from './config.ts';
+import { ConfigError, readServers, withVariables } from './config.ts';
 
 const options = { environment: { TOKEN: 'secret', EMPTY: '' }, folder: '/files', resolve: posix.resolve };
 const read = (servers: unknown, key = 'mcpServers') => readServers(JSON.stringify({ [key]: servers }), options);
@@ -124,13 +124,15 @@ test.each([
   ['$NAME and $5 stay', '$NAME and $5 stay'],
   [`\${`, `\${`],
 ])('%s becomes %s', (text, expected) => {
-  expect(withVariables(text, environment)).toBe(expected);
+  expect(withVariables(text, 'a', environment)).toBe(expected);
 });
 
 test('a value is not looked through again', () => {
-  expect(withVariables(`\${A}`, { A: `\${B}`, B: 'x' })).toBe(`\${B}`);
+  expect(withVariables(`\${A}`, 'a', { A: `\${B}`, B: 'x' })).toBe(`\${B}`);
 });
 
 test.each([`\${NONE}`, `\${EMPTY}`, `\${}`, `\${input:secret}`, `\${a b}`])('%s is missing', (text) => {
-  expect(() => withVariables(`before ${text} after`, environment)).toThrow(new MissingVariable(text));
+  expect(() => withVariables(`before ${text} after`, 'a', environment)).toThrow(
+    new ConfigError(`a needs ${text}, which is not set in the environment of this server`),
+  );
 });

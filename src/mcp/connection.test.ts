@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolCallError } from '../core/tool-servers.ts';
-import { backoffMs, ToolServerConnection } from './connection.ts';
-import { SessionLost } from './session.ts';
+import { backoffMs, SessionLost, ToolServerConnection } from './connection.ts';
 import { commandConfig, type FakeSession, fakeServers, tool } from './testing/sessions.ts';
 import { handTime } from './testing/time.ts';
 
