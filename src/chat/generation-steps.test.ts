@@ -15,7 +15,7 @@ const decision: Step = {
   timings: { initMs: 2, promptMs: 80, generationMs: 120, processedTokens: 80, draft: { accepted: 4, rejected: 2 } },
 };
 
-test('what earlier steps wrote counts as written and as thinking; the prompt stays the last one', () => {
+test('withEarlier: adds completion tokens as reasoning tokens, keeps the last prompt', () => {
   expect(withEarlier(finish, [decision])).toEqual({
     ...finish,
     usage: { promptTokens: 90, cachedTokens: 60, completionTokens: 32, reasoningTokens: 12 },
@@ -23,7 +23,7 @@ test('what earlier steps wrote counts as written and as thinking; the prompt sta
   });
 });
 
-test('steps whose times are unknown still count their tokens', () => {
+test('withEarlier: counts tokens of steps without timings', () => {
   const told = withEarlier(finish, [{ ...decision, timings: undefined }]);
   expect(told).toMatchObject({ usage: { completionTokens: 32 }, timings: finish.timings });
 });

@@ -60,7 +60,7 @@ const losesSystem: ChatTemplate = ({ conversation }) => {
   return { prompt: shown.map(said).join(''), warnings: [] };
 };
 
-describe('twice as many messages are twice the work', () => {
+describe('linear time in the number of messages', () => {
   const flat = (messages: readonly Message[]) =>
     void atOnce(flatPrompt({ messages, media: [], tools: [] }, tags, { continueAssistantTurn: true, stop: [] }));
 
@@ -68,16 +68,16 @@ describe('twice as many messages are twice the work', () => {
     ['alternating', alternating],
     ['tool calls and results', withTools],
     ['system turns', withSystem],
-  ])('between the tags of an adapter: %s', (_, make) => expect(growth(flat, make)).toBeCloseTo(2, 1));
+  ])('flatPrompt: %s', (_, make) => expect(growth(flat, make)).toBeCloseTo(2, 1));
 
   test.each([
     ['a template that shows all', showsAll],
     ['a template that loses the system', losesSystem],
-  ])('for %s', (_, template) => {
+  ])('renderAll: %s', (_, template) => {
     expect(growth((messages) => void renderAll(template, input(messages)), withSystem)).toBeCloseTo(2, 1);
   });
 
-  test('where turns are folded into others', () => {
+  test('foldTurns', () => {
     const fold = (messages: readonly Message[]) => {
       const places = new Set(messages.map((_, index) => index).filter((index) => index % 2 === 1));
       foldTurns({ messages, media: [], tools: [] }, places);
@@ -89,7 +89,7 @@ describe('twice as many messages are twice the work', () => {
 describe('a chat of very many messages', () => {
   const many = 100_000;
 
-  test('is a prompt like any other', () => {
+  test('flatPrompt: renders it', () => {
     const messages = Array.from({ length: many }, (_, index) => alternating(index));
     const { prompt } = atOnce(
       flatPrompt({ messages, media: [], tools: [] }, tags, { continueAssistantTurn: false, stop: [] }),
@@ -97,14 +97,14 @@ describe('a chat of very many messages', () => {
     expect(prompt).toBe(`${'<U>a<A>a'.repeat(many / 2)}<A>`);
   });
 
-  test('loses no turn of the system, each with words of its own', () => {
+  test('renderAll: loses no system turn', () => {
     const messages = Array.from({ length: many }, (_, index) => withSystem(index));
     expect(renderAll(showsAll, input(messages)).warnings).toEqual([]);
     const { prompt } = renderAll(losesSystem, input(messages));
     expect(prompt.match(/<\d+>/g)).toHaveLength(many);
   });
 
-  test('is joined into one text', () => {
+  test('joinContent: joins it', () => {
     const joined = joinContent(
       Array.from({ length: many }, () => text('a')),
       '\n',

@@ -15,7 +15,7 @@ const spelled = (letters: string): Conversation =>
     ),
   );
 
-describe('a system turn that has no place', () => {
+describe('foldTurns', () => {
   test.each([
     ['su', [0], ['user s0 u1']],
     ['ususa', [1, 3], ['user u0', 'user s1 u2 s3', 'assistant a4']],
@@ -64,34 +64,34 @@ const question = talk(
 );
 const folded = '[user: Be "brief".\n\nHi][assistant: Yo][user: Now]';
 
-describe('a template', () => {
+describe('renderAll', () => {
   test.each([
     ['that knows system turns', plain, '[system: Be "brief".][user: Hi][assistant: Yo][system: Now]', []],
     ['that writes them in another way', asData, undefined, []],
     ['that passes over them', silent, folded, [foldedWarning]],
     ['that complains and shows them', complaining, folded, [foldedWarning]],
     ['that refuses late ones', firstOnly, undefined, [foldedWarning]],
-  ])('%s loses none', async (_, template, prompt, warnings) => {
+  ])('%s: loses no turn', async (_, template, prompt, warnings) => {
     const rendered = await render(template, question);
     expect(rendered.warnings).toEqual(warnings);
     if (prompt !== undefined) expect(rendered.prompt).toBe(prompt);
     for (const words of ['brief', 'Now']) expect(rendered.prompt).toContain(words);
   });
 
-  test('that complains of something else keeps its own way', async () => {
+  test('keeps the first rendering if the warning concerns something else', async () => {
     const template = `${plain}{{ raise_exception('always') }}`;
     expect(await render(template, question)).toMatchObject({ warnings: ['always'] });
   });
 
-  test('that shows nothing, or loses the result of a tool, cannot be used', async () => {
+  test('throws if a template shows nothing or omits a tool result', async () => {
     await expect(render('Hello', question)).rejects.toThrow('leaves out a system turn');
     const result: Message = { role: 'tool', content: text('blue') };
     await expect(render(silent, talk(turn('user', 'Hi'), result))).rejects.toThrow('leaves out tool results');
   });
 });
 
-describe('looking for many texts in one', () => {
-  test('finds what is there and nothing else, in whatever order it is asked for', () =>
+describe('TextFinder', () => {
+  test('finds exactly the texts that occur, in any order', () =>
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('a', 'b', ' '), maxLength: 60 }),
@@ -103,7 +103,7 @@ describe('looking for many texts in one', () => {
       ),
     ));
 
-  test('texts that stand in order cost one walk, however many there are', () => {
+  test('texts in order cost one pass, whatever their number', () => {
     const wanted = Array.from({ length: 10_000 }, (_, index) => `<${index}>`);
     const text = wanted.join(' and ');
     const finder = new TextFinder(text);
@@ -112,7 +112,7 @@ describe('looking for many texts in one', () => {
     expect(before - finder.left).toBeLessThanOrEqual(text.length);
   });
 
-  test('gives up instead of walking through all of it again and again', () => {
+  test('finds nothing after its budget is spent', () => {
     const text = 'x'.repeat(1000);
     const finder = new TextFinder(text);
     let asked = 0;

@@ -4,9 +4,8 @@ import type { ChatTemplate, RenderedTemplate, TemplateInput } from './template.t
 export const foldedWarning = 'there is no place for a system turn, so it became part of a user turn';
 
 /**
- * Some templates know only user and assistant: they refuse a system turn, or one in the middle, or pass over it without a
- * word. What such a template does not show becomes part of a user turn, which every template shows. Throws when a text
- * would be lost even so.
+ * Some templates reject or silently omit system turns, or those in the middle. Such turns become part of a user turn. Throws
+ * if text would be lost even so.
  */
 export function renderAll(template: ChatTemplate, input: TemplateInput): RenderedTemplate {
   const { conversation } = input;
@@ -14,10 +13,10 @@ export function renderAll(template: ChatTemplate, input: TemplateInput): Rendere
   const lost = lostTurns(template, input, first.prompt);
   if (lost.some((index) => conversation.messages[index]?.role === 'tool'))
     throw new Error('it leaves out tool results');
-  // A complaint may be about a turn that is shown after all, in a form that the model was never taught.
-  const unwelcome = first.warnings.length > 0 ? textTurns(conversation, sideRoles) : lost;
-  if (unwelcome.length === 0) return first;
-  const second = template({ ...input, conversation: foldTurns(conversation, new Set(unwelcome)) });
+  // A warning may concern a turn that is shown, but in a form that the model was not trained with.
+  const rejected = first.warnings.length > 0 ? textTurns(conversation, sideRoles) : lost;
+  if (rejected.length === 0) return first;
+  const second = template({ ...input, conversation: foldTurns(conversation, new Set(rejected)) });
   const found = new TextFinder(second.prompt);
   if (lost.some((index) => !found.has(textAt(conversation, index)))) {
     throw new Error('it leaves out a system turn');
@@ -40,7 +39,7 @@ function textAt({ messages, media }: Conversation, index: number): string {
   return flatContent(messages[index]?.content ?? [], media).trim();
 }
 
-/** Turns whose text is not in the prompt. It may only be written in another way there, so a mark in its place decides. */
+/** Turns whose text is not in the prompt. The template may have changed the text, so it is rendered again with marks. */
 function lostTurns(template: ChatTemplate, input: TemplateInput, prompt: string): readonly number[] {
   const { conversation } = input;
   const found = new TextFinder(prompt);
@@ -58,7 +57,7 @@ function lostTurns(template: ChatTemplate, input: TemplateInput, prompt: string)
 const mark = (index: number): string => `turn-${index}-of-this-chat`;
 const marks = /turn-(\d+)-of-this-chat/g;
 
-/** Into the user turn behind it or else before it, so that users and assistants still take turns. */
+/** Moves turns into the next user turn or else the previous one, so that roles still alternate. */
 export function foldTurns(conversation: Conversation, places: ReadonlySet<number>): Conversation {
   const folded: Message[] = [];
   let waiting: Content[] = [];
@@ -85,12 +84,12 @@ function userTurn(contents: readonly Content[]): Message {
   return { role: 'user', content: joinContent(contents, '\n\n') };
 }
 
-/** How many times a text may be walked through in all. */
+/** The search budget, in lengths of the text. */
 const mostWalks = 32;
 
 /**
- * Looks for one text after the other in a long one, in a time that grows with the long one alone. Each is looked for behind
- * the one before it first, as they mostly stand in order. A search that has cost too much gives up: then nothing is found.
+ * Finds many texts in a long one, in a time that grows only with the long one: each search starts behind the last match, as
+ * texts are mostly in order. After the budget is spent nothing is found.
  */
 export class TextFinder {
   readonly #text: string;
@@ -106,7 +105,7 @@ export class TextFinder {
     return this.#from(this.#behind, wanted) || this.#from(0, wanted);
   }
 
-  /** How many characters may still be walked over. */
+  /** The remaining budget in characters. */
   get left(): number {
     return this.#left;
   }

@@ -16,19 +16,19 @@ const medium = (index: number): ContentPart => ({ type: 'medium', index });
 const image = (base64: string): Medium => ({ kind: 'image', base64 });
 const user = (content: Content) => ({ role: 'user' as const, content });
 
-test('pictures and sounds are counted apart', () => {
+test('flatContent: numbers images and recordings separately', () => {
   const media: Medium[] = [image('A'), { kind: 'audio', base64: 'B' }, image('C')];
   expect(flatContent([medium(0), medium(1), medium(2)], media)).toBe(
     '\n(Attached Image 1)\n\n(Attached Audio 1)\n\n(Attached Image 2)\n',
   );
 });
 
-test('joined texts are one text, and media keep their places without a separator', () => {
+test('joinContent: joins texts, and adds no separator next to media', () => {
   const joined = joinContent([text('a'), text(''), text('b'), [medium(0)], [...text('c'), ...text('d')]], '\n');
   expect(joined).toEqual([...text('a\nb'), medium(0), ...text('cd')]);
 });
 
-test('media of messages that are gone are gone too, and the others are found again', () => {
+test('withMessages: removes unreferenced media and renumbers the rest', () => {
   const conversation: Conversation = {
     messages: [user([medium(0)]), user([medium(1)]), user([medium(2), medium(1)])],
     media: [image('A'), image('B'), image('C')],
@@ -56,7 +56,7 @@ test.each(['sunny', '{"temperature":20}', '{broken', '{"content":[{"type":"text"
   (result) => expect(read(result)).toEqual({ content: [{ type: 'text', text: result }], attached: [] }),
 );
 
-test('pictures and sounds in a tool server result join the media, and a note stays in the place of each', () => {
+test('readToolResult: moves images and recordings to the media, with a note in their place', () => {
   const result = JSON.stringify({
     content: [
       { type: 'text', text: 'A chart:' },

@@ -1,9 +1,10 @@
+import { isObject, tryParseJson } from '../core/json.ts';
 import type { Medium } from '../core/request.ts';
 
-/** A conversation in words that no protocol owns. Decoders make it; prompts are made from it. */
+/** A neutral conversation: decoders create it, prompts are rendered from it. */
 export interface Conversation {
   readonly messages: readonly Message[];
-  /** Every picture and sound of the conversation; the parts of the messages point into this list. */
+  /** All images and recordings; the parts of the messages refer to them by index. */
   readonly media: readonly Medium[];
   readonly tools: readonly Tool[];
 }
@@ -48,10 +49,7 @@ export function text(value: string): Content {
 
 const mediumWords: Readonly<Record<Medium['kind'], string>> = { image: 'Image', audio: 'Audio' };
 
-/**
- * The words that stand for a picture or a sound until the engine puts its tokens there. Pictures and sounds are counted
- * apart, so that a mixture of both stays unambiguous.
- */
+/** The text that the engine replaces by the tokens of a medium. Images and recordings are numbered separately. */
 export function mediumPlaceholder(media: readonly Medium[], index: number): string {
   const medium = media[index];
   if (medium === undefined) return '';
@@ -63,12 +61,12 @@ export function flatContent(content: Content, media: readonly Medium[]): string 
   return content.map((part) => (part.type === 'text' ? part.text : mediumPlaceholder(media, part.index))).join('');
 }
 
-/** The words alone, where a picture or a sound is shown elsewhere already. */
+/** The text without media. */
 export function wordsOf(content: Content): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** Several contents as one, the separator between texts; what stands for a medium has lines of its own. */
+/** Joins contents, with the separator between texts; placeholders of media already have their own lines. */
 export function joinContent(contents: readonly Content[], separator: string): Content {
   const joined: ContentPart[] = [];
   let texts: string[] = [];
@@ -89,14 +87,14 @@ export function joinContent(contents: readonly Content[], separator: string): Co
   return joined;
 }
 
-/** The conversation with other messages: media that none of them shows are left out, as they would still be seen. */
+/** The conversation with these messages instead, without the media that they do not refer to. */
 export function withMessages(conversation: Conversation, messages: readonly Message[]): Conversation {
   const shown = new Set(messages.flatMap(({ content }) => content.flatMap(mediumIndex)));
   const kept = conversation.media.flatMap((medium, index) => (shown.has(index) ? [{ medium, index }] : []));
   if (kept.length === conversation.media.length) return { ...conversation, messages };
-  const places = new Map(kept.map(({ index }, place) => [index, place]));
+  const indices = new Map(kept.map(({ index }, newIndex) => [index, newIndex]));
   const moved = (part: ContentPart): ContentPart =>
-    part.type === 'text' ? part : { ...part, index: places.get(part.index) ?? part.index };
+    part.type === 'text' ? part : { ...part, index: indices.get(part.index) ?? part.index };
   return {
     ...conversation,
     messages: messages.map((message) => ({ ...message, content: message.content.map(moved) })),
@@ -108,22 +106,20 @@ function mediumIndex(part: ContentPart): readonly number[] {
   return part.type === 'medium' ? [part.index] : [];
 }
 
-/** What the reply is to continue: the text of a last turn that is already the assistant's. */
+/** The text of a last assistant turn, which the reply continues. */
 export function prefillOf(messages: readonly Message[], media: readonly Medium[]): string | undefined {
   const last = messages.at(-1);
   if (last?.role !== 'assistant' || (last.toolCalls?.length ?? 0) > 0) return undefined;
   return flatContent(last.content, media);
 }
 
-/** Takes a medium in and gives the part that stands for it; `format` is what the tool says it is. */
+/** Stores a medium and returns the part that refers to it; `format` is the media type that the tool declares. */
 export type Attach = (kind: Medium['kind'], data: string, format: string | undefined) => ContentPart;
 
-/**
- * The result of a tool server carries pictures and sounds as base64 inside its JSON. They are moved to the media, because
- * a model that reads the base64 as text sees nothing and loses its context.
- */
+/** Moves the base64 images and recordings of a tool result to the media: as text they would only fill the context. */
 export function readToolResult(result: string, attach: Attach): Content {
-  const items = result.trimStart().startsWith('{') ? resultItems(result) : [];
+  const parsed = result.trimStart().startsWith('{') ? tryParseJson(result) : undefined;
+  const items: readonly unknown[] = isObject(parsed) && Array.isArray(parsed.content) ? parsed.content : [];
   if (!items.some(isMedium)) return text(result);
   const parts: ContentPart[] = [];
   const noted = items.map((item) => {
@@ -134,17 +130,6 @@ export function readToolResult(result: string, attach: Attach): Content {
   return [...text(JSON.stringify({ content: noted })), ...parts];
 }
 
-function resultItems(result: string): readonly unknown[] {
-  try {
-    const { content } = JSON.parse(result) as { content?: unknown };
-    return Array.isArray(content) ? content : [];
-  } catch {
-    return [];
-  }
-}
-
 function isMedium(item: unknown): item is { type: Medium['kind']; data: string; mimeType?: unknown } {
-  if (typeof item !== 'object' || item === null) return false;
-  const { type, data } = item as Record<string, unknown>;
-  return (type === 'image' || type === 'audio') && typeof data === 'string';
+  return isObject(item) && (item.type === 'image' || item.type === 'audio') && typeof item.data === 'string';
 }

@@ -17,7 +17,7 @@ function replace(prompt: string, options: { memory?: string; stop?: string[] } =
   return replacePlaceholders({ prompt, memory: options.memory ?? '', stop: options.stop ?? [] }, with_);
 }
 
-test('with end placeholders each placeholder is its tag', () => {
+test('replacePlaceholders: each placeholder becomes its tag if end placeholders are used', () => {
   const { prompt, memory } = replace('{{[INPUT]}}hi{{[INPUT_END]}}{{[OUTPUT]}}yo{{[OUTPUT_END]}}', {
     memory: '{{[SYSTEM]}}be kind{{[SYSTEM_END]}}',
   });
@@ -25,39 +25,39 @@ test('with end placeholders each placeholder is its tag', () => {
   expect(memory).toBe('<S>be kind</S>');
 });
 
-test('without end placeholders the start of a turn ends the one before', () => {
+test('replacePlaceholders: without end placeholders the start of a turn ends the previous one', () => {
   expect(replace('{{[INPUT]}}hi{{[OUTPUT]}}yo{{[INPUT]}}more{{[OUTPUT]}}').prompt).toBe(
     '<U>hi</U><A>yo</A><U>more</U><A>',
   );
 });
 
-test('the first turn is looked for in the memory before the prompt', () => {
+test('replacePlaceholders: the first turn may be in the memory', () => {
   const { prompt, memory } = replace('{{[INPUT]}}more{{[OUTPUT]}}', { memory: '{{[INPUT]}}hi{{[OUTPUT]}}yo' });
   expect(memory).toBe('<U>hi</U><A>yo');
   expect(prompt).toBe('</A><U>more</U><A>');
 });
 
-test('an end placeholder of the system turn vanishes when no other end is spoken of', () => {
+test('replacePlaceholders: removes {{[SYSTEM_END]}} without other end placeholders', () => {
   expect(replace('{{[SYSTEM]}}x{{[SYSTEM_END]}}y').prompt).toBe('<S>xy');
 });
 
-test('the last open turn is opened in the way of its own that the format has', () => {
+test('replacePlaceholders: opens the last turn with assistantGen', () => {
   expect(replace('{{[INPUT]}}a{{[INPUT_END]}}{{[OUTPUT]}}b{{[OUTPUT_END]}}{{[OUTPUT]}}', {}, withGen).prompt).toBe(
     '<U>a</U><A>\nb</A><A!>',
   );
 });
 
-test('the last open turn may stand in the memory', () => {
+test('replacePlaceholders: opens the last turn in the memory with assistantGen', () => {
   expect(replace('go', { memory: '{{[OUTPUT]}}' }, withGen)).toMatchObject({ prompt: 'go', memory: '<A!>' });
 });
 
-test('a prompt that was written with real tags gets that opening too', () => {
+test('replacePlaceholders: replaces real start tags at the end by assistantGen', () => {
   expect(replace('<U>a</U><A>\n', {}, withGen).prompt).toBe('<U>a</U><A!>');
   expect(replace('<U>a</U><A>', {}, withGen).prompt).toBe('<U>a</U><A!>');
   expect(replace('<A>\nand then', {}, withGen).prompt).toBe('<A>\nand then');
 });
 
-test('a stop text that is a placeholder becomes its tag without white space, and nothing when the tag is empty', () => {
+test('replacePlaceholders: stop placeholders become trimmed tags, empty ones are removed', () => {
   const stop = ['{{[INPUT]}}', '{{[OUTPUT]}}', '{{[INPUT_END]}}', '{{[OUTPUT_END]}}', 'x{{[INPUT]}}'];
   expect(replace('', { stop }, chatAdapter({ ...plain, userStart: '\n<U>\n', userEnd: '\n' }).tags).stop).toEqual([
     '<U>',
@@ -67,6 +67,6 @@ test('a stop text that is a placeholder becomes its tag without white space, and
   ]);
 });
 
-test('a tag that looks like a pattern is put in as it stands', () => {
+test('replacePlaceholders: inserts tags with special replacement patterns literally', () => {
   expect(replace('{{[INPUT]}}', {}, chatAdapter({ userStart: "$& $1 $'" }).tags).prompt).toBe("$& $1 $'");
 });

@@ -1,6 +1,6 @@
 import type { ChatTags } from './adapters/adapter.ts';
 
-/** The parts of a request that may speak of turns without knowing the model's tags. */
+/** The texts of a request that may contain placeholders for the tags of the model. */
 export interface InstructText {
   readonly prompt: string;
   readonly memory: string;
@@ -16,7 +16,14 @@ const systemEnd = '{{[SYSTEM_END]}}';
 
 type Replacements = readonly (readonly [placeholder: string, tag: string])[];
 
-/** Puts the model's tags where a client left placeholders. */
+/** Replaces placeholders in prompt and memory. */
+function replaceInTexts(text: InstructText, replacements: Replacements): InstructText {
+  const replaced = (part: string) =>
+    replacements.reduce((result, [placeholder, tag]) => result.replaceAll(placeholder, () => tag), part);
+  return { ...text, prompt: replaced(text.prompt), memory: replaced(text.memory) };
+}
+
+/** Replaces the placeholders by the tags of the model. */
 export function replacePlaceholders(text: InstructText, tags: ChatTags): InstructText {
   const opened = openReply(text, tags);
   const separateEnds = opened.prompt.includes(inputEnd) || opened.prompt.includes(outputEnd);
@@ -24,7 +31,7 @@ export function replacePlaceholders(text: InstructText, tags: ChatTags): Instruc
   return { ...replaced, stop: replaceStops(text.stop, tags) };
 }
 
-/** Where the reply opens in a way of its own, that way belongs to the last open turn only. */
+/** `assistantGen` opens the last turn only, if it differs from `assistantStart`. */
 function openReply(text: InstructText, tags: ChatTags): InstructText {
   const { assistantGen, assistantStart } = tags;
   if (assistantGen === assistantStart) return text;
@@ -34,31 +41,28 @@ function openReply(text: InstructText, tags: ChatTags): InstructText {
 }
 
 function replaceOneToOne(text: InstructText, tags: ChatTags): InstructText {
-  const replacements: Replacements = [
+  return replaceInTexts(text, [
     [input, tags.userStart],
     [output, tags.assistantStart],
     [system, tags.systemStart],
     [inputEnd, tags.userEnd],
     [outputEnd, tags.assistantEnd],
     [systemEnd, tags.systemEnd],
-  ];
-  return { ...text, prompt: replaceAll(text.prompt, replacements), memory: replaceAll(text.memory, replacements) };
+  ]);
 }
 
-/** A client that knows no end tags: the start of a turn ends the one before it, and only the first has none before. */
+/** For clients without end tags: the start of a turn ends the previous one, except for the first. */
 function replaceWithJoinedEnds(text: InstructText, tags: ChatTags): InstructText {
-  const firstInMemory = text.memory.includes(input);
-  const memory = firstInMemory ? replaceFirst(text.memory, input, tags.userStart) : text.memory;
-  const prompt = firstInMemory ? text.prompt : replaceFirst(text.prompt, input, tags.userStart);
-  const replacements: Replacements = [
+  const first = text.memory.includes(input) ? 'memory' : 'prompt';
+  const opened = { ...text, [first]: text[first].replace(input, () => tags.userStart) };
+  return replaceInTexts(opened, [
     [input, tags.assistantEnd + tags.userStart],
     [output, tags.userEnd + tags.assistantStart],
     [system, tags.systemStart],
     [inputEnd, ''],
     [outputEnd, ''],
     [systemEnd, ''],
-  ];
-  return { ...text, prompt: replaceAll(prompt, replacements), memory: replaceAll(memory, replacements) };
+  ]);
 }
 
 function replaceStops(stops: readonly string[], tags: ChatTags): readonly string[] {
@@ -71,19 +75,11 @@ function replaceStops(stops: readonly string[], tags: ChatTags): readonly string
   return stops.map((stop) => tagOf.get(stop)?.trim() ?? stop).filter((stop) => stop !== '');
 }
 
-function replaceAll(text: string, replacements: Replacements): string {
-  return replacements.reduce((replaced, [placeholder, tag]) => replaced.split(placeholder).join(tag), text);
-}
-
-function replaceFirst(text: string, placeholder: string, tag: string): string {
-  return replaceAt(text, text.indexOf(placeholder), placeholder.length, tag);
-}
-
 function replaceLast(text: string, placeholder: string, tag: string): string {
   return replaceAt(text, text.lastIndexOf(placeholder), placeholder.length, tag);
 }
 
-/** Only where the text ends with it; white space at the end of either does not count. */
+/** Only at the end of the text; trailing white space is ignored. */
 function replaceAtEnd(text: string, start: string, replacement: string): string {
   const bare = start.trimEnd();
   const body = text.trimEnd();

@@ -35,25 +35,25 @@ function prompt(messages: readonly Message[], rest: Partial<Conversation> & Part
   );
 }
 
-test('each turn stands between its tags, and the reply is opened', () => {
+test('flatPrompt: puts each turn between its tags and opens the reply', () => {
   expect(prompt([system, user, assistant, user]).prompt).toBe(
     '<bos><S>Be kind.</S><U>\nHi</U><A>Hello</A><U>\nHi</U><A!>',
   );
 });
 
-test('a last turn of the assistant is left open to be continued', () => {
+test('flatPrompt: leaves a last assistant turn open', () => {
   expect(prompt([user, assistant]).prompt).toBe('<bos><U>\nHi</U><A>Hello');
 });
 
-test('a last turn of the assistant is closed when the client does not want it continued', () => {
+test('flatPrompt: closes a last assistant turn without continueAssistantTurn', () => {
   expect(prompt([user, assistant], { continueAssistantTurn: false }).prompt).toBe('<bos><U>\nHi</U><A>Hello</A><A!>');
 });
 
-test('an unknown role has no tags', () => {
+test('flatPrompt: an unknown role has no tags', () => {
   expect(prompt([{ role: 'other', roleName: 'critic', content: text('Meh.') }]).prompt).toBe('<bos>Meh.<A!>');
 });
 
-test('pictures and sounds leave numbered words in the text, counted apart', () => {
+test('flatPrompt: numbers images and recordings separately', () => {
   const content = [
     { type: 'medium', index: 0 },
     { type: 'text', text: 'and' },
@@ -70,7 +70,7 @@ test('pictures and sounds leave numbered words in the text, counted apart', () =
   );
 });
 
-describe('tools', () => {
+describe('flatPrompt: tools', () => {
   const call: Message = {
     role: 'assistant',
     content: [],
@@ -78,25 +78,25 @@ describe('tools', () => {
   };
   const result: Message = { role: 'tool', callId: 'call_1', content: text('blue') };
 
-  test('calls and their results are told in words', () => {
+  test('writes calls and results as text', () => {
     expect(prompt([user, call, result]).prompt).toBe(
       '<bos><U>\nHi</U><A>\n[Made a function call to look with arguments {"at":"sky"}]\n</A>' +
         '<T>\n[Received results of function call]\nblue</T><A!>',
     );
   });
 
-  test('ids are told only where one turn made several calls', () => {
+  test('writes ids only if one turn made several calls', () => {
     const several: Message = { ...call, toolCalls: ['a', 'b'].map((id) => ({ id, name: 'look', json: '{}' })) };
     const shown = prompt([user, several, { ...result, callId: 'b' }]).prompt;
     expect(shown).toContain('[Made a function call a to look with arguments {}]');
     expect(shown).toContain('[Received results of function call b]');
   });
 
-  test('a call is never continued as if it were text', () => {
+  test('does not continue a turn with calls', () => {
     expect(prompt([user, call]).prompt).toMatch(/<\/A><A!>$/);
   });
 
-  test('are listed in front of the memory, with the types of their properties', () => {
+  test('lists tools before the memory, with the types of their properties', () => {
     const tools = [
       { name: 'look', description: 'Looks', parameters: { properties: { at: { type: 'string' }, how: {} } } },
       { name: 'wait', parameters: {} },
@@ -107,13 +107,13 @@ describe('tools', () => {
     );
   });
 
-  test('a reply to a result stops before it writes another call, unless a tool is forced', () => {
+  test('a reply to a result stops at another call, unless a tool is forced', () => {
     expect(prompt([user, call, result]).stop).toEqual(['<U>', '[Made a function call']);
     expect(prompt([user, call, result], { toolForced: true }).stop).toEqual(['<U>']);
   });
 });
 
-test('the start of the next turn of the user is a stop text, once', () => {
+test('flatPrompt: the start of a user turn is a stop text, once', () => {
   expect(prompt([user], { stop: ['x', '<U>'] }).stop).toEqual(['x', '<U>']);
 });
 
@@ -140,18 +140,18 @@ async function tried(...scripts: GenerationEvent[][]) {
   return { events, attempts };
 }
 
-test('the first one counts, where it fits', async () => {
+test('firstThatFits: uses the first attempt if it fits', async () => {
   expect(await tried([said('long')], [said('short')])).toEqual({ events: [said('long')], attempts: 1 });
 });
 
-test('one that is too long makes way for the next', async () => {
+test('firstThatFits: continues after context-overflow', async () => {
   expect(await tried([tooLong(30)], [tooLong(20)], [said('short')])).toEqual({ events: [said('short')], attempts: 3 });
 });
 
-test('where none fits, the last one says so', async () => {
+test('firstThatFits: returns the error of the last attempt', async () => {
   expect(await tried([tooLong(30)], [tooLong(20)])).toEqual({ events: [tooLong(20)], attempts: 2 });
 });
 
-test('no other failure is tried again', async () => {
+test('firstThatFits: does not retry other errors', async () => {
   expect(await tried([said('a'), lost], [said('b')])).toEqual({ events: [said('a'), lost], attempts: 1 });
 });

@@ -93,8 +93,8 @@ async function ask(source: string) {
   );
 }
 
-describe('whatever a template says', () => {
-  test('there is a prompt with every turn, and words for what went wrong', () =>
+describe('random templates', () => {
+  test('chatPrompt: has every turn, and a warning for each problem', () =>
     fc.assert(
       fc.asyncProperty(template, async (source) => {
         const refused = await compileTemplate(source).then(
@@ -130,7 +130,7 @@ describe('whatever a template says', () => {
     ['a range without an end', '{% for a in range(1e308) %}{% endfor %}'],
     ['very deep brackets', `{{ ${'('.repeat(5000)}1${')'.repeat(5000)} }}`],
     ['very many blocks', '{% if true %}'.repeat(3000) + '{% endif %}'.repeat(3000)],
-  ])('%s come to an end', async (_, source) => {
+  ])('%s: rendering ends', async (_, source) => {
     const { by, prompt } = await ask(source).catch((error: unknown) => {
       expect((error as Error).message).not.toBe('');
       return { by: 'adapter', prompt: '<U>Hi' };

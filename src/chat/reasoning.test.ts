@@ -14,58 +14,58 @@ function split(pieces: readonly string[], options: Partial<ConstructorParameters
   return { reasoning: join('reasoning-delta'), text: join('text-delta') };
 }
 
-describe('every known pair of tags', () => {
+describe('ReasoningSplitter: every pair of tags', () => {
   test.each(thinkingTags.map(({ start, ends }) => [start, ends[0]?.text ?? '']))('%s … %s', (start, end) => {
     expect(split([`${start}\nhm\n${end}\n\nYes.`])).toEqual({ reasoning: 'hm', text: 'Yes.' });
   });
 });
 
-test('text without tags passes as it comes', () => {
+test('ReasoningSplitter: text without tags passes at once', () => {
   const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true });
   expect(splitter.push('Hello')).toEqual([{ type: 'text-delta', text: 'Hello' }]);
 });
 
-test('a half tag is held back until it is a tag or not', () => {
+test('ReasoningSplitter: holds back an incomplete tag', () => {
   const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true });
   expect(splitter.push('<thi')).toEqual([]);
   expect(splitter.push('s>')).toEqual([{ type: 'text-delta', text: '<this>' }]);
 });
 
-test('a reply to a prompt that opened the thinking begins inside it', () => {
+test('ReasoningSplitter: begins inside thinking that the prompt has opened', () => {
   expect(split(['hm</think>Yes.'], { prompt: '<|im_start|>assistant\n<think>\n' })).toEqual({
     reasoning: 'hm',
     text: 'Yes.',
   });
 });
 
-test('thinking that is closed in the prompt is over', () => {
+test('openedThinking: undefined for closed thinking', () => {
   expect(openedThinking('<think>\n\n</think>\n\n')).toBeUndefined();
 });
 
-test('only the first block is thinking', () => {
+test('ReasoningSplitter: only the first block is thinking', () => {
   expect(split(['<think>a</think>b<think>c</think>'])).toEqual({ reasoning: 'a', text: 'b<think>c</think>' });
 });
 
-test('text before the block is text, and white space before it is nothing', () => {
+test('ReasoningSplitter: keeps text before the block, drops white space before it', () => {
   expect(split(['So <think>a</think>b'])).toEqual({ reasoning: 'a', text: 'So b' });
   expect(split(['\n', ' <think>a</think>b'])).toEqual({ reasoning: 'a', text: 'b' });
   expect(split(['  indented'])).toEqual({ reasoning: '', text: '  indented' });
 });
 
-test('thinking that is cut off by the limit stays thinking', () => {
+test('ReasoningSplitter: thinking without an end stays thinking', () => {
   expect(split(['<think>a', 'b '])).toEqual({ reasoning: 'ab ', text: '' });
 });
 
-test('a lone end tag stays in a stream, where the text before it has been shown', () => {
+test('ReasoningSplitter: a lone end tag is text', () => {
   expect(split(['hm</think>Yes.'])).toEqual({ reasoning: '', text: 'hm</think>Yes.' });
 });
 
-test('without separation the reply is left alone, tags and white space included', () => {
+test('ReasoningSplitter: passes everything unchanged without encapsulate', () => {
   const reply = '\n<think>\na</think>\n b';
   expect(split([reply], { encapsulate: false, prompt: '<think>' })).toEqual({ reasoning: '', text: reply });
 });
 
-test('channels: the end of the thoughts goes with them, and the name of the answer is no answer', () => {
+test('ReasoningSplitter: removes Harmony channel headers', () => {
   expect(split(['<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes.'])).toEqual({
     reasoning: 'hm',
     text: 'Yes.',
@@ -73,13 +73,13 @@ test('channels: the end of the thoughts goes with them, and the name of the answ
   expect(split(['<|channel|>final<|message|>Yes.'])).toEqual({ reasoning: '', text: 'Yes.' });
 });
 
-test('channels: a tool call after the thoughts is left for its own reader', () => {
+test('ReasoningSplitter: keeps the header of a Harmony tool call after the thinking', () => {
   expect(
     split(['<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.x']),
   ).toEqual({ reasoning: 'hm', text: '<|channel|>commentary to=functions.x' });
 });
 
-test('the pieces never change the result', () => {
+test('ReasoningSplitter: the result does not depend on the pieces', () => {
   const tags = thinkingTags.flatMap(({ start, ends }) => [start, ...ends.map(({ text }) => text)]);
   const words = [...halvesOf(...tags), 'a', 'b', ' ', '\n', '<'];
   const options = fc.record({

@@ -7,24 +7,23 @@ import type { Reservation, TextService } from '../core/text-service.ts';
 import type { ChatRequest } from './request.ts';
 import { answerWithTools, type ServerTools, wantsServerTools } from './server-tools/loop.ts';
 
-/** Makes one answer within a place in the queue, and tells it as it comes. */
-export type AnswerChat = (
-  request: ChatRequest,
-  reservation: Reservation,
-  signal: AbortSignal,
-  tell: (event: GenerationEvent) => void,
-  /** For answers that could come faster than they are read; undefined while there is room for more. */
-  room: () => Promise<void> | undefined,
-) => Promise<void>;
+type Emit = (event: GenerationEvent) => void;
 
-export interface RepliesParts {
+interface RepliesParts {
   readonly text: TextService;
-  readonly answer: AnswerChat;
-  /** Run here for chats that bring no tools of their own. */
+  /** Generates one reply within a reservation, and emits its events. `room` is back-pressure: it resolves when there is room. */
+  readonly answer: (
+    request: ChatRequest,
+    reservation: Reservation,
+    signal: AbortSignal,
+    emit: Emit,
+    room: () => Promise<void> | undefined,
+  ) => Promise<void>;
+  /** For chats without tools of the client. */
   readonly serverTools: ServerTools | undefined;
 }
 
-/** Several answers to one request, one after the other; between them others have their turns. */
+/** Several replies to one request, one after the other; other requests may run between them. */
 export function repliesBy(
   { text, answer, serverTools: all }: RepliesParts,
   request: ChatRequest,
@@ -35,20 +34,16 @@ export function repliesBy(
   const signal = AbortSignal.any([ticket.signal, stop.signal]);
   const serverTools = wantsServerTools(request) ? all : undefined;
   const reservation = text.reserve({ ...ticket, signal }, sharingTraits(request, serverTools !== undefined));
-  const answerLooped = (
-    one: ChatRequest,
-    tools: ServerTools,
-    tell: (event: GenerationEvent) => void,
-    room: () => Promise<void> | undefined,
-  ): Promise<void> => {
+  const answerOne = (one: ChatRequest, emit: Emit, room: () => Promise<void> | undefined): Promise<void> => {
+    if (!serverTools) return answer(one, reservation, signal, emit, room);
     const state = text.state();
     return answerWithTools(one, {
-      ...tools,
+      ...serverTools,
       answer: (turn, sink) => answer(turn, reservation, signal, sink, room),
-      tell,
+      emit,
       rest: () => reservation.rest(),
       stopped: AbortSignal.any([signal, reservation.stopped]),
-      senses: state.type === 'ready' ? state.model.inputs : { image: false, audio: false },
+      inputs: state.type === 'ready' ? state.model.inputs : { image: false, audio: false },
       contextSize: text.contextSize(),
     });
   };
@@ -57,19 +52,15 @@ export function repliesBy(
     for (const [index, channel] of channels.entries()) {
       const one = { ...request, controls: withReplySeed(request.controls, index) };
       let begun = false;
-      const tell = (event: GenerationEvent): void => {
+      const emit = (event: GenerationEvent): void => {
         begun = true;
         channel.push(event);
       };
-      const room = () => channel.room();
-      const answered = serverTools
-        ? answerLooped(one, serverTools, tell, room)
-        : answer(one, reservation, signal, tell, room);
-      await answered.catch((error: unknown) => {
-        if (begun || !signal.aborted) return tell({ type: 'error', error: asAppError(error) });
-        // Gone while the prompt was written: the end is that of a request that is gone before its turn.
-        tell(emptyStart(one.controls.maxTokens, one.controls.sampling.seed));
-        tell(abortedUnstarted);
+      await answerOne(one, emit, () => channel.room()).catch((error: unknown) => {
+        if (begun || !signal.aborted) return emit({ type: 'error', error: asAppError(error) });
+        // Aborted while the prompt was rendered: the same end as for a request that is aborted in the queue.
+        emit(emptyStart(one.controls.maxTokens, one.controls.sampling.seed));
+        emit(abortedUnstarted);
       });
       channel.end();
       if (index + 1 < count) reservation.pass();
@@ -79,7 +70,7 @@ export function repliesBy(
   return channels;
 }
 
-/** Known before the prompt is: an answer in a format or with tools will be held to a grammar. */
+/** Before the prompt is known: a reply in a format or with tools will have a grammar. */
 function sharingTraits(
   { controls, conversation, toolChoice, output }: ChatRequest,
   withServerTools: boolean,

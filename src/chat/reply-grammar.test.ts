@@ -7,15 +7,15 @@ const native = openNativeGrammar();
 const output = { type: 'schema', schema: weather.parameters } as const;
 const grammar = (prompt: string, template: string) => structuredGrammar(output, { prompt, template }) ?? '';
 
-test('text needs no grammar', () => {
+test('structuredGrammar: undefined for text', () => {
   expect(structuredGrammar({ type: 'text' }, { prompt: '', template: '' })).toBeUndefined();
 });
 
-describe.skipIf('missing' in native)('in the engine', () => {
+describe.skipIf('missing' in native)('structuredGrammar, in the engine', () => {
   const accepts = (gbnf: string, text: string) => !('missing' in native) && native.accepts(gbnf, text);
   const answer = '{"city": "Paris"}';
 
-  test('a model that does not think gives the answer alone', () => {
+  test('without thinking: the answer only', () => {
     expect(accepts(grammar('', ''), answer)).toBe(true);
     expect(accepts(grammar('', ''), `<think>hm</think>${answer}`)).toBe(false);
   });
@@ -25,13 +25,13 @@ describe.skipIf('missing' in native)('in the engine', () => {
     (text) => expect(accepts(grammar('', 'uses <think> tags'), text)).toBe(true),
   );
 
-  test('where the prompt has opened the thinking it must be closed before the answer', () => {
+  test('thinking that the prompt has opened must be closed', () => {
     const opened = grammar('assistant\n<think>\n', '');
     expect(accepts(opened, `hm, hm</think>${answer}`)).toBe(true);
     expect(accepts(opened, answer)).toBe(false);
   });
 
-  test('nothing but the format follows the thinking', () => {
+  test('only the format follows the thinking', () => {
     expect(accepts(grammar('', '<think>'), '<think>hm</think>Sure: {}')).toBe(false);
   });
 });

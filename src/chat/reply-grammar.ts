@@ -5,22 +5,19 @@ import { openedThinking, type ThinkingTags, thinkingTags } from './reasoning.ts'
 import type { ChatRequest, OutputFormat } from './request.ts';
 import { callGrammar } from './tools/call-grammar.ts';
 
-/**
- * What the reply is held to. A grammar of the request itself comes before everything else. `unspeakable` means that calls
- * must be part of it, in a format that no grammar here can spell.
- */
+/** The grammar of the reply. One of the request takes precedence. `unspeakable`: it would need calls in a format without grammar. */
 export function replyGrammar(
   request: ChatRequest,
-  /** How this model writes its calls; undefined where it is offered no tools. */
+  /** The format of calls; undefined without tools. */
   format: string | undefined,
   thinking: ThinkingContext,
 ): Grammar | undefined | 'unspeakable' {
   const { controls, output } = request;
   if (controls.grammar) return controls.grammar;
   if (format === undefined) return answerGrammar(request, thinking);
-  const forced = isForced(request);
+  const forced = request.toolChoice.type === 'required' || request.toolChoice.type === 'named';
   const answer = forced ? undefined : answerSchema(output);
-  // Free text may turn into a call anywhere; otherwise the first token already decides.
+  // Free text may become a call anywhere; otherwise the grammar applies from the first token.
   const lazy = !forced && answer === undefined;
   const grammar = callGrammar(format, {
     tools: callableTools(request),
@@ -39,10 +36,6 @@ export function answerGrammar({ controls, output }: ChatRequest, thinking: Think
   return gbnf === undefined ? undefined : { gbnf, retainState: false };
 }
 
-function isForced({ toolChoice }: ChatRequest): boolean {
-  return toolChoice.type === 'required' || toolChoice.type === 'named';
-}
-
 /** The tools that this request lets the model call. */
 export function callableTools({ toolChoice, conversation }: ChatRequest): ChatRequest['conversation']['tools'] {
   if (toolChoice.type === 'none') return [];
@@ -52,11 +45,11 @@ export function callableTools({ toolChoice, conversation }: ChatRequest): ChatRe
 
 interface ThinkingContext {
   readonly prompt: string;
-  /** The model's template: where it speaks of thinking, the model may think. */
+  /** The model may think if its template has thinking tags. */
   readonly template: string | undefined;
 }
 
-/** The grammar that holds the answer to its format, and lets the model think before it. */
+/** The grammar of an answer in a format, with optional thinking before it. */
 export function structuredGrammar(output: OutputFormat, context: ThinkingContext): string | undefined {
   const schema = answerSchema(output);
   if (schema === undefined) return undefined;
@@ -66,7 +59,7 @@ export function structuredGrammar(output: OutputFormat, context: ThinkingContext
     : composeGrammar(`${before} answer`, { answer: { schema, mode: 'strict' } }).grammar;
 }
 
-/** The schema of the answer; undefined where its form is free. */
+/** The schema of the answer; undefined for text. */
 function answerSchema(output: OutputFormat): unknown {
   switch (output.type) {
     case 'text':
@@ -78,7 +71,7 @@ function answerSchema(output: OutputFormat): unknown {
   }
 }
 
-/** A piece of GBNF that matches the thinking: required where the prompt has opened it, optional where it may come. */
+/** GBNF of the thinking: required if the prompt has opened it, otherwise optional. */
 function thinkingRule({ prompt, template }: ThinkingContext): string {
   const opened = openedThinking(prompt);
   if (opened) return thoughts(opened);
@@ -91,7 +84,7 @@ function thoughts({ ends: [end] }: ThinkingTags): string {
   return `( ${withoutText(text)} )* ${literal(text)} [ \\t\\n]*`;
 }
 
-/** One step of a text that does not run into `text`: any other character, or its beginning and then another one. */
+/** One step of a text that does not contain `text`: any other character, or a prefix of it and then another character. */
 function withoutText(text: string): string {
   return [...text]
     .map((character, index) => `${index > 0 ? `${literal(text.slice(0, index))} ` : ''}[^${classMember(character)}]`)

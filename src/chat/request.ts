@@ -7,22 +7,22 @@ export type ToolChoice =
   /** Exactly this tool must be called. */
   | { readonly type: 'named'; readonly name: string };
 
-/** What the answer must look like; thinking before it is free. */
+/** The format of the answer, without the thinking before it. */
 export type OutputFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json' }
   | { readonly type: 'schema'; readonly schema: unknown };
 
-/** Whether the client wants an answer without thinking. What it tells the template comes before a level of effort. */
+/** Whether an answer without thinking is requested. Template variables take precedence over the effort. */
 export function refusesThinking(
   { reasoning, templateVariables }: Pick<ChatRequest, 'reasoning' | 'templateVariables'>,
   serverVariables: Readonly<Record<string, unknown>>,
 ): boolean {
-  const told = templateVariables.enable_thinking ?? serverVariables.enable_thinking;
-  return told === undefined ? reasoning.effort === 'none' : told === false;
+  const enabled = templateVariables.enable_thinking ?? serverVariables.enable_thinking;
+  return enabled === undefined ? reasoning.effort === 'none' : enabled === false;
 }
 
-/** One turn of a chat to be answered, in words that no protocol owns; complete, as decoders fill in every default. */
+/** A neutral chat request; decoders set every default. */
 export interface ChatRequest {
   readonly conversation: Conversation;
   /** A last turn of the assistant is continued rather than answered. */
@@ -31,12 +31,12 @@ export interface ChatRequest {
   readonly parallelToolCalls: boolean;
   readonly output: OutputFormat;
   readonly reasoning: {
-    /** `none`, `low`, `medium`, `high` …: told to the template; the budget in tokens stands in the controls. */
+    /** `none`, `low`, `medium`, `high` …, for the template; the budget in tokens is in the controls. */
     readonly effort: string | undefined;
-    /** Thinking becomes events of its own instead of tags in the text. */
+    /** Thinking becomes separate events instead of tags in the text. */
     readonly separate: boolean;
   };
-  /** Variables for the model's own template, over those of the server. */
+  /** Variables for the template; they take precedence over those of the server. */
   readonly templateVariables: Readonly<Record<string, unknown>>;
   readonly memory: string;
   readonly controls: GenerationControls;

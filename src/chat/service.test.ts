@@ -52,15 +52,15 @@ async function collect(events: AsyncIterable<GenerationEvent>): Promise<Generati
   return all;
 }
 
-describe('a plain chat', () => {
-  test('is written between the tags of the adapter and answered as text', async () => {
+describe('chatService: plain chat', () => {
+  test('renders with the tags of the adapter and replies with text', async () => {
     const { chat, asked } = chatWith(['Hello there']);
     expect((await fold(chat.reply(chatRequest('Hi'), ticket))).text).toBe('Hello there');
     expect(asked[0]?.prompt).toBe('<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n');
     expect(asked[0]?.stop).toEqual(['<|im_start|>user']);
   });
 
-  test('thinking is parted from the answer, unless the client wants the tags', async () => {
+  test('separates thinking unless the client wants the tags', async () => {
     const reply = '<think>hm</think>Yes.';
     const apart = await fold(chatWith([reply]).chat.reply(chatRequest('Hi'), ticket));
     expect([apart.reasoning, apart.text]).toEqual(['hm', 'Yes.']);
@@ -68,7 +68,7 @@ describe('a plain chat', () => {
     expect((await fold(chatWith([reply]).chat.reply(together, ticket))).text).toBe(reply);
   });
 
-  test('the place in the queue is given back after the last event, and after an error too', async () => {
+  test('releases the reservation after the last event and after an error', async () => {
     const good = chatWith(['ok']);
     await collect(good.chat.reply(chatRequest('Hi'), ticket));
     expect(good.released()).toBe(1);
@@ -80,14 +80,14 @@ describe('a plain chat', () => {
     expect(bad.released()).toBe(1);
   });
 
-  test('several answers come one after the other from one place, and others have their turns in between', async () => {
+  test('replies: several replies use one reservation, other requests run between them', async () => {
     const { chat, released, passed } = chatWith(['one', 'two', 'three']);
     const replies = chat.replies(chatRequest('Hi'), ticket, 3);
     expect(await Promise.all(replies.map(async (reply) => (await fold(reply)).text))).toEqual(['one', 'two', 'three']);
     expect([released(), passed()]).toEqual([1, 2]);
   });
 
-  test('under a fixed seed each of several answers has its own', async () => {
+  test('replies: each reply has its own seed', async () => {
     const { chat, asked } = chatWith(['one', 'two']);
     const request = chatRequest('Hi');
     const controls = { ...request.controls, sampling: { ...request.controls.sampling, seed: 7 } };
@@ -95,14 +95,14 @@ describe('a plain chat', () => {
     expect(asked.map(({ sampling }) => sampling.seed)).toEqual([7, 8]);
   });
 
-  test('pictures go along with their places in the prompt, for each of several answers', async () => {
+  test('sends media with their placeholders for each reply', async () => {
     const { chat, asked } = chatWith(['one', 'two']);
     await Promise.all(chat.replies(withPicture(chatRequest('What is it?')), ticket, 2).map(fold));
     expect(asked.map(({ media }) => media)).toEqual([[picture], [picture]]);
     expect(asked[0]?.prompt).toContain('What is it?\n(Attached Image 1)\n<|im_end|>');
   });
 
-  test('an answer in a given format is held to a grammar', async () => {
+  test('an answer in a format has a grammar', async () => {
     const { chat, asked } = chatWith(['{}']);
     await fold(chat.reply(chatRequest('Hi', { output: { type: 'schema', schema: weather.parameters } }), ticket));
     expect(asked[0]?.grammar?.gbnf).toContain('city');
@@ -110,11 +110,11 @@ describe('a plain chat', () => {
   });
 });
 
-describe('tools that the template carries', () => {
+describe('chatService: tools in the template', () => {
   const call = 'Let me see.<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>';
   const ask = (changes: Partial<ChatRequest> = {}) => chatRequest('Weather?', { tools: [weather, time], ...changes });
 
-  test('become calls while they are written, and the end says so', async () => {
+  test('streams calls and finishes with tool-calls', async () => {
     const { chat, asked } = chatWith([call], { jinja: true, tools: true });
     const events = await collect(chat.reply(ask(), ticket));
     const generation = await fold(replay(events));
@@ -124,7 +124,7 @@ describe('tools that the template carries', () => {
     expect(asked[0]?.grammar?.triggers).toHaveLength(1);
   });
 
-  test('a required call is under the grammar from the first token', async () => {
+  test('a required call has a grammar from the first token', async () => {
     const { chat, asked } = chatWith([call], { jinja: true, tools: true });
     await fold(chat.reply(ask({ toolChoice: { type: 'named', name: 'get_time' } }), ticket));
     expect(asked[0]?.grammar).toMatchObject({ retainState: false });
@@ -132,7 +132,7 @@ describe('tools that the template carries', () => {
     expect(asked[0]?.grammar?.gbnf).not.toContain('get_weather');
   });
 
-  test('a call that is cut off by the limit keeps its reason', async () => {
+  test('a call that is cut off finishes with length', async () => {
     const cut = spoken(call.slice(0, 60)).map((event) =>
       event.type === 'finish' ? { ...event, reason: 'length' as const, cause: 'limit' as const } : event,
     );
@@ -140,7 +140,7 @@ describe('tools that the template carries', () => {
     expect((await fold(chat.reply(ask(), ticket))).reason).toBe('length');
   });
 
-  test('beside a format for the answer, the grammar lets through calls and that answer from the first token', async () => {
+  test('with an output format the grammar allows calls or that format', async () => {
     const { chat, asked } = chatWith(['{"sky":"blue"}'], { jinja: true, tools: true });
     const schema = { type: 'object', properties: { sky: { type: 'string' } }, required: ['sky'] };
     const generation = await fold(chat.reply(ask({ output: { type: 'schema', schema } }), ticket));
@@ -149,7 +149,7 @@ describe('tools that the template carries', () => {
     for (const word of ['get_weather', 'get_time', 'sky']) expect(asked[0]?.grammar?.gbnf).toContain(word);
   });
 
-  test('calls that no grammar can spell are decided on apart, and the answer keeps its format', async () => {
+  test('formats without a grammar use two-step calls, and the answer keeps its format', async () => {
     const decided = JSON.stringify({ reasoning: 'r', final_decision: 'no', tool_name: 'null' });
     const other = '{% for m in messages %}<|start|>{{ m.content }}{% endfor %}{% if tools %}<|channel|>{% endif %}';
     const { chat, asked } = chatWith([decided, '{}'], { jinja: true, tools: true, template: other });
@@ -159,7 +159,7 @@ describe('tools that the template carries', () => {
     expect(asked[1]?.grammar?.gbnf).not.toContain('get_weather');
   });
 
-  test('none means that the model does not even see them', async () => {
+  test('tool choice none: the prompt has no tools', async () => {
     const { chat, asked } = chatWith(['No.'], { jinja: true, tools: true });
     await fold(chat.reply(ask({ toolChoice: { type: 'none' } }), ticket));
     expect(asked[0]?.prompt).not.toContain('<tool_call>');
@@ -167,14 +167,14 @@ describe('tools that the template carries', () => {
   });
 });
 
-describe('tools without the template', () => {
+describe('chatService: tools without the template', () => {
   const ask = (changes: Partial<ChatRequest> = {}) =>
     chatRequest('Weather in Paris?', { tools: [weather, time], ...changes });
   const decision = (name: string, decided: string) =>
     JSON.stringify({ reasoning: 'r', final_decision: decided, tool_name: name });
   const written = '[{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]';
 
-  test('the model decides first and then writes the call; both under a grammar', async () => {
+  test('two generations with a grammar: decision, then call', async () => {
     const { chat, asked, released } = chatWith([decision('get_weather', 'yes'), written]);
     const generation = await fold(chat.reply(ask(), ticket));
     expect(generation).toMatchObject({ text: '', reason: 'tool-calls' });
@@ -183,7 +183,7 @@ describe('tools without the template', () => {
     expect(released()).toBe(1);
   });
 
-  test('both steps see the pictures of the conversation, each in one place', async () => {
+  test('both generations see the media once', async () => {
     const { chat, asked } = chatWith([decision('get_weather', 'yes'), written]);
     await fold(chat.reply(withPicture(ask()), ticket));
     expect(asked.map(({ media }) => media)).toEqual([[picture], [picture]]);
@@ -203,16 +203,19 @@ describe('tools without the template', () => {
   test.each([
     ['a call', decision('get_weather', 'yes'), written],
     ['an answer in words', decision('null', 'no'), 'It is sunny.'],
-  ])('the decision before %s counts as written, and the prompt is the last one', async (_, first, second) => {
-    const tokens = (said: string) => Math.ceil(said.length / 3);
-    const { usage } = await fold(chatWith([first, second]).chat.reply(ask(), ticket));
-    expect(usage).toEqual({
-      promptTokens: 10,
-      cachedTokens: 4,
-      completionTokens: tokens(first) + tokens(second),
-      reasoningTokens: tokens(first),
-    });
-  });
+  ])(
+    'the decision before %s counts as completion tokens; prompt tokens are those of the last prompt',
+    async (_, first, second) => {
+      const tokens = (said: string) => Math.ceil(said.length / 3);
+      const { usage } = await fold(chatWith([first, second]).chat.reply(ask(), ticket));
+      expect(usage).toEqual({
+        promptTokens: 10,
+        cachedTokens: 4,
+        completionTokens: tokens(first) + tokens(second),
+        reasoningTokens: tokens(first),
+      });
+    },
+  );
 
   test('a named tool needs no decision', async () => {
     const { chat, asked } = chatWith([written]);
@@ -221,7 +224,7 @@ describe('tools without the template', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('a call that cannot be read is text, never a crash', async () => {
+  test('a call that cannot be parsed is text', async () => {
     const { chat } = chatWith([decision('get_weather', 'yes'), '[{"type": "func']);
     expect(await fold(chat.reply(ask(), ticket))).toMatchObject({
       text: '[{"type": "func',
@@ -231,7 +234,7 @@ describe('tools without the template', () => {
   });
 });
 
-describe('a call that the limit cuts off', () => {
+describe('chatService: calls that the token limit cuts off', () => {
   const cutAt = (written: string): GenerationEvent[] =>
     spoken(written).map((event) => (event.type === 'finish' ? { ...event, reason: 'length', cause: 'limit' } : event));
   const forced = { tools: [weather, time], toolChoice: { type: 'named', name: 'get_weather' } } as const;
@@ -246,13 +249,13 @@ describe('a call that the limit cuts off', () => {
       '[{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}, {"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Ro',
       ['{"city":"Paris"}', '{"city": "Ro'],
     ],
-  ])('in two steps, at %s, has the arguments so far', async (written, jsons) => {
+  ])('two-step, at %s: has the arguments so far', async (written, jsons) => {
     const { text, toolCalls, reason } = await ask(written);
     expect([text, toolCalls.map(({ json }) => json), reason]).toEqual(['', jsons, 'length']);
     for (const { name, id } of toolCalls) expect([name, id]).toEqual(['get_weather', expect.stringMatching(/^call_/)]);
   });
 
-  test('is none when the limit falls on the end of the list', async () => {
+  test('two-step, at the end of the list: finishes with length and no call', async () => {
     const written = '[{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]';
     expect(await ask(written)).toMatchObject({ toolCalls: [{ json: '{"city":"Paris"}' }], reason: 'tool-calls' });
   });
@@ -261,18 +264,18 @@ describe('a call that the limit cuts off', () => {
     ['<tool_call>\n{"name": "get_weather", "arguments": {"city": "Par', '{"city": "Par'],
     ['<tool_call>\n{"name": "get_weather", "argu', ''],
     ['<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool', '{"city": "Paris"}'],
-  ])('in the words of the template, at %j, has them too', async (written, json) => {
+  ])('template format, at %j: has the arguments so far', async (written, json) => {
     const { text, toolCalls, reason } = await ask(written, { jinja: true, tools: true });
     expect([text, toolCalls.map((call) => call.json), reason]).toEqual(['', [json], 'length']);
   });
 
-  test('before its name is known it is still text', async () => {
+  test('before the name is complete it is text', async () => {
     const { text, toolCalls, reason } = await ask('<tool_call>\n{"name": "get_w', { jinja: true, tools: true });
     expect([text, toolCalls, reason]).toEqual(['<tool_call>\n{"name": "get_w', [], 'length']);
   });
 });
 
-describe('tools that a small context has no room for', () => {
+describe('chatService: tools that do not fit into the context', () => {
   const tooLong: GenerationEvent[] = [
     { type: 'error', error: new AppError('context-overflow', { promptTokens: 5000, contextSize: 2048 }) },
   ];
@@ -281,7 +284,7 @@ describe('tools that a small context has no room for', () => {
   const no = JSON.stringify({ reasoning: 'r', final_decision: 'no', tool_name: 'null' });
   const written = '[{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]';
 
-  test('are decided on by their names alone, and called by the types of their parameters', async () => {
+  test('are decided by name and called with the types of their parameters', async () => {
     const { chat, asked } = chatWith([tooLong, yes, tooLong, written]);
     expect(await fold(chat.reply(ask(), ticket))).toMatchObject({
       reason: 'tool-calls',
@@ -300,28 +303,28 @@ describe('tools that a small context has no room for', () => {
     expect(asked[3]?.grammar).toEqual(asked[2]?.grammar);
   });
 
-  test('are not listed beside an answer in words', async () => {
+  test('are not listed for an answer in words', async () => {
     const { chat, asked } = chatWith([no, tooLong, 'It is sunny.']);
     expect((await fold(chat.reply(ask(), ticket))).text).toBe('It is sunny.');
     expect(asked.slice(1).map(({ memory }) => memory.includes('Available Tools'))).toEqual([true, false]);
     expect(asked[2]?.prompt).toBe(asked[1]?.prompt);
   });
 
-  test('are an error when even their names do not fit', async () => {
+  test('are an error if even their names do not fit', async () => {
     const { chat, asked } = chatWith([tooLong, tooLong]);
     await expect(fold(chat.reply(ask(), ticket))).rejects.toThrow('5000 tokens');
     expect(asked).toHaveLength(2);
   });
 });
 
-describe('a schema that no grammar can follow', () => {
+describe('chatService: schemas that no grammar can express', () => {
   const price = {
     name: 'pay',
     parameters: { type: 'object', properties: { amount: { type: 'number', multipleOf: 0.01 } }, required: ['amount'] },
   };
   const written = '[{"type": "function", "function": {"name": "pay", "arguments": {"amount": 3}}}]';
 
-  test('does not keep its tool from being called, and the console tells it once', async () => {
+  test('the tool can be called; one warning', async () => {
     const { chat, asked, warnings } = chatWith([written, written]);
     const request = chatRequest('Pay 3', { tools: [price], toolChoice: { type: 'required' } });
     for (const _ of [1, 2]) {
@@ -334,13 +337,13 @@ describe('a schema that no grammar can follow', () => {
     expect(warnings).toEqual([expect.stringContaining('pay/properties/amount multipleOf')]);
   });
 
-  test('is not looked at where no tool may be called', async () => {
+  test('no warning if no tool may be called', async () => {
     const { chat, warnings } = chatWith(['No.']);
     await fold(chat.reply(chatRequest('Hi', { tools: [price], toolChoice: { type: 'none' } }), ticket));
     expect(warnings).toEqual([]);
   });
 
-  test('is still refused where it is the form of the answer', async () => {
+  test('rejected as an output format', async () => {
     const { chat } = chatWith(['{}']);
     const [event] = await collect(
       chat.reply(chatRequest('Pay', { output: { type: 'schema', schema: price.parameters } }), ticket),
@@ -349,7 +352,7 @@ describe('a schema that no grammar can follow', () => {
   });
 });
 
-describe('a reply without thinking', () => {
+describe('chatService: reply without thinking', () => {
   const { tags } = builtInAdapters.ChatML as ChatAdapter;
   const silent = tagsWithoutThinking(tags, { name: 'ChatML', template: '<think>' }) as ChatTags;
   const off: [string, Partial<ChatRequest>][] = [
@@ -357,7 +360,7 @@ describe('a reply without thinking', () => {
     ['a level of effort', { reasoning: { effort: 'none', separate: true } }],
   ];
 
-  test.each(off)('asked for by %s, begins with thoughts that are closed', async (_, wish) => {
+  test.each(off)('by %s: opens with closed thinking', async (_, wish) => {
     const { chat, asked } = chatWith(['Hello'], { silent });
     const request = chatRequest('Hi', wish);
     expect(await chat.thinksAnyway(request)).toBe(false);
@@ -377,7 +380,7 @@ describe('a reply without thinking', () => {
     },
   );
 
-  test.each(off)('asked for by %s, is left to a template that writes the prompt', async (_, wish) => {
+  test.each(off)('by %s: left to the template', async (_, wish) => {
     const { chat, asked } = chatWith(['Hello'], { jinja: true, silent });
     const request = chatRequest('Hi', wish);
     expect(await chat.thinksAnyway(request)).toBe(false);
@@ -385,13 +388,13 @@ describe('a reply without thinking', () => {
     expect(asked[0]?.prompt).not.toContain('<think>');
   });
 
-  test("is the adapter's matter again where the template is not trusted with tools", async () => {
+  test('uses the adapter if the template is not used for tools', async () => {
     const wish = { templateVariables: { enable_thinking: false }, tools: [weather] };
     expect(await chatWith([], { jinja: true }).chat.thinksAnyway(chatRequest('Hi', wish))).toBe(true);
     expect(await chatWith([], { jinja: true, tools: true }).chat.thinksAnyway(chatRequest('Hi', wish))).toBe(false);
   });
 
-  test('is not what a client gets that asks for thinking, or for nothing', async () => {
+  test('not without such a request', async () => {
     for (const wish of [
       {},
       { templateVariables: { enable_thinking: true }, reasoning: { effort: 'none', separate: true } },
@@ -404,7 +407,7 @@ describe('a reply without thinking', () => {
     }
   });
 
-  test('leaves earlier turns as they were', async () => {
+  test('leaves earlier turns unchanged', async () => {
     const { chat, asked } = chatWith(['Hello'], { silent });
     const request = chatRequest('Hi', { templateVariables: { enable_thinking: false } });
     const turn = { role: 'assistant' as const, content: [{ type: 'text' as const, text: 'Yes?' }] };

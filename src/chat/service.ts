@@ -3,9 +3,8 @@ import type { GenerationRequest, Ticket } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { firstThatFits, type Step, withEarlier } from './generation-steps.ts';
-import type { Tool } from './messages.ts';
 import { type ChatPrompt, chatPrompt, usesTemplate } from './prompt.ts';
-import { ReasoningSplitter, thinkingTags } from './reasoning.ts';
+import { ReasoningSplitter, type ReplyPart, thinkingTags } from './reasoning.ts';
 import type { PromptTemplate } from './rendering/threads.ts';
 import { repliesBy } from './replies.ts';
 import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
@@ -13,13 +12,12 @@ import { type ChatRequest, refusesThinking, refuseUnknownTool } from './request.
 import { type ServerTools, wantsServerTools, withServerTools } from './server-tools/loop.ts';
 import { chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
 import { loosenedText, loosenedTools } from './tools/call-grammar.ts';
-import type { ToolReader } from './tools/format.ts';
-import { toolFormatOf } from './tools/formats.ts';
+import { type ToolReader, toolFormatOf } from './tools/formats.ts';
 
-/** Beyond this a client makes up names to fill the console. */
+/** Bounds the console output of clients that invent tool names. */
 const mostWarned = 200;
 
-export interface ChatParts {
+interface ChatParts {
   readonly text: TextService;
   readonly tags: ChatTags;
   /** The tags for a reply without thinking; undefined where the format has no such form. */
@@ -32,25 +30,24 @@ export interface ChatParts {
   readonly serverVariables: Readonly<Record<string, unknown>>;
   readonly now: () => Date;
   readonly newCallId: () => string;
-  /** Told of what went another way than the client may expect. */
   readonly warn: (text: string) => void;
-  /** Run by the server for requests that bring no tools of their own. */
+  /** Run by the server for requests without tools. */
   readonly serverTools?: ServerTools | undefined;
 }
 
 export interface ChatService {
-  /** Takes the request in, or throws `busy` at once; the events of a generation follow. */
+  /** Admits the request, or throws `busy` at once; returns the events of the generation. */
   reply(request: ChatRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
-  /** Several answers to one request, one after the other; between them others have their turns. */
+  /** Several replies to one request, one after the other; other requests may run between them. */
   replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[];
   /** The prompt that the model would see. */
   render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPrompt>;
   countTokens(request: ChatRequest, signal?: AbortSignal): Promise<number>;
-  /** Whether the client's wish for a reply without thinking has no place in the prompt. */
+  /** Whether a reply without thinking was requested and the prompt cannot express it. */
   thinksAnyway(request: ChatRequest): Promise<boolean>;
 }
 
-/** Chats on top of plain generation: conversation to prompt, and the model's text to thinking, answer and calls. */
+/** Chats on top of plain generation: renders the conversation, and parses the text into thinking, answer and calls. */
 export function chatService(parts: ChatParts): ChatService {
   const { text } = parts;
   const warned = new Set<string>();
@@ -98,8 +95,11 @@ export function chatService(parts: ChatParts): ChatService {
       const question = questionPrompt(request, signal);
       const { tool, steps } = await chooseTool(request, question, reservation);
       earlier.push(...steps);
-      if (tool) await writeCall(request, tool, question, reservation, sink);
-      return tool !== undefined;
+      if (!tool) return false;
+      const requests = forcedCallRequests(request, tool, question);
+      const events = firstThatFits(requests.map((made) => async () => reservation.generate(await made())));
+      for (const event of await forcedCalls(events, tool, parts.newCallId)) sink(event);
+      return true;
     };
     const offered = request.toolChoice.type === 'none' ? [] : request.conversation.tools;
     refuseUnknownTool(request);
@@ -109,11 +109,10 @@ export function chatService(parts: ChatParts): ChatService {
     for (const warning of rendered.warnings) parts.warn(warning);
     const withTools = offered.length > 0 && rendered.by === 'template';
     const format = withTools ? toolFormatOf(parts.templateText) : undefined;
-    const reader = new ReplyReader({
-      prompt: rendered.prompt,
-      separateReasoning: request.reasoning.separate,
-      tools: format?.create({ tools: offered, newId: parts.newCallId }),
-    });
+    const reader = new ReplyReader(
+      new ReasoningSplitter({ prompt: rendered.prompt, encapsulate: request.reasoning.separate }),
+      format?.create({ tools: offered, newId: parts.newCallId }),
+    );
     const thinking = { prompt: rendered.prompt, template: parts.templateText };
     const wanted = replyGrammar(request, format?.name, thinking);
     if (wanted === 'unspeakable' && (await answerByCall())) return;
@@ -124,20 +123,20 @@ export function chatService(parts: ChatParts): ChatService {
       offered.length > 0 && rendered.by === 'adapter' ? firstThatFits([whole, withoutListing]) : await whole();
     for await (const event of events) reader.read(event).forEach(sink);
 
-    /** The tools are listed to help an answer in words; where they do not fit, it does without. */
+    /** The list of tools only helps an answer in words, so that it is dropped if it does not fit. */
     async function withoutListing() {
       const { memory } = await render({ ...request, toolChoice: { type: 'none' } });
       return reservation.generate({ ...generation, memory });
     }
   }
 
-  /** No thinking is no tokens for it too: where the prompt cannot say it, what begins is ended at once. */
+  /** Without thinking there is no budget for it: if the prompt cannot prevent thinking, it is ended at once. */
   function thinkingBudget(request: ChatRequest): Pick<GenerationRequest, 'reasoning'> {
     const none = { type: 'share', share: 0 } as const;
     return { reasoning: request.controls.reasoning ?? (isSilent(request) ? none : undefined) };
   }
 
-  /** Once for each: agents offer the same tools with each turn. */
+  /** Each warning once: agents send the same tools in each turn. */
   function warnOfLoosened(request: ChatRequest): void {
     for (const text of loosenedTools(callableTools(request)).map(loosenedText)) {
       if (warned.size >= mostWarned || warned.has(text)) continue;
@@ -146,22 +145,10 @@ export function chatService(parts: ChatParts): ChatService {
     }
   }
 
-  /** For the two-step way, which asks about tools in words: the model is not shown any besides. */
+  /** For the two-step way, whose question lists the tools: the prompt has no other list of them. */
   function questionPrompt(request: ChatRequest, signal: AbortSignal): Render {
     return async (conversation) =>
       render({ ...request, conversation, toolChoice: { type: 'none' }, continueAssistantTurn: false }, signal);
-  }
-
-  async function writeCall(
-    request: ChatRequest,
-    tool: Tool,
-    question: Render,
-    reservation: Reservation,
-    sink: (event: GenerationEvent) => void,
-  ) {
-    const requests = forcedCallRequests(request, tool, question);
-    const events = firstThatFits(requests.map((made) => async () => reservation.generate(await made())));
-    for (const event of await forcedCalls(events, tool, parts.newCallId)) sink(event);
   }
 
   function plainGeneration(
@@ -193,7 +180,7 @@ export function chatService(parts: ChatParts): ChatService {
   };
 }
 
-/** Formats that are spelled in ordinary tokens; the marks of all others are special tokens, which are silent by default. */
+/** Formats of ordinary tokens; the marks of all others are special tokens, which are not rendered by default. */
 const plainFormats: ReadonlySet<string> = new Set(['hermes', 'qwen-coder', 'glm', 'functionary', 'generic']);
 const specialTags = thinkingTags.map(({ start }) => start).filter((start) => start !== '<think>');
 
@@ -202,27 +189,16 @@ function needsSpecial(format: string | undefined, template: string | undefined):
   return specialTags.some((tag) => template?.includes(tag));
 }
 
-interface ReplyReaderOptions {
-  readonly prompt: string;
-  readonly separateReasoning: boolean;
-  /** Undefined where the reply cannot hold calls. */
-  readonly tools: ToolReader | undefined;
-}
-
-/**
- * From the text that a model writes to what it means: thinking, text and calls become events of their own, and the end
- * says whether calls were made. One pass, piece by piece, for streamed replies and others alike.
- */
+/** Parses the text of a model into events: thinking, text and calls. One pass, for streamed and other replies. */
 class ReplyReader {
-  readonly #splitter: ReasoningSplitter;
-  readonly #tools: ToolReader | undefined;
   #calls = 0;
   #thinkingPieces = 0;
 
-  constructor({ prompt, separateReasoning, tools }: ReplyReaderOptions) {
-    this.#splitter = new ReasoningSplitter({ prompt, encapsulate: separateReasoning });
-    this.#tools = tools;
-  }
+  constructor(
+    private readonly splitter: ReasoningSplitter,
+    /** Undefined if the reply cannot contain calls. */
+    private readonly tools: ToolReader | undefined,
+  ) {}
 
   read(event: GenerationEvent): readonly GenerationEvent[] {
     switch (event.type) {
@@ -238,19 +214,19 @@ class ReplyReader {
   }
 
   #text(text: string): GenerationEvent[] {
-    const parts = this.#splitter.push(text);
+    const parts = this.splitter.push(text);
     if (parts.some(({ type }) => type === 'reasoning-delta')) this.#thinkingPieces += 1;
     return parts.flatMap((part) => this.#part(part));
   }
 
-  #part(part: { readonly type: 'reasoning-delta' | 'text-delta'; readonly text: string }): GenerationEvent[] {
-    if (part.type === 'reasoning-delta' || !this.#tools) return [part];
-    return this.#counted(this.#tools.push(part.text));
+  #part(part: ReplyPart): GenerationEvent[] {
+    if (part.type === 'reasoning-delta' || !this.tools) return [part];
+    return this.#counted(this.tools.push(part.text));
   }
 
   #end(cut: boolean): GenerationEvent[] {
-    const rest = this.#splitter.finish().flatMap((part) => this.#part(part));
-    return [...rest, ...this.#counted(this.#tools?.finish(cut) ?? [])];
+    const rest = this.splitter.finish().flatMap((part) => this.#part(part));
+    return [...rest, ...this.#counted(this.tools?.finish(cut) ?? [])];
   }
 
   #counted(events: readonly GenerationEvent[]): GenerationEvent[] {
@@ -258,14 +234,14 @@ class ReplyReader {
     return [...events];
   }
 
-  /** A reply that was cut off at its limit stays cut off, whatever it was in the middle of. */
+  /** The finish reason stays `length` if the reply was cut off, also inside a call. */
   #finish(event: GenerationEvent & { type: 'finish' }): GenerationEvent {
     const called = this.#calls > 0 && event.reason === 'stop';
     const usage = { ...event.usage, reasoningTokens: Math.min(this.#thinkingPieces, event.usage.completionTokens) };
     return { ...event, reason: called ? 'tool-calls' : event.reason, usage };
   }
 
-  /** The figures of a token go with the first piece of text that it gave; with none they wait in an empty one. */
+  /** The logprobs of a token go with the first piece of its text; without one, with an empty piece. */
   #withLogprobs(event: GenerationEvent & { type: 'text-delta' }, made: GenerationEvent[]): GenerationEvent[] {
     const { logprobs } = event;
     if (!logprobs) return made;

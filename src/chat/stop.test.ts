@@ -24,45 +24,45 @@ function naive(stops: readonly string[], whole: string): { text: string; stop?: 
   return { text: whole };
 }
 
-test('text that cannot become a stop text passes at once', () => {
+test('StopMatcher: passes text that cannot become a stop text', () => {
   const matcher = new StopMatcher(['\nUser:'], true);
   expect(matcher.push('Hello.').text).toBe('Hello.');
 });
 
-test('only the tail that could still become a stop text is held back', () => {
+test('StopMatcher: holds back only the tail that could become a stop text', () => {
   const matcher = new StopMatcher(['\nUser:'], true);
   expect(matcher.push('Hello.\nUs').text).toBe('Hello.');
   expect(matcher.push('ually').text).toBe('\nUsually');
 });
 
-test('a stop text that spans many pieces is cut off whole', () => {
+test('StopMatcher: removes a stop text across many pieces', () => {
   expect(reply(['\nUser:'], true, ['Hi', '\n', 'Us', 'er', ': and'])).toEqual({ text: 'Hi', stop: '\nUser:' });
 });
 
-test('a tail that overlaps itself is not lost', () => {
+test('StopMatcher: keeps a self-overlapping tail', () => {
   expect(reply(['aab'], true, ['a', 'a', 'a', 'b'])).toEqual({ text: 'a', stop: 'aab' });
 });
 
-test('what was held back is released at the end', () => {
+test('StopMatcher: flush returns the held text', () => {
   expect(reply(['</s>'], true, ['x </'])).toEqual({ text: 'x </' });
 });
 
-test('without trimming the stop text stays, and whatever shared its piece', () => {
+test('StopMatcher: without trim keeps the piece with the stop text', () => {
   expect(reply(['END'], false, ['a E', 'ND b'])).toEqual({ text: 'a END b', stop: 'END' });
 });
 
-test('nothing comes after a stop', () => {
+test('StopMatcher: returns nothing after a stop', () => {
   const matcher = new StopMatcher(['x'], true);
   expect(matcher.push('ax').stop).toBe('x');
   expect(matcher.push('more')).toEqual({ text: '', stop: 'x' });
   expect(matcher.flush()).toBe('');
 });
 
-test('empty stop texts are no stop texts', () => {
+test('StopMatcher: ignores empty stop texts', () => {
   expect(reply([''], true, ['a', 'b'])).toEqual({ text: 'ab' });
 });
 
-test('the pieces never change the reply', () => {
+test('StopMatcher: the result does not depend on the pieces', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'é'), maxLength: 40 });
   const stops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'é'), maxLength: 4 }), { maxLength: 5 });
   fc.assert(
@@ -73,7 +73,7 @@ test('the pieces never change the reply', () => {
   );
 });
 
-test('at every moment only a beginning of a stop text is held back', () => {
+test('StopMatcher: holds back only a prefix of a stop text', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 30 });
   const stops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 5 }), {
     minLength: 1,

@@ -1,16 +1,8 @@
 import { PhraseFinder, phraseTree } from '../patterns/phrase-finder.ts';
 
-export interface StopStep {
-  /** What may be shown now. */
-  readonly text: string;
-  /** The stop text that ended the reply. */
-  readonly stop?: string;
-}
-
 /**
- * Ends a reply at the first stop text that is complete. With `trim` the stop text is cut off, so the end of the text is
- * held back while it could still become one; without it nothing is held back, and the stop text stays, with whatever
- * shared its piece.
+ * Ends a reply at the first complete stop text. With `trim` the stop text is cut off, so that text which could become one is
+ * held back; without it nothing is held back, and the piece with the stop text stays.
  */
 export class StopMatcher {
   readonly #finder: PhraseFinder | undefined;
@@ -23,7 +15,8 @@ export class StopMatcher {
     this.#trim = trim;
   }
 
-  push(text: string): StopStep {
+  /** The text to emit, and the stop text that ended the reply. */
+  push(text: string): { readonly text: string; readonly stop?: string } {
     if (this.#stop !== undefined) return { text: '', stop: this.#stop };
     if (this.#finder === undefined) return { text };
     const found = this.#finder.push(text);
@@ -33,7 +26,7 @@ export class StopMatcher {
     return { text: shown, stop: this.#stop };
   }
 
-  /** For the end of the generation: releases what was held back. Empty after a stop. */
+  /** At the end of the generation: the text that was held back. Empty after a stop. */
   flush(): string {
     const held = this.#finder?.flush() ?? '';
     return this.#trim ? held : '';

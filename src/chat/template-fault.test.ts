@@ -10,7 +10,7 @@ test.each([
   "{{ {'a': {'b': 1}} | tojson }}",
   '{{ "}}" }}{# {{ a comment #}',
   '{%- set x -%}text{%- endset -%}{% set y = 1 %}',
-])('%j can be read', (source) => {
+])('templateFault: %j is valid', (source) => {
   expect(templateFault(source)).toBeUndefined();
 });
 
@@ -28,17 +28,17 @@ test.each<[source: string, line: number, column: number, near: string, reason: s
   ['{% if a %}\n{% if b %}x{% endif %}\n', 1, 1, '{% if a %}', 'it has no end'],
   ['{% if a %}{% endif %}\n {% for b in c %}x', 2, 2, '{% for b in c %}', 'it has no end'],
   ['{% set x %}', 1, 1, '{% set x %}', 'it has no end'],
-])('%j is wrong at line %i, column %i', (source, line, column, near, reason) => {
+])('templateFault: %j has an error at line %i, column %i', (source, line, column, near, reason) => {
   expect(templateFault(source)).toEqual({ line, column, near, reason: expect.stringContaining(reason) });
 });
 
-test('a long tag is told by its beginning', () => {
+test('templateFault: shortens a long tag', () => {
   const fault = templateFault(`{{ ${'a + '.repeat(100)} }}`);
   expect(fault?.near.length).toBeLessThan(70);
   expect(templateFault('{% if\n a ] %}{% endif %}')?.near).toBe('{% if');
 });
 
-test('a template has a fault exactly when it cannot be compiled', async () => {
+test('templateFault: undefined exactly if the template compiles', async () => {
   const piece = fc.constantFrom(
     '{{',
     '}}',

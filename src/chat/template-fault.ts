@@ -1,10 +1,10 @@
 import { parse, tokens as tokensOf } from './template-runtime.ts';
 
-/** What is wrong with a template, and where: both numbers count from 1. */
+/** A syntax error of a template; line and column count from 1. */
 export interface TemplateFault {
   readonly line: number;
   readonly column: number;
-  /** The tag in question, in short. */
+  /** The beginning of the tag. */
   readonly near: string;
   readonly reason: string;
 }
@@ -19,10 +19,7 @@ interface Token {
   readonly type: string;
 }
 
-/**
- * Looks for the place of a fault, of which the library tells only the reason: which tag it cannot read, or behind which it
- * gave up. Undefined for a template that can be read.
- */
+/** Locates a syntax error, for which the library gives only the reason. Undefined for a valid template. */
 export function templateFault(source: string): TemplateFault | undefined {
   const tags = tagsOf(source);
   let tokens: readonly Token[];
@@ -71,7 +68,7 @@ function commentEnd(source: string, from: number): number | undefined {
   return end === -1 ? undefined : end + 2;
 }
 
-/** A tag ends behind its texts and objects: neither hides the end, and neither shows a false one. */
+/** The end of a tag, outside of its strings and objects. */
 function codeEnd(source: string, from: number, opening: string): number | undefined {
   let depth = 0;
   for (let at = from; at < source.length; at += 1) {
@@ -128,7 +125,7 @@ function faultAt(source: string, tag: Tag | undefined, reason: string): Template
 }
 
 function reasonOf(error: unknown): string {
-  // The library stumbles where it expects more than there is.
+  // The library fails with a TypeError at the end of its input.
   if (error instanceof TypeError) return 'it is not complete';
   return (error as Error).message.replace(/^Parser Error: /, '').replace(/\.$/, '');
 }

@@ -28,38 +28,38 @@ async function render(source: string, messages: readonly Message[] = [user], res
 const turns =
   '{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<reply>{% endif %}';
 
-test('renders the turns and opens the reply', async () => {
+test('compileTemplate: renders turns and opens the reply', async () => {
   expect(await render(turns)).toEqual({ prompt: '<user>Hi<reply>', warnings: [] });
 });
 
-test('lines that hold only a block leave nothing behind', async () => {
+test('compileTemplate: removes lines that contain only a block', async () => {
   expect((await render('a\n  {% if true %}\nb\n  {% endif %}\nc')).prompt).toBe('a\nb\nc');
 });
 
-test('marks of what is trained on are passed over', async () => {
+test('compileTemplate: ignores generation blocks', async () => {
   expect((await render('a{% generation %}b{% endgeneration %}c')).prompt).toBe('abc');
 });
 
-test('the first and last token are left to the tokenizer', async () => {
+test('compileTemplate: bos_token and eos_token are empty', async () => {
   expect((await render('[{{ bos_token }}{{ eos_token }}]')).prompt).toBe('[]');
 });
 
-test('a complaint of the template is a warning and adds nothing', async () => {
+test('compileTemplate: raise_exception becomes a warning', async () => {
   expect(await render("a{{ raise_exception('Roles must alternate') }}b")).toEqual({
     prompt: 'ab',
     warnings: ['Roles must alternate'],
   });
 });
 
-test('the date is that of the request, in English', async () => {
+test('strftime_now: the date of the request, in English', async () => {
   expect((await render("{{ strftime_now('%d %b %Y') }}")).prompt).toBe('03 Feb 2026');
 });
 
-test('JSON is written without escapes for letters beyond ASCII', async () => {
+test('tojson: does not escape non-ASCII letters', async () => {
   expect((await render("{{ {'a': 'é'} | tojson }}")).prompt).toBe('{"a": "é"}');
 });
 
-test('a last turn of the assistant is put behind the opened reply', async () => {
+test('compileTemplate: appends a last assistant turn to the opened reply', async () => {
   const begun: Message = { role: 'assistant', content: text('Once') };
   expect((await render(turns, [user, begun])).prompt).toBe('<user>Hi<reply>Once');
   expect((await render(turns, [user, begun], { continueAssistantTurn: false })).prompt).toBe(
@@ -70,36 +70,36 @@ test('a last turn of the assistant is put behind the opened reply', async () => 
   );
 });
 
-describe('variables', () => {
+describe('template variables', () => {
   const shown = '{{ a }}|{{ enable_thinking }}|{{ reasoning_effort }}|{{ reasoning_strength }}';
 
-  test('of the request win over those of the server', async () => {
+  test('those of the request take precedence over those of the server', async () => {
     const rest = { serverVariables: { a: 1 }, requestVariables: { a: 2 } };
     expect((await render(shown, [user], rest)).prompt).toBe('2|||');
   });
 
-  test('carry the effort of thinking', async () => {
+  test('include the reasoning effort', async () => {
     expect((await render(shown, [user], { reasoningEffort: 'high' })).prompt).toBe('||high|high');
   });
 
-  test('say that there is no thinking where it is switched off in either way', async () => {
+  test('disable thinking by either switch', async () => {
     const off = { reasoningEffort: 'high', requestVariables: { enable_thinking: false } };
     expect((await render(shown, [user], off)).prompt).toBe('|false|high|none');
     expect((await render(shown, [user], { reasoningEffort: 'none' })).prompt).toBe('|false|none|none');
   });
 
-  test('cannot take the place of what the language itself provides', async () => {
+  test('cannot replace built-in names', async () => {
     const rest = { requestVariables: { namespace: 'x' } };
     expect((await render('{% set n = namespace(a=1) %}{{ n.a }}', [user], rest)).prompt).toBe('1');
   });
 
-  test('are without tools when there are none, so that templates test for them', async () => {
+  test('have no tools if there are none', async () => {
     expect((await render('{% if tools is defined %}tools{% else %}none{% endif %}')).prompt).toBe('none');
   });
 });
 
-describe('messages', () => {
-  test('show earlier calls with their arguments as objects', async () => {
+describe('template messages', () => {
+  test('have earlier calls with parsed arguments', async () => {
     const call: Message = {
       role: 'assistant',
       content: [],
@@ -114,7 +114,7 @@ describe('messages', () => {
     expect((await render(source, [call])).prompt).toBe('call_1 look {"at": "sky"};call_2 look "not json";');
   });
 
-  test('show results with the call that they answer, and earlier thinking', async () => {
+  test('have tool results with call ids, and earlier thinking', async () => {
     const messages: Message[] = [
       { role: 'assistant', content: text('Hm.'), reasoning: 'thought' },
       { role: 'tool', callId: 'c1', toolName: 'look', content: text('blue') },
@@ -124,7 +124,7 @@ describe('messages', () => {
     expect((await render(source, messages)).prompt).toBe('thoughtHm. c1lookblue ');
   });
 
-  test('hold one text with numbered words for pictures', async () => {
+  test('have one text with numbered placeholders for media', async () => {
     const content = [
       { type: 'text', text: 'See' },
       { type: 'medium', index: 0 },
@@ -137,14 +137,14 @@ describe('messages', () => {
     expect((await render(turns, [], { conversation })).prompt).toBe('<user>See\n(Attached Image 1)\n<reply>');
   });
 
-  test('come as lists of parts to templates that know nothing else', async () => {
+  test('have content parts for templates that need them', async () => {
     const source =
       "{% for m in messages %}{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}{% endif %}{% endfor %}{% endfor %}";
     expect((await render(source)).prompt).toBe('Hi');
   });
 });
 
-describe('the language', () => {
+describe('template language', () => {
   test.each([
     [
       'walks through a missing value as through an empty list',
@@ -164,7 +164,7 @@ describe('the language', () => {
   });
 });
 
-describe('a template that runs away', () => {
+describe('template limits', () => {
   test.each([
     ['loops over too much', '{% for i in range(1000000000) %}x{% endfor %}', /too large/],
     [
@@ -188,12 +188,12 @@ describe('a template that runs away', () => {
       /too large|does not come to an end/,
     ],
     ['calls itself', '{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}', /./],
-  ])('is stopped when it %s', async (_, source, reason) => {
+  ])('stops a template that %s', async (_, source, reason) => {
     const template = await compileTemplate(source, { limits: { ...inlineLimits, steps: 50_000 } });
     expect(() => template(input([user]))).toThrow(reason);
   });
 
-  test('is stopped when its time is over', async () => {
+  test('stops a template after its time limit', async () => {
     let now = 0;
     const clock = () => (now += 100);
     const template = await compileTemplate('{% for i in range(10000) %}x{% endfor %}', { clock });
@@ -201,11 +201,11 @@ describe('a template that runs away', () => {
   });
 });
 
-describe('the prompt of a chat', () => {
+describe('chatPrompt', () => {
   const { tags } = chatAdapter({ userStart: '<U>', assistantStart: '<A>' });
   const options = { ...input([user]), tags, stop: ['x'], template: undefined, templateTools: false };
 
-  test('is the template where there is one', async () => {
+  test('uses the template if there is one', async () => {
     const template = inlineTemplate(await compileTemplate(turns));
     expect(await chatPrompt({ messages: [user], media: [], tools: [] }, { ...options, template })).toEqual({
       by: 'template',
@@ -216,14 +216,14 @@ describe('the prompt of a chat', () => {
     });
   });
 
-  test('is the adapter for tools unless templates are trusted with them', async () => {
+  test('uses the adapter for tools without templateTools', async () => {
     const template = inlineTemplate(await compileTemplate('{{ tools[0].function.name }}'));
     const conversation = { messages: [user], media: [], tools: [tool] };
     expect((await chatPrompt(conversation, { ...options, template })).prompt).toBe('<U>Hi<A>');
     expect((await chatPrompt(conversation, { ...options, template, templateTools: true })).prompt).toBe('look');
   });
 
-  test('falls back to the adapter, and says so, when the template fails', async () => {
+  test('falls back to the adapter with a warning if the template fails', async () => {
     const template = inlineTemplate(await compileTemplate('{{ 1 | nosuchfilter }}'));
     const { by, prompt, warnings } = await chatPrompt(
       { messages: [user], media: [], tools: [] },
@@ -234,7 +234,7 @@ describe('the prompt of a chat', () => {
   });
 });
 
-test('a template that cannot be read is refused when it is compiled', async () => {
+test('compileTemplate: rejects invalid syntax', async () => {
   await expect(compileTemplate('{% if %}')).rejects.toThrow();
 });
 
@@ -248,6 +248,6 @@ test.each([
   ['%I:%M %p', '03:04 PM'],
   ['day %j', 'day 034'],
   ['100%% %Q', '100% %Q'],
-])('%s is written %s', (format, written) => {
+])('strftime: %s is written %s', (format, written) => {
   expect(strftime(time, format)).toBe(written);
 });

@@ -1,5 +1,6 @@
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { Reservation } from '../core/text-service.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
@@ -9,10 +10,9 @@ import { type ChatPrompt, propertyTypes } from './prompt.ts';
 import type { ChatRequest } from './request.ts';
 import { callEvents, callListGrammar, readCallList } from './tools/call-grammar.ts';
 
-/**
- * Calls for models whose template is not trusted with tools, in two short generations: a decision (is a tool needed, and
- * which) and the call itself. Both are held to a grammar, so the second always gives arguments that fit the schema.
- */
+// Calls for models whose template is not used for tools, in two short generations: a decision (is a tool needed, and which)
+// and the call itself. Both follow a grammar, so that the arguments always fit the schema.
+
 export type Render = (conversation: Conversation) => Promise<ChatPrompt>;
 
 type Finish = Extract<GenerationEvent, { type: 'finish' }>;
@@ -21,14 +21,12 @@ const decisionTokens = 300;
 const yes = ['yes', 'Yes', 'YES'];
 const no = ['no', 'No', 'NO'];
 
-export interface Choice {
-  /** The tool to call, or undefined when the model thinks that none is needed. */
-  readonly tool: Tool | undefined;
-  /** The generation that it took, where there was anything to decide. */
-  readonly steps: readonly Step[];
-}
-
-export async function chooseTool(request: ChatRequest, render: Render, reservation: Reservation): Promise<Choice> {
+/** The tool to call, undefined if the model thinks that none is needed; and the cost of the decision. */
+export async function chooseTool(
+  request: ChatRequest,
+  render: Render,
+  reservation: Reservation,
+): Promise<{ readonly tool: Tool | undefined; readonly steps: readonly Step[] }> {
   const { toolChoice, conversation } = request;
   const { tools } = conversation;
   if (toolChoice.type === 'named') return { tool: tools.find(({ name }) => name === toolChoice.name), steps: [] };
@@ -36,7 +34,7 @@ export async function chooseTool(request: ChatRequest, render: Render, reservati
   if (required && tools.length === 1) return { tool: tools[0], steps: [] };
   const names = tools.map(({ name }) => name);
   const bareTools = tools.map(({ name, parameters }) => ({ name, parameters }));
-  const gbnf = schemaToGrammar(required ? choiceSchema(names) : decisionSchema(names));
+  const gbnf = schemaToGrammar(required ? objectSchema({ tool_name: { enum: names } }) : decisionSchema(names));
   const decide = async (listed: readonly Tool[]) => {
     const question = required ? whichTool(listed) : whetherTool({ ...conversation, tools: listed });
     const { prompt, memory } = await render(asking(conversation, question));
@@ -53,14 +51,15 @@ export async function chooseTool(request: ChatRequest, render: Render, reservati
     });
   };
   const decision = await fold(firstThatFits([() => decide(tools), () => decide(bareTools)]));
-  const said = parseObject(decision.text);
+  const parsed = tryParseJson(decision.text);
+  const said = isObject(parsed) ? parsed : {};
   const name = String(said.tool_name ?? 'null');
   const declined = !required && !yes.includes(String(said.final_decision));
   const named = tools.find((tool) => tool.name === name) ?? (tools.length === 1 ? tools[0] : undefined);
   return { tool: declined ? undefined : named, steps: [decision] };
 }
 
-/** The requests whose reply is the call, with the schema at length and in short. */
+/** The requests whose reply is the call: with the whole schema, and with the types of the parameters only. */
 export function forcedCallRequests(
   request: ChatRequest,
   tool: Tool,
@@ -70,54 +69,47 @@ export function forcedCallRequests(
     `Its parameters as a JSON schema: ${JSON.stringify(tool.parameters)}`,
     `Its parameters and their types: ${JSON.stringify(propertyTypes(tool.parameters))}`,
   ];
-  return schemas.map((schema) => () => forcedCallRequest(request, tool, schema, render));
-}
-
-async function forcedCallRequest(
-  request: ChatRequest,
-  tool: Tool,
-  schema: string,
-  render: Render,
-): Promise<GenerationRequest> {
   const { controls, conversation } = request;
-  const { prompt, memory } = await render(asking(conversation, writeCall(tool, schema)));
-  return {
-    ...controls,
-    media: conversation.media,
-    prompt,
-    memory,
-    sampling: { ...controls.sampling, temperature: Math.min(controls.sampling.temperature, 1) },
-    grammar: { gbnf: callListGrammar(tool, request.parallelToolCalls), retainState: false },
-    logprobs: undefined,
-    stop: [],
-  };
+  return schemas.map((schema) => async () => {
+    const { prompt, memory } = await render(asking(conversation, writeCall(tool, schema)));
+    return {
+      ...controls,
+      media: conversation.media,
+      prompt,
+      memory,
+      sampling: { ...controls.sampling, temperature: Math.min(controls.sampling.temperature, 1) },
+      grammar: { gbnf: callListGrammar(tool, request.parallelToolCalls), retainState: false },
+      logprobs: undefined,
+      stop: [],
+    };
+  });
 }
 
-/** The whole reply at once as call events: it means nothing to anybody before it is complete. */
+/** The complete reply as call events. */
 export async function forcedCalls(
   events: AsyncIterable<GenerationEvent>,
   tool: Tool,
   newId: () => string,
 ): Promise<readonly GenerationEvent[]> {
-  const told: GenerationEvent[] = [];
+  const made: GenerationEvent[] = [];
   let written = '';
   for await (const event of events) {
     if (event.type === 'text-delta') written += event.text;
-    else if (event.type === 'finish') told.push(...ending(event, written, tool, newId));
-    else told.push(event);
+    else if (event.type === 'finish') made.push(...ending(event, written, tool, newId));
+    else made.push(event);
   }
-  return told;
+  return made;
 }
 
 function ending(finish: Finish, written: string, tool: Tool, newId: () => string): readonly GenerationEvent[] {
   const { calls, whole } = readCallList(written);
-  // The grammar has no room for thoughts.
+  // The grammar does not allow thinking.
   const last = { ...finish, usage: { ...finish.usage, reasoningTokens: 0 } };
   if (whole) {
     return [...callEvents(calls, tool, newId), finish.reason === 'aborted' ? last : { ...last, reason: 'tool-calls' }];
   }
   if (finish.reason === 'stop') return written === '' ? [last] : [{ type: 'text-delta', text: written }, last];
-  // Cut off before its arguments, it is still a call of this tool: there is nothing else that it could have become.
+  // Even if it was cut off before its arguments, it is a call of this tool.
   return [...callEvents(calls.length > 0 ? calls : [''], tool, newId), last];
 }
 
@@ -157,32 +149,13 @@ function listing(tools: readonly Tool[]): string {
 }
 
 function decisionSchema(names: readonly string[]): object {
-  return {
-    type: 'object',
-    properties: {
-      reasoning: { type: 'string', maxLength: 300 },
-      final_decision: { enum: [...yes, ...no] },
-      tool_name: { enum: [...names, 'null'] },
-    },
-    required: ['reasoning', 'final_decision', 'tool_name'],
-    additionalProperties: false,
-  };
+  return objectSchema({
+    reasoning: { type: 'string', maxLength: 300 },
+    final_decision: { enum: [...yes, ...no] },
+    tool_name: { enum: [...names, 'null'] },
+  });
 }
 
-function choiceSchema(names: readonly string[]): object {
-  return {
-    type: 'object',
-    properties: { tool_name: { enum: names } },
-    required: ['tool_name'],
-    additionalProperties: false,
-  };
-}
-
-function parseObject(written: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(written);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
+function objectSchema(properties: object): object {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }

@@ -14,7 +14,7 @@ function refusal(schema: unknown): GrammarError {
   throw new Error('the schema was taken');
 }
 
-test('a small schema reads as a small grammar', () => {
+test('schemaToGrammar: a small schema gives a small grammar', () => {
   const schema = {
     type: 'object',
     properties: { name: { type: 'string' }, age: { type: 'integer', minimum: 0, maximum: 150 } },
@@ -32,7 +32,7 @@ test('a small schema reads as a small grammar', () => {
   ]);
 });
 
-test('a schema that asks for nothing is any JSON, whatever else it says', () => {
+test('schemaToGrammar: a schema without constraints is any JSON', () => {
   const anything = schemaToGrammar({});
   expect(anything).toContain('value ::= object | array | string | number | ("true" | "false") | "null"');
   expect(schemaToGrammar(true)).toBe(anything);
@@ -55,7 +55,7 @@ test('schemaToGrammar: writes properties in the order of the schema, not of `req
   expect(order(schemaToGrammar(schema))).toBe('abc');
 });
 
-test('a refusal names the place and the keyword, and a protocol can answer with it', () => {
+test('GrammarError: names pointer and keyword, and is an AppError of status 400', () => {
   const error = refusal({ properties: { 'a/b': { not: { type: 'string' } } } });
   expect(error).toMatchObject({ pointer: '#/properties/a~1b', keyword: 'not', code: 'invalid-field', status: 400 });
   expect(error).toBeInstanceOf(AppError);
@@ -64,7 +64,7 @@ test('a refusal names the place and the keyword, and a protocol can answer with 
   );
 });
 
-describe('what cannot be promised is refused', () => {
+describe('schemaToGrammar: rejects what a grammar cannot enforce', () => {
   test.each<[string, unknown]>([
     ['patternProperties', { patternProperties: { '^a': {} } }],
     ['if', { if: {} }],
@@ -116,12 +116,12 @@ describe('what cannot be promised is refused', () => {
     [false],
     [{ properties: { a: 3 } }],
     [{ allOf: [{ type: 'string' }, false] }],
-  ])('%j is no schema with a value', (schema) =>
+  ])('rejects %j: no value or no schema', (schema) =>
     expect(refusal(schema).message).toMatch(/^schema must be a JSON schema/),
   );
 });
 
-describe('a hostile schema is refused before it costs much', () => {
+describe('schemaToGrammar: rejects hostile schemas early', () => {
   const nested = (depth: number): unknown => (depth === 0 ? {} : { items: nested(depth - 1) });
   test.each<[string, unknown]>([
     ['references in a circle', { $ref: '#', type: 'string', anyOf: [{ $ref: '#' }, {}] }],
@@ -163,11 +163,11 @@ describe('a hostile schema is refused before it costs much', () => {
   });
 });
 
-test('a reference to itself that adds nothing allows everything', () => {
+test('schemaToGrammar: a self-reference without constraints allows everything', () => {
   expect(schemaToGrammar({ $ref: '#' })).toBe(schemaToGrammar({}));
 });
 
-test('literals and names are written so that the engine reads them back', () => {
+test('literal, ruleName: the engine can read them', () => {
   expect(literal('a"b\\c\n\t\u0001\u007fé🦊')).toBe('"a\\"b\\\\c\\n\\t\\x01\\x7Fé🦊"');
   expect([ruleName('a b_c'), ruleName('日本'), ruleName('1st'), ruleName('-x-')]).toEqual([
     'a-b-c',
@@ -177,7 +177,7 @@ test('literals and names are written so that the engine reads them back', () => 
   ]);
 });
 
-test('a composed grammar refuses names that are none', () => {
+test('composeGrammar: rejects invalid rule names', () => {
   expect(() => composeGrammar('a_b', { a_b: { schema: {}, mode: 'strict' } })).toThrow(RangeError);
   expect(() => composeGrammar('root', { root: { schema: {}, mode: 'strict' } })).toThrow(RangeError);
 });
@@ -189,4 +189,4 @@ test.each([
   ['one two-3', 2],
   ['"a" (one | [0-9])*', 5],
   ['', 0],
-])('%s makes %d steps', (body, steps) => expect(stepsOf(body)).toBe(steps));
+])('stepsOf: %s has %d steps', (body, steps) => expect(stepsOf(body)).toBe(steps));

@@ -28,7 +28,7 @@ export function schemaToGrammar(schema: unknown): string {
   return rules.text(converted({ schema, mode: 'strict' }, 'schema', rules).body);
 }
 
-/** A schema within a larger grammar. It is a document of its own: references in it begin at its own root. */
+/** A schema within a larger grammar; its references start at its own root. */
 export interface EmbeddedSchema {
   readonly schema: unknown;
   readonly mode: GrammarMode;
@@ -63,14 +63,14 @@ export function composeGrammar(
 function converted({ schema, mode, only }: EmbeddedSchema, name: string, rules: Rules) {
   const json = new JsonRules(rules);
   const { giveUp, notes } = mode === 'strict' ? { giveUp: refuse, notes: () => [] } : noting();
-  // What a schema falls back on must be there before the rules run out.
+  // The rules of the fallback must exist before the limit is reached.
   if (mode === 'loose') {
     json.value();
     json.integer();
   }
   rules.grant();
-  const unwritten = new Set<string>();
-  const body = rootRule(schema, { document: schema, name, json, depth: 0, unwritten, giveUp, only });
+  const place = { document: schema, name, json, depth: 0, unwritten: new Set<string>(), giveUp, only };
+  const body = orAnything(() => valueRule([locate(schema, '#')], place), '#', place);
   return { body, loosened: notes() };
 }
 
@@ -79,34 +79,26 @@ interface Place {
   readonly name: string;
   readonly json: JsonRules;
   readonly depth: number;
-  /** The rules being made in which nothing has been written yet: to meet one again would be to go in circles. */
+  /** Rules under construction that are still empty: a reference to one of them would be endless. */
   readonly unwritten: ReadonlySet<string>;
   readonly giveUp: GiveUp;
-  /** The only type that the value may have here, beside what the schema says. */
+  /** The only type that the value may have, in addition to the schema. */
   readonly only: 'object' | undefined;
 }
 
-function rootRule(schema: unknown, place: Place): string {
-  try {
-    return valueRule([locate(schema, '#')], place);
-  } catch (error) {
-    return fallback(error, '#', place);
-  }
-}
-
-/** The rule of the values that a conjunction allows, or of all values where it cannot be had and need not. */
+/** The rule of the values that a conjunction allows; in loose mode any value if there is no such rule. */
 function valueRule(conjunction: Conjunction, place: Place): string {
-  try {
-    return exactRule(conjunction, place);
-  } catch (error) {
-    return fallback(error, conjunction[0]?.pointer, place);
-  }
+  return orAnything(() => exactRule(conjunction, place), conjunction[0]?.pointer, place);
 }
 
-function fallback(error: unknown, pointer: string | undefined, place: Place): string {
-  if (!(error instanceof GrammarError)) throw error;
-  place.giveUp(error, pointer);
-  return anything(place);
+function orAnything(rule: () => string, pointer: string | undefined, place: Place): string {
+  try {
+    return rule();
+  } catch (error) {
+    if (!(error instanceof GrammarError)) throw error;
+    place.giveUp(error, pointer);
+    return anything(place);
+  }
 }
 
 function anything({ json, only }: Place): string {
@@ -119,7 +111,7 @@ function exactRule(conjunction: Conjunction, place: Place): string {
   const [first] = parts;
   if (!first) return anything(place);
   const plain = parts.length === 1 && !only ? scalarType(first.schema) : undefined;
-  // By far the most schemas say nothing else, and need no rule of their own.
+  // Most schemas are of this kind and need no rule.
   if (plain !== undefined) return anyOfType(plain, json);
   const key = parts
     .map((part) => part.key)
@@ -134,7 +126,7 @@ function exactRule(conjunction: Conjunction, place: Place): string {
   return json.rules.named(`${name} ${only ?? ''} ${key}`, hint(first, name), () => ruleBody(parts, deeper));
 }
 
-/** Tried again without a demand that may be given up, until the rest can be kept. */
+/** In loose mode demands that cannot be expressed are removed one by one. */
 function ruleBody(parts: readonly Part[], place: Place): string {
   let kept = parts;
   for (;;) {
@@ -153,7 +145,7 @@ function ruleBody(parts: readonly Part[], place: Place): string {
   }
 }
 
-/** Any value of the right type, where no more of the demands can be kept. */
+/** Any value of the right type. */
 function ofType(parts: readonly Part[], place: Place): string {
   const { json, only } = place;
   try {
@@ -170,7 +162,7 @@ function anyOfType(type: TypeName, json: JsonRules): string {
   return type === 'null' ? nullBody : json[type]();
 }
 
-/** An integer is a number too: where both are allowed, one of them says it all. */
+/** Without `integer` if `number` is allowed too. */
 function distinct(types: ReadonlySet<TypeName>): readonly TypeName[] {
   return [...types].filter((type) => type !== 'integer' || !types.has('number'));
 }
@@ -196,26 +188,22 @@ function valueBody(parts: readonly Part[], place: Place): string {
 function numberBody(parts: readonly Part[], { bounds }: Shape, type: 'number' | 'integer', json: JsonRules): string {
   if (bounds.minimum === undefined && bounds.maximum === undefined) return json[type]();
   const range = type === 'integer' ? integerRange(bounds) : numberRange(bounds);
-  if (range === undefined)
-    throw new GrammarError('no number lies within the bounds', (parts[0] as Part).pointer, 'maximum');
-  return range;
+  if (range !== undefined) return range;
+  throw new GrammarError('no number lies within the bounds', (parts[0] as Part).pointer, 'maximum');
 }
 
-/** Something readable for people who look at the grammar: the last name on the way to the schema. */
+/** A readable name for the rule: the last name in the pointer. */
 function hint({ pointer }: Part, name: string): string {
   return pointer.split('/').findLast((segment) => /[a-zA-Z]/.test(segment)) ?? name;
 }
 
-/** The demands on the items of an array: the first ones each on its own, the others alike; `false`: no others. */
+/** The schemas of the first items of an array, and of all others; `false`: there are no others. */
 interface Items {
   readonly first: readonly Conjunction[];
   readonly others: Conjunction | false;
 }
 
-/**
- * An array. With `prefixItems` and no `minItems` the whole prefix is written, and nothing behind it unless `items` says
- * what: a tuple is what such schemas mean.
- */
+/** An array. `prefixItems` without `minItems` and `items` is a tuple: exactly these items. */
 function arrayBody(parts: readonly Part[], json: JsonRules, rule: (items: Conjunction) => string): string {
   const place = parts[0] as Part;
   const { first, others } = itemsOf(parts);

@@ -24,7 +24,7 @@ describe.skipIf(missing !== undefined)('in the engine of llama.cpp', () => {
   }
   const engineAccepts = (grammar: string, text: string) => !('missing' in engine) && engine.accepts(grammar, text);
 
-  test('a value that fits its schema is let through, compact and printed, and one that does not is stopped', () => {
+  test('accepts values of the schema, compact and formatted, and rejects others', () => {
     fc.assert(
       fc.property(samples, ({ schema, value, wrong }) => expectAll(schema, [value], wrong.slice(0, 6))),
       { numRuns: 300 },
@@ -34,7 +34,7 @@ describe.skipIf(missing !== undefined)('in the engine of llama.cpp', () => {
   const anything = schemaToGrammar({});
   const anyObject = schemaToGrammar({ type: 'object' });
 
-  test('an empty schema takes any JSON, and one of objects only those', () => {
+  test('an empty schema accepts any JSON, `object` only objects', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3, stringUnit: 'grapheme' }), (value) => {
         const text = JSON.stringify(value);
@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)('in the engine of llama.cpp', () => {
     (text) => expect(engine.accepts(anything, text)).toBe(false),
   );
 
-  test('blanks end: one space, or one line break with its indentation', () => {
+  test('white space: one space, or one line break with indentation', () => {
     expect(engine.begins(anything, '{ "a"')).toBe(true);
     expect(engine.begins(anything, '{\n    "a"')).toBe(true);
     expect(engine.begins(anything, '{  "a"')).toBe(false);
@@ -246,12 +246,12 @@ describe.skipIf(missing !== undefined)('in the engine of llama.cpp', () => {
     ],
     ['ipv4', ['0.0.0.0', '255.249.10.1'], ['256.1.1.1', '1.1.1', '01.1.1.1']],
     ['email', ['a.b+c@example.org', 'x@y.de'], ['a@b', '@b.c', 'a b@c.de', '.a@b.de']],
-  ])('the format %s', (format, allowed, refused) => {
+  ])('format %s', (format, allowed, refused) => {
     expect(Object.keys(formats)).toContain(format);
     expectAll({ type: 'string', format }, allowed, refused);
   });
 
-  test('a large object with only optional properties stays cheap', () => {
+  test('a large object with optional properties stays cheap', () => {
     const names = Array.from({ length: 300 }, (_, index) => `property-${index}`);
     const schema = { properties: Object.fromEntries(names.map((name) => [name, { type: 'integer' }])) };
     expectAll(
@@ -261,12 +261,12 @@ describe.skipIf(missing !== undefined)('in the engine of llama.cpp', () => {
     );
   });
 
-  test('a thousand listed values work', () => {
+  test('a thousand enum values', () => {
     const values = Array.from({ length: 1000 }, (_, index) => `the value number ${index}`);
     expectAll({ enum: values }, [values[0], values[999]], ['the value number']);
   });
 
-  test('schemas can stand inside a larger text', () => {
+  test('composeGrammar: schemas inside a larger text', () => {
     const strict = (type: string) =>
       ({ schema: { properties: { a: { type } }, required: ['a'] }, mode: 'strict' }) as const;
     const { grammar } = composeGrammar('"<call>" (first | second-one) "</call>"', {

@@ -19,7 +19,7 @@ function within(value: number, { minimum, maximum }: Bounds): boolean {
 const bound = (value: fc.Arbitrary<number>) =>
   fc.option(fc.record({ value, exclusive: fc.boolean() }), { nil: undefined });
 
-test('the integers of a range are all those within its bounds', () => {
+test('integerRange: exactly the integers within the bounds', () => {
   const end = bound(fc.integer({ min: -1200, max: 1200 }));
   fc.assert(
     fc.property(end, end, (minimum, maximum) => {
@@ -34,7 +34,7 @@ test('the integers of a range are all those within its bounds', () => {
   );
 });
 
-test('large integers are told apart to the last digit', () => {
+test('integerRange: large integers are exact to the last digit', () => {
   fc.assert(
     fc.property(fc.maxSafeInteger(), fc.maxSafeInteger(), (one, other) => {
       const [low, high] = one < other ? [one, other] : [other, one];
@@ -48,7 +48,7 @@ test('large integers are told apart to the last digit', () => {
   );
 });
 
-test('the decimals of a range are all those within its bounds, however many digits they have', () => {
+test('numberRange: exactly the decimals within the bounds, of any length', () => {
   const hundredth = fc.integer({ min: -250, max: 250 }).map((value) => value / 100);
   fc.assert(
     fc.property(bound(hundredth), bound(hundredth), (minimum, maximum) => {
@@ -65,12 +65,12 @@ test('the decimals of a range are all those within its bounds, however many digi
   );
 });
 
-test('leading zeros, a bare point and minus zero are never written', () => {
+test('numberRange: no leading zeros, bare point or minus zero', () => {
   const range = matcher(numberRange({ minimum: { value: -5, exclusive: false } }));
   expect(['01', '1.', '.5', '-0', '00', '1e3', ''].filter((text) => range.test(text))).toEqual([]);
 });
 
-test('an empty range has no body', () => {
+test('integerRange, numberRange: undefined for an empty range', () => {
   expect(
     integerRange({ minimum: { value: 2, exclusive: true }, maximum: { value: 3, exclusive: true } }),
   ).toBeUndefined();
@@ -86,6 +86,6 @@ test.each([
   [1.25e-8, 0n, '0000000125'],
   [1e20, 100000000000000000000n, ''],
   [123456.75, 123456n, '75'],
-])('%d in plain decimals', (value, whole, fraction) => {
+])('decimal: %d in plain digits', (value, whole, fraction) => {
   expect(decimal(value)).toEqual({ whole, fraction });
 });

@@ -30,7 +30,7 @@ const conditional = (follows: unknown): object =>
   ]);
 const manyWords = Array.from({ length: 1001 }, (_, index) => `word ${index}`);
 
-describe('what no grammar can follow is left out and told', () => {
+describe('loose mode: omits and reports what no grammar can express', () => {
   test.each<[unknown, string[]]>([
     [property({ type: 'number', multipleOf: 0.01 }), ['#/properties/a multipleOf']],
     [property({ type: 'string', not: { const: 'x' } }), ['#/properties/a not']],
@@ -53,7 +53,7 @@ describe('what no grammar can follow is left out and told', () => {
     [property({ type: 'number', multipleOf: 0.5, not: {} }), ['#/properties/a not', '#/properties/a multipleOf']],
   ])('%j', (schema, expected) => expect(told(schema)).toEqual(expected));
 
-  test('a schema that a grammar can follow is followed, and nothing is told', () => {
+  test('reports nothing for a schema that a grammar can express', () => {
     fc.assert(
       fc.property(samples, ({ schema }) => {
         const { grammar, loosened } = loosely(schema);
@@ -65,14 +65,14 @@ describe('what no grammar can follow is left out and told', () => {
     );
   });
 
-  test('a strict schema beside a loose one is refused all the same', () => {
+  test('a strict schema beside a loose one is still rejected', () => {
     const wrong = property({ type: 'number', multipleOf: 0.01 });
     expect(() =>
       composeGrammar('a b', { a: { schema: wrong, mode: 'loose' }, b: { schema: wrong, mode: 'strict' } }),
     ).toThrow(GrammarError);
   });
 
-  test('each demand is told once, however often the schema comes back to it', () => {
+  test('reports each demand once', () => {
     const schema = {
       $defs: { amount: { type: 'number', multipleOf: 0.01 } },
       properties: {
@@ -171,16 +171,16 @@ describe.skipIf(missing)('in the engine', () => {
     [{ $ref: '#/x' }],
     [false],
     [7],
-  ])('where only an object may stand, %j makes one', (schema) =>
+  ])('only object: %j gives an object', (schema) =>
     expectAll(loosely(schema, 'object'), [{}, { a: 1 }], ['text', 7, [1], null]),
   );
 
-  test('an object within may be anything again', () => {
+  test('only object: inner values may be anything', () => {
     const schema = { properties: { inner: { $ref: '#' }, other: {} } };
     expectAll(loosely(schema, 'object'), [{ inner: { other: 'x' } }, { other: [1] }], ['x', { inner: 3 }]);
   });
 
-  test('references begin at the root of their own schema', () => {
+  test('references start at the root of their own schema', () => {
     const own = (type: string) => ({
       $defs: { it: { type } },
       properties: { a: { $ref: '#/$defs/it' } },
@@ -196,7 +196,7 @@ describe.skipIf(missing)('in the engine', () => {
     expect(engine.accepts(grammar, '2{"a":"x"}')).toBe(false);
   });
 
-  test('whatever a schema asks for, its grammar can be read and lets an object through', () => {
+  test('any schema: the grammar is valid and accepts an object', () => {
     const keyword = fc.constantFrom(
       { multipleOf: 0.3 },
       { not: {} },
@@ -231,7 +231,7 @@ describe.skipIf(missing)('in the engine', () => {
   });
 });
 
-describe('a hostile schema is cut down before it costs much', () => {
+describe('loose mode: hostile schemas are bounded', () => {
   const nested = (depth: number): unknown => (depth === 0 ? {} : { items: nested(depth - 1) });
   const properties = (count: number, schema: (index: number) => unknown) => ({
     type: 'object',
@@ -263,7 +263,7 @@ describe('a hostile schema is cut down before it costs much', () => {
     }
   });
 
-  test('one schema that is too large does not take the room of the next', () => {
+  test('a schema that is too large does not use the limits of the next', () => {
     const large = properties(5000, () => ({ enum: ['a', 'b'] }));
     const { loosened } = composeGrammar('one two', {
       one: { schema: large, mode: 'loose' },

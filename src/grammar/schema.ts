@@ -3,7 +3,7 @@ import { isObject } from '../core/json.ts';
 
 export type Keywords = Readonly<Record<string, unknown>>;
 
-/** A schema and where it stands. `key` names its meaning: parts of a schema have a key of their own. */
+/** A schema with its JSON pointer. `key` identifies its meaning: a part of a schema has another key. */
 export interface Located {
   readonly schema: Keywords | boolean;
   readonly pointer: string;
@@ -68,7 +68,7 @@ export type TypeName = 'object' | 'array' | 'string' | 'number' | 'integer' | 'b
 
 export const typeNames: readonly TypeName[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
 
-/** The keywords that say something about values of one type; they also tell the type where `type` is missing. */
+/** The keywords for values of one type; they imply the type if `type` is missing. */
 export const keywordsOfType: Readonly<Partial<Record<TypeName, readonly string[]>>> = {
   object: words(
     'properties required additionalProperties unevaluatedProperties minProperties maxProperties propertyNames',
@@ -87,12 +87,12 @@ const refused = words(
 
 const asserting = new Set([...general, ...refused, ...Object.values(keywordsOfType).flat()]);
 
-/** Whether the schema says anything at all beside titles, descriptions, definitions and the like. */
+/** Whether the schema has any constraint. */
 export function asserts({ schema }: Located): boolean {
   return typeof schema === 'boolean' ? !schema : Object.keys(schema).some((keyword) => asserting.has(keyword));
 }
 
-/** The type of a schema that says no more than that its value is a scalar. */
+/** The type of a schema without other constraints than a scalar type. */
 export function scalarType(schema: Keywords): TypeName | undefined {
   const { type } = schema;
   if (type === 'object' || type === 'array' || !typeNames.some((name) => name === type)) return undefined;
@@ -104,10 +104,7 @@ export function refusedKeyword(schema: Keywords): string | undefined {
   return refused.find((keyword) => Object.hasOwn(schema, keyword) && !demandsNothing(keyword, schema[keyword]));
 }
 
-/**
- * The schema as it must be read when this keyword is left out. Properties that only the keyword speaks of would otherwise
- * be forbidden, since an object that lists properties has no others.
- */
+/** The schema without this keyword, open for the properties that only the keyword mentions. */
 export function opened(schema: Keywords, keyword: string): Keywords {
   if (keyword === 'patternProperties') return { ...schema, additionalProperties: true };
   if (schema.additionalProperties !== undefined || !bringsProperties(schema, keyword)) return schema;
@@ -132,7 +129,7 @@ function demandsNothing(keyword: string, value: unknown): boolean {
   return mapKeywords.has(keyword) && isObject(value) && Object.keys(value).length === 0;
 }
 
-/** Without `type`, values and keywords tell what is meant: `properties` alone is about an object. None: anything. */
+/** The types that values and keywords imply: `properties` implies an object. */
 export function impliedTypes(schema: Keywords): readonly TypeName[] {
   if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOf))];
   if (schema.const !== undefined) return [typeOf(schema.const)];
@@ -152,9 +149,8 @@ export interface Part extends Located {
 }
 
 /**
- * The conjunction with references followed and `allOf` taken apart, without what says nothing. Equal demands come out as
- * equal lists whichever way they were written, so their keys together name a rule. What cannot be kept is handed to
- * `giveUp`, and left out where that returns.
+ * Resolves references and `allOf`, and removes schemas without constraints. Equal demands give equal lists, so that their keys
+ * identify a rule. Calls `giveUp` for what cannot be expressed, and omits it if that returns.
  */
 export function expand(document: unknown, conjunction: Conjunction, giveUp: (error: GrammarError) => void): Part[] {
   const parts = new Map<string, Part>();
@@ -183,7 +179,7 @@ export function expand(document: unknown, conjunction: Conjunction, giveUp: (err
     followed.add(place.key);
     const inside = reference === undefined ? [] : referred(document, reference, place, giveUp);
     if (allOf !== undefined) inside.push(...branches(place, 'allOf'));
-    // In place of the schema they stood in, so that properties keep the order in which a reader meets them.
+    // In place of the schema that contains them, so that properties keep their order.
     waiting.unshift(...inside, without(place, '$ref', 'allOf'));
   }
   return [...parts.values()];
@@ -204,10 +200,7 @@ function referred(
   }
 }
 
-/**
- * The alternatives of the first `anyOf` or `oneOf` among the parts, each joined with everything else; undefined when
- * there is no choice. `oneOf` counts as `anyOf`: that only one branch fits cannot be told while writing.
- */
+/** The branches of the first `anyOf` or `oneOf`, each with all other demands. `oneOf` is treated as `anyOf`. */
 export function alternatives(parts: readonly Part[]): Conjunction[] | undefined {
   for (const keyword of ['anyOf', 'oneOf'] as const) {
     const part = parts.find(({ schema }) => schema[keyword] !== undefined);
@@ -255,27 +248,27 @@ function isPart(place: Located): place is Part {
   return isObject(place.schema);
 }
 
-/** What becomes of a demand that no grammar can keep: `strict` refuses the schema, `loose` notes it and goes on without. */
+/** For demands that no grammar can express: `strict` rejects the schema, `loose` omits and reports them. */
 export type GrammarMode = 'strict' | 'loose';
 
-/** A demand of a schema that its grammar does not keep. */
+/** A demand of a schema that its grammar does not enforce. */
 export interface Loosened {
   readonly pointer: string;
-  /** Undefined where a whole part of the schema became anything. */
+  /** Undefined if the whole schema at the pointer is not enforced. */
   readonly keyword: string | undefined;
 }
 
-/** Called with a demand that cannot be kept: returns where it may be left out, and throws it where it may not. */
+/** Called with a demand that cannot be expressed: returns if it may be omitted, otherwise throws it. */
 export type GiveUp = (error: GrammarError, at?: string) => void;
 
 export const refuse: GiveUp = (error) => {
   throw error;
 };
 
-/** Far more than anybody reads; a hostile schema could give as many as it has parts. */
+/** Bounds the report of a hostile schema. */
 const mostNotes = 100;
 
-/** Notes each demand once, in the order in which they were given up. */
+/** Collects each omitted demand once, in order. */
 export function noting(): { readonly giveUp: GiveUp; readonly notes: () => readonly Loosened[] } {
   const notes = new Map<string, Loosened>();
   return {
@@ -289,33 +282,33 @@ export function noting(): { readonly giveUp: GiveUp; readonly notes: () => reado
   };
 }
 
-/** The parts without what the error complains of; undefined where that is not a single keyword or place of theirs. */
+/** The parts without the keyword or schema of the error; undefined if the error concerns no single one. */
 export function withoutDemand(parts: readonly Part[], error: GrammarError): readonly Part[] | undefined {
   if (error instanceof GrammarLimitError) return undefined;
   const { keyword, pointer } = error;
   if (keyword === undefined) return withoutPlace(parts, pointer);
   const having = parts.filter(({ schema }) => Object.hasOwn(schema, keyword));
   if (having.length === 0) return undefined;
-  // What several parts ask for together is told of the first of them, whichever has the keyword.
+  // Errors of combined demands name the first part, whichever has the keyword.
   const blamed = having.filter((part) => part.pointer === pointer);
   const changed = new Set(blamed.length > 0 ? blamed : having);
   return parts.map((part) => (changed.has(part) ? without(typed(part), keyword) : part));
 }
 
-/** With the type that its keywords stand for, which would be lost with them. */
+/** With the type that its keywords imply, as it would be lost with them. */
 function typed(part: Part): Part {
   const types = part.schema.type === undefined ? impliedTypes(part.schema) : [];
   return types.length === 0 ? part : { ...part, schema: { ...part.schema, type: types } };
 }
 
-/** A schema inside one of the parts that is none becomes one that allows everything. */
+/** Replaces an invalid schema inside a part by `true`. */
 function withoutPlace(parts: readonly Part[], pointer: string): readonly Part[] | undefined {
   const around = parts.find((part) => pointer.startsWith(`${part.pointer}/`));
   const changed = around && replaced(around, pointer.slice(around.pointer.length + 1), true);
   return changed && parts.map((part) => (part === around ? changed : part));
 }
 
-/** A schema that no grammar can follow, or that is no schema: which keyword, where, and why. */
+/** An invalid schema, or one that no grammar can express. */
 export class GrammarError extends AppError<'invalid-field'> {
   constructor(
     readonly reason: string,
@@ -330,17 +323,14 @@ export class GrammarError extends AppError<'invalid-field'> {
   }
 }
 
-/** The grammar has grown too large: the fault of no keyword, but of all that was asked for together. */
+/** The grammar is too large; no single keyword is the cause. */
 export class GrammarLimitError extends GrammarError {
   constructor(reason: string) {
     super(reason, '#');
   }
 }
 
-/**
- * A schema comes from a stranger, and a few bytes of it can ask for a huge grammar. Each limit is far above what
- * sensible schemas need; past it the schema is refused with a sentence.
- */
+/** Schemas are untrusted, and a small one can demand a huge grammar. The limits are far above those of real schemas. */
 export const limits = {
   /** How deep schemas, values and groups of a pattern may be nested. */
   depth: 64,
@@ -356,10 +346,7 @@ export const limits = {
   grammarLength: 1_000_000,
 } as const;
 
-/**
- * What the schemas of one grammar may have together, however many they are; each alone keeps to the limits above. With the
- * names of the tools this stays below what the engine takes at all.
- */
+/** Limits of all schemas of one grammar together, below those of the engine. */
 export const togetherLimits = {
   rules: 20_000,
   totalRepetition: 80_000,

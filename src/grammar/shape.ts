@@ -11,7 +11,7 @@ import {
   typeOf,
 } from './schema.ts';
 
-/** What the parts of a conjunction say together about scalars and the type of a value. */
+/** The combined demands of a conjunction on the type of a value and on scalars. */
 export interface Shape {
   readonly types: ReadonlySet<TypeName>;
   /** The only values allowed, of any type, already within `types`. */
@@ -87,7 +87,7 @@ function edges(part: Part, inclusive: string, exclusive: string): Bound[] {
     if (typeof value !== 'number' || !Number.isFinite(value)) {
       throw new GrammarError('there must be a number', part.pointer, keyword);
     }
-    // So far out a bound stands for "no limit", which the end of an open range keeps by far.
+    // Such a bound stands for "no limit".
     if (inclusive === 'minimum' ? value <= -1e21 : value >= 1e21) continue;
     if (Math.abs(value) >= 1e21) throw new GrammarError('the number must be below 1e21', part.pointer, keyword);
     found.push({ value, exclusive: keyword === exclusive || flagged });

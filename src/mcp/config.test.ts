@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, MissingVariable, readServers, withVariables } from './config.ts';
+import { ConfigError, readServers, withVariables } from './config.ts';
 
 const options = { environment: { TOKEN: 'secret', EMPTY: '' }, folder: '/files', resolve: posix.resolve };
 const read = (servers: unknown, key = 'mcpServers') => readServers(JSON.stringify({ [key]: servers }), options);
@@ -15,8 +15,8 @@ const refusal = (text: string): string => {
   }
 };
 
-describe('a file of tool servers', () => {
-  test('names programs with their arguments, environment and folder', () => {
+describe('readServers', () => {
+  test('reads commands with arguments, environment and folder', () => {
     const entry = { command: 'npx', args: ['-y', 'files', 8080], env: { KEY: 'x', DEBUG: true }, cwd: 'data' };
     expect(read({ files: entry })).toEqual([
       {
@@ -30,29 +30,29 @@ describe('a file of tool servers', () => {
     ]);
   });
 
-  test('has programs run in its own folder unless they name one', () => {
+  test('commands run in the folder of the file without cwd', () => {
     expect(read({ a: { command: 'x' }, b: { command: 'x', cwd: '/elsewhere' } })).toMatchObject([
       { folder: '/files', args: [], env: {} },
       { folder: '/elsewhere' },
     ]);
   });
 
-  test('names addresses with their headers; an address comes before a command', () => {
+  test('reads addresses with headers; url takes precedence over command', () => {
     expect(read({ web: { url: 'https://tools.example/mcp', headers: { 'X-Key': 'k' }, command: 'x' } })).toEqual([
       { type: 'address', name: 'web', url: 'https://tools.example/mcp', headers: { 'X-Key': 'k' }, sse: false },
     ]);
   });
 
-  test('may ask for the older way of speaking to an address', () => {
+  test('type sse selects the older transport', () => {
     expect(read({ web: { url: 'http://localhost/sse', type: 'sse' } })).toMatchObject([{ sse: true }]);
   });
 
-  test('may call the list servers, as editors do, and keeps its order', () => {
+  test('accepts the key servers, and keeps the order', () => {
     const names = read({ z: { command: 'x' }, a: { url: 'http://a' } }, 'servers').map(({ name }) => name);
     expect(names).toEqual(['z', 'a']);
   });
 
-  test('leaves out what is disabled, and passes over fields of other apps', () => {
+  test('skips disabled servers and unknown fields', () => {
     const servers = {
       off: { disabled: true },
       on: { command: 'x', disabled: false, autoApprove: ['a'], type: 'stdio' },
@@ -60,11 +60,11 @@ describe('a file of tool servers', () => {
     expect(read(servers).map(({ name }) => name)).toEqual(['on']);
   });
 
-  test('may begin with a byte order mark', () => {
+  test('accepts a byte order mark', () => {
     expect(readServers('\ufeff{"mcpServers":{}}', options)).toEqual([]);
   });
 
-  test('may leave secrets to the environment of the server', () => {
+  test('substitutes environment variables', () => {
     expect(read({ web: { url: 'http://a', headers: { authorization: `Bearer \${TOKEN}` } } })).toMatchObject([
       { headers: { authorization: 'Bearer secret' } },
     ]);
@@ -74,7 +74,7 @@ describe('a file of tool servers', () => {
   });
 });
 
-describe('a file is refused with the place and the reason', () => {
+describe('readServers: rejects with path and reason', () => {
   test.each([
     ['', 'it is not valid JSON'],
     ['{', 'it is not valid JSON'],
@@ -100,7 +100,7 @@ describe('a file is refused with the place and the reason', () => {
     expect(refusal(text)).toContain(reason);
   });
 
-  test('whatever it holds, with a sentence and never in another way', () => {
+  test('any file is accepted or rejected with a ConfigError', () => {
     const field = fc.constantFrom('command', 'args', 'env', 'url', 'headers', 'cwd', 'disabled', 'type');
     const server = fc.dictionary(field, fc.jsonValue());
     fc.assert(
@@ -123,14 +123,16 @@ test.each([
   [`\${EMPTY:-else}`, 'else'],
   ['$NAME and $5 stay', '$NAME and $5 stay'],
   [`\${`, `\${`],
-])('%s becomes %s', (text, expected) => {
-  expect(withVariables(text, environment)).toBe(expected);
+])('withVariables: %s becomes %s', (text, expected) => {
+  expect(withVariables(text, 'a', environment)).toBe(expected);
 });
 
-test('a value is not looked through again', () => {
-  expect(withVariables(`\${A}`, { A: `\${B}`, B: 'x' })).toBe(`\${B}`);
+test('withVariables: does not substitute inside values', () => {
+  expect(withVariables(`\${A}`, 'a', { A: `\${B}`, B: 'x' })).toBe(`\${B}`);
 });
 
-test.each([`\${NONE}`, `\${EMPTY}`, `\${}`, `\${input:secret}`, `\${a b}`])('%s is missing', (text) => {
-  expect(() => withVariables(`before ${text} after`, environment)).toThrow(new MissingVariable(text));
+test.each([`\${NONE}`, `\${EMPTY}`, `\${}`, `\${input:secret}`, `\${a b}`])('withVariables: rejects %s', (text) => {
+  expect(() => withVariables(`before ${text} after`, 'a', environment)).toThrow(
+    new ConfigError(`a needs ${text}, which is not set in the environment of this server`),
+  );
 });

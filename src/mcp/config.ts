@@ -1,4 +1,6 @@
-/** A tool server as the file names it. */
+import { isObject } from '../core/json.ts';
+
+/** An MCP server of the file. */
 export type ServerConfig =
   | {
       readonly type: 'command';
@@ -13,28 +15,34 @@ export type ServerConfig =
       readonly name: string;
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
-      /** The older way with two endpoints, where the file asks for it; otherwise it is tried only when the newer one fails. */
+      /** The older transport with two endpoints only; otherwise it is tried when the newer one fails. */
       readonly sse: boolean;
     };
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly environment: Environment;
-  /** Where commands run that name no folder of their own. */
+  /** Working folder of commands without `cwd`. */
   readonly folder: string;
   readonly resolve: (...paths: string[]) => string;
 }
 
-/** Told to people: what is wrong with the file, and where. */
+/** What is wrong with the file, and where. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
 /**
- * The servers of a file in the form that desktop apps use (`mcpServers`, or `servers` as editors call it), in its order.
- * Fields that are not known belong to some other app and are left alone; what is known has to be right.
+ * The servers of a file in the format of desktop apps (`mcpServers`, or `servers` as in editors), in its order. Unknown fields
+ * belong to other apps and are ignored.
  */
 export function readServers(text: string, options: ReadOptions): readonly ServerConfig[] {
-  const file = parsed(text);
+  let file: unknown;
+  try {
+    file = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (error) {
+    throw new ConfigError(`it is not valid JSON: ${(error as Error).message}`);
+  }
+  if (!isObject(file)) throw new ConfigError('it must hold an object');
   const servers = file.mcpServers ?? file.servers;
   if (!isObject(servers)) throw new ConfigError('it has no object "mcpServers"');
   return Object.entries(servers).flatMap(([name, entry]) => {
@@ -45,22 +53,13 @@ export function readServers(text: string, options: ReadOptions): readonly Server
   });
 }
 
-function parsed(text: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text.replace(/^\ufeff/, ''));
-  } catch (error) {
-    throw new ConfigError(`it is not valid JSON: ${(error as Error).message}`);
-  }
-  if (!isObject(value)) throw new ConfigError('it must hold an object');
-  return value;
-}
+type Entry = Readonly<Record<string, unknown>>;
 
-function address(name: string, entry: Entry, at: string, options: ReadOptions): ServerConfig {
-  const url = textAt(entry.url, `${at}.url`, options);
+function address(name: string, entry: Entry, at: string, { environment }: ReadOptions): ServerConfig {
+  const url = requiredText(entry.url, `${at}.url`, environment);
   const scheme = URL.canParse(url) ? new URL(url).protocol : '';
   if (scheme !== 'http:' && scheme !== 'https:') throw new ConfigError(`${at}.url must be an http or https address`);
-  const headers = textsByName(entry.headers, `${at}.headers`, options);
+  const headers = textsByName(entry.headers, `${at}.headers`, environment);
   try {
     new Headers(headers);
   } catch (error) {
@@ -71,56 +70,42 @@ function address(name: string, entry: Entry, at: string, options: ReadOptions): 
 
 function command(name: string, entry: Entry, at: string, options: ReadOptions): ServerConfig {
   if (!isPresent(entry.command)) throw new ConfigError(`${at} must have a command or a url`);
-  const folder = isPresent(entry.cwd) ? textAt(entry.cwd, `${at}.cwd`, options) : '';
+  const { environment, folder, resolve } = options;
+  const own = isPresent(entry.cwd) ? requiredText(entry.cwd, `${at}.cwd`, environment) : '';
   return {
     type: 'command',
     name,
-    command: textAt(entry.command, `${at}.command`, options),
-    args: textList(entry.args, `${at}.args`, options),
-    env: textsByName(entry.env, `${at}.env`, options),
-    folder: options.resolve(options.folder, folder),
+    command: requiredText(entry.command, `${at}.command`, environment),
+    args: textList(entry.args, `${at}.args`, environment),
+    env: textsByName(entry.env, `${at}.env`, environment),
+    folder: resolve(folder, own),
   };
 }
 
-type Entry = Readonly<Record<string, unknown>>;
-
-function textAt(value: unknown, at: string, options: ReadOptions): string {
-  if (typeof value !== 'string' || value.trim() === '') throw new ConfigError(`${at} must be a text`);
-  return filled(value, at, options);
-}
-
-function textList(value: unknown, at: string, options: ReadOptions): readonly string[] {
+function textList(value: unknown, at: string, environment: Environment): readonly string[] {
   if (!isPresent(value)) return [];
   if (!Array.isArray(value)) throw new ConfigError(`${at} must be a list of texts`);
-  return value.map((item, index) => plainText(item, `${at}[${index}]`, options));
+  return value.map((item, index) => plainText(item, `${at}[${index}]`, environment));
 }
 
-function textsByName(value: unknown, at: string, options: ReadOptions): Readonly<Record<string, string>> {
+function textsByName(value: unknown, at: string, environment: Environment): Readonly<Record<string, string>> {
   if (!isPresent(value)) return {};
   if (!isObject(value)) throw new ConfigError(`${at} must be an object of texts`);
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, plainText(item, `${at}.${key}`, options)]),
+    Object.entries(value).map(([key, item]) => [key, plainText(item, `${at}.${key}`, environment)]),
   );
 }
 
-/** Numbers and switches are written without quotes often enough. */
-function plainText(value: unknown, at: string, options: ReadOptions): string {
+function requiredText(value: unknown, at: string, environment: Environment): string {
+  if (typeof value !== 'string' || value.trim() === '') throw new ConfigError(`${at} must be a text`);
+  return withVariables(value, at, environment);
+}
+
+/** Numbers and booleans without quotes are accepted. */
+function plainText(value: unknown, at: string, environment: Environment): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') throw new ConfigError(`${at} must be a text`);
-  return filled(value, at, options);
-}
-
-function filled(text: string, at: string, { environment }: ReadOptions): string {
-  try {
-    return withVariables(text, environment);
-  } catch (error) {
-    if (!(error instanceof MissingVariable)) throw error;
-    throw new ConfigError(`${at} needs ${error.message}, which is not set in the environment of this server`);
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return withVariables(value, at, environment);
 }
 
 function isPresent(value: unknown): boolean {
@@ -129,19 +114,12 @@ function isPresent(value: unknown): boolean {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Puts variables of the server's own environment in their places, so that a file need not hold secrets: `${NAME}`,
- * `${env:NAME}`, and `${NAME:-text}` for one that may be missing. Throws the name of what is missing otherwise.
- */
-export function withVariables(text: string, environment: Environment): string {
+/** Substitutes environment variables, so that a file need not hold secrets: `${NAME}`, `${env:NAME}`, `${NAME:-default}`. */
+export function withVariables(text: string, at: string, environment: Environment): string {
   return text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => {
     const [, name = '', otherwise] = /^(?:env:)?([A-Za-z_]\w*)(?::-([\s\S]*))?$/.exec(inside) ?? [];
     const value = environment[name] || otherwise;
-    if (value === undefined) throw new MissingVariable(whole);
-    return value;
+    if (value !== undefined) return value;
+    throw new ConfigError(`${at} needs ${whole}, which is not set in the environment of this server`);
   });
-}
-
-export class MissingVariable extends Error {
-  override readonly name = 'MissingVariable';
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolCallError } from '../core/tool-servers.ts';
-import { backoffMs, ToolServerConnection } from './connection.ts';
-import { SessionLost } from './session.ts';
+import { backoffMs, SessionLost, ToolServerConnection } from './connection.ts';
 import { commandConfig, type FakeSession, fakeServers, tool } from './testing/sessions.ts';
 import { handTime } from './testing/time.ts';
 
@@ -50,8 +49,8 @@ function outcome(promise: Promise<unknown>): { get(): unknown } {
   return { get: () => value };
 }
 
-describe('a server that is there', () => {
-  test('is greeted, its tools are known, and people are told', async () => {
+describe('ToolServerConnection: connected', () => {
+  test('performs the handshake, lists the tools, and logs their number', async () => {
     const { begin, connection, said, changes } = world();
     await begin();
     expect(connection.tools.map(({ name }) => name)).toEqual(['echo']);
@@ -59,7 +58,7 @@ describe('a server that is there', () => {
     expect(said).toEqual(['Connecting to MCP Server mine...', 'MCP Server mine: 1 tool.']);
   });
 
-  test('gets calls as they are, and its results go back as they are', async () => {
+  test('passes calls and results unchanged', async () => {
     const { begin, connection, session } = world();
     await begin();
     session().answer = async () => done;
@@ -67,7 +66,7 @@ describe('a server that is there', () => {
     expect(session().calls[0]?.call).toEqual({ ...echo, meta: { trace: 1 } });
   });
 
-  test('may refuse a call in its own words', async () => {
+  test('passes the error of the server on', async () => {
     const { begin, connection, session } = world();
     await begin();
     const refusal = new ToolCallError(-32602, 'no such thing', { hint: 1 });
@@ -75,7 +74,7 @@ describe('a server that is there', () => {
     await expect(connection.call(echo, { signal: patient })).rejects.toBe(refusal);
   });
 
-  test('is not lost by an error that has nothing to do with the connection', async () => {
+  test('other errors do not end the session', async () => {
     const { begin, connection, session, servers } = world();
     await begin();
     session().answer = () => Promise.reject(new Error('odd'));
@@ -84,7 +83,7 @@ describe('a server that is there', () => {
     expect(servers.of('mine')).toHaveLength(1);
   });
 
-  test('has its tools read again when it says that they have changed', async () => {
+  test('lists the tools again after list_changed', async () => {
     const { begin, connection, session, time } = world();
     await begin();
     session().tools = [tool('echo'), tool('new')];
@@ -138,7 +137,7 @@ describe('a server that is there', () => {
     expect(connection.tools.map(({ name }) => name)).toEqual(['echo', 'new']);
   });
 
-  test('keeps the tools that are known when they cannot be read again', async () => {
+  test('keeps the known tools if they cannot be listed again', async () => {
     const { begin, connection, session, time, said } = world();
     await begin();
     Object.defineProperty(session(), 'tools', {
@@ -152,7 +151,7 @@ describe('a server that is there', () => {
     expect(said.at(-1)).toBe('The tools of the MCP Server mine could not be read again: too busy.');
   });
 
-  test('has what it says to people passed on', async () => {
+  test('logs messages of the server', async () => {
     const { begin, session, said } = world();
     await begin();
     session().events.said('warning', 'the disk is full');
@@ -160,8 +159,8 @@ describe('a server that is there', () => {
   });
 });
 
-describe('a call', () => {
-  test('that is silent for too long is given up, and its server is told', async () => {
+describe('ToolServerConnection: call', () => {
+  test('fails after the time-out, and is cancelled on the server', async () => {
     const { begin, connection, session, time } = world({ callMs: 10_000 });
     await begin();
     const result = outcome(connection.call(echo, { signal: patient }));
@@ -175,7 +174,7 @@ describe('a call', () => {
     expect(session().calls[0]?.options.signal.aborted).toBe(true);
   });
 
-  test('that reports progress goes on, but not for ever', async () => {
+  test('progress extends the time-out, up to a limit', async () => {
     const { begin, connection, session, time } = world({ callMs: 10_000 });
     await begin();
     const told: number[] = [];
@@ -193,7 +192,7 @@ describe('a call', () => {
     expect(result.get()).toMatchObject({ code: -32001, message: expect.stringContaining('within 100 s') });
   });
 
-  test('ends with its client, and its server is told', async () => {
+  test('an abort cancels it on the server', async () => {
     const { begin, connection, session, time } = world();
     await begin();
     const client = new AbortController();
@@ -206,7 +205,7 @@ describe('a call', () => {
     expect(session().closed).toBe(false);
   });
 
-  test('that comes before the greeting waits for it', async () => {
+  test('waits for the handshake', async () => {
     const { connection, servers, session, time } = world();
     let open: () => void = () => {};
     servers.onOpen = () =>
@@ -224,8 +223,8 @@ describe('a call', () => {
   });
 });
 
-describe('a server that is lost', () => {
-  test('fails its running calls at once and comes back by itself', async () => {
+describe('ToolServerConnection: lost session', () => {
+  test('fails running calls at once, and reconnects', async () => {
     const { begin, connection, session, servers, time, said } = world();
     await begin();
     await time.pass(60_000);
@@ -247,7 +246,7 @@ describe('a server that is lost', () => {
     expect(said).toContain('MCP Server mine is lost: its program ended. It is connected again.');
   });
 
-  test('keeps its tools meanwhile, and a call waits for it a moment', async () => {
+  test('keeps the tools, and a call waits for the reconnect', async () => {
     const { begin, connection, session, time } = world();
     await begin();
     session().events.lost('gone');
@@ -258,7 +257,7 @@ describe('a server that is lost', () => {
     expect(result.get()).toBe('open');
   });
 
-  test('that does not come back within five seconds fails the call with its reason', async () => {
+  test('a call fails with the reason after five seconds', async () => {
     const { begin, connection, session, servers, time } = world();
     await begin();
     servers.onOpen = () => Promise.reject(new Error('connection refused'));
@@ -273,7 +272,7 @@ describe('a server that is lost', () => {
     });
   });
 
-  test('is tried after growing pauses, never longer than it may take to come back, and people hear of it once', async () => {
+  test('reconnects with exponential backoff, and logs the reason once', async () => {
     const { begin, connection, session, servers, time, said } = world();
     await begin();
     const tries: number[] = [];
@@ -295,7 +294,7 @@ describe('a server that is lost', () => {
     expect(await connection.call(echo, { signal: patient })).toBe(done);
   });
 
-  test('again and again at once is given longer and longer pauses; one that stayed for a while is not', async () => {
+  test('backoff grows for short sessions, and is reset after a steady one', async () => {
     const { begin, session, servers, time } = world();
     await begin();
     for (const pause of [250, 500, 1000]) {
@@ -313,7 +312,7 @@ describe('a server that is lost', () => {
     expect(servers.of('mine')).toHaveLength(count + 1);
   });
 
-  test('is not mourned twice', async () => {
+  test('a second loss event is ignored', async () => {
     const { begin, session, servers, time } = world();
     await begin();
     const first = session();
@@ -328,8 +327,8 @@ describe('a server that is lost', () => {
   });
 });
 
-describe('a server that is silent', () => {
-  test('is asked whether it is there: often while it works, seldom otherwise', async () => {
+describe('ToolServerConnection: health check', () => {
+  test('runs often during calls, otherwise rarely', async () => {
     const { begin, connection, session, time } = world();
     await begin();
     await time.pass(30_000);
@@ -339,7 +338,7 @@ describe('a server that is silent', () => {
     expect(session().checks).toBe(5);
   });
 
-  test('and gone fails its call within five seconds', async () => {
+  test('fails the call within five seconds if the server is gone', async () => {
     const { begin, connection, session, time } = world();
     await begin();
     const result = outcome(connection.call(echo, { signal: patient }));
@@ -348,7 +347,7 @@ describe('a server that is silent', () => {
     expect(result.get()).toMatchObject({ code: -32000, message: expect.stringContaining('(connection refused)') });
   });
 
-  test('but only slow to say so keeps its call', async () => {
+  test('a slow answer does not fail the call', async () => {
     const { begin, connection, session, time } = world();
     await begin();
     const result = outcome(connection.call(echo, { signal: patient }));
@@ -358,7 +357,7 @@ describe('a server that is silent', () => {
     expect(session().closed).toBe(false);
   });
 
-  test('is asked at once when something went wrong on the way', async () => {
+  test('runs at once after a transport error', async () => {
     const { begin, session, time } = world();
     await begin();
     session().events.doubted();
@@ -366,7 +365,7 @@ describe('a server that is silent', () => {
     expect(session().checks).toBe(1);
   });
 
-  test('is not asked twice at the same time', async () => {
+  test('does not run twice at the same time', async () => {
     const { begin, session } = world();
     await begin();
     session().check = () => new Promise(() => {});
@@ -376,8 +375,8 @@ describe('a server that is silent', () => {
   });
 });
 
-describe('a server that has forgotten the session', () => {
-  test('gets the call once more on a new one: it has done nothing yet', async () => {
+describe('ToolServerConnection: unknown session', () => {
+  test('retries the call once on a new session', async () => {
     const { begin, connection, session, time } = world();
     await begin();
     session().answer = () => Promise.reject(new SessionLost('it answered with HTTP status 404', true));
@@ -388,7 +387,7 @@ describe('a server that has forgotten the session', () => {
     expect(result.get()).toBe('open');
   });
 
-  test('and forgets it again fails the call', async () => {
+  test('fails the call the second time', async () => {
     const { begin, connection, servers, session, time } = world();
     await begin();
     const forgetful = () => Promise.reject(new SessionLost('unknown session', true));
@@ -402,7 +401,7 @@ describe('a server that has forgotten the session', () => {
     expect(result.get()).toMatchObject({ code: -32000, message: expect.stringContaining('unknown session') });
   });
 
-  test('in the middle of the work does not get it twice', async () => {
+  test('does not retry a call that was processed', async () => {
     const { begin, connection, session, servers, time } = world();
     await begin();
     session().answer = () => Promise.reject(new SessionLost('it hung up before it answered'));
@@ -413,8 +412,8 @@ describe('a server that has forgotten the session', () => {
   });
 });
 
-describe('the first attempt', () => {
-  test('that fails is told, and tried again', async () => {
+describe('ToolServerConnection: first attempt', () => {
+  test('a failure is logged and retried', async () => {
     const { connection, servers, said, time } = world();
     servers.onOpen = () => Promise.reject(new Error('no such program'));
     connection.start();
@@ -425,7 +424,7 @@ describe('the first attempt', () => {
     expect(connection.tools).toHaveLength(1);
   });
 
-  test('that takes too long is given up', async () => {
+  test('is given up after the time-out', async () => {
     const { connection, servers, said, time } = world();
     let given: AbortSignal | undefined;
     servers.onOpen = (_, signal) => {
@@ -438,7 +437,7 @@ describe('the first attempt', () => {
     expect(said.at(-1)).toBe('MCP Init Error: mine: it did not answer within 60 s. It is tried again.');
   });
 
-  test('of a server that is lost while it is greeted counts as failed', async () => {
+  test('fails if the session is lost during the handshake', async () => {
     const { connection, servers, time, session } = world();
     connection.start();
     await time.settle();
@@ -449,8 +448,8 @@ describe('the first attempt', () => {
   });
 });
 
-describe('the end', () => {
-  test('closes the session, fails what runs and what waits, and nothing is tried again', async () => {
+describe('ToolServerConnection: close', () => {
+  test('closes the session, fails running and waiting calls, and does not reconnect', async () => {
     const { begin, connection, session, servers, time } = world();
     await begin();
     const running = outcome(connection.call(echo, { signal: patient }));
@@ -465,7 +464,7 @@ describe('the end', () => {
     expect(time.waiting()).toBe(0);
   });
 
-  test('is not delayed by a server that is away', async () => {
+  test('does not wait for a server that is down', async () => {
     const { begin, connection, session, servers, time } = world();
     await begin();
     servers.onOpen = () => Promise.reject(new Error('away'));
@@ -478,7 +477,7 @@ describe('the end', () => {
     expect(time.waiting()).toBe(0);
   });
 
-  test('ToolServerConnection: close waits for an attempt that is under way, and closes its session', async () => {
+  test('waits for an attempt in progress, and closes its session', async () => {
     const { connection, servers, session, time } = world();
     let open: () => void = () => {};
     servers.onOpen = () =>
@@ -498,11 +497,11 @@ describe('the end', () => {
   });
 });
 
-test('pauses double from a quarter of a second on', () => {
+test('backoffMs: doubles from 250 ms', () => {
   expect([1, 2, 3, 4].map(backoffMs)).toEqual([250, 500, 1000, 2000]);
 });
 
-test('no pause is shorter than the one before it, and none is so long that a server could not be back in time', () => {
+test('backoffMs: never decreases, and is bounded', () => {
   fc.assert(
     fc.property(fc.nat(2000), (failures) => {
       expect(backoffMs(failures + 1)).toBeGreaterThanOrEqual(backoffMs(failures));

@@ -8,7 +8,6 @@ import {
 } from '../core/tool-servers.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { ServerConfig } from './config.ts';
-import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
 
 export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
 
@@ -44,9 +43,7 @@ const longestCalls = 10;
  * the session is lost, running calls fail at once; the tools stay listed, and new calls wait briefly for the reconnect.
  */
 export class ToolServerConnection {
-  /** Resolves after the first attempt to connect, successful or not. */
-  readonly tried: Promise<void>;
-  #triedOnce: () => void = () => {};
+  readonly #tried = deferred<void>();
   #session: Session | undefined;
   #tools: readonly ServedTool[] = [];
   #readyAt = 0;
@@ -65,15 +62,16 @@ export class ToolServerConnection {
   #isStale = false;
   readonly #closing = new AbortController();
   readonly #running = new Set<(error: SessionLost) => void>();
-  readonly #waiting = new Set<(session: Session) => void>();
+  readonly #waiting = new Set<Deferred<Session>>();
 
   constructor(
     readonly config: ServerConfig,
     private readonly parts: ConnectionParts,
-  ) {
-    this.tried = new Promise((resolve) => {
-      this.#triedOnce = resolve;
-    });
+  ) {}
+
+  /** Resolves after the first attempt to connect, successful or not. */
+  get tried(): Promise<void> {
+    return this.#tried.promise;
   }
 
   get name(): string {
@@ -114,9 +112,10 @@ export class ToolServerConnection {
     this.#timer?.cancel();
     this.#stopRefreshing();
     this.#closing.abort();
+    for (const { reject } of this.#waiting) reject(this.#unavailable());
     const session = this.#session;
     this.#session = undefined;
-    this.#triedOnce();
+    this.#tried.resolve();
     this.#failRunning(new SessionLost('this server ends'));
     if (session) this.#end(session.close());
     await this.#connecting;
@@ -167,7 +166,7 @@ export class ToolServerConnection {
       this.#failed(error instanceof Error ? error.message : String(error));
     } finally {
       timer.cancel();
-      this.#triedOnce();
+      this.#tried.resolve();
     }
   }
 
@@ -179,10 +178,9 @@ export class ToolServerConnection {
     this.#session = session;
     this.#readyAt = this.parts.now();
     this.parts.say(`MCP Server ${this.name}: ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}.`);
-    this.#know(tools);
+    this.#setTools(tools);
     this.#watch();
-    for (const go of this.#waiting) go(session);
-    this.#waiting.clear();
+    for (const { resolve } of this.#waiting) resolve(session);
     // The list changed while it was read first.
     if (this.#isStale) void this.#refresh(session);
   }
@@ -221,22 +219,14 @@ export class ToolServerConnection {
   async #present(signal: AbortSignal): Promise<Session> {
     if (this.#session) return this.#session;
     if (this.#closed) throw this.#unavailable();
-    let come: (session: Session) => void = () => {};
-    let giveUp: (error: Error) => void = () => {};
-    const arrival = new Promise<Session>((resolve, reject) => {
-      come = resolve;
-      giveUp = reject;
-    });
-    this.#waiting.add(come);
-    const timer = this.parts.startTimer(reconnectWaitMs, () => giveUp(this.#unavailable()));
-    const closed = (): void => giveUp(this.#unavailable());
-    this.#closing.signal.addEventListener('abort', closed, { once: true });
+    const next = deferred<Session>();
+    this.#waiting.add(next);
+    const timer = this.parts.startTimer(reconnectWaitMs, () => next.reject(this.#unavailable()));
     try {
-      return await unlessAborted(arrival, signal);
+      return await unlessAborted(next.promise, signal);
     } finally {
       timer.cancel();
-      this.#closing.signal.removeEventListener('abort', closed);
-      this.#waiting.delete(come);
+      this.#waiting.delete(next);
     }
   }
 
@@ -245,13 +235,10 @@ export class ToolServerConnection {
     const stop = new AbortController();
     const { callMs, startTimer, now } = this.parts;
     const begunAt = now();
-    let fail: (error: Error) => void = () => {};
-    const failure = new Promise<never>((_, reject) => {
-      fail = reject;
-    });
-    const late = (): void => fail(this.#late(call.name, begunAt));
+    const failure = deferred<never>();
+    const late = (): void => failure.reject(this.#late(call.name, begunAt));
     let timer = startTimer(callMs, late);
-    this.#running.add(fail);
+    this.#running.add(failure.reject);
     this.#watch();
     const work = session.call(call, {
       signal: AbortSignal.any([signal, stop.signal]),
@@ -262,17 +249,17 @@ export class ToolServerConnection {
       },
     });
     try {
-      return await unlessAborted(Promise.race([work, failure]), signal);
+      return await unlessAborted(Promise.race([work, failure.promise]), signal);
     } catch (error) {
       if (error instanceof SessionLost) this.#lost(session, error.message);
       throw error;
     } finally {
       timer.cancel();
-      this.#running.delete(fail);
-      // What it still does is of no use to anybody.
+      this.#running.delete(failure.reject);
+      // The result is no longer needed.
       stop.abort();
       work.catch(() => undefined);
-      failure.catch(() => undefined);
+      failure.promise.catch(() => undefined);
     }
   }
 
@@ -282,7 +269,7 @@ export class ToolServerConnection {
     return new ToolCallError(toolCallCodes.timedOut, sentence);
   }
 
-  /** Whatever went wrong with a call, in words that its caller understands. */
+  /** The error of a call for its caller. */
   #reported(error: unknown, tool: string): unknown {
     if (error instanceof ToolCallError) return error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -334,12 +321,12 @@ export class ToolServerConnection {
     this.#isStale = false;
     try {
       const tools = await session.tools();
-      if (this.#session === session) this.#know(tools);
+      if (this.#session === session) this.#setTools(tools);
     } catch (error) {
       this.parts.say(`The tools of the MCP Server ${this.name} could not be read again: ${(error as Error).message}.`);
     }
     if (this.#session !== session) return;
-    this.#refreshTimer = this.parts.startTimer(this.#refreshMs, () => this.#rested(session));
+    this.#refreshTimer = this.parts.startTimer(this.#refreshMs, () => this.#refreshAgain(session));
   }
 
   #stopRefreshing(): void {
@@ -348,16 +335,30 @@ export class ToolServerConnection {
     this.#isStale = false;
   }
 
-  #rested(session: Session): void {
+  #refreshAgain(session: Session): void {
     this.#refreshing = false;
     this.#refreshMs = this.#isStale ? Math.min(longestRefreshMs, this.#refreshMs * 2) : shortestRefreshMs;
     if (this.#isStale) void this.#refresh(session);
   }
 
-  #know(tools: readonly ServedTool[]): void {
+  #setTools(tools: readonly ServedTool[]): void {
     this.#tools = tools;
     this.parts.changed();
   }
+}
+
+interface Deferred<Value> {
+  readonly promise: Promise<Value>;
+  readonly resolve: (value: Value) => void;
+  readonly reject: (error: Error) => void;
+}
+
+function deferred<Value>(): Deferred<Value> {
+  let settle: Pick<Deferred<Value>, 'resolve' | 'reject'> | undefined;
+  const promise = new Promise<Value>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  return { promise, ...(settle as unknown as Pick<Deferred<Value>, 'resolve' | 'reject'>) };
 }
 
 /** Longest backoff: a server that is back is found within 15 s. */
@@ -366,4 +367,41 @@ const longestMs = 8000;
 /** Exponential backoff after so many failures in a row. */
 export function backoffMs(failures: number): number {
   return Math.min(longestMs, 250 * 2 ** Math.max(0, failures - 1));
+}
+
+/** One session of an MCP server, from its handshake until it is lost or closed. */
+export interface Session {
+  tools(): Promise<readonly ServedTool[]>;
+  /** Rejects with the `ToolCallError` of the server, or with any other error. */
+  call(call: ServedCall, options: CallOptions): Promise<ServedResult>;
+  /** Rejects with `SessionLost` if the server is gone, not if it is slow. */
+  check(): Promise<void>;
+  /** Bounded in time; never rejects. */
+  close(): Promise<void>;
+}
+
+export interface SessionEvents {
+  /** The session ended, and was not closed by us. */
+  lost(reason: string): void;
+  toolsChanged(): void;
+  /** A transport error, after which the session is checked. */
+  doubted(): void;
+  /** A log message of the server. */
+  said(level: string, text: string): void;
+}
+
+/** Connects and performs the handshake. */
+export type OpenSession = (config: ServerConfig, events: SessionEvents, signal: AbortSignal) => Promise<Session>;
+
+/** The server is gone, or no longer knows this session. */
+export class SessionLost extends Error {
+  override readonly name = 'SessionLost';
+
+  constructor(
+    reason: string,
+    /** The request was not processed and can be sent again. */
+    readonly untouched = false,
+  ) {
+    super(reason);
+  }
 }

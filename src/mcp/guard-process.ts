@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GuardedProcesses, type ProcessEntry, readProcessStat, readProcessTable } from './guarded-processes.ts';
 
-/** The program of `processGuard`: lines `+PID` and `-PID` until the server is gone, and then the end of those that are left. */
+/** The program of `processGuard`: reads lines `+PID` and `-PID` until the server is gone, then ends the remaining processes. */
 const guarded = new GuardedProcesses({ table: processTable, kill, wait: (milliseconds) => wait(milliseconds) });
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
@@ -18,7 +18,7 @@ createInterface({ input: process.stdin })
   .on('close', () => void guarded.endAll().then(() => process.exit(0)));
 
 function kill(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
-  // Windows has no such signals, and this is the only way there to end the children too.
+  // Windows has no such signals; `taskkill` also ends the children.
   if (process.platform === 'win32') quietly(() => execFileSync('taskkill', ['/pid', String(pid), '/t', '/f']));
   else quietly(() => process.kill(pid, signal));
 }
@@ -32,7 +32,7 @@ function processTable(wanted: readonly number[]): readonly ProcessEntry[] {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
     if (pids.length > 0) return pids.flatMap((pid) => quietly(() => readProcessStat(readStat(pid))) ?? []);
   } catch {
-    // Not every system has it.
+    // This system has no /proc.
   }
   const columns = 'pid=,ppid=,stat=,lstart=';
   return quietly(() => readProcessTable(execFileSync('ps', ['-A', '-o', columns], { encoding: 'utf8' }))) ?? [];

@@ -3,14 +3,11 @@ import { fileURLToPath } from 'node:url';
 
 export interface Guard {
   add(pid: number): void;
-  /** This program is about to end, or has ended; what is left of it after a while is ended by force. */
+  /** The program is ending; what is left of it after a while is killed. */
   end(pid: number): void;
 }
 
-/**
- * A small process beside this one that outlives it for a moment: it knows the programs of tool servers, and ends whatever is left
- * of them when this process is gone, also when that was killed. It is started with the first of them.
- */
+/** A small process that ends the programs of MCP servers when this process ends, even if killed. Started with the first program. */
 export function processGuard(): Guard {
   let guard: ChildProcess | undefined;
   const tell = (line: string): void => {
@@ -22,7 +19,7 @@ export function processGuard(): Guard {
 
 function start(): ChildProcess {
   const program = fileURLToPath(new URL('./guard-process.js', import.meta.url));
-  // In a session of its own: what a terminal sends to the server must not end who cleans up after it.
+  // In its own session, so that signals of a terminal do not reach it.
   const guard = spawn(process.execPath, [program], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

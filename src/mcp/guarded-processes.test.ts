@@ -81,7 +81,7 @@ test('guard: a program that was gone before it was added is not waited for', asy
   expect(killed).toEqual([]);
 });
 
-test('a tree is a process and all that came of it, children before their parents', () => {
+test('processTree: a process and its descendants, children first', () => {
   const table = [
     { pid: 10, parent: 1 },
     { pid: 11, parent: 10 },
@@ -92,11 +92,11 @@ test('a tree is a process and all that came of it, children before their parents
   expect(processTree([20, 10], table)).toEqual([12, 11, 10, 20]);
 });
 
-test('a process that is not in the table is still named', () => {
+test('processTree: includes a process that is not in the table', () => {
   expect(processTree([7], [])).toEqual([7]);
 });
 
-test('no table makes it go round in circles, and nobody is named twice', () => {
+test('processTree: ends for cyclic tables, without duplicates', () => {
   const entry = fc.record({ pid: fc.integer({ min: 2, max: 9 }), parent: fc.integer({ min: 1, max: 9 }) });
   fc.assert(
     fc.property(fc.array(entry), fc.array(fc.integer({ min: 2, max: 9 })), (table, roots) => {

@@ -1,5 +1,5 @@
-export interface GuardedProcessesParts {
-  /** The processes that exist now; a system without such a table gives at least those that are asked for. */
+interface GuardedProcessesParts {
+  /** The running processes; without a process table, those of the given numbers. */
   readonly table: (wanted: readonly number[]) => readonly ProcessEntry[];
   readonly kill: (pid: number, signal: 'SIGTERM' | 'SIGKILL') => void;
   readonly wait: (milliseconds: number) => Promise<void>;
@@ -10,13 +10,10 @@ const closeMs = 5000;
 /** Between SIGTERM and SIGKILL. */
 const terminationMs = 1000;
 
-/**
- * The programs of tool servers with all that they have started. Each process is known by its number and the time of its start, because
- * numbers are used again: it is forgotten only when it is gone, and no other process is ever ended in its place.
- */
+/** The programs of MCP servers and their children. Identified by process id and start time, because ids are reused. */
 export class GuardedProcesses {
   readonly #watched = new Map<number, ProcessEntry>();
-  /** Those that should be ending. */
+  /** Processes that are ending. */
   readonly #closing = new Set<ProcessEntry>();
 
   constructor(private readonly parts: GuardedProcessesParts) {}
@@ -26,7 +23,7 @@ export class GuardedProcesses {
     if (entry) this.#watched.set(pid, entry);
   }
 
-  /** The program is about to end. Whatever of it and its children is still there after a while is ended by force. */
+  /** The program is ending. It and its children are killed if they still run after a while. */
   async end(pid: number): Promise<void> {
     const root = this.#watched.get(pid);
     this.#watched.delete(pid);
@@ -37,7 +34,7 @@ export class GuardedProcesses {
     for (const entry of left) this.#closing.delete(entry);
   }
 
-  /** The server is gone: ends whatever is left. */
+  /** The server is gone: ends everything. */
   async endAll(): Promise<void> {
     await this.#stop([...this.#withChildren([...this.#watched.values()]), ...this.#closing]);
   }
@@ -68,11 +65,11 @@ function isSame(one: ProcessEntry, other: ProcessEntry): boolean {
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
-  /** In whatever form the system tells it: numbers are used again, but not at the same time. */
+  /** In the form of the system. */
   readonly startedAt: string;
 }
 
-/** These processes and all that they have started, children before their parents. */
+/** These processes and their descendants, children before their parents. */
 export function processTree(
   roots: readonly number[],
   table: readonly Pick<ProcessEntry, 'pid' | 'parent'>[],
@@ -87,18 +84,14 @@ export function processTree(
   return [...found].reverse();
 }
 
-/** The output of `ps -A -o pid=,ppid=,stat=,lstart=`, without processes that have ended and are only to be reaped. */
+/** The output of `ps -A -o pid=,ppid=,stat=,lstart=`, without zombies. */
 export function readProcessTable(text: string): readonly ProcessEntry[] {
   return [...text.matchAll(/^\s*(\d+)\s+(\d+)\s+([^\sZ]\S*)\s+(\S.*?)\s*$/gm)].map(
-    ([, pid, parent, , startedAt = '']) => ({
-      pid: Number(pid),
-      parent: Number(parent),
-      startedAt,
-    }),
+    ([, pid, parent, , startedAt = '']) => ({ pid: Number(pid), parent: Number(parent), startedAt }),
   );
 }
 
-/** A line of `/proc/PID/stat`, unless that process has ended and is only to be reaped. Its name may hold anything, brackets too. */
+/** A line of `/proc/PID/stat`; undefined for a zombie. The name may contain anything, brackets too. */
 export function readProcessStat(text: string): ProcessEntry | undefined {
   const [, pid, state, parent, others = ''] = /^(\d+) \([\s\S]*\) (\S) (\d+) (.*)/.exec(text) ?? [];
   if (pid === undefined || state === 'Z' || state === 'X') return undefined;

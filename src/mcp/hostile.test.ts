@@ -32,35 +32,35 @@ async function connected(mode = 'plain') {
   return { names: connection.tools.map(({ name }) => name), said, call };
 }
 
-describe('hostile tool server: the list of tools', () => {
+describe('hostile MCP server: tools/list', () => {
   test('of 100000 tools the first 1000 are used', async () => {
     const { names, said } = await connected('many');
     expect(names).toHaveLength(1000);
     expect(said).toContain('MCP Server hostile (warning): its list of tools is too long; only the first 1000 are used');
   });
 
-  test('a tool with a schema of megabytes is left out', async () => {
+  test('omits a tool with a schema of megabytes', async () => {
     const { names, said } = await connected('large');
     expect(names).toEqual(['small']);
     expect(said.join('\n')).toContain('1 of its tools are left out');
   });
 
-  test('names with control characters, without any letter or of thousands of characters are left out', async () => {
+  test('omits names with control characters, blank names and very long names', async () => {
     expect((await connected('names')).names).toEqual(['__proto__', 'constructor', 'same', 'same', 'ümlaut']);
   });
 
-  test('what is no tool is left out', async () => {
+  test('omits invalid tools', async () => {
     expect((await connected('types')).names).toEqual(['good']);
   });
 
-  test('pages without end are given up', async () => {
+  test('gives up endless pages', async () => {
     const { said } = await connected('pages');
     expect(said.at(-1)).toBe('MCP Init Error: hostile: its list of tools has more than 64 pages. It is tried again.');
   });
 });
 
-describe('hostile tool server: the result of a call', () => {
-  test.each(['huge', 'endless'])('one that is too long fails at once with the reason: %s', async (name) => {
+describe('hostile MCP server: tools/call', () => {
+  test.each(['huge', 'endless'])('a result that is too long fails at once: %s', async (name) => {
     const { call } = await connected();
     await expect(call(name)).rejects.toThrow(
       'The tool server hostile was lost in the middle of this call (it sent a message of more than 10 MB)',
@@ -71,7 +71,7 @@ describe('hostile tool server: the result of a call', () => {
     ['text', 'its result is no object'],
     ['nil', 'its result is no object'],
     ['deep', 'it is nested too deeply'],
-  ])('one that cannot be used is an error at once, and the next call works: %s', async (name, reason) => {
+  ])('an unusable result is an error at once, and the next call works: %s', async (name, reason) => {
     const { call } = await connected();
     const refused = call(name);
     await expect(refused).rejects.toBeInstanceOf(ToolCallError);
@@ -79,23 +79,23 @@ describe('hostile tool server: the result of a call', () => {
     expect(await call('good')).toEqual({ content: [{ type: 'text', text: 'fine' }] });
   });
 
-  test('an error without a number and words is one', async () => {
+  test('an error without code and message is an error', async () => {
     const { call } = await connected();
     await expect(call('odd')).rejects.toMatchObject({ code: -32603, message: 'The tool server gave no reason.' });
   });
 
-  test.each(['number', 'items', 'nothing', 'large'])('others are passed on as they are: %s', async (name) => {
+  test.each(['number', 'items', 'nothing', 'large'])('passes other results on: %s', async (name) => {
     expect(await (await connected()).call(name)).toBeTypeOf('object');
   });
 
-  test('lines that are no messages, and a second answer, are skipped', async () => {
+  test('skips invalid lines and duplicate answers', async () => {
     const { call } = await connected();
     expect(await call('noise')).toEqual({ content: [{ type: 'text', text: 'fine' }] });
     expect(await call('twice')).toEqual({ content: [{ type: 'text', text: '1' }] });
     expect(await call('good')).toEqual({ content: [{ type: 'text', text: 'fine' }] });
   });
 
-  test('progress without end does not keep a call whose client is gone', async () => {
+  test('endless progress does not keep an aborted call', async () => {
     const { call } = await connected();
     const client = new AbortController();
     const running = call('progress', client.signal);

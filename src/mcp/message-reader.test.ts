@@ -36,7 +36,7 @@ test.each([
   ['{"id":1,"result":[]}', 'its result is no object'],
   ['{"id":1}', 'its result is no object'],
   [`{"id":1,"result":${'['.repeat(200)}${']'.repeat(200)}}`, 'it is nested too deeply'],
-])('MessageReader: an answer that cannot be used is an error: %s', (line, reason) => {
+])('MessageReader: an unusable response is an error: %s', (line, reason) => {
   expect(readAll([`${line}\n`]).messages).toEqual([
     {
       jsonrpc: '2.0',
@@ -46,7 +46,7 @@ test.each([
   ]);
 });
 
-test('MessageReader: brackets in texts are not counted', () => {
+test('MessageReader: ignores brackets in strings', () => {
   const result = { text: '['.repeat(1000) };
   expect(readAll([`${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n`]).messages).toEqual([
     { jsonrpc: '2.0', id: 1, result },
@@ -60,7 +60,7 @@ test.each(['5', 'null', '[]', '{}', '{"id":{},"result":{}}', '{"id":null,"error"
   },
 );
 
-test('MessageReader: a line that does not end is told once it is too long', () => {
+test('MessageReader: reports a line beyond the limit once', () => {
   let overflows = 0;
   const reader = new MessageReader(() => {
     overflows += 1;

@@ -1,21 +1,22 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { isObject, tryParseJson } from '../core/json.ts';
 
-/** The longest message of a tool server: a picture of some megabytes fits. */
+/** The longest message of an MCP server: an image of some megabytes fits. */
 export const mostMessageBytes = 10 * 1024 * 1024;
-/** Deeper than any honest message; shallow enough to be walked recursively by whoever gets it. */
+/** Deeper than real messages, and safe for recursive code. */
 const deepest = 128;
 
 /**
- * The messages in the output of a program, one in each line, in the place of the reader of the client library: that one joins all
- * that came with each new piece, takes values of any depth, and leaves a request unanswered for ever whose answer it cannot use.
+ * Parses the output of a program, one message per line. Replaces the reader of the client library, which copies its buffer with
+ * each piece, accepts any depth, and never answers a request whose response it cannot use.
  */
 export class MessageReader {
   #pieces: Buffer[] = [];
   #bytes = 0;
-  /** Whole lines that were not asked for yet. */
+  /** Complete lines that were not read yet. */
   #lines: Buffer[] = [];
 
-  /** `tooLong` is told of a line that does not end; nothing can be read behind it. */
+  /** `tooLong` is called for a line beyond the limit; nothing after it can be read. */
   constructor(private readonly tooLong: () => void) {}
 
   append(chunk: Buffer): void {
@@ -33,7 +34,7 @@ export class MessageReader {
     throw new Error('a line of its output is too long');
   }
 
-  /** Null where there is none; what is no message is skipped. */
+  /** The next message or null; lines that are no messages are skipped. */
   readMessage(): JSONRPCMessage | null {
     for (let line = this.#lines.shift(); line; line = this.#lines.shift()) {
       const message = messageIn(line);
@@ -55,21 +56,23 @@ export class MessageReader {
 
 const lineFeed = 0x0a;
 
-/** What is at least JSON-RPC. An answer that cannot be used becomes an error, so that whoever asked hears of it. */
+/** A JSON-RPC message. A response that cannot be used becomes an error, so that its request is answered. */
 function messageIn(line: Buffer): JSONRPCMessage | undefined {
-  const deep = isDeep(line);
-  const value = deep ? undefined : parsed(line);
-  if (deep) {
+  if (isDeep(line)) {
     const id = idIn(line);
     return id === undefined ? undefined : unusable(id, 'it is nested too deeply');
   }
+  const value = tryParseJson(line.toString('utf8'));
   if (!isObject(value)) return undefined;
   const { id, method, result, error } = value;
   if (typeof method === 'string') return { ...value, jsonrpc: '2.0' } as JSONRPCMessage;
   if (typeof id !== 'string' && typeof id !== 'number') return undefined;
   if (isObject(error)) {
     const { code, message, data } = error;
-    const known = { code: Number.isInteger(code) ? (code as number) : -32_603, message: textOf(message) };
+    const known = {
+      code: Number.isInteger(code) ? (code as number) : -32_603,
+      message: typeof message === 'string' ? message : 'The tool server gave no reason.',
+    };
     return { jsonrpc: '2.0', id, error: { ...known, ...(data === undefined ? {} : { data }) } };
   }
   return isObject(result) ? { jsonrpc: '2.0', id, result } : unusable(id, 'its result is no object');
@@ -83,15 +86,7 @@ function unusable(id: string | number, reason: string): JSONRPCMessage {
   };
 }
 
-function parsed(line: Buffer): unknown {
-  try {
-    return JSON.parse(line.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Of an answer that is not parsed; servers write the id in front. */
+/** The id of a response that is not parsed; servers write it first. */
 function idIn(line: Buffer): string | number | undefined {
   const [, number, text] = /^[^{]*\{[^{}]*?"id"\s*:\s*(?:(\d+)|"([^"\\]*)")/.exec(line.toString('utf8', 0, 1000)) ?? [];
   return number === undefined ? text : Number(number);
@@ -113,12 +108,4 @@ function isDeep(line: Buffer): boolean {
     } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
   }
   return false;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : 'The tool server gave no reason.';
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

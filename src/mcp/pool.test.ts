@@ -22,8 +22,8 @@ function world(...names: string[]) {
 
 const names = (tools: readonly { readonly name: string }[]) => tools.map(({ name }) => name);
 
-describe('several tool servers', () => {
-  test('are one list, in the order of the file, whoever was there first', async () => {
+describe('toolServerPool', () => {
+  test('lists tools in the order of the file, not of connection', async () => {
     const { servers, pool } = world('slow', 'quick');
     servers.tools.set('slow', [tool('echo'), tool('one')]).set('quick', [tool('echo'), tool('two')]);
     servers.onOpen = ({ name }) =>
@@ -31,7 +31,7 @@ describe('several tool servers', () => {
     expect(names(await pool().list())).toEqual(['echo', 'one', 'quick_echo', 'two']);
   });
 
-  test('get the calls of their own tools, under their own names', async () => {
+  test('routes calls to the server of the tool, under its own name', async () => {
     const { servers, pool } = world('a', 'b');
     const both = pool();
     await both.list();
@@ -44,7 +44,7 @@ describe('several tool servers', () => {
     expect(servers.of('b')[0]?.calls[0]?.call.name).toBe('echo');
   });
 
-  test('tool server pool: tools/list waits once for a server that hangs in initialize', async () => {
+  test('list waits once for a server that hangs in initialize', async () => {
     const { servers, pool, time } = world('hangs', 'there');
     servers.onOpen = ({ name }) => (name === 'hangs' ? new Promise(() => {}) : Promise.resolve());
     const both = pool();
@@ -57,13 +57,13 @@ describe('several tool servers', () => {
     expect(names(await both.list())).toEqual(['echo']);
   });
 
-  test('do not wait at all for one that cannot be had', async () => {
+  test('does not wait for a server that cannot be started', async () => {
     const { servers, pool } = world('broken', 'there');
     servers.onOpen = ({ name }) => (name === 'broken' ? Promise.reject(new Error('x')) : Promise.resolve());
     expect(names(await pool().list())).toEqual(['echo']);
   });
 
-  test('lists follow what the servers say', async () => {
+  test('follows changes of the lists', async () => {
     const { servers, pool, time } = world('a');
     const one = pool();
     await one.list();
@@ -75,7 +75,7 @@ describe('several tool servers', () => {
     await expect(one.call({ name: 'echo' }, { signal: patient })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('a name that nobody has is refused', async () => {
+  test('rejects an unknown tool', async () => {
     const { pool } = world('a');
     await expect(pool().call({ name: 'nothing' }, { signal: patient })).rejects.toMatchObject({
       code: -32602,
@@ -83,7 +83,7 @@ describe('several tool servers', () => {
     });
   });
 
-  test('whoever goes away while the servers are greeted is let go', async () => {
+  test('an abort ends the wait for the handshakes', async () => {
     const { servers, pool } = world('a');
     servers.onOpen = () => new Promise(() => {});
     const client = new AbortController();
@@ -92,7 +92,7 @@ describe('several tool servers', () => {
     await expect(listed).rejects.toThrow('gone');
   });
 
-  test('all end together', async () => {
+  test('close ends all connections', async () => {
     const { servers, pool, time } = world('a', 'b');
     const both = pool();
     await both.list();
@@ -106,8 +106,8 @@ const offering = (server: string, ...names: string[]): Offering => ({ server, to
 const named = (...offerings: Offering[]) =>
   [...nameTools(offerings)].map(([name, { server, ownName }]) => [name, server, ownName]);
 
-describe('names of tools', () => {
-  test('stay as they are where no two servers have the same, in the order of the file', () => {
+describe('nameTools', () => {
+  test('keeps unique names, in the order of the file', () => {
     expect(named(offering('b', 'two', 'one'), offering('a', 'three'))).toEqual([
       ['two', 'b', 'two'],
       ['one', 'b', 'one'],
@@ -115,7 +115,7 @@ describe('names of tools', () => {
     ]);
   });
 
-  test('belong to the first server that has them; the next gets its own name in front', () => {
+  test('prefixes a later duplicate with the name of its server', () => {
     expect(named(offering('a', 'echo'), offering('b', 'echo'), offering('c', 'echo'))).toEqual([
       ['echo', 'a', 'echo'],
       ['b_echo', 'b', 'echo'],
@@ -123,7 +123,7 @@ describe('names of tools', () => {
     ]);
   });
 
-  test('never take the place of a tool that is really called so', () => {
+  test('never uses the name of another tool', () => {
     expect(named(offering('a', 'echo'), offering('b', 'echo'), offering('c', 'b_echo'))).toEqual([
       ['echo', 'a', 'echo'],
       ['b_echo_2', 'b', 'echo'],
@@ -131,29 +131,29 @@ describe('names of tools', () => {
     ]);
   });
 
-  test('hold nothing that chat APIs forbid, whatever the server is called', () => {
+  test('uses only characters that chat APIs allow', () => {
     const [, [second] = []] = named(offering('a', 'echo'), offering('my server: ünï', 'echo'));
     expect(second).toBe('my_server_n_echo');
   });
 
-  test('are no longer than chat APIs allow, and still differ', () => {
+  test('limits the length, and names stay unique', () => {
     const long = 'x'.repeat(80);
     const names = named(offering('a', long), offering('b', long), offering('b!', long)).map(([name]) => name);
     expect(names.map((name) => name?.length)).toEqual([80, 64, 64]);
     expect(new Set(names).size).toBe(3);
   });
 
-  test('that a server lists twice are there once', () => {
+  test('lists a duplicate of one server once', () => {
     expect(named(offering('a', 'echo', 'echo'))).toEqual([['echo', 'a', 'echo']]);
   });
 
-  test('change nothing else of a tool', () => {
+  test('changes only the name', () => {
     const shown = { title: 'Echo', annotations: { readOnlyHint: true } };
     const tools = nameTools([offering('a', 'echo'), { server: 'b', tools: [tool('echo', shown)] }]);
     expect(tools.get('b_echo')?.tool).toEqual({ ...tool('b_echo'), ...shown });
   });
 
-  test('always: every tool is there under a name of its own, and the same lists give the same names', () => {
+  test('names are unique and deterministic', () => {
     const name = fc.constantFrom('a', 'b', 'a_a', 'a_b', 'b_a', 'a_a_2', 'long'.repeat(20));
     const offers = fc.array(
       fc.record({

@@ -8,10 +8,10 @@ export interface ToolServerPool extends ToolServers {
   close(): Promise<void>;
 }
 
-/** How long after the start whoever asks for the tools waits for servers that have not answered yet. */
+/** How long after the start requests wait for servers that have not answered yet. */
 const firstTryMs = 10_000;
 
-/** All tool servers of a file as one. */
+/** All MCP servers of a file as one. */
 export function toolServerPool(
   configs: readonly ServerConfig[],
   parts: Omit<ConnectionParts, 'changed'>,
@@ -25,10 +25,7 @@ export function toolServerPool(
     named ??= nameTools(connections.map(({ name, tools }) => ({ server: name, tools })));
     return named;
   };
-  /**
-   * Names depend on the order of the file: without the first tries they could change in front of a client's eyes. The wait is over
-   * once for everybody; a server that hangs for longer does not delay the others' tools again.
-   */
+  // Names depend on the order of the file, so that the first request waits for all servers, once and for a limited time.
   const settled = new Promise<void>((resolve) => {
     const timer = parts.startTimer(firstTryMs, resolve);
     void Promise.all(connections.map((connection) => connection.tried)).then(() => {
@@ -62,15 +59,15 @@ export interface Offering {
 
 interface NamedTool {
   readonly server: string;
-  /** As its server knows it. */
+  /** The name on its server. */
   readonly ownName: string;
-  /** As everybody else sees it, under a name that no other one has. */
+  /** The tool under its unique name. */
   readonly tool: ServedTool;
 }
 
 /**
- * The tools of all servers, in the order of the file. A name belongs to the first server that has it; the same name of a later
- * one gets the server's name in front, and a number where even that is taken. The same lists always give the same names.
+ * The tools of all servers, in the order of the file. The first server with a name keeps it; later ones get the name of the
+ * server as a prefix, and a number if necessary. The same lists always give the same names.
  */
 export function nameTools(offerings: readonly Offering[]): ReadonlyMap<string, NamedTool> {
   const named = new Map<string, NamedTool>();

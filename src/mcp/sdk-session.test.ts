@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { latch } from '../http/testing/world.ts';
 import type { ServerConfig } from './config.ts';
-import { LastLines, limitedFetch, sdkSessions } from './sdk-session.ts';
-import { type Session, SessionLost } from './session.ts';
+import { type Session, SessionLost } from './connection.ts';
+import { cutCode, LastLines, limitedFetch, lossOf, sdkSessions } from './sdk-session.ts';
 import { streamableServer, twoEndpointServer } from './testing/http-servers.ts';
 
 const patient = new AbortController().signal;
@@ -64,8 +64,8 @@ function world(environment: Readonly<Record<string, string>> = {}) {
 const call = (session: Session, name: string, args?: object) =>
   session.call({ name, ...(args ? { arguments: { ...args } } : {}) }, { signal: patient });
 
-describe('a program', () => {
-  test('is greeted, and its tools are read page by page, with all that it says of them', async () => {
+describe('stdio session', () => {
+  test('performs the handshake and lists the tools page by page', async () => {
     const { connect } = world();
     const tools = await (await connect(node)).tools();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -81,7 +81,7 @@ describe('a program', () => {
     expect(tools[0]).toMatchObject({ 'x-own': 1 });
   });
 
-  test('does what it is asked to, and tells how far it is', async () => {
+  test('calls a tool and reports progress', async () => {
     const { connect } = world();
     const session = await connect(node);
     const result = await call(session, 'get_weather', { city: 'Paris' });
@@ -91,7 +91,7 @@ describe('a program', () => {
     expect(steps).toEqual([1, 2]);
   });
 
-  test('refuses in its own words', async () => {
+  test('passes the error of the server on', async () => {
     const { connect } = world();
     await expect(call(await connect(node), 'fail')).rejects.toMatchObject({
       name: 'ToolCallError',
@@ -101,7 +101,7 @@ describe('a program', () => {
     });
   });
 
-  test('sees what the file gives it and nothing that could be a secret of this process', async () => {
+  test('the program gets the environment of the file, and no secrets', async () => {
     const { connect } = world({ TZ: 'UTC', PARLEY_PASSWORD: 'secret', HTTPS_PROXY: 'http://user:pass@proxy' });
     process.env.PARLEY_TEST_SECRET = 'hidden';
     onTestFinished(() => void delete process.env.PARLEY_TEST_SECRET);
@@ -112,7 +112,7 @@ describe('a program', () => {
     expect(JSON.stringify(seen)).not.toMatch(/secret|hidden|proxy/i);
   });
 
-  test('may change its tools and speak to people, of whom it is only told what matters to them', async () => {
+  test('reports list_changed and log messages of warning level', async () => {
     const { connect, changed, said } = world();
     const session = await connect(node);
     await call(session, 'grow');
@@ -121,13 +121,13 @@ describe('a program', () => {
     expect(said).toEqual(['warning: I have grown']);
   });
 
-  test('that ends in the middle of a call fails it, and its last words are told', async () => {
+  test('a program that ends fails its call, with its error output', async () => {
     const { connect, lost } = world();
     await expect(call(await connect(node), 'die')).rejects.toBeInstanceOf(SessionLost);
     expect(await lost).toBe('its program ended; it wrote: I had enough');
   });
 
-  test('that is gone is found to be so', async () => {
+  test('check: finds an ended program', async () => {
     const { connect, lost } = world();
     const session = await connect(node);
     await session.check();
@@ -136,7 +136,7 @@ describe('a program', () => {
     await expect(session.check()).rejects.toBeInstanceOf(SessionLost);
   });
 
-  test('is told when nobody waits for a call any more', async () => {
+  test('an abort cancels the call on the server', async () => {
     const { connect } = world();
     const session = await connect(node);
     const client = new AbortController();
@@ -146,7 +146,7 @@ describe('a program', () => {
     expect(await call(session, 'get_weather')).toBeDefined();
   });
 
-  test('is guarded from its start to its end', async () => {
+  test('the guard is called at start and end', async () => {
     const { connect, guarded, lost } = world();
     const closed = await connect(node);
     expect(guarded).toEqual([expect.stringMatching(/^\+\d+$/)]);
@@ -157,7 +157,7 @@ describe('a program', () => {
     expect(guarded.map((one) => one[0])).toEqual(['+', '-', '+', '-']);
   });
 
-  test('that is not there is named, with its folder', async () => {
+  test('a missing program is reported with its folder', async () => {
     const { connect, guarded } = world();
     await expect(connect({ ...node, command: 'no-such-program' })).rejects.toThrow(
       'no-such-program cannot be started in /: there is no such program or folder',
@@ -166,13 +166,13 @@ describe('a program', () => {
     expect(guarded).toEqual([]);
   });
 
-  test('that speaks no MCP and ends is told with what it wrote', async () => {
+  test('a program without MCP is reported with its error output', async () => {
     const { connect } = world();
     const args = ['-e', 'console.error("usage: x"); process.exit(2)'];
     await expect(connect({ ...node, args })).rejects.toThrow(/closed.*; it wrote: usage: x/i);
   });
 
-  test('that never answers is ended when the patience is', async () => {
+  test('a program that never answers is ended after the time-out', async () => {
     const { connect, guarded } = world();
     const patience = new AbortController();
     const opened = connect({ ...node, args: ['-e', 'process.stdin.resume()'] }, patience.signal);
@@ -183,7 +183,7 @@ describe('a program', () => {
     );
   });
 
-  test('stdio session: an attempt that is given up rejects only when its program has ended', async () => {
+  test('an aborted attempt rejects after its program has ended', async () => {
     const { connect, started } = world();
     const patience = new AbortController();
     // It neither answers nor ends when nobody talks to it.
@@ -195,15 +195,15 @@ describe('a program', () => {
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 
-  test('stdio session: starts no program once it is given up', async () => {
+  test('starts no program after an abort', async () => {
     const { connect, guarded } = world();
     await expect(connect(node, AbortSignal.abort(new Error('closing')))).rejects.toThrow('closing');
     expect(guarded).toEqual([]);
   });
 });
 
-describe('an address', () => {
-  test('is spoken to with the headers of the file, and with a name', async () => {
+describe('HTTP session', () => {
+  test('sends the headers of the file and a user agent', async () => {
     const server = await streamableServer();
     const { connect } = world();
     const session = await connect(address(server.url, { headers: { authorization: 'Bearer k' } }));
@@ -214,7 +214,7 @@ describe('an address', () => {
     expect(headers).toMatchObject({ authorization: 'Bearer k', 'user-agent': 'Parley/1.2.3', 'mcp-session-id': '1' });
   });
 
-  test('is told when we are done with it', async () => {
+  test('close ends the session on the server', async () => {
     const server = await streamableServer();
     const session = await world().connect(address(server.url));
     await session.close();
@@ -222,19 +222,19 @@ describe('an address', () => {
     expect([method, headers?.['mcp-session-id']]).toEqual(['DELETE', '1']);
   });
 
-  test('may be told another name for this program', async () => {
+  test('the file can set the user agent', async () => {
     const server = await streamableServer();
     await world().connect(address(server.url, { headers: { 'User-Agent': 'other' } }));
     expect(server.requests.at(-1)?.headers['user-agent']).toBe('other');
   });
 
-  test('refuses in its own words', async () => {
+  test('passes the error of the server on', async () => {
     const server = await streamableServer();
     const session = await world().connect(address(server.url));
     await expect(call(session, 'nothing')).rejects.toMatchObject({ code: -32602, message: 'no such tool' });
   });
 
-  test('that has forgotten us is lost, and has done nothing', async () => {
+  test('an unknown session is lost and untouched', async () => {
     const server = await streamableServer();
     const session = await world().connect(address(server.url));
     server.forget();
@@ -242,7 +242,7 @@ describe('an address', () => {
     await expect(session.check()).rejects.toBeInstanceOf(SessionLost);
   });
 
-  test('that ends in the middle of a call fails it', async () => {
+  test('a server that ends fails its call', async () => {
     const server = await streamableServer();
     const session = await world().connect(address(server.url));
     await expect(call(session, 'cut')).rejects.toMatchObject({ name: 'SessionLost', untouched: false });
@@ -256,14 +256,14 @@ describe('an address', () => {
     await expect(call(session, 'echo')).rejects.toMatchObject({ untouched: true });
   });
 
-  test('that nobody listens on is refused with the reason', async () => {
+  test('a refused connection is reported with its reason', async () => {
     const server = await streamableServer();
     const { url } = server;
     server.stop();
     await expect(world().connect(address(url))).rejects.toThrow(/ECONNREFUSED/);
   });
 
-  test('of the older kind is spoken to in the older way, found out or told', async () => {
+  test('uses the older SSE transport, detected or configured', async () => {
     const server = await twoEndpointServer();
     for (const sse of [false, true]) {
       const session = await world().connect(address(server.url, { sse, headers: { 'x-key': 'k' } }));
@@ -281,21 +281,21 @@ const written = (...pieces: string[]): string => {
   return lines.text;
 };
 
-test('lines are kept whole, however they come', () => {
+test('LastLines: joins pieces to lines', () => {
   expect(written('one\ntw', 'o\n\n  \nthree')).toBe('one | two | three');
 });
 
-test('nothing written is nothing', () => {
+test('LastLines: empty without output', () => {
   expect(written()).toBe('');
   expect(written('\n', ' \n')).toBe('');
 });
 
-test('of many lines the last twenty stay', () => {
+test('LastLines: keeps the last twenty lines', () => {
   const text = written(...Array.from({ length: 50 }, (_, index) => `line ${index}\n`));
   expect(text.split(' | ')).toEqual(Array.from({ length: 20 }, (_, index) => `line ${index + 30}`));
 });
 
-test('a line without an end does not grow for ever', () => {
+test('LastLines: bounds a line without an end', () => {
   const text = written(...Array.from({ length: 100 }, () => 'x'.repeat(1000)));
   expect(text.length).toBeLessThanOrEqual(500);
 });
@@ -311,25 +311,95 @@ async function serving(type: string, pieces: readonly string[]): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-test('limitedFetch: an answer within the limit is that of fetch', async () => {
+test('limitedFetch: a response within the limit is unchanged', async () => {
   const url = await serving('application/json', ['{"a":', '1}']);
   const response = await limitedFetch(7)(url);
   expect([response.url, response.status, response.headers.get('content-type')]).toEqual([url, 200, 'application/json']);
   expect(await response.json()).toEqual({ a: 1 });
 });
 
-test('limitedFetch: an answer over the limit fails', async () => {
+test('limitedFetch: a response over the limit fails', async () => {
   const response = await limitedFetch(100)(await serving('application/json', ['x'.repeat(60), 'x'.repeat(60)]));
   await expect(response.text()).rejects.toThrow('it sent a message of more than');
 });
 
-test('limitedFetch: the events of a stream are counted one by one', async () => {
+test('limitedFetch: counts each event of a stream', async () => {
   const events = Array.from({ length: 50 }, () => 'data: x\r\n\r\n');
   const response = await limitedFetch(20)(await serving('text/event-stream', events));
   expect(await response.text()).toBe(events.join(''));
 });
 
-test('limitedFetch: an event without end fails', async () => {
+test('limitedFetch: an endless event fails', async () => {
   const response = await limitedFetch(100)(await serving('text/event-stream', ['data: ', 'x'.repeat(200)]));
   await expect(response.text()).rejects.toThrow('it sent a message of more than');
+});
+
+const failure = (message: string, own: object): Error => Object.assign(new Error(message), own);
+const refused = new TypeError('fetch failed', { cause: failure('connect ECONNREFUSED', { code: 'ECONNREFUSED' }) });
+
+describe('lossOf', () => {
+  test('a numeric code is the error of the server', () => {
+    expect(lossOf(failure('no such tool', { code: -32602, data: { a: 1 } }))).toEqual({
+      reason: 'no such tool',
+      code: -32602,
+      data: { a: 1 },
+      lost: false,
+      untouched: false,
+      refused: false,
+    });
+  });
+
+  test('the code of a cut stream is a loss', () => {
+    expect(lossOf(failure('it hung up', { code: cutCode }))).toMatchObject({ lost: true, untouched: false });
+  });
+
+  test.each([
+    [404, { lost: true, untouched: true, refused: true }],
+    [400, { lost: false, refused: true }],
+    [401, { lost: false, refused: true }],
+    [405, { lost: false, refused: true }],
+    [500, { lost: false, refused: false }],
+    [502, { lost: true, untouched: false, refused: false }],
+    [503, { lost: true, untouched: false, refused: false }],
+  ])('HTTP status %i', (status, expected) => {
+    const error = failure('Error POSTing', { code: 'CLIENT_HTTP_NOT_IMPLEMENTED', data: { status } });
+    expect(lossOf(error)).toMatchObject({ reason: `it answered with HTTP status ${status}`, ...expected });
+    expect(lossOf(failure('x', { status }))).toMatchObject(expected);
+  });
+
+  test('a refused connection is lost and untouched', () => {
+    expect(lossOf(refused)).toMatchObject({
+      reason: 'fetch failed (connect ECONNREFUSED)',
+      lost: true,
+      untouched: true,
+    });
+  });
+
+  test('refused connections of several addresses too', () => {
+    const both = failure('', { code: 'ECONNREFUSED', errors: [{ code: 'ECONNREFUSED' }] });
+    expect(lossOf(new TypeError('fetch failed', { cause: both }))).toMatchObject({
+      reason: 'fetch failed (ECONNREFUSED)',
+      untouched: true,
+    });
+  });
+
+  test.each(['terminated', 'fetch failed', 'network error'])(
+    'for a connection that broke (%s) is a loss',
+    (message) => {
+      expect(lossOf(new TypeError(message))).toMatchObject({ reason: message, lost: true, untouched: false });
+    },
+  );
+
+  test.each(['CONNECTION_CLOSED', 'NOT_CONNECTED'])('%s is a loss', (code) => {
+    expect(lossOf(failure('Connection closed', { code }))).toMatchObject({ lost: true, untouched: false });
+  });
+
+  test.each([
+    failure('Request timed out', { code: 'REQUEST_TIMEOUT' }),
+    new TypeError('x is no function'),
+    'text',
+    null,
+  ])('%s is no loss', (error) => {
+    expect(lossOf(error)).toMatchObject({ lost: false, untouched: false, refused: false });
+  });
 });

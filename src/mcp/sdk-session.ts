@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Client, JSONRPCMessage, StandardSchemaV1, Transport } from '@modelcontextprotocol/client';
+import type { Client, StandardSchemaV1, Transport } from '@modelcontextprotocol/client';
+import { isObject } from '../core/json.ts';
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
+import { type OpenSession, type Session, type SessionEvents, SessionLost } from './connection.ts';
 import type { Guard } from './guard.ts';
-import { cutCode, lossOf } from './loss.ts';
 import { MessageReader, mostMessageBytes } from './message-reader.ts';
-import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
 
 export interface SdkParts {
   readonly product: { readonly name: string; readonly version: string };
@@ -182,11 +182,7 @@ async function allTools(client: Client, warn: (text: string) => void): Promise<r
     const params = cursor === undefined ? {} : { cursor };
     const reply = await client.request({ method: 'tools/list', params }, asItIs, { timeout: listMs });
     for (const tool of Array.isArray(reply.tools) ? reply.tools : []) {
-      if (!isTool(tool)) {
-        unusable += 1;
-        continue;
-      }
-      const size = JSON.stringify(tool).length;
+      const size = isTool(tool) ? JSON.stringify(tool).length : Number.POSITIVE_INFINITY;
       if (size > mostToolBytes) {
         unusable += 1;
         continue;
@@ -216,14 +212,10 @@ const mostListBytes = 2 * 1024 * 1024;
 const usableName = /^(?=.*\S)[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 
 function isTool(value: unknown): value is ServedTool {
-  if (!isRecord(value)) return false;
+  if (!isObject(value)) return false;
   const { name, description, inputSchema } = value;
   if (typeof name !== 'string' || !usableName.test(name)) return false;
-  return isRecord(inputSchema) && (description === undefined || typeof description === 'string');
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(inputSchema) && (description === undefined || typeof description === 'string');
 }
 
 async function callTool(client: Client, call: ServedCall, { signal, progress }: CallOptions) {
@@ -249,10 +241,7 @@ const asItIs: StandardSchemaV1<unknown, Record<string, unknown>> = {
   '~standard': {
     version: 1,
     vendor: 'parley',
-    validate: (value) =>
-      typeof value === 'object' && value !== null
-        ? { value: value as Record<string, unknown> }
-        : { issues: [{ message: 'it is no object' }] },
+    validate: (value) => (isObject(value) ? { value } : { issues: [{ message: 'it is no object' }] }),
   },
 };
 
@@ -286,19 +275,16 @@ function startReason(error: unknown, { command, folder }: ServerConfig & { type:
   return error instanceof Error ? message : String(error);
 }
 
-/**
- * A server answers each request in a stream of its own. Where that ends before the answer, nothing would ever come, and the client
- * library would wait for it: so the request is answered here, with an error.
- */
+/** Answers a request with an error if its stream ends before the answer: the client library would wait for ever. */
 function answeringCutStreams<Own extends Transport>(transport: Own): Own {
   const open = new Set<unknown>();
-  // The library calls whoever was there before it.
+  // The library also calls a handler that was set before its own.
   transport.onmessage = (message) => {
     if (!('method' in message)) open.delete(message.id);
   };
   const send = transport.send.bind(transport);
   transport.send = async (message, options) => {
-    const id = requestId(message);
+    const id = 'method' in message && 'id' in message ? message.id : undefined;
     if (id === undefined) return send(message, options);
     open.add(id);
     const onRequestStreamEnd = (): void => {
@@ -315,14 +301,10 @@ function answeringCutStreams<Own extends Transport>(transport: Own): Own {
   return transport;
 }
 
-function requestId(message: JSONRPCMessage): string | number | undefined {
-  return 'method' in message && 'id' in message ? message.id : undefined;
-}
-
 const mostLines = 20;
 const longestLine = 500;
 
-/** The last lines that a program wrote to its error output: what people need when it does not start. */
+/** The last lines of the error output of a program, for error messages. */
 export class LastLines {
   readonly #lines: string[] = [];
   #rest = '';
@@ -337,34 +319,28 @@ export class LastLines {
     this.#lines.splice(0, this.#lines.length - mostLines);
   }
 
-  /** In one line, the newest at the end; empty where nothing was written. */
+  /** In one line, the newest at the end. */
   get text(): string {
     const rest = this.#rest.trim();
     return [...this.#lines, ...(rest === '' ? [] : [rest])].slice(-mostLines).join(' | ');
   }
 }
 
-/**
- * `fetch` for tool servers at an address, whose answers are not in our hands: an answer, or in a stream of events a single event, that is
- * larger than so many bytes fails. The client library would keep all of it.
- */
+/** `fetch` that fails if a response, or an event of a stream, is larger than `mostBytes`: the client library has no limit. */
 export function limitedFetch(mostBytes: number): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     if (!response.body) return response;
     const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
     const { status, statusText, headers } = response;
-    const limited = new Response(response.body.pipeThrough(limit(mostBytes, isStream)), {
-      status,
-      statusText,
-      headers,
-    });
+    const body = response.body.pipeThrough(limit(mostBytes, isStream));
+    const limited = new Response(body, { status, statusText, headers });
     Object.defineProperty(limited, 'url', { value: response.url });
     return limited;
   };
 }
 
-/** In a stream the count begins anew behind each empty line, where an event ends. */
+/** In a stream the count restarts after each empty line, where an event ends. */
 function limit(mostBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   let lineIsEmpty = false;
@@ -380,4 +356,77 @@ function limit(mostBytes: number, isStream: boolean): TransformStream<Uint8Array
       controller.enqueue(chunk);
     },
   });
+}
+
+/** The code of errors that are created here for a server that can no longer answer. */
+export const cutCode = -32_099;
+
+/** What an error of the client library means for the connection. */
+interface Loss {
+  readonly reason: string;
+  /** The JSON-RPC code, if the server answered with an error. */
+  readonly code?: number;
+  readonly data?: unknown;
+  /** The server is gone, or no longer knows the session. */
+  readonly lost: boolean;
+  /** The request was not processed. */
+  readonly untouched: boolean;
+  /** An HTTP server rejects this transport. */
+  readonly refused: boolean;
+}
+
+/** By the fields of the error, not by its class, which depends on the part of the library. */
+export function lossOf(error: unknown): Loss {
+  const { code, status, data, message, cause } = fields(error);
+  const reason = reasonOf(message, cause);
+  if (typeof code === 'number') {
+    return { reason: message, code, data, lost: code === cutCode, untouched: false, refused: false };
+  }
+  const answered = status ?? fields(data).status;
+  if (typeof answered === 'number') {
+    return {
+      reason: `it answered with HTTP status ${answered}`,
+      // 404: unknown session. The others: the server is down.
+      lost: answered === 404 || [502, 503, 504].includes(answered),
+      untouched: answered === 404,
+      refused: answered >= 400 && answered < 500,
+    };
+  }
+  const refusedConnection = causeCodes(error).includes('ECONNREFUSED');
+  const lost = code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED' || refusedConnection || isNetworkFailure(error);
+  return { reason, lost, untouched: refusedConnection, refused: false };
+}
+
+function fields(value: unknown): {
+  readonly code?: unknown;
+  readonly status?: unknown;
+  readonly data?: unknown;
+  readonly message: string;
+  readonly cause?: unknown;
+} {
+  if (typeof value !== 'object' || value === null) return { message: String(value) };
+  return { message: '', ...value, ...(value instanceof Error ? { message: value.message, cause: value.cause } : {}) };
+}
+
+/** With the cause: `fetch failed` alone says nothing. */
+function reasonOf(message: string, cause: unknown): string {
+  const behind = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code ?? '') : '';
+  return behind === '' ? message : `${message} (${behind})`;
+}
+
+function causeCodes(error: unknown): readonly unknown[] {
+  const codes: unknown[] = [];
+  let one: unknown = error;
+  for (let depth = 0; depth < 5 && typeof one === 'object' && one !== null; depth += 1) {
+    codes.push((one as { code?: unknown }).code);
+    const { errors, cause } = one as { errors?: unknown; cause?: unknown };
+    if (Array.isArray(errors)) codes.push(...errors.map((each: { code?: unknown } | null) => each?.code));
+    one = cause;
+  }
+  return codes;
+}
+
+/** `fetch` got no response. */
+function isNetworkFailure(error: unknown): boolean {
+  return error instanceof TypeError && /fetch failed|terminated|network/i.test(error.message);
 }

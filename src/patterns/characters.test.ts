@@ -18,8 +18,8 @@ const range = fc.tuple(code, code).map(([a, b]): [number, number] => [Math.min(a
 const set = fc.array(range, { maxLength: 5 }).map((ranges): Characters => union(ranges));
 const has = (ranges: Characters, value: number) => ranges.some(([from, to]) => from <= value && value <= to);
 
-describe('a set of characters', () => {
-  test('has the characters of all that it was made of, in ranges that lie apart and in order', () => {
+describe('Characters', () => {
+  test('union: has all characters, in sorted disjoint ranges', () => {
     fc.assert(
       fc.property(fc.array(range, { maxLength: 6 }), code, (ranges, one) => {
         const made = union(...ranges.map((each): Characters => [each]));
@@ -32,7 +32,7 @@ describe('a set of characters', () => {
     );
   });
 
-  test('and what is not in it are all characters, and no character is in both', () => {
+  test('complement: has exactly the other characters', () => {
     fc.assert(
       fc.property(set, code, (one, value) => {
         expect(includes(complement(one), value)).toBe(!includes(one, value));
@@ -42,7 +42,7 @@ describe('a set of characters', () => {
     );
   });
 
-  test('without another has what only it has', () => {
+  test('without: has the characters of the first set only', () => {
     fc.assert(
       fc.property(set, set, code, (one, other, value) => {
         expect(includes(without(one, other), value)).toBe(includes(one, value) && !includes(other, value));
@@ -50,7 +50,7 @@ describe('a set of characters', () => {
     );
   });
 
-  test('overlaps a range where it has any character of it', () => {
+  test('overlaps: true if any character is in the range', () => {
     fc.assert(
       fc.property(set, range, (one, [lowest, highest]) => {
         const common = without(one, complement([[lowest, highest]]));
@@ -59,7 +59,7 @@ describe('a set of characters', () => {
     );
   });
 
-  test('of one character names it', () => {
+  test('onlyOne: the character of a set of one', () => {
     expect(onlyOne(single('é'))).toBe('é');
     expect(onlyOne(single('😀'))).toBe('😀');
     expect(onlyOne([[97, 98]])).toBeUndefined();
@@ -77,7 +77,7 @@ function read(bytes: Uint8Array): readonly [text: string, place: number][] {
   return found;
 }
 
-test('any text comes back, each character with the place of its first byte', () => {
+test('Utf8Characters: decodes any text, with byte positions', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const found = read(Buffer.from(text));
@@ -91,7 +91,7 @@ test('any text comes back, each character with the place of its first byte', () 
   );
 });
 
-test('what is no text counts as characters that cannot be shown, and nothing after it is lost', () => {
+test('Utf8Characters: invalid bytes become U+FFFD, and nothing is lost', () => {
   expect(read(Uint8Array.of(0xff, 0x61))).toEqual([
     ['�', 0],
     ['a', 1],
@@ -104,7 +104,7 @@ test('what is no text counts as characters that cannot be shown, and nothing aft
   expect(read(Uint8Array.of(0xe2, 0x86))).toEqual([]);
 });
 
-test('any bytes are read', () => {
+test('Utf8Characters: accepts any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       for (const [character] of read(bytes)) expect(character.length).toBeGreaterThan(0);

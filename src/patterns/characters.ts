@@ -58,13 +58,13 @@ export function onlyOne(set: Characters): string | undefined {
 
 const replacement = 0xfffd;
 
-/** Turns bytes that arrive one by one into characters. What is no character counts as one that cannot be shown. */
+/** Decodes UTF-8 byte by byte; invalid bytes become U+FFFD. */
 export class Utf8Characters {
   #code = 0;
   #missing = 0;
   #start = 0;
 
-  /** `place` is that of the byte; `found` is told each character that is whole, and the place of its first byte. */
+  /** Calls `found` with each complete character and the position of its first byte. */
   push(byte: number, place: number, found: (code: number, place: number) => void): void {
     if (this.#missing > 0) {
       if (byte >> 6 === 2) {

@@ -10,7 +10,7 @@ function trouble(pattern: string): string {
   }
 }
 
-describe('a pattern that cannot be followed is refused with its place', () => {
+describe('parsePattern: rejects with a position', () => {
   test.each([
     ['(', '1: the pattern has a group without an end'],
     ['ab)c', '3: the pattern closes a group that it did not open'],
@@ -34,17 +34,17 @@ describe('a pattern that cannot be followed is refused with its place', () => {
     ['\\u{110000}', '10: the pattern has a broken escape'],
   ])('%s', (pattern, message) => expect(trouble(pattern)).toBe(message));
 
-  test('when it is too long or too deep', () => {
+  test('rejects patterns that are too long or too deep', () => {
     expect(trouble('a'.repeat(patternLimits.length))).toBe('none');
     expect(trouble('a'.repeat(patternLimits.length + 1))).toBe('-: the pattern is longer than 2000 characters');
     expect(trouble('('.repeat(900) + ')'.repeat(900))).toBe('65: the pattern is nested deeper than 64 groups');
   });
 });
 
-describe('a pattern is read', () => {
+describe('parsePattern', () => {
   const set = (character: string) => ({ type: 'set', set: [[character.charCodeAt(0), character.charCodeAt(0)]] });
 
-  test('with its groups counted by their opening brackets', () => {
+  test('numbers groups by their opening brackets', () => {
     expect(parsePattern('(a(?:b))(?<n>c)')).toEqual({
       type: 'sequence',
       items: [
@@ -58,7 +58,7 @@ describe('a pattern is read', () => {
     });
   });
 
-  test('with its quantifiers, greedy or lazy', () => {
+  test('reads greedy and lazy quantifiers', () => {
     const repeat = (pattern: string) => {
       const parsed = parsePattern(pattern);
       return parsed.type === 'sequence' ? parsed.items[0] : parsed;
@@ -69,7 +69,7 @@ describe('a pattern is read', () => {
     expect(repeat('a{2,}')).toMatchObject({ minimum: 2, maximum: undefined });
   });
 
-  test('with its escapes and classes as sets of characters', () => {
+  test('reads escapes and classes as sets', () => {
     expect(parsePattern('\\x41')).toEqual({ type: 'sequence', items: [set('A')] });
     expect(parsePattern('[a\\-z-]')).toEqual({
       type: 'sequence',
@@ -91,7 +91,7 @@ describe('a pattern is read', () => {
     });
   });
 
-  test('with anchors and boundaries', () => {
+  test('reads anchors and boundaries', () => {
     expect(parsePattern('^\\b\\B$')).toEqual({
       type: 'sequence',
       items: [

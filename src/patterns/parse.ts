@@ -1,6 +1,6 @@
 import { type Characters, complement, single, union } from './characters.ts';
 
-/** What a regular expression says, without its spelling. */
+/** The syntax tree of a regular expression. */
 export type PatternNode =
   | { readonly type: 'set'; readonly set: Characters }
   | { readonly type: 'sequence'; readonly items: readonly PatternNode[] }
@@ -17,14 +17,13 @@ export type PatternNode =
   | { readonly type: 'start' | 'end' }
   | { readonly type: 'boundary'; readonly negated: boolean };
 
-/** What a pattern from a stranger may ask for. */
+/** Limits of untrusted patterns. */
 export const patternLimits = { length: 2000, depth: 64 } as const;
 
-/** What is wrong, in words; whoever knows where the pattern comes from adds that. */
 export class PatternError extends Error {
   constructor(
     message: string,
-    /** The character at which it was noticed, counted from 1, where that is known. */
+    /** The character of the error, counted from 1. */
     readonly place?: number,
   ) {
     super(message);
@@ -50,10 +49,7 @@ const classes: Readonly<Record<string, Characters>> = {
 };
 const controls: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f', v: '\v', '0': '\0' };
 
-/**
- * Reads the part of JavaScript's regular expressions that can be searched for in linear time: literals, classes, groups,
- * choices, quantifiers, the dot, anchors and word boundaries. Throws a PatternError.
- */
+/** Parses the regular expressions that can be matched in linear time: no back-references, no look-around. Throws a PatternError. */
 export function parsePattern(source: string): PatternNode {
   return new PatternParser(source).whole();
 }
@@ -233,7 +229,7 @@ class PatternParser {
     return this.#error(`uses ${what}, which is not supported here`);
   }
 
-  /** `ahead` where the trouble is the character that comes next, and not the one that was taken last. */
+  /** `ahead` is 1 if the next character is wrong, and not the last one. */
   #error(reason: string, ahead = 0): PatternError {
     return new PatternError(`the pattern ${reason}`, Math.max(1, this.#at + ahead));
   }

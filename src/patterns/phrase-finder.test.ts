@@ -25,10 +25,10 @@ function found(phrases: readonly string[], pieces: readonly string[]) {
   return { text: text + finder.flush(), phrase: undefined, rest: '' };
 }
 
-describe('the first of several phrases is found', () => {
+describe('PhraseFinder', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 5 });
 
-  test('as by looking everywhere, however the text is cut', () => {
+  test('finds the same as a naive search, however the text is cut', () => {
     fc.assert(
       fc.property(fc.array(letters, { maxLength: 5 }), fc.array(letters, { maxLength: 8 }), (phrases, pieces) => {
         expect(found(phrases, pieces)).toEqual(naive(phrases, pieces.join('')));
@@ -37,7 +37,7 @@ describe('the first of several phrases is found', () => {
     );
   });
 
-  test('and what could still become one is held back, no more', () => {
+  test('holds back only what could become a phrase', () => {
     const finder = new PhraseFinder(phraseTree(['abcd', 'bce']));
     expect(finder.push('xxabc')).toEqual({ text: 'xx' });
     expect(finder.push('x')).toEqual({ text: 'abcx' });
@@ -46,20 +46,20 @@ describe('the first of several phrases is found', () => {
     expect(finder.flush()).toBe('');
   });
 
-  test('after a phrase from the beginning again', () => {
+  test('starts again after a phrase', () => {
     const finder = new PhraseFinder(phraseTree(['ab']));
     expect(finder.push('abab')).toEqual({ text: '', match: { phrase: 'ab', rest: 'ab' } });
     expect(finder.push('ab')).toEqual({ text: '', match: { phrase: 'ab', rest: '' } });
   });
 });
 
-describe('phrases made to cost much', () => {
-  test('thousands with a common beginning cost a text no more than one', () => {
+describe('PhraseFinder: hostile phrases', () => {
+  test('thousands with a common prefix cost no more than one', () => {
     const phrases = Array.from({ length: 5000 }, (_, index) => `aaaaaaaa${index}.`);
     expect(found(phrases, [`${'a'.repeat(100_000)}4999.`]).phrase).toBe('aaaaaaaa4999.');
   });
 
-  test('one that is nearly there all the time', () => {
+  test('one that nearly matches everywhere', () => {
     const phrase = `${'a'.repeat(20_000)}b`;
     const pieces = Array.from({ length: 10_000 }, () => 'aaaa');
     expect(found([phrase], [...pieces, 'b']).phrase).toBe(phrase);

@@ -1,8 +1,4 @@
-/**
- * Finds the first of several phrases in a text that arrives in pieces. What has been read is one walk through a tree of
- * all phrases, so the cost of a piece is its length whatever the number of phrases, and the depth of the walk says how
- * much of the text could still become one.
- */
+/** A node of the trie of all phrases (Aho-Corasick), so that the cost of a text does not depend on the number of phrases. */
 interface Node {
   readonly next: Map<number, Node>;
   readonly depth: number;
@@ -12,7 +8,7 @@ interface Node {
   phrase: string | undefined;
 }
 
-/** Immutable once made: one tree may serve any number of finders. */
+/** Immutable: one tree can be shared by finders. */
 export type PhraseTree = Node;
 
 export function phraseTree(phrases: readonly string[]): PhraseTree {
@@ -24,7 +20,7 @@ export function phraseTree(phrases: readonly string[]): PhraseTree {
 
 export interface PhraseMatch {
   readonly phrase: string;
-  /** What came after the phrase in the same piece; it has not been read yet. */
+  /** The unread rest of the piece. */
   readonly rest: string;
 }
 
@@ -39,10 +35,7 @@ export class PhraseFinder {
     this.#node = tree;
   }
 
-  /**
-   * Gives the text that is certainly not part of a phrase. The phrase that is complete first counts, and among those
-   * that end at the same place the longest: this does not depend on how the text was cut.
-   */
+  /** Returns the text that is no part of a phrase. The phrase that ends first counts, and of several the longest, however cut. */
   push(piece: string): { readonly text: string; readonly match?: PhraseMatch } {
     for (let index = 0; index < piece.length; index++) {
       this.#node = follow(this.#root, this.#node, piece.charCodeAt(index));

@@ -1,23 +1,22 @@
 import { type Characters, includes } from './characters.ts';
 import { PatternError, type PatternNode, parsePattern, wordCharacters } from './parse.ts';
 
-/** A way through the pattern: the step that comes next, and the places that it remembers (-1 for none yet). */
+/** A thread of the search: its next step, and the positions of its groups (-1: not set). */
 interface Thread {
   readonly step: number;
   readonly marks: Int32Array;
 }
 
 /**
- * Looks for the first match of a pattern in a text that arrives character by character. All ways through the pattern are
- * followed side by side, so each character costs at most the size of the pattern, whatever came before it. The match is
- * the one that JavaScript would find: the leftmost, and of these the preferred one.
+ * Finds the first match of a pattern in streamed text (a Pike VM): all threads run in parallel, so that a character costs at
+ * most the size of the pattern. The match is that of JavaScript: leftmost, then preferred.
  */
 export class PatternSearch {
-  /** In the order of preference; each waits for what comes next in the text. */
+  /** In order of preference. */
   #threads: Thread[] = [];
   #match: Int32Array | undefined;
   #before: number | undefined;
-  /** For each step, the round in which it was last reached: of two ways to the same step only the preferred goes on. */
+  /** The round in which each step was last reached: of two threads at one step only the preferred continues. */
   readonly #reached: Int32Array;
   #round = 0;
 
@@ -25,7 +24,7 @@ export class PatternSearch {
     this.#reached = new Int32Array(program.steps.length);
   }
 
-  /** The next character and its place in the text, in whatever unit the caller counts. */
+  /** The next character and its position, in any unit. */
   push(code: number, place: number): void {
     const waiting: Thread[] = [];
     for (const { step, marks } of this.#follow(place, code)) {
@@ -37,10 +36,7 @@ export class PatternSearch {
     this.#before = code;
   }
 
-  /**
-   * Whether the text up to here holds a match, and where it matters: at its first group that is not empty, or at its own
-   * beginning. `place` is the end of the text.
-   */
+  /** The position of a match in the text so far: of its first non-empty group, or of its start. `place` is the end of the text. */
   found(place: number): number | undefined {
     const before = this.#match;
     this.#follow(place, undefined);
@@ -54,7 +50,7 @@ export class PatternSearch {
     return match[0];
   }
 
-  /** Goes on to all steps that wait for a character. A way that gets to the end is the match, and those after it are out. */
+  /** Advances all threads to steps that wait for a character. A thread at the end is the match, and later ones are dropped. */
   #follow(place: number, next: number | undefined): readonly Thread[] {
     const { steps, first, slots } = this.program;
     const ready: Thread[] = [];
@@ -99,11 +95,11 @@ function isWord(code: number | undefined): boolean {
 
 export const programLimits = { groups: 16, steps: 2000 } as const;
 
-/** One step of a search: what must be so here, and where to go on. Earlier ways of a fork are the ones to prefer. */
+/** One step of a program. Earlier ways of a fork are preferred. */
 type Step =
   | { readonly type: 'set'; readonly has: (code: number) => boolean; readonly next: number }
   | { readonly type: 'fork'; readonly ways: readonly number[] }
-  /** Remembers the place: number 2g for the beginning of group g, and 2g + 1 for its end; group 0 is the whole match. */
+  /** Stores the position: slot 2g for the start of group g, 2g + 1 for its end; group 0 is the whole match. */
   | { readonly type: 'mark'; readonly slot: number; readonly next: number }
   | { readonly type: 'start' | 'end'; readonly next: number }
   | { readonly type: 'boundary'; readonly negated: boolean; readonly next: number }
@@ -112,11 +108,10 @@ type Step =
 interface PatternProgram {
   readonly steps: readonly Step[];
   readonly first: number;
-  /** Places to remember. */
   readonly slots: number;
 }
 
-/** A pattern as steps for `PatternSearch`. Throws a PatternError for one that it cannot follow, or that is too large. */
+/** Compiles a pattern for `PatternSearch`. Throws a PatternError. */
 export function compilePattern(source: string): PatternProgram {
   return new PatternCompiler().whole(parsePattern(source));
 }

@@ -10,7 +10,7 @@ function shown(piece: HtmlPiece): string {
   return piece.type === 'open' ? `<${piece.name}${piece.inside}>` : `</${piece.name}>`;
 }
 
-describe('a page is cut', () => {
+describe('htmlPieces', () => {
   test.each<[string, string, readonly string[]]>([
     ['nothing', '', []],
     ['text alone', 'a b', ['a b']],
@@ -25,7 +25,7 @@ describe('a page is cut', () => {
     ['scripts', 'a<script>if (x < y) "<p>"</script>b', ['a', '<script>', '</script>', 'b']],
     ['styles in capitals', '<STYLE>p{}</STYLE >b', ['<style>', '</style>', 'b']],
     ['entities', '&lt;b&gt; &amp;amp; &#65;&#x1F99C; &nope; &#0;&#xD800;', ['<b> &amp; A🦜 &nope; \ufffd\ufffd']],
-  ])('with %s', (_, html, pieces) => {
+  ])('splits a page with %s', (_, html, pieces) => {
     expect(cut(html)).toEqual(pieces);
   });
 
@@ -35,16 +35,16 @@ describe('a page is cut', () => {
     ['a tag', 'a<p class', ['a']],
     ['a closing tag', 'a</', ['a']],
     ['a bracket', 'a<', ['a<']],
-  ])('as far as it goes, where %s has no end', (_, html, pieces) => {
+  ])('reads up to the end if %s has no end', (_, html, pieces) => {
     expect(cut(html)).toEqual(pieces);
   });
 
-  test('without its quotes, where one of them never ends', () => {
+  test('ignores quotes after one without an end', () => {
     expect(cut('<p title="a>b</p><i>c</i>')).toEqual(['<p title="a>', 'b', '</p>', '<i>', 'c', '</i>']);
   });
 });
 
-describe('an attribute', () => {
+describe('attributeOf', () => {
   test.each<[string, string | undefined]>([
     [' href="x y"', 'x y'],
     [" HREF = 'x'", 'x'],
@@ -55,12 +55,12 @@ describe('an attribute', () => {
     [' title="href=no" href=yes', 'yes'],
     [' hreflang="en"', undefined],
     ['', undefined],
-  ])('of %j', (inside, value) => {
+  ])('reads %j', (inside, value) => {
     expect(attributeOf(inside, 'href')).toBe(value);
   });
 });
 
-test('whatever a page is, it comes to an end, and plain text comes out as it is', () => {
+test('htmlPieces: ends for any page; plain text is unchanged', () => {
   const scraps = [
     '<',
     '>',
@@ -102,22 +102,22 @@ test.each(['<', '<a ', '<a "', '<a b="', '<!--', '<script', '<script>', '</', '&
   },
 );
 
-test('a tag with very much in it is read in no time', () => {
+test('attributeOf: a very long tag is fast', () => {
   for (const scrap of ['a="', 'a=\' b="', 'a ', '= ', 'a=b']) {
     expect(attributeOf(scrap.repeat(1_000_000), 'href')).toBeUndefined();
   }
 });
 
-describe('htmlPieces: pages made to take long', () => {
+describe('htmlPieces: hostile pages', () => {
   const rest = (html: string) => [...htmlPieces(html)];
 
-  test('a run of brackets is text, in pieces of a bounded length', () => {
+  test('a run of brackets is text in bounded pieces', () => {
     const pieces = rest('<'.repeat(100_000));
     expect(pieces.length).toBe(7);
     expect(pieces.map((piece) => (piece.type === 'text' ? piece.text : '')).join('')).toBe('<'.repeat(100_000));
   });
 
-  test('text is not cut inside of an entity', () => {
+  test('does not cut text inside an entity', () => {
     for (let before = 16_370; before < 16_390; before += 1) {
       const text = rest(`${'x'.repeat(before)}&hellip;${'y'.repeat(40_000)}`)
         .map(shown)
@@ -127,7 +127,7 @@ describe('htmlPieces: pages made to take long', () => {
     expect(rest('&'.repeat(40_000)).map(shown).join('')).toBe('&'.repeat(40_000));
   });
 
-  test('comments and declarations let others in between', () => {
+  test('yields between comments and declarations', () => {
     expect(rest('<!---->'.repeat(5000))).toHaveLength(10);
     expect(rest('<!x>'.repeat(5000))).toHaveLength(10);
   });

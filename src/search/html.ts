@@ -1,23 +1,20 @@
-/** What a page is made of, in its order. Comments, scripts and styles are left out. */
+/** The tags and texts of a page in order, without comments, scripts and styles. */
 export type HtmlPiece =
   | { readonly type: 'text'; readonly text: string }
-  /** `inside` is what stands between the name and the bracket: `attributeOf` reads it. */
+  /** `inside` is the text between name and bracket, for `attributeOf`. */
   | { readonly type: 'open'; readonly name: string; readonly inside: string }
   | { readonly type: 'close'; readonly name: string };
 
 const hidden: ReadonlySet<string> = new Set(['script', 'style', 'textarea', 'iframe', 'noembed', 'xmp', 'template']);
 
-/** Text comes in pieces of this length at most, so that whoever reads them can let others in between. */
+/** The longest piece of text, so that the caller can yield between pieces. */
 const mostText = 16_384;
-/** The longest entity that is known; text is not cut inside of one. */
+/** The longest known entity; text is not cut inside one. */
 const longestEntity = 10;
-/** So many comments and declarations in a row are followed by an empty piece, for the same reason. */
+/** After so many comments and declarations in a row there is an empty piece, for the same reason. */
 const mostSilent = 500;
 
-/**
- * Cuts a page into pieces, whatever it looks like, in a time that grows with its length: every search goes on from where the
- * last one ended, and one that finds nothing ends the page.
- */
+/** Splits any page into pieces in linear time: each search starts where the last one ended, and one without a result ends it. */
 export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
   let place = 0;
   let quotes = true;
@@ -51,7 +48,7 @@ export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
     const begin = open + (name.closes ? 2 : 1) + name.length;
     let end = quotes ? tagEnd(html, begin) : html.indexOf('>', begin);
     if (end === -1 && quotes) {
-      // A quote that never ends would swallow the rest of the page; from here on none counts.
+      // A quote without an end would hide the rest of the page: quotes are ignored from here on.
       quotes = false;
       end = html.indexOf('>', begin);
     }
@@ -65,14 +62,14 @@ export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
   }
 }
 
-/** A bracket that begins no tag, comment or declaration is a character like others. */
+/** Whether a bracket begins a tag, comment or declaration. */
 function isMarkup(html: string, open: number): boolean {
   const next = html.charCodeAt(open + 1);
   const isLetter = (next | 32) >= 97 && (next | 32) <= 122;
   return isLetter || next === 33 || next === 47 || next === 63;
 }
 
-/** About here, but not inside of an entity. */
+/** Close to `end`, but not inside an entity. */
 function textEnd(html: string, end: number): number {
   if (end === html.length) return end;
   const before = html.slice(end - longestEntity, end);
@@ -83,20 +80,14 @@ function textEnd(html: string, end: number): number {
 /** The value of an attribute; undefined where the tag has none of that name. */
 export function attributeOf(inside: string, wanted: string): string | undefined {
   const attributes = /([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g;
-  // Nobody writes more into a tag that we would want to read.
+  // Longer tags are not needed.
   for (const [, name = '', double, single, bare] of inside.slice(0, 8192).matchAll(attributes)) {
     if (name.toLowerCase() === wanted) return withoutEntities(double ?? single ?? bare ?? '');
   }
   return undefined;
 }
 
-interface TagName {
-  readonly word: string;
-  readonly length: number;
-  readonly closes: boolean;
-}
-
-function nameAt(html: string, open: number): TagName | undefined {
+function nameAt(html: string, open: number) {
   const found = /^<(\/?)([a-z][a-z0-9-]{0,39})/i.exec(html.slice(open, open + 44));
   if (!found) return undefined;
   const [, slash, word = ''] = found;
@@ -125,50 +116,19 @@ function closingTag(html: string, name: string, from: number): number {
   return search.exec(html)?.index ?? -1;
 }
 
-const named: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  shy: '',
-  ndash: '–',
-  mdash: '—',
-  hellip: '…',
-  lsquo: '‘',
-  rsquo: '’',
-  ldquo: '“',
-  rdquo: '”',
-  laquo: '«',
-  raquo: '»',
-  middot: '·',
-  bull: '•',
-  copy: '©',
-  reg: '®',
-  trade: '™',
-  euro: '€',
-  pound: '£',
-  deg: '°',
-  times: '×',
-  auml: 'ä',
-  ouml: 'ö',
-  uuml: 'ü',
-  Auml: 'Ä',
-  Ouml: 'Ö',
-  Uuml: 'Ü',
-  szlig: 'ß',
-  eacute: 'é',
-  egrave: 'è',
-  agrave: 'à',
-  ccedil: 'ç',
-  ntilde: 'ñ',
-};
+/** The names of entities, each with its character behind it. */
+const entities = `amp& lt< gt> quot" apos' ndash– mdash— hellip… lsquo‘ rsquo’ ldquo“ rdquo” laquo« raquo» middot· bull•
+  copy© reg® trade™ euro€ pound£ deg° times× aumlä oumlö uumlü AumlÄ OumlÖ UumlÜ szligß eacuteé egraveè agraveà ccedilç ntildeñ`;
+const named: ReadonlyMap<string, string> = new Map([
+  ['nbsp', ' '],
+  ['shy', ''],
+  ...entities.split(/\s+/).map((entity) => [entity.slice(0, -1), entity.slice(-1)] as const),
+]);
 
 function withoutEntities(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,8}));/g, (whole, decimal, hex, word) => {
-    if (word !== undefined) return Object.hasOwn(named, word) ? (named[word] ?? whole) : whole;
+    if (word !== undefined) return named.get(word) ?? whole;
     return character(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal));
   });
 }

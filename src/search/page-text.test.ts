@@ -4,7 +4,7 @@ import { pageText, passageAround as slicedPassage } from './page-text.ts';
 
 const textOf = (html: string) => inSlices(pageText(html));
 
-test('a page is what a reader sees of it', async () => {
+test('pageText: the visible text', async () => {
   const html = `<html><head><style>p { color: red }</style></head><body>
     <nav><ul><li>Home</li><li>About</li></ul></nav>
     <h1>Light&shy;houses</h1><p>A <b>red</b> light<wbr>house
@@ -13,16 +13,16 @@ test('a page is what a reader sees of it', async () => {
   expect(await textOf(html)).toBe('Home About Lighthouses A red lighthouse stands here. It blinks. 1 2');
 });
 
-test('words that tags part are two, and words that only look different are one', async () => {
+test('pageText: block tags separate words, inline tags do not', async () => {
   expect(await textOf('a<br>b<div>c</div>d<i>e</i><span>f</span>')).toBe('a b c def');
 });
 
-test('of a page without end only the beginning is read', async () => {
+test('pageText: reads only the beginning of an endless page', async () => {
   expect((await textOf('word '.repeat(600_000))).length).toBeLessThanOrEqual(1_000_000);
   expect((await textOf('<p>a</p>'.repeat(400_000))).length).toBeLessThanOrEqual(1_000_000);
 });
 
-test('others are let in while a long page is read', () => {
+test('pageText: yields on a long page', () => {
   expect([...pageText('<p>a</p>'.repeat(20_000))].length).toBeGreaterThan(50);
 });
 
@@ -31,22 +31,22 @@ const passageAround = (text: string, wanted: string) => inSlices(slicedPassage(t
 const snippet = 'the light is seen from afar at night';
 const long = (letter: string, count: number) => letter.repeat(count);
 
-describe('what stands around a snippet', () => {
-  test('is two hundred characters before it and eight hundred behind', async () => {
+describe('passageAround', () => {
+  test('returns 200 characters before and 800 after the snippet', async () => {
     const text = `${long('b', 300)}${snippet}${long('a', 900)}`;
     expect(await passageAround(text, snippet)).toBe(`${long('b', 200)}${snippet}${long('a', 800)}`);
   });
 
-  test('is less where the page begins or ends', async () => {
+  test('returns less at the start or end of the page', async () => {
     expect(await passageAround(`x ${snippet} y`, snippet)).toBe(`x ${snippet} y`);
     expect(await passageAround(snippet, snippet)).toBe(snippet);
   });
 
-  test('is found however the snippet is spaced', async () => {
+  test('ignores white space differences', async () => {
     expect(await passageAround(`a ${snippet} b`, ` the light\n is seen   from afar at night `)).toBe(`a ${snippet} b`);
   });
 
-  test('is found by the longest piece where the snippet is put together from several', async () => {
+  test('finds the longest excerpt of a joined snippet', async () => {
     const joined = `Jan 1, 2020 ... ${snippet} … and a short one`;
     expect(await passageAround(`a ${snippet} b`, joined)).toBe(`a ${snippet} b`);
   });
@@ -56,11 +56,11 @@ describe('what stands around a snippet', () => {
     ['there is no snippet', `a ${snippet}`, ''],
     ['only a few letters of it would be', 'a short page', 'short ... something else that is not there'],
     ['the page is empty', '', snippet],
-  ])('is nothing where %s', async (_, text, wanted) => {
+  ])('empty if %s', async (_, text, wanted) => {
     expect(await passageAround(text, wanted)).toBe('');
   });
 
-  test('is found at once in a page that was made to be slow', async () => {
+  test('linear time on hostile pages', async () => {
     const text = long('a', 1_000_000);
     expect(await passageAround(text, `${long('a', 999)}b`)).toBe('');
     expect(await passageAround(`${text}b`, `${long('a', 500)}b`)).toHaveLength(200 + 501);

@@ -11,15 +11,15 @@ const results = ['one', 'two', 'three', 'four'].map((word) => ({
 const own = new URL('https://html.search.example/html/?q=x');
 const onPage = (html: string) => [...hitsOnPage(html)].filter((hit): hit is Hit => hit !== undefined);
 
-describe('the results of a page', () => {
+describe('hitsOnPage', () => {
   test.each([
     ['with titles of a class of their own', listPage],
     ['with links in headings', articlePage],
-  ])('%s are its first three', (_, page) => {
+  ])('%s: finds the first three', (_, page) => {
     expect(bestHits(onPage(page(results)), own)).toEqual(results.slice(0, 3));
   });
 
-  test('are read without the marks in them', () => {
+  test('removes markup', () => {
     const marked = [
       { url: 'https://a.example/', title: '<b>Red</b> &amp; blue', description: 'A <b>red</b>\n one<br>or two' },
     ];
@@ -30,7 +30,7 @@ describe('the results of a page', () => {
     }
   });
 
-  test('have all that follows for a description where nothing says what it is', () => {
+  test('uses all text as description without a description element', () => {
     const html =
       '<h2><a href="https://a.example/">A</a></h2><p>First.</p><p>Second.</p><h2><a href="https://b.example/">B</a></h2>';
     expect(onPage(html)).toEqual([
@@ -39,13 +39,13 @@ describe('the results of a page', () => {
     ]);
   });
 
-  test('have a description that ends with its element, however many are nested in it', () => {
+  test('the description ends with its element, also if nested', () => {
     const html =
       '<h3><a href="https://a.example/">A</a></h3><div>noise</div><div class="snippet">in <div>deep</div> side</div><div>noise</div>';
     expect(onPage(html)[0]?.description).toBe('in deep side');
   });
 
-  test('have a description of bounded length', () => {
+  test('bounds the description', () => {
     const [hit] = onPage(
       `<h3><a href="https://a.example/">${'t'.repeat(9)}</a></h3><p class="content">${'word '.repeat(9999)}`,
     );
@@ -59,16 +59,16 @@ describe('the results of a page', () => {
     '<h2>No link</h2>',
     '<a href="https://a.example/">no title</a>',
     '</h2></h3>',
-  ])('of %j are none', (html) => {
+  ])('%j has none', (html) => {
     expect(onPage(html)).toEqual([]);
   });
 });
 
-describe('of the links on a page', () => {
+describe('bestHits', () => {
   const hit = (url: string, title = 'T'): Hit => ({ url, title, description: '' });
   const urls = (hits: readonly Hit[]) => bestHits(hits, own).map(({ url }) => url);
 
-  test('those that lead back to the search site are none', () => {
+  test('skips links to the search site', () => {
     const links = [
       '/settings',
       'https://html.search.example/x',
@@ -79,7 +79,7 @@ describe('of the links on a page', () => {
     expect(urls([hit('https://notsearch.example/')])).toEqual(['https://notsearch.example/']);
   });
 
-  test('those that lead over the search site are taken for where they lead', () => {
+  test('unwraps redirects of the search site', () => {
     expect(urls([hit('//search.example/l/?uddg=https%3A%2F%2Fa.example%2F%3Fx%3D1&rut=2')])).toEqual([
       'https://a.example/?x=1',
     ]);
@@ -88,7 +88,7 @@ describe('of the links on a page', () => {
     ).toEqual([]);
   });
 
-  test('only addresses of the web count, each once and with a title', () => {
+  test('only http(s) addresses with a title, each once', () => {
     const links = [
       'javascript:alert(1)',
       'ftp://a.example/',
@@ -103,10 +103,10 @@ describe('of the links on a page', () => {
   });
 });
 
-describe('an answer in JSON', () => {
+describe('searxngHits', () => {
   const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 
-  test('has its results in a list', () => {
+  test('reads the list of results', () => {
     const sent = results.map(({ url, title, description }) => ({
       url,
       title,
@@ -117,7 +117,7 @@ describe('an answer in JSON', () => {
     expect(searxngHits(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes({ results: [] })]))).toEqual([]);
   });
 
-  test('may lack what we know, entry by entry', () => {
+  test('skips entries with missing fields', () => {
     const odd = [null, 5, 'x', {}, { url: 5, title: 'a' }, { url: 'https://a.example/', title: 'A', content: null }];
     expect(searxngHits(bytes({ results: odd }))).toEqual([{ url: 'https://a.example/', title: 'A', description: '' }]);
   });
@@ -130,16 +130,16 @@ describe('an answer in JSON', () => {
   );
 });
 
-describe('hitsOnPage: pages made to take long', () => {
+describe('hitsOnPage: hostile pages', () => {
   const steps = (html: string) => [...hitsOnPage(html)].length;
 
-  test('lets others in after long tags, texts and many short tags', () => {
+  test('yields after long tags, texts and many short tags', () => {
     expect(steps(`<a ${'x=y '.repeat(1000)}>`.repeat(50))).toBe(50);
     expect(steps('&lt;'.repeat(50_000))).toBe(13);
     expect(steps('<p>'.repeat(10_000))).toBe(100);
   });
 
-  test('stops after more tags than a search page has', () => {
+  test('stops after the limit of tags', () => {
     expect(steps('<p>'.repeat(400_000))).toBeLessThanOrEqual(2000);
   });
 });

@@ -13,8 +13,8 @@ const piecesAtOnce = 100;
 const longTag = 1000;
 
 /**
- * The results on a page made for people. Search pages have this in common: a link in a heading (or of a class that says so)
- * is the title of a result, and what follows is its description, where one element says that it is that, or all of it.
+ * The results on a search page. A link in a heading, or with a class such as `result__a`, is the title of a result. The
+ * description is the element with a class such as `snippet` behind it, or all text up to the next title.
  */
 export function* hitsOnPage(html: string): Generator<Hit | undefined, void> {
   let pieces = 0;
@@ -30,7 +30,6 @@ export function* hitsOnPage(html: string): Generator<Hit | undefined, void> {
     } else reading?.read(piece);
     pieces += 1;
     if (pieces >= mostPieces) break;
-    // Others are let in here.
     const isLong = piece.type === 'open' && piece.inside.length > longTag;
     if (pieces % piecesAtOnce === 0 || piece.type === 'text' || isLong) yield undefined;
   }
@@ -43,12 +42,12 @@ function titleLink(piece: HtmlPiece, inHeading: boolean): string | undefined {
   return attributeOf(piece.inside, 'href');
 }
 
-/** One result, while the page goes on behind its title. */
+/** Collects one result. */
 class Reading {
   #title = '';
   #description = '';
   #inTitle = true;
-  /** How deep we are in the element that is the description; undefined before it, 0 behind it. */
+  /** Nesting inside the description element; undefined before it, 0 after it. */
   #depth: number | undefined;
   #element = '';
 
@@ -83,17 +82,16 @@ class Reading {
   }
 }
 
-/** What a search page says of one result. */
+/** One search result. */
 export interface Hit {
   readonly title: string;
   readonly url: string;
   readonly description: string;
 }
 
-/** As many as clients are told. */
 const mostHits = 3;
 
-/** The first few that lead away from the search page, each once. */
+/** The first few results that lead to other sites, without duplicates. */
 export function bestHits(hits: Iterable<Hit>, searchPage: URL): readonly Hit[] {
   const found = new Map<string, Hit>();
   for (const hit of hits) {
@@ -108,14 +106,14 @@ export function bestHits(hits: Iterable<Hit>, searchPage: URL): readonly Hit[] {
 function targetOf(href: string, searchPage: URL): string | undefined {
   if (!URL.canParse(href, searchPage.href)) return undefined;
   const url = new URL(href, searchPage);
-  // The way over the search page itself, which counts who goes where.
+  // A redirect of the search page.
   const wrapped = url.searchParams.get('uddg');
   if (wrapped !== null) return URL.canParse(wrapped) ? targetOf(wrapped, searchPage) : undefined;
   const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
   return isWeb && !isSameSite(url.host, searchPage.host) ? url.href : undefined;
 }
 
-/** Settings, further pages and advertisements of the search page, also under a shorter or longer name of it. */
+/** The same host, a parent or a subdomain of it. */
 function isSameSite(host: string, own: string): boolean {
   return host === own || host.endsWith(`.${own}`) || own.endsWith(`.${host}`);
 }
@@ -123,7 +121,7 @@ function isSameSite(host: string, own: string): boolean {
 const mostResults = 100;
 const longestText = 5000;
 
-/** The results of an instance that answers in JSON; undefined where the answer is something else. */
+/** The results of a SearXNG instance in JSON; undefined for anything else. */
 export function searxngHits(bytes: Uint8Array): readonly Hit[] | undefined {
   const { results } = (jsonIn(bytes) ?? {}) as { readonly results?: unknown };
   if (!Array.isArray(results)) return undefined;
@@ -135,13 +133,10 @@ export function searxngHits(bytes: Uint8Array): readonly Hit[] | undefined {
   });
 }
 
+/** The value of a JSON object. The first character shows that most pages are no JSON. */
 function jsonIn(bytes: Uint8Array): unknown {
-  // Most pages are no JSON, which their first character tells.
-  const first = Buffer.from(bytes.subarray(0, 64))
-    .toString('latin1')
-    .replace(/^\u00ef\u00bb\u00bf/, '')
-    .trimStart()[0];
-  if (first !== '{') return undefined;
+  const beginning = new TextDecoder().decode(bytes.subarray(0, 64));
+  if (!beginning.trimStart().startsWith('{')) return undefined;
   try {
     return parseJson(bytes);
   } catch (error) {

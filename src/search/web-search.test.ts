@@ -46,8 +46,8 @@ function searchWith(parts: Partial<WebSearchParts>) {
 
 const usual = 'https://html.duckduckgo.com/html/?q=lighthouse';
 
-describe('a search', () => {
-  test('asks the usual page and reads the pages that it names', async () => {
+describe('webSearch', () => {
+  test('requests the default page and reads the pages of its results', async () => {
     const web = webOf({ [usual]: listPage([listed('https://a.example/1')]), 'https://a.example/1': pageBody });
     expect(await searchWith(web).find(' lighthouse\n')).toEqual({
       pages: [
@@ -62,7 +62,7 @@ describe('a search', () => {
     expect(web.targets()).toEqual([usual, 'https://a.example/1']);
   });
 
-  test('has at most three results, and those whose pages cannot be had are there without content', async () => {
+  test('at most three results; unreachable pages have no content', async () => {
     const urls = ['https://a.example/', 'https://b.example/', 'https://c.example/', 'https://d.example/'];
     const web = webOf({
       [usual]: listPage(urls.map((url) => listed(url))),
@@ -77,7 +77,7 @@ describe('a search', () => {
     ]);
   });
 
-  test('is bounded in time and bytes, and lets pages be on the public internet only', async () => {
+  test('limits time and bytes, and fetches public addresses only', async () => {
     const web = webOf({ [usual]: listPage([listed('https://a.example/1')]) });
     await searchWith(web).find('lighthouse');
     expect(web.asked.map(({ options: { milliseconds, bytes } }) => [milliseconds, bytes])).toEqual([
@@ -91,13 +91,13 @@ describe('a search', () => {
     expect(result?.options.allows).toBeUndefined();
   });
 
-  test('for nothing finds nothing, and asks nobody', async () => {
+  test('an empty query finds nothing without a request', async () => {
     const web = webOf({});
     expect(await searchWith(web).find(' \n ')).toEqual({ pages: [] });
     expect(web.targets()).toEqual([]);
   });
 
-  test('that fails says why, to the client each time and on the console once', async () => {
+  test('reports a failure to the client each time, and to the console once', async () => {
     const { find, warnings } = searchWith(webOf({}));
     const problem = 'The search page https://html.duckduckgo.com answers with status 404.';
     expect(await find('lighthouse')).toEqual({ pages: [], problem });
@@ -106,10 +106,10 @@ describe('a search', () => {
   });
 });
 
-describe('the last answer', () => {
+describe('webSearch: cache', () => {
   const pages = { [usual]: listPage([listed('https://a.example/1')]) };
 
-  test('is given again for the same query', async () => {
+  test('answers the same query again', async () => {
     const web = webOf(pages);
     const { find } = searchWith(web);
     expect(await find('  lighthouse ')).toBe(await find('lighthouse'));
@@ -119,14 +119,14 @@ describe('the last answer', () => {
     expect(web.targets().filter((target) => target === usual)).toHaveLength(1);
   });
 
-  test('is asked for anew when there was none', async () => {
+  test('does not cache an empty answer', async () => {
     const web = webOf({ [usual]: listPage([]) });
     const { find } = searchWith(web);
     expect([await find('lighthouse'), await find('lighthouse')]).toEqual([{ pages: [] }, { pages: [] }]);
     expect(web.targets()).toHaveLength(2);
   });
 
-  test('that nobody waited for is no trouble to tell of', async () => {
+  test('does not report an aborted search', async () => {
     const { find, warnings } = searchWith(webOf({}));
     const gone = new AbortController();
     gone.abort();
@@ -134,7 +134,7 @@ describe('the last answer', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('is not that of somebody who went away', async () => {
+  test('does not cache an aborted search', async () => {
     const web = webOf(pages);
     const { find } = searchWith(web);
     const gone = new AbortController();
@@ -145,7 +145,7 @@ describe('the last answer', () => {
   });
 });
 
-test('more than eight at a time are told to come again, and served when there is room', async () => {
+test('webSearch: rejects more than eight concurrent searches as busy', async () => {
   let answer: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
     answer = resolve;
@@ -162,14 +162,14 @@ test('more than eight at a time are told to come again, and served when there is
   expect(await find('one more')).toMatchObject({ pages: [] });
 });
 
-describe('an address that somebody named', () => {
+describe('webSearch: configured address', () => {
   const found = [listed('https://a.example/1'), listed('https://b.example/2')];
   const answers = JSON.stringify({
     query: 'lighthouse',
     results: found.map(({ url, title }) => ({ url, title, content: description })),
   });
 
-  test('may be an instance of SearXNG, which is asked for JSON', async () => {
+  test('requests JSON of a SearXNG instance', async () => {
     const { port, asked } = await remote((_, response) => {
       response.setHeader('content-type', 'application/json').end(answers);
     });
@@ -187,7 +187,7 @@ describe('an address that somebody named', () => {
     expect(asked).toEqual(['/?q=lighthouse&format=json']);
   });
 
-  test('may be one that gives no JSON: then its page is read', async () => {
+  test('reads the page if there is no JSON', async () => {
     const { port, asked } = await remote((request, response) => {
       if (request.url?.includes('format=json')) response.writeHead(403).end();
       else response.end(articlePage(found));
@@ -206,7 +206,7 @@ describe('an address that somebody named', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('may be local, but what it finds may not: such pages are listed and never asked', async () => {
+  test('may be private, its results may not', async () => {
     const secret = await remote((_, response) => response.end(pageBody));
     const hop = `http://127.0.0.1:${secret.port}/admin`;
     const { port } = await remote((_, response) => {
@@ -217,7 +217,7 @@ describe('an address that somebody named', () => {
     expect(secret.asked).toEqual([]);
   });
 
-  test('may send us elsewhere, but not to another place inside', async () => {
+  test('may redirect, but not to another private host', async () => {
     const secret = await remote((_, response) => response.end(answers));
     const { port } = await remote((_, response) => {
       response.writeHead(302, { location: `http://127.0.0.1:${secret.port}/` }).end();
@@ -230,7 +230,7 @@ describe('an address that somebody named', () => {
     expect(secret.asked).toEqual([]);
   });
 
-  test('that does not answer is asked once', async () => {
+  test('is requested once if it does not answer', async () => {
     const asked: string[] = [];
     const fetch = async (target: string): Promise<Fetched> => {
       asked.push(target);
@@ -241,7 +241,7 @@ describe('an address that somebody named', () => {
     expect(asked).toEqual(['http://search.example/?q=x&format=json']);
   });
 
-  test('that is not there is told', async () => {
+  test('reports that it is unreachable', async () => {
     const { find } = searchWith({ url: 'http://127.0.0.1:9/' });
     expect(await find('lighthouse')).toMatchObject({
       problem: 'The search page http://127.0.0.1:9 could not be reached (ECONNREFUSED).',
@@ -249,7 +249,7 @@ describe('an address that somebody named', () => {
   });
 });
 
-describe('a query', () => {
+describe('plainQuery', () => {
   test.each([
     ['  red \n\t lighthouse ', 'red lighthouse'],
     ['', ''],
@@ -257,11 +257,11 @@ describe('a query', () => {
     ['x'.repeat(600), 'x'.repeat(500)],
     ['é'.repeat(300), 'é'.repeat(250)],
     ['🦜'.repeat(126), '🦜'.repeat(125)],
-  ])('of %j is one line of at most 500 bytes', (text, expected) => {
+  ])('%j is one line of at most 500 bytes', (text, expected) => {
     expect(plainQuery(text)).toBe(expected);
   });
 
-  test('is never cut in the middle of a character, and is the same when it is made plain again', () => {
+  test('never splits a character, and is idempotent', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 600 }), (text) => {
         const query = plainQuery(text);
@@ -272,24 +272,24 @@ describe('a query', () => {
   });
 });
 
-describe('the address that is asked', () => {
+describe('searchAddress', () => {
   const address = (template: string, asJson = false) => searchAddress(template, 'a & b$&/?', { asJson }).href;
 
-  test('has the query as its parameter q, beside those that it has', () => {
+  test('sets the parameter q beside existing ones', () => {
     expect(address('https://s.example/html/')).toBe('https://s.example/html/?q=a+%26+b%24%26%2F%3F');
     expect(address('https://s.example/?kl=de&q=x', true)).toBe(
       'https://s.example/?kl=de&q=a+%26+b%24%26%2F%3F&format=json',
     );
   });
 
-  test('has it where %s stands', () => {
+  test('replaces %s', () => {
     expect(address('https://s.example/find/%s?x=%s')).toBe(
       'https://s.example/find/a%20%26%20b%24%26%2F%3F?x=a%20%26%20b%24%26%2F%3F',
     );
   });
 });
 
-describe('a page in another encoding', () => {
+describe('pageString', () => {
   const latin = Buffer.from([0x67, 0x72, 0xfc, 0x6e]);
 
   test.each<[string, Uint8Array, string | undefined, string]>([
@@ -302,7 +302,7 @@ describe('a page in another encoding', () => {
     ],
     ['nobody says', Buffer.from('grün'), undefined, 'grün'],
     ['nobody knows', Buffer.from('grün'), 'text/html; charset=klingon', 'grün'],
-  ])('is read as %s', (_, bytes, type, text) => {
+  ])('decodes %s', (_, bytes, type, text) => {
     expect(pageString(bytes, type)).toBe(text);
   });
 });

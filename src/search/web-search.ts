@@ -6,28 +6,28 @@ import { type Fetched, fetchRemote, type OutgoingOptions } from '../http/outgoin
 import { collapsed, pageText, passageAround } from './page-text.ts';
 import { bestHits, type Hit, hitsOnPage, searxngHits } from './search-page.ts';
 
-/** A page for people, without a key and without a script. */
-const usualPage = 'https://html.duckduckgo.com/html/';
+/** Works without a key and without scripts. */
+const defaultPage = 'https://html.duckduckgo.com/html/';
 
-/** Some pages answer browsers only; this is what programs like ours say to them. */
-const manner = { milliseconds: 30_000, bytes: 3 * 2 ** 20, userAgent: 'Mozilla/5.0 (compatible; Parley)' };
-/** Each of them fetches up to four pages at a time. */
+/** Some sites answer only to user agents that begin like this. */
+const fetchOptions = { milliseconds: 30_000, bytes: 3 * 2 ** 20, userAgent: 'Mozilla/5.0 (compatible; Parley)' };
+/** Concurrent searches; each fetches up to four pages. */
 const mostAtOnce = 8;
-/** Of these the first few that lead away from the search page are taken. */
+/** Candidates that are read from a search page. */
 const mostHits = 300;
 
 export interface WebSearchParts {
-  /** Of `--websearchurl`; empty for the usual one. */
+  /** `--websearchurl`; empty for the default. */
   readonly url: string;
   readonly warn: (sentence: string) => void;
   readonly fetch?: (target: string, options: OutgoingOptions) => Promise<Fetched>;
 }
 
-/** Searches with a page or a SearXNG instance, then reads the pages that were found for what stands around the snippets. */
+/** Searches with a search page or a SearXNG instance, then fetches the results for the text around the snippets. */
 export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): WebSearch {
-  const template = url || usualPage;
+  const template = url || defaultPage;
   let running = 0;
-  let told = '';
+  let warned = '';
   let last: { readonly query: string; readonly answer: SearchAnswer } | undefined;
   return {
     async find(text, signal) {
@@ -37,15 +37,15 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
       if (running >= mostAtOnce) throw new AppError('busy', { retryAfterSeconds: 5 });
       running += 1;
       try {
-        const found = await hitsFor(query, { template, isOurs: url !== '', fetch, signal });
+        const found = await hitsFor(query, { template, isConfigured: url !== '', fetch, signal });
         if ('problem' in found) {
-          // Who went away ended it, and not the search page.
+          // The client disconnected: not a problem of the search page.
           if (signal.aborted) return { pages: [] };
-          if (found.problem !== told) warn(found.problem);
-          told = found.problem;
+          if (found.problem !== warned) warn(found.problem);
+          warned = found.problem;
           return { pages: [], problem: found.problem };
         }
-        told = '';
+        warned = '';
         const pages = await Promise.all(found.hits.map((hit) => readPage(hit, { fetch, signal })));
         const answer = { pages };
         if (pages.length > 0 && !signal.aborted) last = { query, answer };
@@ -62,26 +62,22 @@ interface Fetching {
   readonly signal: AbortSignal;
 }
 
-interface Asked extends Fetching {
-  readonly template: string;
-  readonly isOurs: boolean;
-}
-
-type Found = { readonly hits: readonly Hit[] } | { readonly problem: string };
-
-/** An address that somebody named is asked for JSON first; one that refuses that is asked again as a browser asks. */
-async function hitsFor(query: string, asked: Asked): Promise<Found> {
-  const { template, isOurs, fetch, signal } = asked;
-  const attempts = isOurs ? [true, false] : [false];
+/** A configured address is requested as JSON first, and as a page if it rejects that. */
+async function hitsFor(
+  query: string,
+  { template, isConfigured, fetch, signal }: Fetching & { readonly template: string; readonly isConfigured: boolean },
+): Promise<{ readonly hits: readonly Hit[] } | { readonly problem: string }> {
+  const attempts = isConfigured ? [true, false] : [false];
   let problem = '';
   for (const asJson of attempts) {
     const address = searchAddress(template, query, { asJson });
-    // Whoever named the address knows where it is; what it leads to must be public all the same.
-    const allows = (ip: string, { host }: URL): boolean => (isOurs && host === address.host) || isPublicAddress(ip);
-    const page = await fetch(address.href, { ...manner, signal, allows });
+    // A configured address may be private; redirects to other hosts must be public.
+    const allows = (ip: string, { host }: URL): boolean =>
+      (isConfigured && host === address.host) || isPublicAddress(ip);
+    const page = await fetch(address.href, { ...fetchOptions, signal, allows });
     if (page.type === 'fetched') return { hits: await readHits(page, address, signal) };
     problem = `The search page ${address.origin} ${page.reason}.`;
-    // One that does not answer at all would be waited for twice.
+    // Without any answer a second attempt would only double the wait.
     if (!page.reason.startsWith('answers with status')) break;
   }
   return { problem };
@@ -108,9 +104,9 @@ async function readHits(
   return bestHits(hits, address);
 }
 
-/** A page that cannot be had is a result all the same. */
+/** A page that cannot be fetched is a result without content. */
 async function readPage(hit: Hit, { fetch, signal }: Fetching): Promise<FoundPage> {
-  const page = await fetch(hit.url, { ...manner, signal });
+  const page = await fetch(hit.url, { ...fetchOptions, signal });
   if (page.type === 'refused' || !isText(page.contentType)) return { ...hit, content: '' };
   const text = await inSlices(pageText(pageString(page.bytes, page.contentType)), { signal });
   return { ...hit, content: await inSlices(passageAround(text, hit.description), { signal }) };
@@ -120,7 +116,7 @@ function isText(contentType = 'text/html'): boolean {
   return /^\s*(?:text\/(?:html|plain)|application\/xhtml\+xml)\b/i.test(contentType);
 }
 
-/** The text of a page in the encoding that it says it has, UTF-8 otherwise. */
+/** The text of a page in its declared encoding, otherwise UTF-8. */
 export function pageString(bytes: Uint8Array, contentType: string | undefined): string {
   const beginning = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   const label = charsetIn(contentType ?? '') ?? charsetIn(beginning) ?? 'utf-8';
@@ -137,7 +133,7 @@ function charsetIn(text: string): string | undefined {
 
 const mostBytes = 500;
 
-/** One line without needless space, cut between two characters. */
+/** One line with collapsed white space, limited to `mostBytes`. */
 export function plainQuery(text: string): string {
   const query = collapsed(text.slice(0, 16 * mostBytes));
   let bytes = 0;
@@ -150,7 +146,7 @@ export function plainQuery(text: string): string {
   return query.slice(0, end).trim();
 }
 
-/** `%s` stands for the query, as in the search pages of browsers; where there is none, it is the parameter `q`. */
+/** `%s` is replaced by the query, as in browsers; without it the parameter `q` is set. */
 export function searchAddress(template: string, query: string, { asJson }: { readonly asJson: boolean }): URL {
   const placed = template.includes('%s');
   const url = new URL(placed ? template.replaceAll('%s', () => encodeURIComponent(query)) : template);

@@ -22,28 +22,28 @@ import {
 
 const noFiles: ReadFile = async () => undefined;
 
-describe('the guess list', () => {
-  test('has 33 entries, in the order that tells similar formats apart', () => {
+describe('guessList', () => {
+  test('has 33 entries, specific formats before general ones', () => {
     expect(guessList).toHaveLength(33);
     expect(guessList[0]?.name).toBe('ChatML (Phi 4)');
     expect(guessList[32]?.name).toBe('Ling 3.0 Flash');
   });
 
-  test('gives every entry at least one search string and a way to open the reply', () => {
+  test('every entry has a search string and a non-empty assistantGen', () => {
     for (const { search, adapter } of guessList) {
       expect(search.length).toBeGreaterThan(0);
       expect(adapter.tags.assistantGen).not.toBe('');
     }
   });
 
-  test('finds an entry by a template that is just its search strings, or an earlier one that needs less', () => {
+  test('a template of its own search strings matches the entry or an earlier one', () => {
     guessList.forEach((guess, index) => {
       const found = guessAdapter(guess.search.join('\n'), guessList);
       expect(guessList.findIndex(({ name }) => name === found?.name)).toBeLessThanOrEqual(index);
     });
   });
 
-  test('differs in exactly nine entries when thinking is to be left out', () => {
+  test('guessListWithoutThinking: differs in exactly nine entries', () => {
     const changed = guessListWithoutThinking.filter((guess, index) => guess !== guessList[index]);
     expect(changed.map(({ name }) => name)).toEqual([
       'ChatML (Qwen 2.5 based)',
@@ -60,27 +60,27 @@ describe('the guess list', () => {
   });
 });
 
-describe('the built-in names', () => {
-  test('are 30: 27 formats, the older name of one, and two guess lists', () => {
+describe('builtInNames', () => {
+  test('has 30 names: 27 formats, one older name and two guess lists', () => {
     expect(builtInNames).toHaveLength(30);
     expect(Object.keys(builtInAdapters)).toHaveLength(28);
     expect(Object.keys(builtInGuessLists)).toEqual(['AutoGuess', 'AutoGuess-NoThink']);
   });
 });
 
-describe('the adapter flag', () => {
-  test('prefers an existing file to a built-in of the same name', async () => {
+describe('loadAdapter', () => {
+  test('prefers an existing file to a built-in name', async () => {
     const loaded = await loadAdapter('ChatML', async () => '{"user_start":"U:"}');
     expect(chooseAdapter(loaded, undefined).adapter.tags.userStart).toBe('U:');
   });
 
-  test.each(['chatml', 'ChatML.json', 'CHATML.JSON'])('finds the built-in %s in any case', async (value) => {
+  test.each(['chatml', 'ChatML.json', 'CHATML.JSON'])('finds the built-in name %s in any case', async (value) => {
     const { source, choice } = await loadAdapter(value, noFiles);
     expect(source).toBe('ChatML');
     expect(choice).toMatchObject({ adapter: { tags: { userStart: '<|im_start|>user\n' } } });
   });
 
-  test('takes an object as it stands, and fills in the Alpaca manner for what it leaves out', async () => {
+  test('reads an object, with Alpaca tags for missing keys', async () => {
     const loaded = await loadAdapter('{"assistant_start":"A:","max_length":99,"circular_x":1}', noFiles);
     const { adapter } = chooseAdapter(loaded, undefined);
     expect(adapter.tags).toMatchObject({ assistantStart: 'A:', assistantGen: 'A:', userStart: '\n### Instruction:\n' });
@@ -88,14 +88,14 @@ describe('the adapter flag', () => {
     expect(adapter.image).toEqual({ circularX: true });
   });
 
-  test('takes a guess list too', async () => {
+  test('reads a guess list', async () => {
     const list = JSON.stringify([{ search: ['<x>'], name: 'Mine', adapter: { user_start: '<x>' } }]);
     const chosen = chooseAdapter(await loadAdapter(list, noFiles), 'a <x> b');
     expect(chosen.consoleLine).toBe('Chat completion heuristic: Mine');
     expect(chosen.adapter.tags.userStart).toBe('<x>');
   });
 
-  test('says which keys mean nothing', async () => {
+  test('warns about unknown keys', async () => {
     const { warnings } = await loadAdapter('{"usr_start":"x"}', noFiles);
     expect(warnings).toEqual(['The key usr_start in the chat adapter inline means nothing here.']);
   });
@@ -105,12 +105,12 @@ describe('the adapter flag', () => {
     ['{"user_start":', /not valid JSON/],
     ['{"user_start":5}', /user_start in the chat adapter must be a string/],
     ['[{"search":[],"name":"x","adapter":{}}]', /search in entry 1/],
-  ])('refuses %s with a reason', async (value, reason) => {
+  ])('rejects %s with a reason', async (value, reason) => {
     await expect(loadAdapter(value, noFiles)).rejects.toThrow(reason);
   });
 });
 
-test('a model without a template, or with an unknown one, is spoken to in the Alpaca manner', async () => {
+test('chooseAdapter: Alpaca for a missing or unknown template', async () => {
   const loaded = await loadAdapter('AutoGuess', noFiles);
   for (const template of [undefined, '', '{{ messages }}']) {
     expect(chooseAdapter(loaded, template)).toEqual({
@@ -121,7 +121,7 @@ test('a model without a template, or with an unknown one, is spoken to in the Al
   }
 });
 
-describe('tags for a reply without thinking', () => {
+describe('tagsWithoutThinking', () => {
   const silent = (tags: ChatTags, name: string, template: string | undefined = '… <think> …') =>
     tagsWithoutThinking(tags, { name, template });
   const tagsOf = (name: string) => (builtInAdapters[name] as ChatAdapter).tags;
@@ -131,24 +131,27 @@ describe('tags for a reply without thinking', () => {
     ['ChatML', '<|im_start|>assistant\n<think>\n\n</think>\n'],
     ['DeepSeek', '<｜Assistant｜></think>'],
     ['MiniMax', ']~b]ai\n<think>\nWe can answer immediately.\n</think>\n\n'],
-  ])('%s closes the thoughts of the turn that is to be written', (name, opening) => {
+  ])('%s: closes the thinking of the generated turn', (name, opening) => {
     const tags = tagsOf(name);
     expect(silent(tags, name)).toEqual({ ...tags, assistantGen: opening });
   });
 
-  test('a format that was guessed is known by its name, and may change other tags as well', () => {
+  test('uses the name of a guessed format, which may change other tags too', () => {
     const tags = guessed('GLM-4.7');
     expect(silent(tags, 'GLM-4.7')).toEqual({ ...tags, userEnd: '/nothink', assistantGen: '<|assistant|>\n</think>' });
   });
 
-  test.each(['Llama-3', 'Alpaca', 'Mistral-Tekken', 'Command-R'])('%s has no such form', (name) => {
+  test.each(['Llama-3', 'Alpaca', 'Mistral-Tekken', 'Command-R'])('%s: undefined', (name) => {
     expect(silent(tagsOf(name), name)).toBeUndefined();
   });
 
-  test.each(['ChatML-NoThink', 'GLM-4-NoThink', 'Seed-OSS-NoThink', 'OpenAI-Harmony'])('%s is one already', (name) => {
-    const tags = tagsOf(name);
-    expect(silent(tags, name)).toBe(tags);
-  });
+  test.each(['ChatML-NoThink', 'GLM-4-NoThink', 'Seed-OSS-NoThink', 'OpenAI-Harmony'])(
+    '%s: returned unchanged',
+    (name) => {
+      const tags = tagsOf(name);
+      expect(silent(tags, name)).toBe(tags);
+    },
+  );
 
   test.each([undefined, '', '{{ messages }}<|im_start|>assistant'])(
     'a model whose template is %j does not think, and would not know what closed thoughts are',
@@ -162,13 +165,13 @@ describe('tags for a reply without thinking', () => {
     },
   );
 
-  test('an adapter of a person counts by its tags', () => {
+  test('recognises a custom adapter by its tags', () => {
     const { tags } = chatAdapter({ ...tagsOf('ChatML') });
     expect(silent(tags, 'my-adapter.json')?.assistantGen).toContain('</think>');
     expect(silent({ ...tags, userStart: 'U: ' }, 'my-adapter.json')).toBeUndefined();
   });
 
-  test('every format of the list without thinking is one of them', () => {
+  test('agrees with guessListWithoutThinking', () => {
     for (const [index, { name, adapter }] of guessListWithoutThinking.entries()) {
       const { tags } = (guessList[index] as Guess).adapter;
       if (adapter.tags.assistantGen === tags.assistantGen) continue;

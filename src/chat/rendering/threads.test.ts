@@ -87,8 +87,8 @@ const message: fc.Arbitrary<Message> = fc.oneof(
   }),
 );
 
-describe('rendering in a thread', () => {
-  test('gives what rendering here gives', async () => {
+describe('threadRenderer', () => {
+  test('renders the same as on the main thread', async () => {
     const here = await compileTemplate(source);
     await fc.assert(
       fc.asyncProperty(fc.array(message, { maxLength: 20 }), async (messages) => {
@@ -105,7 +105,7 @@ describe('rendering in a thread', () => {
     );
   });
 
-  test('a long conversation goes over in pieces, whole and in order', async () => {
+  test('sends a long conversation in pieces, complete and in order', async () => {
     const thread = inProcess();
     const messages = Array.from(
       { length: 1234 },
@@ -116,7 +116,7 @@ describe('rendering in a thread', () => {
     expect(thread.posted.map(({ type }) => type)).toEqual(['messages', 'messages', 'messages', 'render']);
   });
 
-  test('pictures stay here: a template only needs to know that they are there', async () => {
+  test('does not send media, only their kinds', async () => {
     const thread = inProcess();
     const media = [{ kind: 'image' as const, base64: 'AAAA'.repeat(1000) }];
     const seen: Message = { role: 'user', content: [{ type: 'medium', index: 0 }] };
@@ -126,7 +126,7 @@ describe('rendering in a thread', () => {
     expect(JSON.stringify(thread.posted)).not.toContain('AAAA');
   });
 
-  test('what the template complains about comes back', async () => {
+  test('returns the warnings of the template', async () => {
     const complaining = "{{ raise_exception('no') }}{% for m in messages %}{{ m.content }}{% endfor %}";
     const elsewhere = threadRenderer(complaining, { start: inProcess, startTimer: never });
     expect(await elsewhere(hi)).toEqual({ prompt: 'Hi', warnings: ['no'] });
@@ -135,12 +135,12 @@ describe('rendering in a thread', () => {
   test.each([
     ['{{ 1 | nosuchfilter }}', 'nosuchfilter'],
     ['{% if %}', 'Unexpected token'],
-  ])('a template that fails, fails with its own words: %s', async (broken, words) => {
+  ])('rejects with the error of the template: %s', async (broken, words) => {
     const elsewhere = threadRenderer(broken, { start: inProcess, startTimer: never });
     await expect(elsewhere(hi)).rejects.toThrow(words);
   });
 
-  test('one that does not come to an end is ended, and the next one is rendered', async () => {
+  test('terminates an endless template after the time-out, and renders the next one', async () => {
     const { start, startTimer, threads, log, timePasses } = byHand();
     const elsewhere = threadRenderer(source, { start, startTimer, most: 1 });
     const first = elsewhere(hi);
@@ -155,7 +155,7 @@ describe('rendering in a thread', () => {
     expect(log).toEqual(['start 0', 'end 0', 'end 0', 'start 1', 'end 1']);
   });
 
-  test('one that takes all memory ends its thread and nothing else', async () => {
+  test('rejects if a template runs out of memory', async () => {
     const { start, startTimer, threads } = byHand();
     const elsewhere = threadRenderer(source, { start, startTimer });
     const refused = expect(elsewhere(hi)).rejects.toThrow('the template needs too much memory');
@@ -164,7 +164,7 @@ describe('rendering in a thread', () => {
     await refused;
   });
 
-  test('a client that goes away ends its thread', async () => {
+  test('an abort terminates the thread', async () => {
     const { start, startTimer, log } = byHand();
     const gone = new AbortController();
     const refused = expect(threadRenderer(source, { start, startTimer })(hi, gone.signal)).rejects.toThrow('gone');
@@ -174,7 +174,7 @@ describe('rendering in a thread', () => {
     expect(log.slice(0, 2)).toEqual(['start 0', 'end 0']);
   });
 
-  test('no more than a few run at once; the others wait, and who goes away meanwhile never begins', async () => {
+  test('limits concurrent threads; an aborted waiting request starts none', async () => {
     const { start, startTimer, threads, log } = byHand();
     const elsewhere = threadRenderer(source, { start, startTimer, most: 2 });
     const gone = new AbortController();
@@ -227,8 +227,8 @@ function world(render: (input: TemplateInput) => RenderedTemplate) {
   return { ask: (length: number) => prompt(conversation(length)), inline, elsewhere };
 }
 
-describe('a template', () => {
-  test('renders a short conversation at once and a long one elsewhere', async () => {
+describe('promptTemplate', () => {
+  test('renders short conversations inline and long ones in a thread', async () => {
     const { ask, inline, elsewhere } = world(() => rendered('here'));
     expect([await ask(1), await ask(300), await ask(301), await ask(300_000)]).toEqual([
       rendered('here'),
@@ -242,7 +242,7 @@ describe('a template', () => {
     ]);
   });
 
-  test('that takes too long gets more time elsewhere, and is not tried here again with as much', async () => {
+  test('after a time-out renders conversations of that length in a thread', async () => {
     const { ask, inline, elsewhere } = world(({ conversation: { messages } }) => {
       if (messages.length >= 10) throw new EndlessTemplateError();
       return rendered('here');
@@ -257,7 +257,7 @@ describe('a template', () => {
     ]);
   });
 
-  test('that fails in any other way fails here', async () => {
+  test('rejects with any other error', async () => {
     const { ask, elsewhere } = world(() => {
       throw new Error('no such filter');
     });

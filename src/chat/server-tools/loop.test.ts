@@ -64,8 +64,8 @@ async function collect(events: AsyncIterable<GenerationEvent>): Promise<Generati
   return all;
 }
 
-describe('tools that the server runs', () => {
-  test('are offered to the model, run, and their results shown to it, until it answers', async () => {
+describe('answerWithTools', () => {
+  test('runs calls and shows the results to the model until it answers', async () => {
     const { reply, asked, calls, ran } = world([`Let me see.${echoCall}`, 'It said hi.']);
     const answer = await fold(reply());
     expect(answer.text).toBe('Let me see.\n\nIt said hi.');
@@ -78,7 +78,7 @@ describe('tools that the server runs', () => {
     expect(asked[1]?.prompt).toContain('<|im_start|>tool\necho: hi<|im_end|>');
   });
 
-  test('are one reply to the client: one beginning, one end, and no calls', async () => {
+  test('emits one start, one finish and no calls', async () => {
     const { reply } = world([echoCall, echoCall, 'Done.']);
     const types = (await collect(reply())).map(({ type }) => type);
     expect(types.filter((type) => type === 'start' || type === 'finish')).toEqual(['start', 'finish']);
@@ -86,26 +86,26 @@ describe('tools that the server runs', () => {
     expect(types.filter((type) => type.startsWith('tool-'))).toEqual([]);
   });
 
-  test('are told in the thinking of the reply', async () => {
+  test('reports calls as reasoning', async () => {
     const { reply } = world([`<think>hm</think>${echoCall}`, 'Done.']);
     const { reasoning, text } = await fold(reply());
     expect(text).toBe('Done.');
     expect(reasoning).toBe('hm\nCalling the tool echo {"message":"hi"}\n\necho: echo: hi\n');
   });
 
-  test('are told between tags where the client wants no thinking apart', async () => {
+  test('reports calls between think tags without separate reasoning', async () => {
     const { reply } = world([echoCall, 'Done.']);
     const { text } = await fold(reply({ reasoning: { effort: undefined, separate: false } }));
     expect(text).toMatch(/^<think>\nCalling the tool echo [^<]*echo: hi\n<\/think>\nDone\.$/);
   });
 
-  test('are not told inside of an answer that has to be JSON', async () => {
+  test('does not report calls inside a JSON answer', async () => {
     const { reply } = world([echoCall, '{}']);
     const own = { reasoning: { effort: undefined, separate: false }, output: { type: 'json' } } as const;
     expect((await fold(reply(own))).text).toBe('{}');
   });
 
-  test('cost what they cost: what all turns wrote adds up, and the prompt is the last one', async () => {
+  test('adds the completion tokens of all turns; prompt tokens are those of the last', async () => {
     const { reply } = world([echoCall, 'abcdef']);
     const { usage, timings } = await fold(reply());
     const first = spoken(echoCall).length - 2;
@@ -113,13 +113,13 @@ describe('tools that the server runs', () => {
     expect(timings).toMatchObject({ initMs: 1 + 3, generationMs: 6 });
   });
 
-  test('run while others have the engine', async () => {
+  test('lets other requests use the engine while tools run', async () => {
     const { reply, rested, released } = world([echoCall, echoCall, 'Done.']);
     await fold(reply());
     expect([rested(), released()]).toEqual([2, 1]);
   });
 
-  test('run together where the model calls several, and their results keep its order', async () => {
+  test('runs several calls in parallel, with results in order', async () => {
     const arrivals: string[] = [];
     let first: () => void = () => {};
     const { servers } = playedTools(async ({ arguments: given }) => {
@@ -136,14 +136,14 @@ describe('tools that the server runs', () => {
     expect(asked[1]?.prompt).toMatch(/echo: a<\|im_end\|>\n<\|im_start\|>tool\necho: b/);
   });
 
-  test('serve each of several answers', async () => {
+  test('works for each of several replies', async () => {
     const { chat, calls } = world([echoCall, 'One.', echoCall, 'Two.']);
     const replies = chat.replies(chatRequest('Say hi'), ticket, 2);
     expect(await Promise.all(replies.map(async (one) => (await fold(one)).text))).toEqual(['One.', 'Two.']);
     expect(calls).toHaveLength(2);
   });
 
-  test('work by two steps as well, for models whose template knows no tools', async () => {
+  test('works with the two-step calls of models without template tools', async () => {
     const decide = (final: string) => JSON.stringify({ reasoning: '', final_decision: final, tool_name: 'echo' });
     const written = JSON.stringify([{ type: 'function', function: { name: 'echo', arguments: { message: 'hi' } } }]);
     const { reply, calls, asked } = world([decide('yes'), written, decide('no'), 'It said hi.'], { twoSteps: true });
@@ -152,14 +152,14 @@ describe('tools that the server runs', () => {
     expect(asked[2]?.prompt).toContain('echo: hi');
   });
 
-  test('count in the tokens of a prompt', async () => {
+  test('countTokens: includes the tools', async () => {
     const { chat } = world([]);
     const plain = { ...chatRequest('Say hi'), toolChoice: { type: 'none' } as const };
     expect(await chat.countTokens(chatRequest('Say hi'))).toBeGreaterThan(await chat.countTokens(plain));
   });
 });
 
-describe('after the last turn', () => {
+describe('answerWithTools: after the last turn', () => {
   test('the model has to answer without tools', async () => {
     const { reply, asked, calls } = world([echoCall, echoCall, 'Enough.'], { turns: 2 });
     const { text, reason } = await fold(reply());
@@ -168,7 +168,7 @@ describe('after the last turn', () => {
     expect(asked.map(({ prompt }) => prompt.includes('<tools>'))).toEqual([true, true, false]);
   });
 
-  test('a model that calls anyway has its call for an answer, and nothing is run', async () => {
+  test('a call in the last answer is not run', async () => {
     const { reply, calls } = world([echoCall, echoCall], { turns: 1 });
     const { text } = await fold(reply());
     expect(text).toContain('<tool_call>');
@@ -176,7 +176,7 @@ describe('after the last turn', () => {
   });
 });
 
-describe('the server runs no tools', () => {
+describe('wantsServerTools: no', () => {
   const own = (changes: Parameters<typeof chatRequest>[1]) => changes;
   const controls = chatRequest('').controls;
   const begun: ChatRequest['conversation'] = {
@@ -185,7 +185,7 @@ describe('the server runs no tools', () => {
     tools: [],
   };
 
-  test('for a request that brings its own: those are returned as calls', async () => {
+  test('for a request with tools: calls are returned', async () => {
     const { reply, calls } = world([call('get_weather', { city: 'Rome' })]);
     const answer = await fold(reply({ tools: [weather] }));
     expect(answer.reason).toBe('tool-calls');
@@ -209,41 +209,41 @@ describe('the server runs no tools', () => {
     expect([asked.length, rested()]).toEqual([1, 0]);
   });
 
-  test('when there are none at the moment', async () => {
+  test('if no tools are available', async () => {
     const { reply, asked } = world(['Plain.'], { servers: playedTools(async () => ({}), []).servers });
     expect((await fold(reply())).text).toBe('Plain.');
     expect(asked[0]?.prompt).not.toContain('<tools>');
   });
 });
 
-describe('what goes wrong with a tool', () => {
+describe('answerWithTools: errors of a tool', () => {
   const shown = async (replies: string[], options: Options = {}) => {
     const { reply, asked } = world(replies, options);
     expect((await fold(reply())).text).toBe('Sorry.');
     return asked[1]?.prompt ?? '';
   };
 
-  test('is told to the model, which can answer for it', async () => {
+  test('are results for the model', async () => {
     const { servers } = playedTools(() => Promise.reject(new ToolCallError(-32000, 'The tool server x is not there.')));
     const prompt = await shown([echoCall, 'Sorry.'], { servers });
     expect(prompt).toContain('The tool failed: The tool server x is not there. (-32000)');
   });
 
-  test('is never more than the model can read', async () => {
+  test('are bounded in length', async () => {
     const { servers } = playedTools(async () => textResult('long '.repeat(10_000)));
     const prompt = await shown([echoCall, 'Sorry.'], { servers });
     expect(prompt.length).toBeLessThan(4000);
     expect(prompt).toContain('(cut off: these are the first 2048 of 50000 characters)');
   });
 
-  test('whatever the list of tools holds', async () => {
+  test('any list of tools is accepted', async () => {
     const odd: ServedTool = { name: 'odd', inputSchema: {} };
     const { servers, calls } = playedTools(async () => textResult('x'), [odd, echoTool]);
     await shown([call('odd', {}), 'Sorry.'], { servers });
     expect(calls).toEqual([{ name: 'odd', arguments: {} }]);
   });
 
-  test('a call that is cut off is not run, and the client hears of it', async () => {
+  test('a call that is cut off is not run, with a warning', async () => {
     const cut = spoken('<tool_call>\n{"name": "echo", "arguments": {"mess').map((event) =>
       event.type === 'finish' ? { ...event, reason: 'length' as const, cause: 'limit' as const } : event,
     );
@@ -253,7 +253,7 @@ describe('what goes wrong with a tool', () => {
     expect(calls).toEqual([]);
   });
 
-  test('a failure of the engine in a later turn ends the reply', async () => {
+  test('an engine error in a later turn ends the reply', async () => {
     const error = new Error('engine');
     const { reply, released } = world([echoCall, [{ type: 'error', error: error as never }]]);
     const events = await collect(reply());
@@ -263,7 +263,7 @@ describe('what goes wrong with a tool', () => {
   });
 });
 
-describe('while a tool runs', () => {
+describe('answerWithTools: while a tool runs', () => {
   const hanging = () =>
     playedTools(
       (_, { signal }) =>
@@ -279,7 +279,7 @@ describe('while a tool runs', () => {
     }
   }
 
-  test('the client gets signs of life', async () => {
+  test('sends keep-alive text', async () => {
     const { reply, timers } = world([echoCall, 'Done.'], { servers: hanging().servers });
     const events = reply()[Symbol.asyncIterator]();
     await until(events, 'Calling the tool echo');
@@ -290,7 +290,7 @@ describe('while a tool runs', () => {
     await events.return?.(undefined);
   });
 
-  test('whoever stops the request by its key stops the tool, and the reply ends as a stopped one', async () => {
+  test('an abort by key stops the tool, and the reply ends as aborted', async () => {
     const { servers } = hanging();
     const { reply, stop, asked, timers, released } = world([echoCall, 'never'], { servers });
     const iterator = reply()[Symbol.asyncIterator]();
@@ -301,7 +301,7 @@ describe('while a tool runs', () => {
     expect([asked.length, timers.length, released()]).toEqual([1, 0, 1]);
   });
 
-  test('a client that goes away ends it too', async () => {
+  test('a client disconnect stops the tool', async () => {
     let stopped: AbortSignal | undefined;
     const { servers } = playedTools((_, { signal }) => {
       stopped = signal;
@@ -316,14 +316,14 @@ describe('while a tool runs', () => {
   });
 });
 
-describe('tool servers that mean no good', () => {
+describe('answerWithTools: hostile servers', () => {
   const tool = (name: string, own: object = {}): ServedTool => ({ name, inputSchema: { type: 'object' }, ...own });
   const offering = (tools: readonly ServedTool[], answer = async () => textResult('fine')): ToolServers => ({
     list: async () => tools,
     call: answer,
   });
 
-  test('server tools: what does not fit into half of the context is not offered, and a warning tells it', async () => {
+  test('tools beyond half of the context are not offered, with a warning', async () => {
     const large = tool('large', { description: 'x'.repeat(100_000) });
     const many = Array.from({ length: 1000 }, (_, index) => tool(`tool_${index}`));
     const { reply, asked } = world(['Done.'], { servers: offering([large, ...many]) });
@@ -336,7 +336,7 @@ describe('tool servers that mean no good', () => {
     ]);
   });
 
-  test.each(['__proto__', 'constructor', 'toString', 'a b'])('server tools: one may be called %s', async (name) => {
+  test.each(['__proto__', 'constructor', 'toString', 'a b'])('a tool may be named %s', async (name) => {
     const { reply, asked } = world([call(name, {}), 'Done.'], { servers: offering([tool(name)]) });
     expect(await fold(reply())).toMatchObject({ text: 'Done.', toolCalls: [] });
     expect(asked[1]?.prompt).toContain('fine');
@@ -351,13 +351,13 @@ describe('tool servers that mean no good', () => {
     ['hundreds of thousands of items', { content: Array(200_000).fill({ type: 'text', text: 'x' }) }],
     ['megabytes of data', { structuredContent: { a: 'x'.repeat(5_000_000) } }],
     ['an error of any type', { isError: 'yes', content: { a: 1 } }],
-  ])('server tools: a result with %s is shown in bounds, and the reply goes on', async (_, result) => {
+  ])('a result with %s is bounded, and the reply continues', async (_, result) => {
     const { reply, asked } = world([echoCall, 'Done.'], { servers: offering([echoTool], async () => ({ ...result })) });
     expect((await fold(reply())).text).toBe('Done.');
     expect(asked[1]?.prompt.length).toBeLessThan(2048 * 3);
   });
 
-  test('server tools: a tool that is gone when it is called is a result that says so', async () => {
+  test('a tool that no longer exists gives an error result', async () => {
     const gone = async (): Promise<never> => {
       throw new ToolCallError(-32602, 'Tool not found');
     };
@@ -367,15 +367,15 @@ describe('tool servers that mean no good', () => {
   });
 });
 
-const limits = { characters: 1000, senses: { image: false, audio: false }, media: 0 };
-const seeing = { ...limits, senses: { image: true, audio: true } };
+const limits = { characters: 1000, inputs: { image: false, audio: false }, media: 0 };
+const seeing = { ...limits, inputs: { image: true, audio: true } };
 const words = (result: object, own: object = {}): string => {
   const { content } = resultContent({ ...result }, { ...limits, ...own });
   return content.map((part) => (part.type === 'text' ? part.text : `#${part.index}`)).join('');
 };
 const picture = { type: 'image', data: 'AAAA', mimeType: 'image/png' };
 
-describe('what a tool gave', () => {
+describe('resultContent', () => {
   test.each([
     ['a text', { content: [{ type: 'text', text: 'hi' }] }, 'hi'],
     [
@@ -410,7 +410,7 @@ describe('what a tool gave', () => {
     expect(words(result)).toBe(expected);
   });
 
-  test('a picture is attached behind those that are there already, where the model sees', () => {
+  test('attaches images after existing ones if the model accepts them', () => {
     const result = { content: [{ type: 'text', text: 'Look:' }, picture, { type: 'audio', data: 'BBBB' }] };
     const { content, media } = resultContent(result, { ...seeing, media: 2 });
     expect(media).toEqual([
@@ -424,17 +424,17 @@ describe('what a tool gave', () => {
     ]);
   });
 
-  test('a picture is only spoken of where the model does not see', () => {
+  test('mentions an image if the model does not accept images', () => {
     expect(words({ content: [picture] })).toBe('(image: this model cannot take it in)');
   });
 
-  test('a long text is cut, and says so', () => {
+  test('truncates long text with a note', () => {
     const text = words({ content: [{ type: 'text', text: 'x'.repeat(5000) }] });
     expect(text).toBe(`${'x'.repeat(1000)}\n(cut off: these are the first 1000 of 5000 characters)`);
   });
 });
 
-test('a cut leaves what fits alone, and never half a character', () => {
+test('shortened: keeps short text, and never splits a surrogate pair', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.nat(20), (text, characters) => {
       const short = shortened(text, characters);
@@ -445,7 +445,7 @@ test('a cut leaves what fits alone, and never half a character', () => {
   );
 });
 
-test('resultContent: of a result with hundreds of pictures only the first are attached', () => {
+test('attaches only the first images of a result with hundreds', () => {
   const { media, content } = resultContent({ content: Array(300).fill(picture) }, seeing);
   expect(media).toHaveLength(8);
   expect(content.filter(({ type }) => type === 'medium')).toHaveLength(8);

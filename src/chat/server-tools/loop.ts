@@ -1,38 +1,42 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import type { ToolCall } from '../../core/fold.ts';
+import { isObject, tryParseJson } from '../../core/json.ts';
 import type { Medium } from '../../core/request.ts';
 import { type ServedResult, type ServedTool, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
 import { type Step, withEarlier } from '../generation-steps.ts';
 import { type Content, type Conversation, type Message, type Tool, text, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 
-/** The tools that the server runs by itself (`--mcpserverloop`). */
+/** The tools that the server runs itself (`--mcpserverloop`). */
 export interface ServerTools {
   readonly servers: ToolServers;
-  /** How often the model may call before it has to answer. */
+  /** How many rounds of calls the model may make before it has to answer. */
   readonly turns: number;
   readonly startTimer: (milliseconds: number, passed: () => void) => { cancel(): void };
-  /** Told of each tool that ran: nobody was asked before. */
+  /** Called for each tool that ran, for the log: nobody confirms these calls. */
   readonly ran?: (name: string, failed: boolean) => void;
 }
 
-export interface LoopParts extends ServerTools {
+type Emit = (event: GenerationEvent) => void;
+
+interface LoopParts extends ServerTools {
   /** One reply of the model. */
-  readonly answer: (request: ChatRequest, tell: (event: GenerationEvent) => void) => Promise<void>;
-  readonly tell: (event: GenerationEvent) => void;
-  /** Others may have the engine while tools run. */
+  readonly answer: (request: ChatRequest, emit: Emit) => Promise<void>;
+  readonly emit: Emit;
+  /** Lets other requests use the engine while tools run. */
   readonly rest: () => void;
   readonly stopped: AbortSignal;
-  readonly senses: ResultLimits['senses'];
+  /** The media that the model accepts. */
+  readonly inputs: { readonly image: boolean; readonly audio: boolean };
   readonly contextSize: number;
 }
 
-const signOfLifeMs = 10_000;
+const keepAliveMs = 10_000;
 const mostCharacters = 32_000;
 
 /**
- * Whether the server's own tools are for this request. Tools of its own are the client's to run, and a request that is held to a
- * grammar, continues a reply, only reads the prompt or wants no calls has no use for any.
+ * Whether the server runs its tools for this request. It does not if the client sends tools, or if the request has a grammar,
+ * continues a reply, only evaluates the prompt, or forbids calls.
  */
 export function wantsServerTools({ conversation, toolChoice, continueAssistantTurn, controls }: ChatRequest): boolean {
   const continues = continueAssistantTurn && conversation.messages.at(-1)?.role === 'assistant';
@@ -46,73 +50,68 @@ export async function withServerTools(
   contextSize: number,
   signal?: AbortSignal,
 ): Promise<ChatRequest> {
-  const { tools } = fitting((await servers.list(signal)).map(chatTool), contextSize);
+  const tools = fitting((await servers.list(signal)).map(chatTool), contextSize);
   return { ...request, conversation: { ...request.conversation, tools } };
 }
 
-/**
- * As many tools as fit into half of the context: the other half is for the conversation. What servers list is not in our hands, and a
- * prompt that lost its beginning to them would be answered with nonsense.
- */
-function fitting(
-  tools: readonly Tool[],
-  contextSize: number,
-): { readonly tools: readonly Tool[]; readonly leftOut: number } {
+/** Of JSON, a low estimate. */
+const charactersPerToken = 3;
+
+/** As many tools as fit into half of the context: servers may list any number of them. */
+function fitting(tools: readonly Tool[], contextSize: number): readonly Tool[] {
   let left = contextSize > 0 ? (contextSize / 2) * charactersPerToken : Number.POSITIVE_INFINITY;
-  const kept = tools.filter((tool) => {
+  return tools.filter((tool) => {
     const { length } = JSON.stringify({ type: 'function', function: tool });
     if (length > left) return false;
     left -= length;
     return true;
   });
-  return { tools: kept, leftOut: tools.length - kept.length };
 }
 
-/** Of JSON, rather too few than too many. */
-const charactersPerToken = 3;
+function chatTool({ name, description, inputSchema }: ServedTool): Tool {
+  return { name, ...(description === undefined ? {} : { description }), parameters: inputSchema };
+}
 
-/** Lets the model call tools and shows it what they gave, until it answers. To the client all of it is one reply. */
-export async function answerWithTools(asked: ChatRequest, parts: LoopParts): Promise<void> {
-  const served = (await parts.servers.list(parts.stopped)).map(chatTool);
-  const { tools, leftOut } = fitting(served, parts.contextSize);
-  const offering = { ...asked, conversation: { ...asked.conversation, tools } };
-  if (tools.length === 0) return parts.answer(asked, parts.tell);
+/** Runs the tools that the model calls and adds their results to the prompt, until it answers. The client sees one reply. */
+export async function answerWithTools(request: ChatRequest, parts: LoopParts): Promise<void> {
+  const { emit, stopped } = parts;
+  const served = (await parts.servers.list(stopped)).map(chatTool);
+  const tools = fitting(served, parts.contextSize);
+  if (tools.length === 0) return parts.answer(request, emit);
   const earlier: Step[] = [];
-  const notes = new Notes(asked, parts.tell);
-  let { conversation } = offering;
+  const notes = new Notes(request, emit);
+  let conversation: Conversation = { ...request.conversation, tools };
   let separator = '';
   for (let number = 0; ; number += 1) {
-    const turn = new Turn(parts.tell, number === 0, separator);
-    // At the end of its calls the model has to make do with what it knows.
+    const turn = new Turn(emit, number === 0, separator);
     const toolChoice = { type: number < parts.turns ? 'auto' : 'none' } as const;
-    await parts.answer({ ...offering, conversation, toolChoice }, (event) => turn.take(event));
+    await parts.answer({ ...request, conversation, toolChoice }, (event) => turn.take(event));
     const { finish, calls } = turn;
     if (turn.failed || !finish) return;
+    const leftOut = served.length - tools.length;
     if (number === 0 && leftOut > 0) {
       const text = `${leftOut} of ${served.length} tools do not fit into the context (--contextsize) and are not offered.`;
-      parts.tell({ type: 'warning', code: 'tools-left-out', text });
+      emit({ type: 'warning', code: 'tools-left-out', text });
     }
     for (const { name } of turn.cutCalls) {
-      parts.tell({ type: 'warning', code: 'tool-call-cut', text: `A call of ${name} was cut off and is not run.` });
+      emit({ type: 'warning', code: 'tool-call-cut', text: `A call of ${name} was cut off and is not run.` });
     }
-    if (calls.length === 0) return parts.tell(withEarlier(finish, earlier));
-    if (turn.text !== '' && asked.output.type === 'text') separator = '\n\n';
+    if (calls.length === 0) return emit(withEarlier(finish, earlier));
+    if (turn.text !== '' && request.output.type === 'text') separator = '\n\n';
     if (turn.reasoning !== '') notes.endLine();
     const results = await runAll(calls, conversation, parts, notes);
-    if (parts.stopped.aborted) return parts.tell(withEarlier({ ...finish, ...aborted }, earlier));
+    if (stopped.aborted) return emit(withEarlier({ ...finish, reason: 'aborted', cause: 'aborted' }, earlier));
     earlier.push(finish);
     conversation = continued(conversation, turn, results);
   }
 }
-
-const aborted = { reason: 'aborted', cause: 'aborted' } as const;
 
 interface Answered {
   readonly message: Message;
   readonly media: readonly Medium[];
 }
 
-/** All calls of one turn, together; the results keep their order. */
+/** Runs all calls of one turn in parallel; the results are in the order of the calls. */
 async function runAll(
   calls: readonly ToolCall[],
   { media }: Conversation,
@@ -121,18 +120,19 @@ async function runAll(
 ): Promise<readonly Answered[]> {
   parts.rest();
   for (const { name, json } of calls) notes.called(name, json);
-  let timer = parts.startTimer(signOfLifeMs, alive);
-  function alive(): void {
+  let timer = parts.startTimer(keepAliveMs, keepAlive);
+  function keepAlive(): void {
     notes.stillRunning();
-    timer = parts.startTimer(signOfLifeMs, alive);
+    timer = parts.startTimer(keepAliveMs, keepAlive);
   }
   const results = await Promise.all(calls.map((call) => run(call, parts))).finally(() => timer.cancel());
   const answered: Answered[] = [];
   let count = media.length;
   for (const [index, { id, name }] of calls.entries()) {
     const characters = Math.min(mostCharacters, Math.floor(parts.contextSize / calls.length));
-    parts.ran?.(name, results[index]?.isError === true);
-    const given = resultContent(results[index] ?? {}, { characters, senses: parts.senses, media: count });
+    const result = results[index] ?? {};
+    parts.ran?.(name, result.isError === true);
+    const given = resultContent(result, { characters, inputs: parts.inputs, media: count });
     count += given.media.length;
     const message: Message = { role: 'tool', content: given.content, callId: id, toolName: name };
     answered.push({ message, media: given.media });
@@ -142,23 +142,14 @@ async function runAll(
   return answered;
 }
 
-/** Whatever goes wrong is a result too: the model can say so, or try something else. */
+/** Errors are results too: the model can report them, or try something else. */
 async function run({ name, json }: ToolCall, { servers, stopped }: LoopParts): Promise<ServedResult> {
-  const given = argumentsOf(json);
-  if (!given) return failure('its arguments are no JSON object.');
+  const given = tryParseJson(json.trim() === '' ? '{}' : json);
+  if (!isObject(given)) return failure('its arguments are no JSON object.');
   try {
-    return await servers.call({ name, arguments: given }, { signal: stopped });
+    return await servers.call({ name, arguments: { ...given } }, { signal: stopped });
   } catch (error) {
     return failure(error instanceof ToolCallError ? `${error.message} (${error.code})` : String(error));
-  }
-}
-
-function argumentsOf(json: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(json.trim() === '' ? '{}' : json);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch {
-    return undefined;
   }
 }
 
@@ -180,32 +171,26 @@ function continued(conversation: Conversation, turn: Turn, results: readonly Ans
   };
 }
 
-function chatTool({ name, description, inputSchema }: ServedTool): Tool {
-  return { name, ...(description === undefined ? {} : { description }), parameters: inputSchema };
-}
-
-type Finish = Extract<GenerationEvent, { type: 'finish' }>;
-
-/** One reply of the model on the way to the answer: what it says is told on, what it calls is kept. */
+/** One generation of the model: its text is passed on, its calls are collected. */
 class Turn {
   readonly #calls: ToolCall[] = [];
   text = '';
   reasoning = '';
-  finish: Finish | undefined;
+  finish: Extract<GenerationEvent, { type: 'finish' }> | undefined;
   failed = false;
 
   constructor(
-    private readonly tell: (event: GenerationEvent) => void,
+    private readonly emit: Emit,
     private readonly isFirst: boolean,
-    /** Between what was said before it and what it says. */
+    /** Between the text of earlier turns and that of this one. */
     private readonly separator: string,
   ) {}
 
   take(event: GenerationEvent): void {
     switch (event.type) {
       case 'start':
-        // The reply has one beginning, whatever it takes.
-        if (this.isFirst) this.tell(event);
+        // The reply has one start event, whatever the number of turns.
+        if (this.isFirst) this.emit(event);
         return;
       case 'tool-start':
         this.#calls[event.index] = { id: event.id, name: event.name, json: '' };
@@ -225,7 +210,7 @@ class Turn {
         break;
       case 'text-delta':
         if (this.text === '' && event.text !== '' && this.separator !== '') {
-          this.tell({ type: 'text-delta', text: this.separator });
+          this.emit({ type: 'text-delta', text: this.separator });
         }
         this.text += event.text;
         break;
@@ -235,15 +220,15 @@ class Turn {
       default:
         break;
     }
-    this.tell(event);
+    this.emit(event);
   }
 
-  /** To be run, in the order in which they were made; none where the reply ended in another way. */
+  /** The calls to run, in the order in which they were made. */
   get calls(): readonly ToolCall[] {
     return this.finish?.reason === 'tool-calls' ? this.#calls.filter(Boolean) : [];
   }
 
-  /** Calls that did not become whole. */
+  /** Calls that were cut off. */
   get cutCalls(): readonly ToolCall[] {
     return this.finish?.reason === 'tool-calls' ? [] : this.#calls.filter(Boolean);
   }
@@ -252,8 +237,8 @@ class Turn {
 const shownCharacters = 400;
 
 /**
- * What the server does for a reply is told in its thinking, which every dialect has a place for; between tags where the client
- * wants no place of its own for it, and not at all inside of an answer that has to be JSON.
+ * Reports the calls in the thinking of the reply, which every dialect has: between tags in the text if the client does not
+ * separate thinking, and not at all inside an answer that has to be JSON.
  */
 class Notes {
   readonly #separate: boolean;
@@ -262,13 +247,13 @@ class Notes {
 
   constructor(
     { reasoning, output }: Pick<ChatRequest, 'reasoning' | 'output'>,
-    private readonly tell: (event: GenerationEvent) => void,
+    private readonly emit: Emit,
   ) {
     this.#separate = reasoning.separate;
     this.#silent = !reasoning.separate && output.type !== 'text';
   }
 
-  /** What the model thought itself ends here. */
+  /** Ends the thinking of the model. */
   endLine(): void {
     if (this.#separate) this.#write('\n');
   }
@@ -277,7 +262,7 @@ class Notes {
     this.#write(`Calling the tool ${name} ${shortened(json, shownCharacters)}\n`);
   }
 
-  /** A sign of life, where silence might be taken for the end. */
+  /** Keeps the connection alive. */
   stillRunning(): void {
     if (this.#separate) this.#write('.');
   }
@@ -289,55 +274,50 @@ class Notes {
   done(): void {
     if (!this.#open) return;
     this.#open = false;
-    this.tell({ type: 'text-delta', text: '</think>\n' });
+    this.emit({ type: 'text-delta', text: '</think>\n' });
   }
 
   #write(words: string): void {
     if (this.#silent) return;
     if (this.#separate) {
-      this.tell({ type: 'reasoning-delta', text: words });
+      this.emit({ type: 'reasoning-delta', text: words });
       return;
     }
-    this.tell({ type: 'text-delta', text: this.#open ? words : `<think>\n${words}` });
+    this.emit({ type: 'text-delta', text: this.#open ? words : `<think>\n${words}` });
     this.#open = true;
   }
 }
 
-interface ResultLimits {
-  /** How much of the text the model is shown. */
+interface ResultLimits extends Pick<LoopParts, 'inputs'> {
   readonly characters: number;
-  /** What the model takes in beside text. */
-  readonly senses: { readonly image: boolean; readonly audio: boolean };
-  /** How many media the conversation has already. */
+  /** The number of media in the conversation so far. */
   readonly media: number;
-}
-
-interface ResultContent {
-  readonly content: Content;
-  readonly media: readonly Medium[];
 }
 
 /** Of one result: each takes hundreds of tokens. */
 const mostMedia = 8;
 
-/** What a tool gave, as the model is shown it: words, and pictures and sounds where it has the sense for them. */
-export function resultContent(result: ServedResult, limits: ResultLimits): ResultContent {
+/** The result of a tool for the model: text, and the media that it accepts. */
+export function resultContent(
+  result: ServedResult,
+  limits: ResultLimits,
+): { readonly content: Content; readonly media: readonly Medium[] } {
   const media: Medium[] = [];
   const words = itemsOf(result).map((item) => {
     const medium = mediumOf(item);
     if (!medium) return itemText(item);
-    if (!limits.senses[medium.kind]) return `(${medium.kind}: this model cannot take it in)`;
+    if (!limits.inputs[medium.kind]) return `(${medium.kind}: this model cannot take it in)`;
     if (media.length >= mostMedia) return `(${medium.kind}: left out, after ${mostMedia} of them)`;
     media.push(medium);
     return `(the ${medium.kind} is attached)`;
   });
   const said = words.join('\n') || '(the tool gave nothing)';
   const told = result.isError === true ? `The tool failed: ${said}` : said;
-  const places = media.map((_, index) => ({ type: 'medium' as const, index: limits.media + index }));
-  return { content: [...text(shortened(told, limits.characters)), ...places], media };
+  const references = media.map((_, index) => ({ type: 'medium' as const, index: limits.media + index }));
+  return { content: [...text(shortened(told, limits.characters)), ...references], media };
 }
 
-/** The beginning, and how much is missing: a model that knows it can ask for less. */
+/** The beginning, and how much is missing, so that the model can request less. */
 export function shortened(words: string, characters: number): string {
   if (words.length <= characters) return words;
   const kept = words.slice(0, characters).replace(/[\ud800-\udbff]$/, '');
@@ -358,15 +338,12 @@ function mediumOf({ type, data, mimeType }: Item): Medium | undefined {
 }
 
 function itemText(item: Item): string {
+  const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
   if (typeof item.text === 'string') return item.text;
-  if (item.type === 'resource_link') return [item.name, item.uri, item.description].filter(isWords).join(' – ');
+  if (item.type === 'resource_link') return [item.name, item.uri, item.description].filter(isText).join(' – ');
   const resource = item.resource as Item | undefined;
   if (item.type === 'resource' && typeof resource === 'object' && resource !== null) {
-    return isWords(resource.text) ? resource.text : `(the file ${String(resource.uri)}: no text)`;
+    return isText(resource.text) ? resource.text : `(the file ${String(resource.uri)}: no text)`;
   }
   return JSON.stringify(item);
-}
-
-function isWords(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }

@@ -3,21 +3,21 @@ import { describe, expect, test } from 'vitest';
 import { openNativeGrammar } from '../../grammar/testing/native-grammar.ts';
 import type { Tool } from '../messages.ts';
 import { time, weather } from '../testing/scripted-text.ts';
-import { callEvents, callGrammar, callListGrammar, readCallList, remembered } from './call-grammar.ts';
+import { callEvents, callGrammar, callListGrammar, memoized, readCallList } from './call-grammar.ts';
 
 const native = openNativeGrammar();
 const options = { tools: [weather, time], parallel: true, before: '' };
 
-test('a format that it cannot spell has no grammar', () => {
+test('callGrammar: undefined for formats without a shape', () => {
   expect(callGrammar('harmony', options)).toBeUndefined();
   expect(callGrammar('hermes', { ...options, tools: [] })).toBeUndefined();
 });
 
-test('a free reply comes under it where a call begins', () => {
+test('callGrammar: a free reply has the trigger of the format', () => {
   expect(callGrammar('hermes', options)?.triggers).toEqual([{ type: 'word', text: '<tool_call>' }]);
 });
 
-describe.skipIf('missing' in native)('in the engine', () => {
+describe.skipIf('missing' in native)('callGrammar, in the engine', () => {
   const accepts = (format: string, text: string, more = {}) =>
     !('missing' in native) && native.accepts(callGrammar(format, { ...options, ...more })?.gbnf ?? '', text);
   const call = (name: string, json: string) => `<tool_call>\n{"name": "${name}", "arguments": ${json}}\n</tool_call>`;
@@ -35,7 +35,7 @@ describe.skipIf('missing' in native)('in the engine', () => {
     (text) => expect(accepts('hermes', text)).toBe(false),
   );
 
-  test('where an answer has a form of its own, a reply is calls or that answer', () => {
+  test('with an output format: calls or that answer', () => {
     const answer = { type: 'object', properties: { sky: { type: 'string' } }, required: ['sky'] };
     expect(accepts('hermes', paris, { answer })).toBe(true);
     expect(accepts('hermes', '{"sky": "blue"}', { answer })).toBe(true);
@@ -44,19 +44,19 @@ describe.skipIf('missing' in native)('in the engine', () => {
     expect(accepts('hermes', `${paris}{"sky": "blue"}`, { answer })).toBe(false);
   });
 
-  test('thinking may come before either', () => {
+  test('allows thinking before either', () => {
     const more = { answer: { type: 'object' }, before: '( "<think>" [a-z]* "</think>" )?' };
     expect(accepts('hermes', `<think>hm</think>${paris}`, more)).toBe(true);
     expect(accepts('hermes', '<think>hm</think>{}', more)).toBe(true);
     expect(accepts('hermes', '<think>hm</think>', more)).toBe(false);
   });
 
-  test('one call at a time where the client wants it so', () => {
+  test('allows one call only without parallel', () => {
     expect(accepts('hermes', paris, { parallel: false })).toBe(true);
     expect(accepts('hermes', `${paris}\n${paris}`, { parallel: false })).toBe(false);
   });
 
-  describe('of many tools', () => {
+  describe('callGrammar: many tools', () => {
     const many = Array.from({ length: 150 }, (_, index) => ({
       name: `tool_${index}`,
       parameters: {
@@ -69,7 +69,7 @@ describe.skipIf('missing' in native)('in the engine', () => {
       },
     }));
 
-    test('each keeps to its own schema, though they share the names of their arguments', () => {
+    test('each call fits the schema of its tool', () => {
       const own = (index: number, json: string) => accepts('hermes', call(`tool_${index}`, json), { tools: many });
       expect(own(7, '{"city": "city 7", "days": 8}')).toBe(true);
       expect(own(7, '{"city": "city 8"}')).toBe(false);
@@ -78,7 +78,7 @@ describe.skipIf('missing' in native)('in the engine', () => {
       expect(own(150, '{"city": "Paris"}')).toBe(false);
     });
 
-    test('the grammar stays within what the engine reads', () => {
+    test('the grammar is within the limits of the engine', () => {
       const { gbnf } = callGrammar('hermes', { ...options, tools: many }) ?? { gbnf: '' };
       expect(gbnf.length).toBeLessThan(200_000);
       expect(!('missing' in native) && native.parses(gbnf)).toBe(true);
@@ -129,14 +129,14 @@ const look: Tool = {
   parameters: { $defs: { place: { type: 'string' } }, properties: { at: { $ref: '#/$defs/place' } }, required: ['at'] },
 };
 
-describe('a list of calls', () => {
+describe('readCallList', () => {
   test.each<[string, readonly string[]]>([
     [list('{"at": "sky"}'), ['{"at":"sky"}']],
     [list('{"at": "sky"}', '{}'), ['{"at":"sky"}', '{}']],
     ['{"type": "function", "function": {"name": "look", "arguments": {"at": 1}}}', ['{"at":1}']],
     ['[{"type": "function"}]', ['{}']],
     ['[]', []],
-  ])('%s is whole', (written, calls) => expect(readCallList(written)).toEqual({ calls, whole: true }));
+  ])('%s is complete', (written, calls) => expect(readCallList(written)).toEqual({ calls, whole: true }));
 
   test.each<[string, readonly string[]]>([
     ['', []],
@@ -149,13 +149,13 @@ describe('a list of calls', () => {
     [`${list('{"at": "sky"}').slice(0, -1)}, ${list('{"at": "ea').slice(1, -3)}`, ['{"at":"sky"}', '{"at": "ea']],
   ])('%s is cut off', (written, calls) => expect(readCallList(written)).toEqual({ calls, whole: false }));
 
-  test('names and texts may hold anything', () => {
+  test('accepts any names and strings', () => {
     const name = 'we"ird\\ {"arguments": ☀';
     const written = `[{"type": "function", "function": {"name": ${JSON.stringify(name)}, "arguments": {"a": "}]{\\"`;
     expect(readCallList(written)).toEqual({ calls: ['{"a": "}]{\\"'], whole: false });
   });
 
-  test('wherever it is cut, the calls before are whole and the last is a beginning of its own', () => {
+  test('cut anywhere: earlier calls are complete, the last is a prefix', () => {
     const values = fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })), { minLength: 1, maxLength: 3 });
     fc.assert(
       fc.property(values, fc.nat(), (all, place) => {
@@ -173,7 +173,7 @@ describe('a list of calls', () => {
   });
 });
 
-test('calls become events with ids of their own, and empty arguments no piece', () => {
+test('callEvents: ids are unique, empty arguments have no delta', () => {
   let ids = 0;
   expect(callEvents(['{}', ''], look, () => `id_${++ids}`)).toEqual([
     { type: 'tool-start', index: 0, id: 'id_1', name: 'look' },
@@ -185,22 +185,22 @@ test('calls become events with ids of their own, and empty arguments no piece', 
 });
 
 const engine = openNativeGrammar();
-describe.skipIf('missing' in engine)('its grammar, in the engine', () => {
+describe.skipIf('missing' in engine)('callListGrammar, in the engine', () => {
   if ('missing' in engine) return;
   const accepts = (tool: Tool, text: string, parallel = true) => engine.accepts(callListGrammar(tool, parallel), text);
 
-  test('follows the references of the schema', () => {
+  test('follows references of the schema', () => {
     expect(accepts(look, list('{"at": "sky"}'))).toBe(true);
     expect(accepts(look, list('{"at": 7}'))).toBe(false);
     expect(accepts(look, list('{}'))).toBe(false);
   });
 
-  test('takes compact and printed lists', () => {
+  test('accepts compact and formatted lists', () => {
     const value = JSON.parse(list('{"at": "sky"}'));
     for (const indent of [0, 1, 2, 4]) expect(accepts(look, JSON.stringify(value, null, indent))).toBe(true);
   });
 
-  test('holds one call or several, but never none, and none of another tool', () => {
+  test('one call or several, only of this tool', () => {
     const two = list('{"at": "sky"}', '{"at": "sea"}');
     expect([accepts(look, two), accepts(look, two, false), accepts(look, '[]')]).toEqual([true, false, false]);
     expect(accepts({ ...look, name: 'listen' }, two)).toBe(false);
@@ -215,7 +215,7 @@ describe.skipIf('missing' in engine)('its grammar, in the engine', () => {
     },
   );
 
-  test('spells names with odd characters', () => {
+  test('escapes special characters in names', () => {
     const name = 'we"ird\\ näme ☀\n';
     const call = [{ type: 'function', function: { name, arguments: { at: 'sky' } } }];
     expect(accepts({ ...look, name }, JSON.stringify(call))).toBe(true);
@@ -224,14 +224,14 @@ describe.skipIf('missing' in engine)('its grammar, in the engine', () => {
 
 function counting(most: number) {
   const made: unknown[] = [];
-  const make = remembered(most, (input: unknown) => {
+  const make = memoized(most, (input: unknown) => {
     made.push(input);
     return { input };
   });
   return { make, made };
 }
 
-test('equal input is worked on once, whichever object it is', () => {
+test('memoized: computes equal input once', () => {
   const { make, made } = counting(2);
   const first = make({ a: [1, { b: 2 }] });
   expect(make({ a: [1, { b: 2 }] })).toBe(first);
@@ -240,15 +240,15 @@ test('equal input is worked on once, whichever object it is', () => {
   expect(made).toHaveLength(2);
 });
 
-test('what was not used for longest is forgotten', () => {
+test('memoized: removes the least recently used result', () => {
   const { make, made } = counting(2);
   for (const input of ['a', 'b', 'a', 'c', 'a', 'b']) make(input);
   expect(made).toEqual(['a', 'b', 'c', 'b']);
 });
 
-test('a value of undefined is remembered too, and an error is not', () => {
+test('memoized: stores undefined, but no errors', () => {
   let calls = 0;
-  const make = remembered(2, (fails: boolean) => {
+  const make = memoized(2, (fails: boolean) => {
     calls += 1;
     if (fails) throw new Error('no');
   });
@@ -260,7 +260,7 @@ test('a value of undefined is remembered too, and an error is not', () => {
   expect(calls).toBe(3);
 });
 
-test('what is very large is made each time', () => {
+test('memoized: does not store very large input', () => {
   const { make, made } = counting(2);
   const large = 'x'.repeat(1_000_001);
   make(large);

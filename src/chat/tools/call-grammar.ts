@@ -1,36 +1,33 @@
 import type { GenerationEvent } from '../../core/events.ts';
+import { tryParseJson } from '../../core/json.ts';
 import type { GrammarTrigger } from '../../core/request.ts';
 import { composeGrammar, type EmbeddedSchema } from '../../grammar/convert.ts';
 import { blankBody, jsonLiteral, literal } from '../../grammar/gbnf.ts';
 import type { Loosened } from '../../grammar/schema.ts';
 import type { Tool } from '../messages.ts';
-import { JsonScan } from './format.ts';
+import { JsonScan } from './bodies.ts';
 
-/** How a call is spelled around its arguments; only formats whose arguments are JSON have a shape. */
+/** How a call is written around its arguments; only formats whose arguments are JSON have a shape. */
 interface CallShape {
   readonly open: (name: string) => string;
   readonly close: string;
-  /** Around and between the calls of one reply. */
-  readonly first: string;
+  /** Before, between and after the calls of one reply. */
+  readonly first?: string;
   readonly between: string;
-  readonly last: string;
-  /** The words after which a free reply has become a call. */
+  readonly last?: string;
+  /** The text after which a free reply has become a call. */
   readonly trigger: string;
 }
 
-const quoted = (name: string): string => JSON.stringify(name);
-
 const shapes: Readonly<Record<string, CallShape>> = {
   hermes: {
-    open: (name) => `<tool_call>\n{"name": ${quoted(name)}, "arguments": `,
+    open: (name) => `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": `,
     close: '}\n</tool_call>',
-    first: '',
     between: '\n',
-    last: '',
     trigger: '<tool_call>',
   },
   granite: {
-    open: (name) => `{"name": ${quoted(name)}, "arguments": `,
+    open: (name) => `{"name": ${JSON.stringify(name)}, "arguments": `,
     close: '}',
     first: '<|tool_call|>[',
     between: ', ',
@@ -38,48 +35,36 @@ const shapes: Readonly<Record<string, CallShape>> = {
     trigger: '<|tool_call|>',
   },
   llama: {
-    open: (name) => `{"name": ${quoted(name)}, "parameters": `,
+    open: (name) => `{"name": ${JSON.stringify(name)}, "parameters": `,
     close: '}',
-    first: '',
     between: '; ',
-    last: '',
     trigger: '{"name": ',
   },
 };
 
-export interface CallGrammar {
-  readonly gbnf: string;
-  /** For a reply that may also be text: what begins the part that the grammar rules. */
-  readonly triggers: readonly GrammarTrigger[];
-}
-
-export interface CallGrammarOptions {
+interface CallGrammarOptions {
   readonly tools: readonly Tool[];
   readonly parallel: boolean;
-  /** GBNF of what may stand before the call, such as thinking; only where the grammar holds from the first token. */
+  /** GBNF of what may come before the call, such as thinking; only if the grammar applies from the first token. */
   readonly before: string;
   /** A schema for the answer that may come instead of a call. */
   readonly answer?: unknown;
 }
 
-/** A grammar for calls of these tools whose arguments fit their schemas; undefined for formats it cannot spell. */
-export function callGrammar(format: string, options: CallGrammarOptions): CallGrammar | undefined {
-  const { tools, parallel, before, answer } = options;
+/** A grammar for calls of these tools whose arguments fit their schemas; undefined for formats without a shape. */
+export function callGrammar(format: string, { before, ...options }: CallGrammarOptions) {
   const shape = shapes[format];
-  if (!shape || tools.length === 0) return undefined;
-  const { reply, rules } = rulesOf({ format, tools, parallel, answer });
-  return {
-    gbnf: `root ::= ${`${before} ${reply}`.trim()}\n${rules}`,
-    triggers: [{ type: 'word', text: shape.trigger }],
-  };
+  if (!shape || options.tools.length === 0) return undefined;
+  const { reply, rules } = rulesOf({ format, ...options });
+  // For a reply that may also be text: where the grammar starts to apply.
+  const triggers: readonly GrammarTrigger[] = [{ type: 'word', text: shape.trigger }];
+  return { gbnf: `root ::= ${`${before} ${reply}`.trim()}\n${rules}`, triggers };
 }
 
-interface RulesInput extends Omit<CallGrammarOptions, 'before'> {
-  readonly format: string;
-}
+type RulesInput = Omit<CallGrammarOptions, 'before'> & { readonly format: string };
 
-/** The part that stays the same from turn to turn of a conversation, and that is large where the tools are many. */
-const rulesOf = remembered(8, ({ format, tools, parallel, answer }: RulesInput) => {
+/** The part that is the same in each turn of a conversation, and that is large if the tools are many. */
+const rulesOf = memoized(8, ({ format, tools, parallel, answer }: RulesInput) => {
   const shape = shapes[format] as CallShape;
   const rule = (index: number) => `arguments-${index}`;
   const schemas = Object.fromEntries(tools.map((tool, index) => [rule(index), argumentsOf(tool)]));
@@ -87,7 +72,7 @@ const rulesOf = remembered(8, ({ format, tools, parallel, answer }: RulesInput) 
     .map(({ name }, index) => `${literal(shape.open(name))} ${rule(index)} ${literal(shape.close)}`)
     .join(' | ');
   const more = parallel ? `( ${literal(shape.between)} call )*` : '';
-  const edge = (text: string) => (text === '' ? '' : literal(text));
+  const edge = (text?: string) => (text === undefined ? '' : literal(text));
   const all = [edge(shape.first), 'call', more, edge(shape.last)].filter((part) => part !== '').join(' ');
   const { grammar } = composeGrammar(
     '""',
@@ -98,25 +83,18 @@ const rulesOf = remembered(8, ({ format, tools, parallel, answer }: RulesInput) 
   return { reply: answer === undefined ? all : `( ${all} | answer )`, rules };
 });
 
-/** Everything of a call up to its arguments, as the grammar of call lists has it. */
+/** A call up to its arguments, as in the grammar of call lists. */
 const header = /"function"\s*:\s*\{\s*"name"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"arguments"\s*:\s*/g;
 
-interface ReadCalls {
-  /** The arguments of each call; of one that was cut off, as much as there is. */
-  readonly calls: readonly string[];
-  /** Nothing was cut off. */
-  readonly whole: boolean;
-}
-
-/** The calls of a list that was asked for in words, whole or cut off at any place. */
-export function readCallList(written: string): ReadCalls {
-  const list = parsed(written);
+/** The arguments of each call of a call list, as far as they go; `whole` if nothing was cut off. */
+export function readCallList(written: string): { readonly calls: readonly string[]; readonly whole: boolean } {
+  const list = tryParseJson(written);
   if (list !== undefined) return { calls: (Array.isArray(list) ? list : [list]).map(argumentsIn), whole: true };
   const calls: string[] = [];
   for (let found = nextHeader(written, 0); found !== undefined; ) {
     const rest = written.slice(found);
     const text = rest.slice(0, new JsonScan().push(rest).length);
-    const value = parsed(text);
+    const value = tryParseJson(text);
     calls.push(value === undefined ? text : JSON.stringify(value));
     found = nextHeader(written, found + text.length);
   }
@@ -142,18 +120,7 @@ function argumentsIn(call: unknown): string {
   return JSON.stringify(given ?? {});
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * The grammar of a call where it is asked for in words: a list, so that a model may make the same call with several
- * arguments.
- */
+/** The grammar of a call that is requested in a prompt: a list, so that the model can call the tool several times. */
 export function callListGrammar(tool: Tool, parallel: boolean): string {
   const call = [
     '"{"',
@@ -177,29 +144,22 @@ function member(key: string, value: string): readonly string[] {
   return [blankBody, jsonLiteral(key), '":"', blankBody, value];
 }
 
-/** A demand of a tool's schema that calls of it are not held to. */
-interface LoosenedTool extends Loosened {
-  readonly tool: string;
-}
-
-/** The arguments of a call in a grammar: always an object, and held to the schema as far as a grammar can. */
+/** The arguments of a call in a grammar: always an object, which fits the schema as far as a grammar can express it. */
 function argumentsOf({ parameters }: Pick<Tool, 'parameters'>): EmbeddedSchema {
   return { schema: parameters, mode: 'loose', only: 'object' };
 }
 
-/** What calls of these tools are not held to. Agents offer the same tools with each turn. */
-export const loosenedTools: (tools: readonly Tool[]) => readonly LoosenedTool[] = remembered(16, survey);
-
-function survey(tools: readonly Tool[]): readonly LoosenedTool[] {
+/** The parts of the schemas that are not enforced in calls of these tools. */
+export const loosenedTools = memoized(16, (tools: readonly Tool[]) => {
   const schemas = Object.fromEntries(tools.map((tool, index) => [`arguments-${index}`, argumentsOf(tool)]));
   const { loosened } = composeGrammar('""', schemas);
   return tools.flatMap(({ name }, index) =>
     (loosened.get(`arguments-${index}`) ?? []).map((one) => ({ tool: name, ...one })),
   );
-}
+});
 
 /** `get_weather/properties/amount multipleOf`: where in which tool, and which keyword. */
-export function loosenedText({ tool, pointer, keyword }: LoosenedTool): string {
+export function loosenedText({ tool, pointer, keyword }: Loosened & { readonly tool: string }): string {
   const place = `${tool}${pointer.slice(1)}`;
   return keyword === undefined ? place : `${place} ${keyword}`;
 }
@@ -207,14 +167,14 @@ export function loosenedText({ tool, pointer, keyword }: LoosenedTool): string {
 /** Beyond this a key is not worth its memory. */
 const longestKey = 1_000_000;
 
-/** The function with its last results kept, by what they were made from: for work that clients ask for turn after turn. */
-export function remembered<Input, Value>(most: number, make: (input: Input) => Value): (input: Input) => Value {
+/** Memoizes the last results by the JSON of their input: agents send the same tools in each turn. */
+export function memoized<Input, Value>(most: number, make: (input: Input) => Value): (input: Input) => Value {
   const kept = new Map<string, Value>();
   return (input) => {
     const key = JSON.stringify(input);
     const value = kept.has(key) ? (kept.get(key) as Value) : make(input);
     if (key.length > longestKey) return value;
-    // Those used last stand last, and the first ones go.
+    // Least recently used results come first and are removed.
     kept.delete(key);
     kept.set(key, value);
     if (kept.size > most) kept.delete(kept.keys().next().value as string);

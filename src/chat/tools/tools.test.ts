@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Tool } from '../messages.ts';
 import { cutIntoPieces, halvesOf, textOf } from '../testing/fixtures/pieces.ts';
-import type { ToolEvent, ToolFormat } from './format.ts';
-import { toolFormatOf, toolFormats } from './formats.ts';
+import type { ToolEvent } from './bodies.ts';
+import { type ToolFormat, toolFormatOf, toolFormats } from './formats.ts';
 
 const tools: readonly Tool[] = [
   { name: 'look', parameters: { properties: { at: { type: 'string' }, times: { type: 'integer' } } } },
@@ -148,7 +148,7 @@ const samples: Readonly<Record<string, { template: string; one: string; two: str
   },
 };
 
-test('there is a sample for every format', () => {
+test('toolFormats: a sample for every format', () => {
   expect(Object.keys(samples).sort()).toEqual(toolFormats.map(({ name }) => name).sort());
 });
 
@@ -156,7 +156,7 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
   const { template, one, two, broken } = samples[name] as (typeof samples)[string];
   const bare = name === 'llama' || name === 'generic';
 
-  test('is recognised by the template', () => {
+  test('is detected by the template', () => {
     expect(toolFormatOf(template).name).toBe(name);
   });
 
@@ -174,11 +174,11 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
     });
   });
 
-  test('leaves what is no call in the text', () => {
+  test('keeps text that is no call', () => {
     expect(read(format, [broken])).toEqual({ text: broken, calls: [] });
   });
 
-  test('lets a plain answer through as it comes', () => {
+  test('passes a plain answer at once', () => {
     const reader = format.create({ tools, newId: () => '' });
     expect(reader.push('Blue,')).toEqual([{ type: 'text-delta', text: 'Blue,' }]);
     expect(
@@ -190,7 +190,7 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
     expect(read(format, ['Let me see.\n\n', one])).toEqual(look('Let me see.'));
   });
 
-  test('has told a call as far as it goes wherever the limit cuts it off, and shows no half of it as text', () => {
+  test('cut off inside a call: reports the call so far and none of it as text', () => {
     for (let length = one.indexOf('look') + 'look'.length + 12; length < one.length; length += 1) {
       const { text, calls } = read(format, [one.slice(0, length)], true);
       expect([text, calls.map(([called]) => called)], one.slice(0, length)).toEqual(['', ['look']]);
@@ -198,7 +198,7 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
     }
   });
 
-  test('loses nothing of a reply that is cut off before a call has its name', () => {
+  test('cut off before the name: keeps the text', () => {
     for (let length = 0; length <= one.indexOf('look') + 2; length += 1) {
       const beginning = one.slice(0, length);
       const { text, calls } = read(format, [`Hm.${beginning}`], true);
@@ -207,7 +207,7 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
     }
   });
 
-  test('does not care how the reply is cut', () => {
+  test('the result does not depend on the pieces', () => {
     const tags = name === 'generic' ? [`${fence}json\n`] : (template.match(/\S+/g) ?? []);
     const words = [one, two, broken, 'Hm. ', '\n', '{', '"', '<', ...halvesOf(one), ...halvesOf(...tags)];
     fc.assert(
@@ -221,10 +221,10 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
   });
 });
 
-describe('calls in JSON', () => {
+describe('JSON calls', () => {
   const hermes = toolFormatOf('<tool_call>');
 
-  test('stream: the name is reported first, the arguments as they come', () => {
+  test('stream the name first, then the arguments', () => {
     const seen = events(hermes, ['<tool_call>{"name": "look", "arguments": {"at', '": "s', 'ky"}}', '</tool_call>']);
     expect(seen).toEqual([
       { type: 'tool-start', index: 0, id: 'call_1', name: 'look' },
@@ -235,32 +235,32 @@ describe('calls in JSON', () => {
     ]);
   });
 
-  test('may hold the end tag inside a text', () => {
+  test('may contain the end tag inside a string', () => {
     const reply = '<tool_call>{"name": "look", "arguments": {"at": "</tool_call>"}}</tool_call>';
     expect(read(hermes, [reply]).calls).toEqual([['look', { at: '</tool_call>' }, true]]);
   });
 
-  test('that are cut off by the limit end where they are', () => {
+  test('that are cut off end there', () => {
     expect(read(hermes, ['<tool_call>{"name": "look", "arguments": {"at": "s'], true)).toEqual({
       text: '',
       calls: [['look', '{"at": "s', true]],
     });
   });
 
-  test('may carry their arguments as a text of JSON', () => {
+  test('may have their arguments as a JSON string', () => {
     const reply = '<tool_call>{"name": "look", "arguments": "{\\"at\\": \\"sky\\"}"}</tool_call>';
     expect(read(hermes, [reply])).toEqual(look(''));
   });
 
-  test('with text behind them keep that text', () => {
+  test('keep text behind them', () => {
     expect(read(hermes, ['<tool_call>{"name":"look","arguments":{"at":"sky"}}</tool_call>\nDone.'])).toEqual(
       look('\nDone.'),
     );
   });
 });
 
-describe('calls in tags', () => {
-  test('take the declared type of a parameter, and JSON where none is declared', () => {
+describe('tagged calls', () => {
+  test('use the declared type of a parameter, otherwise JSON', () => {
     const reply =
       '<function=look><parameter=at>42</parameter><parameter=times>3</parameter><parameter=more>[1]</parameter></function>';
     expect(read(toolFormatOf('<function= <parameter='), [reply]).calls).toEqual([
@@ -269,7 +269,7 @@ describe('calls in tags', () => {
   });
 });
 
-test('an answer in JSON that names no tool is an answer, however long', () => {
+test('generic: JSON without a tool name is an answer', () => {
   const answer = JSON.stringify({ name: 'a poem', lines: Array.from({ length: 100 }, (_, index) => `line ${index}`) });
   expect(read(toolFormatOf(''), [answer])).toEqual({ text: answer, calls: [] });
 });

@@ -16,7 +16,7 @@ function trouble(gbnf: string): string {
   }
 }
 
-describe('a grammar with a mistake is refused with its line and column', () => {
+describe('compileGbnf: rejects with line and column', () => {
   test.each([
     ['', 'line 1, column 1 there is no rule named root'],
     ['  # nothing but a comment', 'line 1, column 1 there is no rule named root'],
@@ -62,7 +62,7 @@ describe('a grammar with a mistake is refused with its line and column', () => {
     ],
     ['root ::= empty root\nempty ::= ""', 'line 1, column 1 the rule root begins with itself (left recursion)'],
     ['root ::= "a"\nb ::= b', 'line 2, column 1 the rule b begins with itself (left recursion)'],
-  ])('that goes in circles: %j', (gbnf, expected) => expect(trouble(gbnf)).toBe(expected));
+  ])('left recursion: %j', (gbnf, expected) => expect(trouble(gbnf)).toBe(expected));
 
   test.each([
     [
@@ -77,9 +77,9 @@ describe('a grammar with a mistake is refused with its line and column', () => {
     ['megabytes', `root ::= "${'a'.repeat(1_200_000)}"`, 'longer than 1200000 characters'],
     ['a literal without end', `root ::= "${'a'.repeat(grammarLimits.steps)}"`, 'grows beyond 500000 steps'],
     ['many mistakes', `root ::= ${'"a" '.repeat(1000)}%`, 'line 1, column 4010 there is an unexpected "%"'],
-  ])('that is too large: %s', (_, gbnf, expected) => expect(trouble(gbnf)).toContain(expected));
+  ])('too large: %s', (_, gbnf, expected) => expect(trouble(gbnf)).toContain(expected));
 
-  test('that is large without being too large is not', () => {
+  test('accepts large grammars within the limits', () => {
     expect(trouble(`root ::= ${'('.repeat(200)}"a"${')'.repeat(200)}`)).toBe('none');
     expect(trouble('root ::= [a-z]{1,100000}')).toBe('none');
     expect(trouble(`root ::= ${Array.from({ length: 40_000 }, (_, index) => `"word ${index}"`).join(' | ')}`)).toBe(
@@ -92,7 +92,7 @@ describe('a grammar with a mistake is refused with its line and column', () => {
   });
 });
 
-describe('a grammar is read', () => {
+describe('parseGbnf', () => {
   test.each<[string, readonly string[], readonly string[]]>([
     ['root ::= "a" "b"', ['ab'], ['', 'a', 'abb', 'b']],
     ['root ::= "a" | "b" "c" | ""', ['a', 'bc', ''], ['b', 'ac']],
@@ -124,7 +124,7 @@ describe('a grammar is read', () => {
     for (const text of wrong) expect(accepts(machine, text), text).toBe(false);
   });
 
-  test('with counts that are exact, however high', () => {
+  test('counts are exact', () => {
     const machine = machineOf('root ::= "a"{3000,3001}');
     expect([2999, 3000, 3001, 3002].map((count) => accepts(machine, 'a'.repeat(count)))).toEqual([
       false,
@@ -135,7 +135,7 @@ describe('a grammar is read', () => {
     expect(begins(machine, 'a'.repeat(2999))).toBe(true);
   });
 
-  test('or refused with a sentence, whatever its text', () => {
+  test('any text is accepted or rejected with a sentence', () => {
     const word = fc.constantFrom(
       ...['root', '::=', '"a"', '"', '[', ']', '[a-z]', '(', ')', '|', '*', '+', '?', '{', '}', '1', ',', '{2,3}'],
       ...['\n', ' ', '#', '\\', '\\x', '<', '>', '!', '<[3]>', 'x', '.', '-', '^', '\0', 'é', '😀'],
@@ -162,7 +162,7 @@ function circles(rules: Readonly<Record<string, string>>): boolean {
   }
 }
 
-describe('a rule begins with itself', () => {
+describe('compileGbnf: left recursion', () => {
   test.each([
     [{ root: 'root' }],
     [{ root: '"a" | root "b"' }],
@@ -173,7 +173,7 @@ describe('a rule begins with itself', () => {
     [{ root: '"x"{0,3} root "y"' }],
     [{ root: 'empty also root', empty: '""', also: 'empty | "z"' }],
     [{ root: '"x"', unused: 'unused "y"' }],
-  ])('in %j', (rules) => expect(circles(rules as Record<string, string>)).toBe(true));
+  ])('rejects %j', (rules) => expect(circles(rules as Record<string, string>)).toBe(true));
 
   test.each([
     [{ root: '"a" root | ""' }],
@@ -182,9 +182,9 @@ describe('a rule begins with itself', () => {
     [{ root: '"x"{1,3} root | "y"' }],
     [{ root: 'a b', a: '"x" b', b: '"y" a | ""' }],
     [{ root: '(a | b)*', a: '""', b: 'a a' }],
-  ])('not in %j', (rules) => expect(circles(rules as Record<string, string>)).toBe(false));
+  ])('accepts %j', (rules) => expect(circles(rules as Record<string, string>)).toBe(false));
 
-  test('exactly where a chain of first references leads back to it', () => {
+  test('rejects exactly the cycles of first references', () => {
     const names = ['root', 'a', 'b', 'c', 'd'];
     const body = fc.tuple(fc.constantFrom(...names), fc.constantFrom('first', 'later', 'maybe'));
     fc.assert(
@@ -219,8 +219,8 @@ const sets = fc.array(
   { maxLength: 6 },
 );
 
-describe('classes of characters', () => {
-  test('tell apart what any set tells apart, and nothing else', () => {
+describe('CharacterClasses', () => {
+  test('distinguish exactly what any set distinguishes', () => {
     fc.assert(
       fc.property(sets, fc.integer({ min: 0, max: 350 }), fc.integer({ min: 0, max: 350 }), (all, one, other) => {
         const classes = new CharacterClasses(all);
@@ -234,7 +234,7 @@ describe('classes of characters', () => {
     );
   });
 
-  test('know characters of every length', () => {
+  test('cover characters of any UTF-8 length', () => {
     const classes = new CharacterClasses([[[0x61, 0x7a]], [[0x4e00, 0x9fff]], [[0x1f600, 0x1f600]]]);
     const kinds = ['a', 'm', '0', 'é', '日', '本', '😀', '😁'].map((text) =>
       classes.classOf(text.codePointAt(0) as number),
@@ -247,23 +247,23 @@ describe('classes of characters', () => {
   });
 });
 
-describe('a program', () => {
+describe('compileGbnf: program', () => {
   const steps = (gbnf: string) => compileGbnf(gbnf, () => undefined).operations.length;
   const words = (count: number, begin: string) =>
     `root ::= ${Array.from({ length: count }, (_, index) => `"${begin}${index + 100}"`).join(' | ')}`;
 
-  test('has one step for each character of a literal, and one for the end', () => {
+  test('has one step per character of a literal, and one for the end', () => {
     expect(steps('root ::= "abc"')).toBe(4);
     expect(steps('root ::= ""')).toBe(1);
     expect(steps('root ::= [a-z] .')).toBe(3);
   });
 
-  test('has what alternatives have in common at their beginning only once', () => {
+  test('has common prefixes of alternatives once', () => {
     expect(steps(words(10, 'the same beginning '))).toBeLessThan(40);
     expect(steps('root ::= "abc" x | "abd" x\nx ::= "y"')).toBe(1 + 2 + 1 + 2 + 2 + 2);
   });
 
-  test('has each copy of what is counted', () => {
+  test('has a copy for each counted repetition', () => {
     expect(steps('root ::= "a"{5}')).toBe(6);
     expect(steps('root ::= "a"{2,4}')).toBe(1 + 2 + 2 * 2);
     expect(steps('root ::= "a"*')).toBe(3);
@@ -278,7 +278,7 @@ describe('a program', () => {
     expect(operands[starts[root] as number]).toBe(0);
   });
 
-  test('of alternatives that are each the beginning of the next is made without end of the stack', () => {
+  test('alternatives that are prefixes of each other do not overflow the stack', () => {
     const stairs = Array.from({ length: 700 }, (_, index) => `"${'a'.repeat(index + 1)}"`).join(' | ');
     expect(steps(`root ::= ${stairs}`)).toBeLessThan(300_000);
   });

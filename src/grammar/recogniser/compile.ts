@@ -1,21 +1,21 @@
 import { type Characters, overlaps } from '../../patterns/characters.ts';
 import { type Expression, GbnfError, grammarLimits, parseGbnf, type Rule } from './parse.ts';
 
-/** The token that is spelled like this; undefined where it takes several. */
-export type FindToken = (text: string) => number | undefined;
+/** The token with this text; undefined if there is no such token. */
+type FindToken = (text: string) => number | undefined;
 
-/** Throws a GbnfError for what is no grammar, or none that can be followed. */
+/** Throws a GbnfError for an invalid grammar. */
 export function compileGbnf(source: string, findToken: FindToken): Program {
   const rules = parseGbnf(source);
   if (!rules.has('root')) throw new GbnfError(source, 0, 'there is no rule named root');
   const program = new Compiler(source, rules, findToken).whole();
-  const recursive = recursiveStart(program);
+  const recursive = findCircle(firstCalls(program));
   if (recursive === undefined) return program;
   const [name, { place }] = [...rules][recursive] as [string, Rule];
   throw new GbnfError(source, place, `the rule ${name} begins with itself (left recursion)`);
 }
 
-/** An alternative as the characters that it begins with, and what comes after them. */
+/** An alternative, split into its leading characters and the rest. */
 interface Headed {
   readonly head: readonly number[];
   readonly rest: Expression | undefined;
@@ -28,7 +28,7 @@ function headed(expression: Expression): Headed {
   return { head: [], rest: expression };
 }
 
-/** How many characters the heads of all of these have in common, at least `known`. */
+/** The length of the common prefix of the heads, at least `known`. */
 function commonLength(alternatives: readonly Headed[], known: number): number {
   const heads = alternatives.map(({ head }) => head);
   const [first = []] = heads;
@@ -37,7 +37,7 @@ function commonLength(alternatives: readonly Headed[], known: number): number {
   return length;
 }
 
-/** Beyond this alternatives are written out one by one: the tree of them could be as deep as they are many. */
+/** The depth of the prefix tree of alternatives; beyond it they are compiled one by one. */
 const deepestTree = 100;
 
 class Compiler {
@@ -48,7 +48,7 @@ class Compiler {
   readonly #forks: number[][] = [];
   readonly #sets: Characters[] = [];
   readonly #setNumbers = new Map<string | number, number>();
-  /** The rule at work, to name its place where it becomes too large. */
+  /** The current rule, for error messages. */
   #rule: Rule | undefined;
 
   constructor(
@@ -75,7 +75,7 @@ class Compiler {
     };
   }
 
-  /** From the end to the beginning, so that every step knows the one that comes after it. */
+  /** From the end to the beginning, so that every step knows its successor. */
   #compile(expression: Expression, next: number): number {
     switch (expression.type) {
       case 'set':
@@ -103,15 +103,13 @@ class Compiler {
   #text(codes: readonly number[], from: number, next: number): number {
     let after = next;
     for (let index = codes.length - 1; index >= from; index -= 1) {
-      after = this.#add(operation.set, this.#characterNumber(codes[index] as number), after);
+      const code = codes[index] as number;
+      after = this.#add(operation.set, this.#setNumber([[code, code]], code), after);
     }
     return after;
   }
 
-  /**
-   * Alternatives that agree in their first `shared` characters, which stand before this already. Those that go on alike
-   * go on together: thousands of words are then followed as cheaply as one.
-   */
+  /** A prefix tree of alternatives that agree in their first `shared` characters: thousands of words cost as much as one. */
   #choice(alternatives: readonly Headed[], shared: number, depth: number, next: number): number {
     const groups = new Map<number | undefined, Headed[]>();
     for (const alternative of alternatives) {
@@ -144,7 +142,7 @@ class Compiler {
     for (let needed = 0; needed < minimum; needed += 1) {
       const before = this.#operations.length;
       after = this.#compile(item, after);
-      // Nothing repeated is still nothing, however often.
+      // An empty item stays empty.
       if (this.#operations.length === before) break;
     }
     return after;
@@ -166,19 +164,11 @@ class Compiler {
     return number;
   }
 
-  #setNumber(set: Characters): number {
-    const key = set.join(' ');
+  #setNumber(set: Characters, key: string | number = set.join(' ')): number {
     const known = this.#setNumbers.get(key);
     if (known !== undefined) return known;
     this.#setNumbers.set(key, this.#sets.length);
     return this.#sets.push(set) - 1;
-  }
-
-  #characterNumber(code: number): number {
-    const known = this.#setNumbers.get(code);
-    if (known !== undefined) return known;
-    this.#setNumbers.set(code, this.#sets.length);
-    return this.#sets.push([[code, code]]) - 1;
   }
 
   #ruleNumber({ name, place }: Expression & { type: 'rule' }): number {
@@ -194,22 +184,17 @@ class Compiler {
   }
 }
 
-/** The number of a rule that may begin with itself, where there is one: following it would never come to a character. */
-function recursiveStart(program: Program): number | undefined {
-  return findCircle(firstCalls(program));
-}
-
 /** For each rule, the rules that it may call before any character has been read. */
 function firstCalls({ operations, operands, nexts, forks, starts }: Program): readonly ReadonlySet<number>[] {
   const calls = Array.from(starts, () => new Set<number>());
-  /** The rules that may be empty, and what lies behind the calls of those of which that is not known yet. */
+  /** Rules that may be empty, and the steps behind calls of rules that are not known to be. */
   const empty = new Uint8Array(starts.length);
   const behind = Array.from(starts, (): [rule: number, step: number][] => []);
   const seen = new Uint8Array(operations.length);
   const waiting = Array.from(starts, (step, rule): [rule: number, step: number] => [rule, step]);
   for (let place = waiting.pop(); place; place = waiting.pop()) {
     const [rule, step] = place;
-    // A step belongs to one rule, so that it is looked at once.
+    // A step belongs to one rule, so that it is visited once.
     if (seen[step] === 1) continue;
     seen[step] = 1;
     const operand = operands[step] as number;
@@ -233,7 +218,7 @@ function firstCalls({ operations, operands, nexts, forks, starts }: Program): re
   return calls;
 }
 
-/** Without recursion of its own: the chain of calls may be as long as the grammar. */
+/** A node of a cycle. Iterative, because the chain of calls may be as long as the grammar. */
 function findCircle(edges: readonly ReadonlySet<number>[]): number | undefined {
   const done = new Uint8Array(edges.length);
   const onTheWay = new Uint8Array(edges.length);
@@ -260,10 +245,7 @@ function findCircle(edges: readonly ReadonlySet<number>[]): number | undefined {
 
 export const operation = { set: 0, token: 1, otherToken: 2, fork: 3, call: 4, end: 5 } as const;
 
-/**
- * A grammar as numbered steps. Each rule is a small automaton of its own: choices and repetitions are forks, and only
- * references to rules are calls that come back.
- */
+/** A grammar as numbered steps. Each rule is an automaton: choices and repetitions are forks, references to rules are calls. */
 export interface Program {
   readonly operations: Uint8Array;
   /** Which set, token or rule; for a fork, which of `forks`. */
@@ -276,10 +258,7 @@ export interface Program {
   readonly characters: CharacterClasses;
 }
 
-/**
- * Characters that no set of the grammar tells apart are one class, so that what was found out about one of them holds
- * for all. Classes are counted in the order of their characters.
- */
+/** Characters that no set of the grammar distinguishes are one class. Classes are numbered in the order of characters. */
 export class CharacterClasses {
   /** The first character of each class. */
   readonly #firsts: readonly number[];

@@ -5,8 +5,8 @@ import { accepts, begins, machineOf, walked } from '../testing/recognise.ts';
 import { compileGbnf } from './compile.ts';
 import { type Call, GrammarMachine, mayEnd, type Place, StateTable } from './machine.ts';
 
-describe('a text is followed', () => {
-  test('through rules that call each other', () => {
+describe('GrammarMachine', () => {
+  test('follows rules that call each other', () => {
     const machine = machineOf('root ::= list\nlist ::= "[" (item ("," item)*)? "]"\nitem ::= list | [0-9]+');
     for (const text of ['[]', '[1]', '[1,[22,[]],3]']) expect(accepts(machine, text), text).toBe(true);
     for (const text of ['', '[', '[1', '[1,', ']', '[]]', '[1]2', '[,]'])
@@ -14,7 +14,7 @@ describe('a text is followed', () => {
     for (const text of ['', '[', '[[[', '[1,']) expect(begins(machine, text), text).toBe(true);
   });
 
-  test('through all readings of it at once', () => {
+  test('follows all readings in parallel', () => {
     const machine = machineOf('root ::= "a" root "b" | "a" root "c" | "x"');
     const text = 'a'.repeat(300);
     expect(begins(machine, text)).toBe(true);
@@ -22,14 +22,14 @@ describe('a text is followed', () => {
     expect(accepts(machine, `${text}x${'bc'.repeat(149)}b`)).toBe(false);
   });
 
-  test('through recursion at the end, as long as it likes', () => {
+  test('right recursion of any length', () => {
     const machine = machineOf('root ::= item root | ""\nitem ::= [a-z] | "," item');
     expect(accepts(machine, 'a,b'.repeat(5000))).toBe(true);
     expect(machine.start.places.length).toBeLessThan(5);
     expect(walked(machine, 'abc'.repeat(1000))?.state.places.length).toBeLessThan(5);
   });
 
-  test('through recursion in the middle, as deep as it likes', () => {
+  test('nested recursion of any depth', () => {
     const machine = machineOf('root ::= "(" root ")" | ""');
     const [open, close] = ['('.repeat(20_000), ')'.repeat(20_000)];
     expect(accepts(machine, open + close)).toBe(true);
@@ -37,7 +37,7 @@ describe('a text is followed', () => {
     expect(accepts(machine, `(${open}${close}`)).toBe(false);
   });
 
-  test('through chains of rules of any length', () => {
+  test('chains of rules of any length', () => {
     const chain = Array.from({ length: 10_000 }, (_, index) => `r${index} ::= r${index + 1} "."?`).join('\n');
     const machine = machineOf(`root ::= r0\n${chain}\nr10000 ::= "end"`);
     expect(accepts(machine, 'end')).toBe(true);
@@ -45,12 +45,12 @@ describe('a text is followed', () => {
     expect(accepts(machine, 'en.')).toBe(false);
   });
 
-  test('through rules that may be empty, wherever they stand', () => {
+  test('rules that may be empty', () => {
     const machine = machineOf('root ::= e a e a e\na ::= e "a" | e\ne ::= "" | x\nx ::= ""');
     expect(['', 'a', 'aa', 'aaa'].map((text) => accepts(machine, text))).toEqual([true, true, true, false]);
   });
 
-  test('to the same state whenever what may follow is the same', () => {
+  test('equal continuations give the same state', () => {
     const machine = machineOf('root ::= "\\"" char* "\\""\nchar ::= [^"\\\\] | "\\\\" ["\\\\]');
     const once = walked(machine, '"a')?.state;
     expect(once).toBeDefined();
@@ -60,17 +60,17 @@ describe('a text is followed', () => {
   });
 });
 
-describe('bytes that are no whole characters', () => {
+describe('TextWalk: incomplete characters', () => {
   const machine = machineOf('root ::= "é" | [日-本] "!" | "😀"');
 
-  test('may come one by one', () => {
+  test('accepts bytes one by one', () => {
     for (const text of ['é', '日!', '本!', '😀']) {
       const standing = walked(machine, ...[...Buffer.from(text)].map((byte) => Uint8Array.of(byte)));
       expect(standing && mayEnd(standing), text).toBe(true);
     }
   });
 
-  test('are stopped as soon as no character of the grammar begins with them', () => {
+  test('rejects bytes that begin no allowed character', () => {
     expect(walked(machine, Uint8Array.of(0xc3))).toBeDefined();
     expect(walked(machine, Uint8Array.of(0xc4))).toBeUndefined();
     expect(walked(machine, Uint8Array.of(0xc3), Uint8Array.of(0xaa))).toBeUndefined();
@@ -79,7 +79,7 @@ describe('bytes that are no whole characters', () => {
     expect(walked(machine, Uint8Array.of(0xf0, 0x9f))).toBeDefined();
   });
 
-  test('do not end a text', () => {
+  test('an incomplete character cannot end the text', () => {
     const open = machineOf('root ::= .*');
     const standing = walked(open, 'a', Uint8Array.of(0xe6));
     expect(standing && mayEnd(standing)).toBe(false);
@@ -94,13 +94,13 @@ describe('bytes that are no whole characters', () => {
     [[0xf5]],
     [[0x61, 0xfe]],
     [[0]],
-  ])('that never become text are stopped: %j', (bytes) =>
+  ])('rejects invalid UTF-8: %j', (bytes) =>
     expect(walked(machineOf('root ::= .*'), Uint8Array.from(bytes))).toBeUndefined(),
   );
 });
 
-describe('a grammar made to cost much', () => {
-  test('is given up with a sentence when a text can be read in too many ways', () => {
+describe('GrammarMachine: hostile grammars', () => {
+  test('throws if a text has too many readings', () => {
     const program = compileGbnf('root ::= s\ns ::= "a" s s s | "a" s s | "a" s | "a"', () => undefined);
     const machine = new GrammarMachine(program, 2000);
     expect(begins(machine, 'a'.repeat(4))).toBe(true);
@@ -110,12 +110,12 @@ describe('a grammar made to cost much', () => {
     expect(begins(machine, 'a'.repeat(4))).toBe(true);
   });
 
-  test('cannot make the work grow beyond all measure', () => {
+  test('the work per token is bounded', () => {
     const machine = machineOf('root ::= s\ns ::= "a" s s s | "a" s s | "a" s | "a"');
     expect(accepts(machine, 'a'.repeat(200))).toBe(true);
   });
 
-  test('of 40,000 alternatives is followed all the same', () => {
+  test('40,000 alternatives', () => {
     const words = Array.from({ length: 40_000 }, (_, index) => `"word ${index}"`).join(' | ');
     const machine = machineOf(`root ::= ${words}`);
     expect(accepts(machine, 'word 39999')).toBe(true);
@@ -124,7 +124,7 @@ describe('a grammar made to cost much', () => {
 });
 
 const native = openNativeGrammar();
-describe.skipIf('missing' in native)('any grammar', () => {
+describe.skipIf('missing' in native)('GrammarMachine: random grammars', () => {
   const { expression } = fc.letrec<{ expression: string }>((tie) => ({
     expression: fc.oneof(
       { maxDepth: 3, withCrossShrink: true },
@@ -138,7 +138,7 @@ describe.skipIf('missing' in native)('any grammar', () => {
   }));
   const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'd'), maxLength: 8 });
 
-  test('is followed as llama.cpp follows it', () => {
+  test('accept the same texts as llama.cpp', () => {
     let compared = 0;
     fc.assert(
       fc.property(expression, expression, expression, fc.array(text, { maxLength: 6 }), (root, one, two, texts) => {
@@ -162,15 +162,15 @@ const place = (step: number, call = root): Place => ({ step, call });
 const setStep = program.operations.indexOf(0);
 const tokenStep = program.operations.indexOf(1);
 
-describe('a table of states', () => {
-  test('makes equal states and calls only once, in whatever order their places come', () => {
+describe('StateTable', () => {
+  test('equal states and calls are identical, in any order of places', () => {
     const table = new StateTable(program);
     const [one, other] = [place(setStep), place(setStep + 1)];
     expect(table.state([one, other], false)).toBe(table.state([place(setStep + 1), place(setStep)], false));
     expect(table.call(1, [one, other])).toBe(table.call(1, [other, one]));
   });
 
-  test('tells apart what differs in an end, a place, a rule or a caller', () => {
+  test('distinguishes end, place, rule and caller', () => {
     const table = new StateTable(program);
     const state = table.state([place(setStep)], false);
     expect(table.state([place(setStep)], true)).not.toBe(state);
@@ -181,13 +181,13 @@ describe('a table of states', () => {
     expect(table.state([place(setStep, call)], false)).not.toBe(state);
   });
 
-  test('knows which states wait for tokens', () => {
+  test('hasTokens: states that wait for tokens', () => {
     const table = new StateTable(program);
     expect(table.state([place(setStep)], false).hasTokens).toBe(false);
     expect(table.state([place(setStep), place(tokenStep)], false).hasTokens).toBe(true);
   });
 
-  test('does not compare what is very large, and forgets when it is full', () => {
+  test('does not compare large states, and clears full tables', () => {
     const table = new StateTable(program);
     const many = Array.from({ length: 200 }, (_, index) => place(setStep, { id: index + 1, rule: 0, returns: [] }));
     expect(table.state(many, false)).not.toBe(table.state(many, false));
@@ -197,7 +197,7 @@ describe('a table of states', () => {
     expect(table.call(1, [place(setStep)])).not.toBe(first);
   });
 
-  test('gives each call a number of its own', () => {
+  test('call ids are unique', () => {
     const table = new StateTable(program);
     const ids = [table.newId(), table.call(0, []).id, table.call(1, []).id, table.newId()];
     expect(new Set([0, ...ids]).size).toBe(5);

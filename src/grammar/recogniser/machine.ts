@@ -2,15 +2,14 @@ import { includes } from '../../patterns/characters.ts';
 import { operation, type Program } from './compile.ts';
 import { grammarLimits, tooAmbiguous } from './parse.ts';
 
-/** From so many places on, an index is sooner made than all of them looked at for every class. */
+/** From this number of places on, an index is faster than a scan for every class. */
 const indexedPlaces = 32;
-/** A set of more classes than this is looked at for every class rather than listed under each. */
+/** Sets of more classes are not listed in the index. */
 const listedClasses = 16;
 
 /**
- * Follows texts through a grammar. Everything that can be read at once is followed side by side, with what is common to
- * several readings shared, so that the time for a text stays polynomial whatever the grammar; and the work for each token
- * has a limit. States never change and are made once, so they may be kept, compared and gone back to.
+ * Recognises texts of a grammar. All readings are followed in parallel and share their stacks, so that the time is polynomial
+ * for any grammar; the work per token is limited. States are immutable and unique, so that they can be compared and reused.
  */
 export class GrammarMachine {
   readonly start: State;
@@ -26,14 +25,14 @@ export class GrammarMachine {
     this.start = this.#close([{ step: program.starts[program.root] as number, call: root }]) as State;
   }
 
-  /** To be called before the next token is looked at. */
+  /** To be called before each token. */
   renewBudget(): void {
     this.#work = 0;
   }
 
-  /** The state after one more character; undefined where it may not follow. */
+  /** The state after one more character; undefined if it is not allowed. */
   next(state: State, code: number): State | undefined {
-    // No model writes NUL as text.
+    // NUL is never allowed.
     if (code === 0) return undefined;
     const kind = this.program.characters.classOf(code);
     const known = state.after[kind];
@@ -43,7 +42,7 @@ export class GrammarMachine {
     return made;
   }
 
-  /** The state after a token that the grammar names, whatever its text. */
+  /** The state after a token that the grammar names. */
   nextToken(state: State, token: number): State | undefined {
     if (!state.hasTokens) return undefined;
     const { operations, operands, nexts } = this.program;
@@ -55,7 +54,7 @@ export class GrammarMachine {
     return this.#close(moved.map(({ step, call }) => ({ step: nexts[step] as number, call })));
   }
 
-  /** What may come after either of the two. */
+  /** The union of two states. */
   joined(one: State | undefined, other: State | undefined): State | undefined {
     if (!one || !other) return one ?? other;
     return this.#table.state([...one.places, ...other.places], one.complete || other.complete);
@@ -131,19 +130,16 @@ export class GrammarMachine {
   }
 }
 
-/** A call that began at this very place in the text, to which callers may still be added. */
+/** A call at the current position of the text, to which callers may be added. */
 interface OpenCall extends Call {
   readonly returns: Place[];
-  /** Its returns, to have each only once. */
+  /** Keys of its returns, without duplicates. */
   readonly known: Set<number>;
-  /** It has come to its end without reading anything: whoever calls it may go on at once. */
+  /** The rule can be empty: its callers continue at once. */
   empty: boolean;
 }
 
-/**
- * Everything that can be reached without reading: into rules, out of them, through choices. Calls of one rule at one
- * place in the text are one call with several callers, whoever they are.
- */
+/** All steps that are reachable without reading a character. Calls of one rule at one position are one call with several callers. */
 class Closure {
   readonly #open = new Map<number, OpenCall>();
   readonly #ids = new Map<number, OpenCall>();
@@ -155,7 +151,7 @@ class Closure {
   constructor(
     private readonly program: Program,
     private readonly table: StateTable,
-    /** Told of each place that is looked at; throws when it has been enough. */
+    /** Called for each visited place; throws at the limit. */
     private readonly spend: () => void,
   ) {}
 
@@ -193,7 +189,7 @@ class Closure {
       this.#ids.set(call.id, call);
       this.#reach(this.program.starts[rule] as number, call);
     }
-    // At the end of a rule its callers can be returned to directly; so lists that are written as recursion stay flat.
+    // Tail calls return directly to the callers, so that recursive lists stay flat.
     const isLast = this.program.operations[next] === operation.end;
     const forwarded = isLast && !isRoot(caller) && !this.#ids.has(caller.id);
     for (const place of forwarded ? caller.returns : [{ step: next, call: caller }]) this.#return(call, place);
@@ -227,10 +223,7 @@ class Closure {
     return call.id * this.program.operations.length + step;
   }
 
-  /**
-   * The open calls as calls that may be kept, callers first. No rule begins with itself, so that no call waits for itself;
-   * there is no recursion here because chains of calls may be long.
-   */
+  /** The open calls as immutable calls, callers first. Iterative, because chains of calls may be long. */
   #settled(): ReadonlyMap<number, Call> {
     const settled = new Map<number, Call>();
     const openOf = ({ call }: Place) => (settled.has(call.id) ? undefined : this.#ids.get(call.id));
@@ -265,17 +258,17 @@ class Closure {
   }
 }
 
-/** The call that nobody made. */
+/** The call of the root rule. */
 function isRoot(call: Call): boolean {
   return call.id === 0;
 }
 
-/** Larger ones are not looked for: to compare them would take longer than to make them again. */
+/** Larger states are not compared: that would take longer than to create them again. */
 const comparedPlaces = 128;
-/** Beyond this everything is forgotten; what is in use stays with its users. */
+/** Beyond this the tables are cleared. */
 const mostEntries = 20_000;
 
-/** Makes calls and states, equal ones only once: a text that comes back to a place finds all that is known about it. */
+/** Creates unique calls and states, so that cached transitions are found again. */
 export class StateTable {
   readonly #calls = new Map<string, Call>();
   readonly #states = new Map<string, State>();
@@ -319,7 +312,7 @@ function keyOf(places: readonly Place[]): string {
     .join(' ');
 }
 
-/** A rule that is being read, and where it goes on for whoever called it. Never changes once its step is over. */
+/** A rule in progress, and where its callers continue. */
 export interface Call {
   readonly id: number;
   readonly rule: number;
@@ -332,11 +325,11 @@ export interface Place {
   readonly call: Call;
 }
 
-/** All that may come next after some text: the places that wait for a character or a token. */
+/** The places that wait for a character or a token after some text. */
 export class State {
-  /** Where each class of characters leads; null where it may not follow. Filled as it is asked for. */
+  /** The next state for each class of characters; null if it is not allowed. Filled on demand. */
   readonly after: (State | null | undefined)[] = [];
-  /** Which places a class may concern, where there are too many to look at all of them each time. */
+  /** The places for a class, if there are many places. */
   index: { readonly narrow: ReadonlyMap<number, readonly Place[]>; readonly wide: readonly Place[] } | undefined;
 
   constructor(
@@ -348,10 +341,10 @@ export class State {
   ) {}
 }
 
-/** Where a text stands in its grammar; the last character may still lack some of its bytes. */
-export interface QueueStatus {
+/** The position of a text in its grammar; the last character may be incomplete. */
+export interface TextPosition {
   readonly state: State;
-  /** What is known of a character that is not whole yet, and how many bytes of it are missing. */
+  /** The bits of an incomplete character, and the number of missing bytes. */
   readonly begun: number;
   readonly missing: number;
   /** How many bytes this character has after its first. */
@@ -361,20 +354,20 @@ export interface QueueStatus {
 /** The least character that has to be written with so many bytes after the first. */
 const least = [0, 0x80, 0x800, 0x10000];
 
-export function startOf({ start }: GrammarMachine): QueueStatus {
+export function startOf({ start }: GrammarMachine): TextPosition {
   return standingAt(start);
 }
 
 /** After a whole character. */
-export function standingAt(state: State): QueueStatus {
+export function standingAt(state: State): TextPosition {
   return { state, begun: 0, missing: 0, length: 0 };
 }
 
-export function mayEnd({ state, missing }: QueueStatus): boolean {
+export function mayEnd({ state, missing }: TextPosition): boolean {
   return state.complete && missing === 0;
 }
 
-/** Goes with the bytes of tokens through a grammar, and may be used again and again. */
+/** Matches the bytes of tokens; reusable. */
 export class TextWalk {
   #state: State;
   #begun = 0;
@@ -385,14 +378,14 @@ export class TextWalk {
     this.#state = machine.start;
   }
 
-  /** Where the text stands after these bytes; undefined where they may not follow, or are no text. */
-  after(from: QueueStatus, bytes: Uint8Array): QueueStatus | undefined {
+  /** The position after these bytes; undefined if they are not allowed, or no UTF-8. */
+  after(from: TextPosition, bytes: Uint8Array): TextPosition | undefined {
     if (!this.allows(from, bytes)) return undefined;
     return { state: this.#state, begun: this.#begun, missing: this.#missing, length: this.#length };
   }
 
-  /** The same without the trouble of making something. Nothing at all is not allowed: it would lead nowhere. */
-  allows(from: QueueStatus, bytes: Uint8Array): boolean {
+  /** The same without an allocation. An empty token is not allowed. */
+  allows(from: TextPosition, bytes: Uint8Array): boolean {
     this.#state = from.state;
     this.#begun = from.begun;
     this.#missing = from.missing;

@@ -1,14 +1,14 @@
 import { compileGbnf } from '../recogniser/compile.ts';
-import { GrammarMachine, mayEnd, type QueueStatus, startOf, TextWalk } from '../recogniser/machine.ts';
+import { GrammarMachine, mayEnd, startOf, type TextPosition, TextWalk } from '../recogniser/machine.ts';
 
 export function machineOf(gbnf: string, tokens: Readonly<Record<string, number>> = {}): GrammarMachine {
   return new GrammarMachine(compileGbnf(gbnf, (text) => tokens[text]));
 }
 
 /** Where the text stands in the grammar; undefined where it does not belong to it. Each piece is a token of its own. */
-export function walked(machine: GrammarMachine, ...pieces: readonly (string | Uint8Array)[]): QueueStatus | undefined {
+export function walked(machine: GrammarMachine, ...pieces: readonly (string | Uint8Array)[]): TextPosition | undefined {
   const walk = new TextWalk(machine);
-  let standing: QueueStatus | undefined = startOf(machine);
+  let standing: TextPosition | undefined = startOf(machine);
   for (const piece of pieces) {
     machine.renewBudget();
     standing = standing && (piece === '' ? standing : walk.after(standing, Buffer.from(piece)));

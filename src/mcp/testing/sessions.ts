@@ -1,6 +1,6 @@
 import type { CallOptions, ServedCall, ServedResult, ServedTool } from '../../core/tool-servers.ts';
 import type { ServerConfig } from '../config.ts';
-import type { OpenSession, Session, SessionEvents } from '../session.ts';
+import type { OpenSession, Session, SessionEvents } from '../connection.ts';
 
 export function tool(name: string, own: Readonly<Record<string, unknown>> = {}): ServedTool {
   return { name, inputSchema: { type: 'object' }, ...own };

@@ -4,9 +4,9 @@ import { compileGbnf } from '../../../grammar/recogniser/compile.ts';
 import {
   GrammarMachine,
   mayEnd,
-  type QueueStatus,
   standingAt,
   startOf,
+  type TextPosition,
   TextWalk,
 } from '../../../grammar/recogniser/machine.ts';
 import { Utf8Characters } from '../../../patterns/characters.ts';
@@ -24,7 +24,7 @@ export class RequestGrammar implements GrammarFilter {
   #watch: TriggerWatch | undefined;
   #text: TokenGrammar;
   /** Where this request began, which an earlier one may have left in the middle. */
-  #beginning: { readonly standing: QueueStatus; readonly waits: boolean };
+  #beginning: { readonly standing: TextPosition; readonly waits: boolean };
 
   constructor(
     private readonly machine: GrammarMachine,
@@ -97,18 +97,18 @@ type GrammarVocabulary = Pick<Vocabulary, 'bytes' | 'isEnd'>;
 /** Where the tokens of one text stand in a grammar. */
 export class TokenGrammar {
   readonly #walk: TextWalk;
-  #standing: QueueStatus;
+  #standing: TextPosition;
 
   constructor(
     private readonly machine: GrammarMachine,
     private readonly vocabulary: GrammarVocabulary,
-    standing: QueueStatus = startOf(machine),
+    standing: TextPosition = startOf(machine),
   ) {
     this.#walk = new TextWalk(machine);
     this.#standing = standing;
   }
 
-  get standing(): QueueStatus {
+  get standing(): TextPosition {
     return this.#standing;
   }
 
@@ -145,7 +145,7 @@ export class TokenGrammar {
     return this.#stand(this.#walk.after(this.#standing, bytes));
   }
 
-  #stand(standing: QueueStatus | undefined): boolean {
+  #stand(standing: TextPosition | undefined): boolean {
     if (standing) this.#standing = standing;
     return standing !== undefined;
   }
