@@ -18,7 +18,7 @@ function embedder(pooling: Pooling, own: { maxTokens?: number; dimensions?: numb
     marks,
     rankTemplate: own.rankTemplate,
     computer: {
-      room: { tokens: 64, sequences: 8 },
+      limit: { tokens: 64, sequences: 8 },
       stop: () => undefined,
       compute: async (by, texts) => {
         seen.push({ pooling: by, texts: texts.length });

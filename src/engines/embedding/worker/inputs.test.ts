@@ -4,13 +4,13 @@ import type { EmbeddingInput } from '../../../core/embedding.ts';
 import type { Native } from '../../llama/worker/native/native.ts';
 import type { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 import { begin, end, letters, spelled } from '../testing/letters.ts';
-import { cutBefore, PairReader, pairMarks, readInput, TemplateReader } from './inputs.ts';
+import { cutBefore, pairMarks, pairReader, readInput, templateReader } from './inputs.ts';
 
 const marks = { before: [begin], between: [end], after: [end] };
 
 describe('a query and a document', () => {
   const pair = async (query: string, document: string, truncate = true, maxTokens = 12) => {
-    const { tokens, truncated } = await new PairReader(query, letters, marks, { maxTokens, truncate }).pair(
+    const { tokens, truncated } = await pairReader(query, letters, marks, { maxTokens, truncate })(
       document,
       'documents[2]',
     );
@@ -44,8 +44,8 @@ describe('a query and a document', () => {
         return letters.tokenizeAside(...asked);
       },
     };
-    const reader = new PairReader('who', counting, marks, { maxTokens: 50, truncate: true });
-    for (const document of ['a', 'b', 'c']) await reader.pair(document, 'x');
+    const reader = pairReader('who', counting, marks, { maxTokens: 50, truncate: true });
+    for (const document of ['a', 'b', 'c']) await reader(document, 'x');
     expect(reads).toBe(1);
   });
 });
@@ -53,8 +53,8 @@ describe('a query and a document', () => {
 describe('a template', () => {
   const pair = async (document: string, truncate = true, maxTokens = 20) => {
     const limits = { maxTokens, truncate };
-    const reader = new TemplateReader('who', letters, 'Q: {query} D: {document} A:', limits);
-    const { tokens, truncated } = await reader.pair(document, 'documents[0]');
+    const reader = templateReader('who', letters, 'Q: {query} D: {document} A:', limits);
+    const { tokens, truncated } = await reader(document, 'documents[0]');
     return [spelled(tokens), truncated];
   };
 
@@ -83,8 +83,8 @@ describe('a template', () => {
         return tokens.length > 12 ? Int32Array.from([...tokens, 7, 7]) : tokens;
       },
     };
-    const reader = new TemplateReader('q', growing, '{query}{document}', { maxTokens: 20, truncate: true });
-    const { tokens, truncated } = await reader.pair('x'.repeat(40), 'd');
+    const reader = templateReader('q', growing, '{query}{document}', { maxTokens: 20, truncate: true });
+    const { tokens, truncated } = await reader('x'.repeat(40), 'd');
     expect(truncated).toBe(true);
     expect(tokens.length).toBeLessThanOrEqual(20);
   });

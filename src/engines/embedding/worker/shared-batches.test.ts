@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Computer, nextBatch, type Piece, type Room, SharedBatches } from './shared-batches.ts';
+import { type BatchLimit, type Computer, nextBatch, type Piece, SharedBatches } from './shared-batches.ts';
 
 const never = new AbortController().signal;
 const text = (...tokens: number[]): Int32Array => Int32Array.from(tokens);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Each vector is the text itself; a batch is done when the test says so, or at once. */
-function computer(room: Room = { tokens: 100, sequences: 8 }, held = false) {
+function computer(room: BatchLimit = { tokens: 100, sequences: 8 }, held = false) {
   const seen: { pooling: string; sizes: number[] }[] = [];
   const finish: ((stopped?: boolean) => void)[] = [];
   let stops = 0;
-  const computing: Computer<string> = {
-    room,
+  const computing: Computer = {
+    limit: room,
     compute: (pooling, texts) => {
       seen.push({ pooling, sizes: texts.map(({ length }) => length) });
       const result = texts.map((one) => [Float32Array.from(one)]);
@@ -166,14 +166,14 @@ const piece = fc.record({
 const waiting: fc.Arbitrary<Numbered[]> = fc
   .array(piece, { maxLength: 60 })
   .map((pieces) => pieces.map((one, number) => ({ ...one, number })));
-const room: fc.Arbitrary<Room> = fc.record({
+const room: fc.Arbitrary<BatchLimit> = fc.record({
   tokens: fc.integer({ min: 1, max: 100 }),
   sequences: fc.integer({ min: 1, max: 12 }),
 });
 const sum = (pieces: readonly Piece[]): number => pieces.reduce((total, { tokens }) => total + tokens, 0);
 
 /** All batches until nothing waits. */
-function batches(pieces: readonly Numbered[], size: Room): Numbered[][] {
+function batches(pieces: readonly Numbered[], size: BatchLimit): Numbered[][] {
   const all: Numbered[][] = [];
   for (let left = pieces; left.length > 0; ) {
     const batch = nextBatch(left, size);
@@ -245,8 +245,8 @@ describe('batches', () => {
 });
 
 test('whoever has one text does not wait behind somebody with hundreds', () => {
-  const many = Array.from({ length: 300 }, () => ({ owner: 1, tokens: 10, pooling: 'mean' }));
-  const single = { owner: 2, tokens: 10, pooling: 'mean' };
+  const many = Array.from({ length: 300 }, (): Piece => ({ owner: 1, tokens: 10, pooling: 'mean' }));
+  const single: Piece = { owner: 2, tokens: 10, pooling: 'mean' };
   const batch = nextBatch([...many, single], { tokens: 100, sequences: 64 });
   expect(batch).toContain(single);
   expect(batch).toHaveLength(10);

@@ -5,7 +5,7 @@ import { sine, wavFile } from '../../../audio/testing/waves.ts';
 import type { TranscriptionEvent } from '../../../core/transcription.ts';
 import type { Span } from '../cut.ts';
 import type { TranscriptionTask } from '../host.ts';
-import type { Heard, Recogniser } from '../recognisers/recogniser.ts';
+import type { Heard, Recogniser } from '../recogniser.ts';
 import { quietestPlace, transcribe } from './transcribe.ts';
 import type { Activity } from './voice-activity.ts';
 
