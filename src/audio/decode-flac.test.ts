@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeAudio } from './decode.ts';
 import { flacParts } from './decode-flac.ts';
-import { monoSamples } from './resample.ts';
 import { flacFile, quietFlac } from './testing/encoded.ts';
+import { monoSamples } from './testing/waves.ts';
 
 const headBytes = 42;
 const noise = (length: number) => Float32Array.from({ length }, (_, index) => Math.sin(index * index) * 0.9);

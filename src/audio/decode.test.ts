@@ -5,9 +5,8 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { decodeAudio } from './decode.ts';
 import type { DecodeOptions } from './decoder.ts';
-import { monoSamples } from './resample.ts';
 import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, quietFlac, webmOf } from './testing/encoded.ts';
-import { loudnessOf, rms, sine, wavFile } from './testing/waves.ts';
+import { loudnessOf, monoSamples, rms, sine, wavFile } from './testing/waves.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-decode-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { monoSamples, Resampler } from './resample.ts';
-import { loudnessOf, rms, sine } from './testing/waves.ts';
+import { Resampler } from './resample.ts';
+import { loudnessOf, monoSamples, rms, sine } from './testing/waves.ts';
 
 const target = 16_000;
 const rates = [8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
