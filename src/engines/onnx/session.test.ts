@@ -46,13 +46,6 @@ describe('a network', () => {
     session.release();
   });
 
-  test('knows the names of what goes in and comes out', async () => {
-    const session = await open(small);
-    expect(session.inputNames).toEqual(['left', 'right']);
-    expect(session.outputNames).toEqual(['sum']);
-    session.release();
-  });
-
   test('gives nothing where nothing is given', async () => {
     const session = await open(small);
     expect((await session.run({ left: row(), right: row() })).sum).toEqual(row());
