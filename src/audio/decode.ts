@@ -100,15 +100,11 @@ interface RecordingOptions extends DecodeOptions {
   readonly bufferSeconds: number;
 }
 
-/** A recording that was decoded completely once: it is valid, and its duration is known. */
-interface Recording {
-  readonly seconds: number;
-  /** All samples from the start, mono at the requested rate. */
-  samples(): AsyncIterable<Float32Array>;
-}
-
-/** Rejects if any part cannot be decoded, so that no partial transcript is sent before the error. */
-export async function openRecording(bytes: Uint8Array, options: RecordingOptions): Promise<Recording> {
+/**
+ * Decodes a recording completely, and rejects if any part is invalid, so that no partial transcript is sent before the error.
+ * Returns its duration and its samples, mono at the requested rate.
+ */
+export async function openRecording(bytes: Uint8Array, options: RecordingOptions) {
   const { rate, bufferSeconds } = options;
   const mixer = new MonoMixer(rate);
   let buffered: Float32Array[] | undefined = [];
@@ -118,18 +114,12 @@ export async function openRecording(bytes: Uint8Array, options: RecordingOptions
     if (seconds > bufferSeconds) buffered = undefined;
     buffered?.push(mixer.push(chunk));
   }
-  if (!buffered) return { seconds, samples: () => decodeAgain(bytes, options) };
-  const all = concat(...buffered, mixer.end());
-  return {
-    seconds: all.length / rate,
-    async *samples() {
-      yield all;
-    },
-  };
-}
-
-async function* decodeAgain(bytes: Uint8Array, options: RecordingOptions): AsyncGenerator<Float32Array> {
-  const mixer = new MonoMixer(options.rate);
-  for await (const chunk of decodeAudio(bytes, options)) yield mixer.push(chunk);
-  yield mixer.end();
+  const all = buffered && concat(...buffered, mixer.end());
+  async function* samples(): AsyncGenerator<Float32Array> {
+    if (all) return yield all;
+    const again = new MonoMixer(rate);
+    for await (const chunk of decodeAudio(bytes, options)) yield again.push(chunk);
+    yield again.end();
+  }
+  return { seconds: all ? all.length / rate : seconds, samples };
 }
