@@ -36,7 +36,7 @@ export async function* decodeContainer(
   } else if (codec === 'aac') {
     const config = (await track.getDecoderConfig())?.description;
     yield* decodeAac(adtsFrames(bytesOf(config), packets(track)), 'An MP4 file with AAC sound', options);
-  } else throw undecodable(`Sound in the codec ${codec ?? 'that nobody knows'}`, 'convert it');
+  } else throw undecodable(`Sound in ${codec ? `the codec ${codec}` : 'an unknown codec'}`, 'convert it');
 }
 
 /**

@@ -59,8 +59,8 @@ export class EmbeddingHost
     signal: AbortSignal,
   ): Promise<Told<Event<Type>>> {
     let found: Told<Event<Type>> | undefined;
-    for await (const told of this.run(task, signal)) {
-      if (told.event.type === type) found = told as Told<Event<Type>>;
+    for await (const result of this.run(task, signal)) {
+      if (result.event.type === type) found = result as Told<Event<Type>>;
     }
     if (!found) throw new AppError('engine-failed', { capability, reason: 'it gave no result' });
     return found;

@@ -187,7 +187,7 @@ export class BackendConnection {
         const { statusCode: status = 0, headers } = response;
         if (status >= 200 && status < 300) {
           if ((headers['content-encoding'] ?? 'identity') === 'identity') return resolve({ response, request });
-          reject(this.#failed('it is compressed, which was not asked for'));
+          reject(this.#failed('it is compressed, which was not requested'));
           request.destroy();
         } else if (status < 400) {
           reject(this.#failed('it is a redirect to another address, and redirects are not followed'));

@@ -83,7 +83,7 @@ describe('RemoteImage.draw', () => {
       '/v1/images/generations': json({ data: [{ b64_json: base64('one') }] }),
     });
     const finish = (await all(engine.draw({ ...request, negativePrompt: 'blurry' }, never))).at(-1);
-    expect(finish).toMatchObject({ notes: expect.arrayContaining(['negative_prompt is not known there']) });
+    expect(finish).toMatchObject({ notes: expect.arrayContaining(['negative_prompt is not supported by the remote backend']) });
     expect((finish as { notes: readonly string[] }).notes.join()).toContain('gave 1 of 2 pictures');
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { fold } from '../../core/fold.ts';
-import { ReplyStream, type ReplyStreamOptions, ToldError } from './reply-stream.ts';
+import { ReplyStream, type ReplyStreamOptions, StreamError } from './reply-stream.ts';
 import { delta, ended, said, usage } from './testing/upstream.ts';
 
 let time = 0;
@@ -274,11 +274,11 @@ describe('ReplyStream: errors', () => {
   });
 
   test('an error event has message and status', () => {
-    const told = (error: unknown) => thrownBy(() => stream().read(JSON.stringify({ error }))) as ToldError;
+    const told = (error: unknown) => thrownBy(() => stream().read(JSON.stringify({ error }))) as StreamError;
     expect(told({ message: 'too long', code: 400 })).toMatchObject({ message: 'too long', status: 400 });
     expect(told('out of memory')).toMatchObject({ message: 'out of memory', status: 500 });
     expect(told({ type: 'overloaded' })).toMatchObject({ message: 'overloaded' });
-    expect(told({})).toBeInstanceOf(ToldError);
+    expect(told({})).toBeInstanceOf(StreamError);
   });
 
   test('invalid JSON', () => {
@@ -293,7 +293,7 @@ describe('ReplyStream: errors', () => {
           try {
             for (const event of reply.read(JSON.stringify(chunk))) expect(event.type).toEqual(expect.any(String));
           } catch (error) {
-            expect(error).toBeInstanceOf(ToldError);
+            expect(error).toBeInstanceOf(StreamError);
           }
         }
       }),

@@ -24,7 +24,7 @@ type Ending = Pick<GenerationEvent & { readonly type: 'finish' }, 'reason' | 'ca
 type Fields = ReturnType<typeof objectAt>;
 
 /** An error event within a stream, with its status if it has one. */
-export class ToldError extends Error {
+export class StreamError extends Error {
   constructor(
     message: string,
     readonly status: number,
@@ -59,7 +59,7 @@ export class ReplyStream {
     this.#askedAt = options.now();
   }
 
-  /** Parses one event of the stream. Throws `ToldError` for an error event. */
+  /** Parses one event of the stream. Throws `StreamError` for an error event. */
   read(data: string): readonly GenerationEvent[] {
     if (data === '[DONE]') {
       this.#done = true;
@@ -68,7 +68,7 @@ export class ReplyStream {
     const value = parsedJson(data);
     if (value === undefined) throw lost(this.options.host, 'it sent something that is no JSON');
     const chunk = objectAt(value);
-    if (chunk.error !== undefined && chunk.error !== null) throw toldError(chunk.error);
+    if (chunk.error !== undefined && chunk.error !== null) throw streamErrorOf(chunk.error);
     if (chunk.usage) this.#usage = objectAt(chunk.usage);
     if (chunk.timings) this.#timings = objectAt(chunk.timings);
     const choice = objectAt(listAt(chunk.choices)[0]);
@@ -172,14 +172,14 @@ export class ReplyStream {
   /** As reported by the backend, otherwise as measured here. */
   #times(): Timings {
     const now = this.options.now();
-    const told = this.#timings ?? {};
+    const reported = this.#timings ?? {};
     const usage = this.#usageBody();
     const firstAt = this.#firstAt ?? now;
     return {
       initMs: 0,
-      promptMs: numberAt(told.prompt_ms) ?? firstAt - this.#askedAt,
-      generationMs: numberAt(told.predicted_ms) ?? now - firstAt,
-      processedTokens: numberAt(told.prompt_n) ?? Math.max(0, usage.promptTokens - usage.cachedTokens),
+      promptMs: numberAt(reported.prompt_ms) ?? firstAt - this.#askedAt,
+      generationMs: numberAt(reported.predicted_ms) ?? now - firstAt,
+      processedTokens: numberAt(reported.prompt_n) ?? Math.max(0, usage.promptTokens - usage.cachedTokens),
     };
   }
 }
@@ -195,10 +195,10 @@ export function lost(host: string, reason: string): AppError {
 }
 
 /** A string, or an object with a message and perhaps a status. */
-export function toldError(error: unknown): ToldError {
+export function streamErrorOf(error: unknown): StreamError {
   const { message, code, status, type } = objectAt(error);
-  const words = textAt(error) ?? textAt(message) ?? textAt(type) ?? 'it told an error without a word';
-  return new ToldError(words, numberAt(code) ?? numberAt(status) ?? 500);
+  const words = textAt(error) ?? textAt(message) ?? textAt(type) ?? 'it sent an error without a message';
+  return new StreamError(words, numberAt(code) ?? numberAt(status) ?? 500);
 }
 
 /** Most backends do not send token ids. */
@@ -212,8 +212,8 @@ function chatLogprobs(logprobs: unknown): readonly TokenLogprob[] | undefined {
 
 /** Logprobs of completions: in the form of chats, or in the legacy form of parallel lists. */
 function completionLogprobs(logprobs: unknown): readonly TokenLogprob[] | undefined {
-  const told = chatLogprobs(logprobs);
-  if (told) return told;
+  const chat = chatLogprobs(logprobs);
+  if (chat) return chat;
   const { tokens, token_logprobs: figures, top_logprobs: tops, token_ids: ids } = objectAt(logprobs);
   const texts = listAt(tokens);
   if (texts.length === 0) return undefined;
@@ -232,8 +232,8 @@ function tokenOf(entry: unknown): TokenLogprob {
 function entryOf(entry: unknown): TokenChoice {
   const { token, logprob, bytes, id } = objectAt(entry);
   const choice = choiceOf(textAt(token) ?? '', logprob, numberAt(id) ?? unknownToken);
-  const told = listAt(bytes).filter((byte) => typeof byte === 'number');
-  return told.length > 0 ? { ...choice, bytes: told } : choice;
+  const sent = listAt(bytes).filter((byte) => typeof byte === 'number');
+  return sent.length > 0 ? { ...choice, bytes: sent } : choice;
 }
 
 function choiceOf(text: string, logprob: unknown, token: number): TokenChoice {

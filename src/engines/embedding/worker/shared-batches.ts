@@ -94,7 +94,7 @@ export interface Piece {
 }
 
 export interface BatchLimit {
-  /** A longer text is a batch of its own. */
+  /** A longer text is a batch by itself. */
   readonly tokens: number;
   readonly sequences: number;
 }

@@ -176,10 +176,10 @@ const kokoroLanguages: Readonly<Record<string, string>> = {
 const rowBytes = [510 * 256 * 4, 511 * 256 * 4];
 
 function kokoroVoices(metadata: ReadonlyMap<string, string>, tableBytes: number, name: string): readonly Voice[] {
-  const told = metadata.get('speaker_names')?.split(',').filter(Boolean);
+  const declared = metadata.get('speaker_names')?.split(',').filter(Boolean);
   const row = rowBytes.find((bytes) => tableBytes % bytes === 0);
   const count = Number(metadata.get('n_speakers') ?? (row === undefined ? 1 : tableBytes / row)) || 1;
-  const names = told?.length === count ? told : kokoroTables.get(count);
+  const names = declared?.length === count ? declared : kokoroTables.get(count);
   if (names === undefined) return numberedVoices(metadata, name, count);
   return names.map((voice) => {
     const [, language = '', sound = ''] = /^([a-z])([fm])(?:_|$)/.exec(voice) ?? [];

@@ -12,7 +12,7 @@ declare const Bare: { readonly IPC: Pipe; exit(code: number): never };
 
 /** Progress is JSON text, pictures are bytes. */
 interface Response {
-  onUpdate(listener: (told: Uint8Array | string) => void): Response;
+  onUpdate(listener: (update: Uint8Array | string) => void): Response;
   await(): Promise<unknown>;
 }
 
