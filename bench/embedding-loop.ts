@@ -44,12 +44,12 @@ async function run(
   for (const texts of batches) {
     const read = texts.map((text) => vocabulary.tokenize(text, { addSpecial: true }));
     // As many as the library computes best at once.
-    while (read.length > 0) await contexts.compute(facts.pooling, read.splice(0, portion(read, contexts.room)));
+    while (read.length > 0) await contexts.compute(facts.pooling, read.splice(0, portion(read, contexts.limit)));
   }
   return performance.now() - startedAt;
 }
 
-function portion(texts: readonly Int32Array[], { tokens, sequences }: PooledContexts['room']): number {
+function portion(texts: readonly Int32Array[], { tokens, sequences }: PooledContexts['limit']): number {
   let sum = 0;
   const over = texts.findIndex(({ length }) => {
     sum += length;

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { monoSamples } from '../src/audio/resample.ts';
+import { monoSamples } from '../src/audio/testing/waves.ts';
 import { openFlite } from '../src/engines/speech/flite/flite.ts';
 
 const watch = { here: <Result>(_: number, work: () => Result): Result => work(), aside: runs };

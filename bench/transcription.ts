@@ -1,7 +1,6 @@
 import { wavFile } from '../src/audio/testing/waves.ts';
 import { ChunkCutter } from '../src/engines/transcription/cut.ts';
-import { openRecogniser } from '../src/engines/transcription/recognisers/open.ts';
-import { type Recogniser, soundRate } from '../src/engines/transcription/recognisers/recogniser.ts';
+import { openMoonshine, type Recogniser, soundRate } from '../src/engines/transcription/recogniser.ts';
 import { VoiceActivity } from '../src/engines/transcription/worker/voice-activity.ts';
 import type { BenchOptions } from './options.ts';
 import { childrenOf, cpuMicroseconds, residentMegabytes } from './process-figures.ts';
@@ -33,7 +32,7 @@ export async function transcriptionBench({ server, quick, threads = 2, log }: Be
   const minutes = quick ? 1 : 2;
   const running = await startServer(server, { flags: ['--threads', String(threads)] });
   try {
-    const recogniser = await openRecogniser({ type: 'moonshine', threads });
+    const recogniser = await openMoonshine(threads);
     const sound = await talk(minutes * 60);
     const length = sound.length / soundRate;
     const file = wavFile([sound], soundRate);

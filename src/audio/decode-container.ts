@@ -31,11 +31,12 @@ export async function* decodeContainer(
   limit.checkDeclared(((await track.getDurationFromMetadata()) ?? 0) * 1000, 1000);
   const { codec } = track;
   if (codec === 'opus') yield* decodeOpus(track);
-  else if (codec === 'mp3') yield* decodeMp3(track);
-  else if (codec === 'aac') {
+  else if (codec === 'mp3') {
+    yield* decodeSlices(packets(track), async () => (await import('@audio/decode-mp3')).decoder());
+  } else if (codec === 'aac') {
     const config = (await track.getDecoderConfig())?.description;
     yield* decodeAac(adtsFrames(bytesOf(config), packets(track)), 'An MP4 file with AAC sound', options);
-  } else throw undecodable(`Sound in the codec ${codec ?? 'that nobody knows'}`, 'convert it');
+  } else throw undecodable(`Sound in ${codec ? `the codec ${codec}` : 'an unknown codec'}`, 'convert it');
 }
 
 /**
@@ -74,10 +75,6 @@ async function* decodeOpus(track: InputAudioTrack): AsyncGenerator<AudioChunk> {
   }
 }
 
-function decodeMp3(track: InputAudioTrack): AsyncGenerator<AudioChunk> {
-  return decodeSlices(packets(track), async () => (await import('@audio/decode-mp3')).decoder());
-}
-
 async function* packets(track: InputAudioTrack): AsyncGenerator<Uint8Array> {
   const { EncodedPacketSink } = await import('mediabunny');
   for await (const { data } of new EncodedPacketSink(track).packets()) yield data;
@@ -104,16 +101,8 @@ function bytesOf(source: ArrayBufferView | ArrayBufferLike | undefined): Uint8Ar
 /** Bounds the memory that the decoder allocates. */
 const maxChannels = 8;
 
-interface OpusLayout {
-  readonly channels: number;
-  readonly streamCount: number;
-  readonly coupledStreamCount: number;
-  readonly channelMappingTable: number[];
-  readonly preSkip: number;
-}
-
 /** Channel mapping of an Opus stream, from its OpusHead; the default mapping if that is missing. */
-function opusLayout(head: Uint8Array, defaultChannels: number): OpusLayout {
+function opusLayout(head: Uint8Array, defaultChannels: number) {
   const channels = head[9] || defaultChannels;
   if (channels > maxChannels) throw unreadable(`this file says that it has ${channels} channels`);
   const preSkip = (head[10] ?? 0) | ((head[11] ?? 0) << 8);

@@ -1,5 +1,5 @@
 import { type AudioChunk, type DurationLimit, decodeSlices, unreadable } from './decoder.ts';
-import { endOfTags } from './format.ts';
+import { endOfTags, flacRate } from './format.ts';
 
 /** Longer than any frame; nothing else lies between frames. */
 const maxGapBytes = 2 ** 20;
@@ -48,12 +48,6 @@ function declaredSamples(bytes: Uint8Array): number {
   if (bytes.length < 26) return 0;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return (view.getUint8(21) & 0x0f) * 2 ** 32 + view.getUint32(22);
-}
-
-/** A field of 20 bits in the first block. */
-export function flacRate(bytes: Uint8Array): number {
-  const [high = 0, middle = 0, low = 0] = bytes.subarray(18, 21);
-  return (high << 12) | (middle << 4) | (low >> 4);
 }
 
 /** Per part that the decoder is given, unless a single frame has more. */

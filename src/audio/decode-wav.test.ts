@@ -23,7 +23,7 @@ function farthest(a: Float32Array | undefined, b: Float32Array): number {
   return b.reduce((most, sample, index) => Math.max(most, Math.abs(sample - (a?.[index] ?? 9))), 0);
 }
 
-describe('samples', () => {
+describe('decodeWav: samples', () => {
   test.each([
     ['8 bits', { bits: 8 }, 0.02],
     ['16 bits', { bits: 16 }, 0.0001],
@@ -35,7 +35,7 @@ describe('samples', () => {
     ['24 bits, the large end first', { bits: 24, isBig: true }, 0.000001],
     ['16 bits in the extensible form', { bits: 16, extensible: true }, 0.0001],
     ['floats in the extensible form', { kind: 3, bits: 32, extensible: true }, 0],
-  ] as readonly [string, WavShape, number][])('of %s are read', (_, shape, distance) => {
+  ] as readonly [string, WavShape, number][])('reads %s', (_, shape, distance) => {
     const { channels, rate } = channelsOf(wavFile([tone, other], 8000, shape));
     expect(rate).toBe(8000);
     expect(channels).toHaveLength(2);
@@ -51,7 +51,7 @@ describe('samples', () => {
     expect(Array.from(channelsOf(file).channels[0] ?? [], (sample) => sample * 32_768)).toEqual(values);
   });
 
-  test('that are no numbers are silence', () => {
+  test('NaN becomes silence', () => {
     const file = wavFile([Float32Array.of(0.5, Number.NaN, Number.POSITIVE_INFINITY, -0.5)], 8000, {
       kind: 3,
       bits: 32,
@@ -59,26 +59,26 @@ describe('samples', () => {
     expect(channelsOf(file).channels[0]).toEqual(Float32Array.of(0.5, 0, 0, -0.5));
   });
 
-  test('of a long file come in pieces', () => {
+  test('a long file comes in chunks', () => {
     const long = new Float32Array(100_000).fill(0.5);
     const pieces = [...decodeWav(wavFile([long], 8000), noLimit)];
     expect(pieces.length).toBeGreaterThan(2);
     expect(pieces.reduce((sum, { channels }) => sum + (channels[0]?.length ?? 0), 0)).toBe(100_000);
   });
 
-  test('of kinds that we cannot decode are refused with a way out', () => {
+  test('rejects unsupported codecs with advice', () => {
     expect(() => wavHeader(wavFile([tone], 8000, { kind: 2, bits: 4 }))).toThrow(/samples of kind 2.*16-bit PCM/);
     expect(() => wavHeader(wavFile([tone], 8000, { kind: 85, bits: 16 }))).toThrow(/kind 85/);
   });
 });
 
-describe('chunks', () => {
-  test('that do not matter are passed over, odd ones with their padding', () => {
+describe('wavHeader: chunks', () => {
+  test('skips unknown chunks, odd ones with their padding', () => {
     const between = Buffer.concat([wavChunk('LIST', Buffer.from('odd')), wavChunk('fact', Buffer.alloc(4))]);
     expect(farthest(channelsOf(wavFile([tone], 8000, { between })).channels[0], tone)).toBeLessThan(0.0001);
   });
 
-  test('behind the sound are no sound', () => {
+  test('ignores chunks after the data', () => {
     const file = Buffer.concat([wavFile([tone], 8000), wavChunk('LIST', Buffer.alloc(100, 1))]);
     expect(channelsOf(file).channels[0]).toHaveLength(tone.length);
   });
@@ -90,18 +90,18 @@ describe('chunks', () => {
     },
   );
 
-  test('of the long form go to the end', () => {
+  test('RF64 data extends to the end', () => {
     expect(channelsOf(wavFile([tone], 8000, { magic: 'RF64' })).channels[0]).toHaveLength(tone.length);
   });
 
-  test('that are cut off are told with both lengths', () => {
+  test('a truncated file is rejected with both lengths', () => {
     const file = wavFile([tone], 8000);
     expect(() => wavHeader(file.subarray(0, file.length - 100))).toThrow(
       /this WAV file is cut off: 700 of 800 bytes of sound are there/,
     );
   });
 
-  test('without sound, without a format or with a broken one are refused', () => {
+  test('rejects a missing or invalid format and missing data', () => {
     const file = wavFile([tone], 8000);
     expect(() => wavHeader(file.subarray(0, 12))).toThrow(/ends before any sound begins/);
     expect(() => wavHeader(file.subarray(0, 30))).toThrow(/within its header/);
@@ -113,7 +113,7 @@ describe('chunks', () => {
   });
 });
 
-test('whatever the bytes are, reading them ends: with sound, or with a refusal of ours', () => {
+test('decodeWav: any bytes give samples or an AppError', () => {
   const file = wavFile([tone], 8000);
   fc.assert(
     fc.property(

@@ -5,9 +5,8 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { decodeAudio } from './decode.ts';
 import type { DecodeOptions } from './decoder.ts';
-import { monoSamples } from './resample.ts';
 import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, quietFlac, webmOf } from './testing/encoded.ts';
-import { loudnessOf, rms, sine, wavFile } from './testing/waves.ts';
+import { loudnessOf, monoSamples, rms, sine, wavFile } from './testing/waves.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-decode-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -30,7 +29,7 @@ async function expectTone(file: Uint8Array, loudness = 0.5): Promise<void> {
   expect(rms(sound)).toBeGreaterThan(loudness / 2);
 }
 
-describe('a tone comes through', () => {
+describe('decodeAudio: keeps a tone', () => {
   test.each([8000, 16_000, 22_050, 44_100, 48_000])('WAV at %i Hz, one channel and two', async (rate) => {
     await expectTone(wavFile(mono(rate), rate));
     await expectTone(wavFile(stereo(rate), rate));
@@ -50,20 +49,20 @@ describe('a tone comes through', () => {
     await expectTone(await webmOf(await opusFile(stereo(48_000), 48_000)));
   });
 
-  test('MP3 in MP4, and behind a tag', async () => {
+  test('MP3 in MP4, and after an ID3 tag', async () => {
     const file = await mp3File(mono(44_100), 44_100);
     await expectTone(await mp4Of(file));
     await expectTone(Buffer.concat([Buffer.from('ID3\x04\x00\x00\x00\x00\x01\x00'), Buffer.alloc(128), file]));
   });
 
-  test('channels are mixed: two that contradict each other are silence', async () => {
+  test('decodeAudio: channels are mixed', async () => {
     const [tone] = mono(16_000) as [Float32Array];
     const sound = await heard(wavFile([tone, tone.map((sample) => -sample)], 16_000));
     expect(rms(sound)).toBeLessThan(0.001);
   });
 });
 
-describe('what cannot be read is refused with what it is', () => {
+describe('decodeAudio: rejects other files by their type', () => {
   test.each([
     ['nothing at all', Buffer.alloc(0), /this file is empty/],
     ['a text', Buffer.from('hello, this is no sound'), /this is text/],
@@ -90,7 +89,7 @@ describe('what cannot be read is refused with what it is', () => {
     expect((error as Error).message).toContain('WAV, MP3, FLAC, Ogg');
   });
 
-  test('a FLAC that was cut off', async () => {
+  test('truncated FLAC', async () => {
     const file = await flacFile(mono(16_000), 16_000);
     // The encoder does not know the length before it has written it.
     file.writeUInt32BE(24_000, 22);
@@ -100,24 +99,24 @@ describe('what cannot be read is refused with what it is', () => {
     );
   });
 
-  test('an MP4 file without ffmpeg, with the way out', async () => {
+  test('MP4 without ffmpeg, with advice', async () => {
     const file = await mp4WithAac([Buffer.alloc(20, 1), Buffer.alloc(20, 2)]);
     await expect(heard(file)).rejects.toThrow(/An MP4 file with AAC sound is not possible.*ffmpeg.*or send WAV, MP3/);
     await expect(heard(Buffer.from('\xff\xf1\x50\x80\x01\x00', 'latin1'))).rejects.toThrow(/AAC sound is not possible/);
   });
 
-  test('rates that nobody has', async () => {
+  test('sample rate out of range', async () => {
     await expect(heard(wavFile(mono(8000), 10))).rejects.toThrow(/10 samples a second/);
     await expect(heard(wavFile(mono(8000), 1_000_000_000))).rejects.toThrow(/1000000000 samples a second/);
   });
 
-  test('more than the longest', async () => {
+  test('longer than the limit', async () => {
     const file = wavFile([new Float32Array(8000 * 61)], 8000);
     await expect(heard(file)).rejects.toThrow(/at most .* hours, and this one is .* hours long; cut it into parts/);
   });
 });
 
-describe('decodeAudio: recordings of which few bytes hold much sound', () => {
+describe('decodeAudio: recordings with much audio in few bytes', () => {
   const tenHours = Math.ceil((36_000 * 16_000) / 65_535);
 
   async function pieces(file: Uint8Array, maxSeconds: number, signal = new AbortController().signal) {
@@ -130,27 +129,27 @@ describe('decodeAudio: recordings of which few bytes hold much sound', () => {
     return { lengths, error, total: lengths.reduce((sum, length) => sum + length, 0) };
   }
 
-  test('yields all samples, in pieces of at most 32,768', async () => {
+  test('yields all samples in chunks of at most 32,768', async () => {
     const { lengths, error, total } = await pieces(quietFlac({ frames: 200, promised: 0 }), 3600);
     expect(error).toBeUndefined();
     expect(total).toBe(200 * 65_535);
     expect(Math.max(...lengths)).toBeLessThanOrEqual(32_768);
   });
 
-  test('refuses FLAC by the length in STREAMINFO before anything is decoded', async () => {
+  test('rejects FLAC by its declared length before decoding', async () => {
     const { lengths, error } = await pieces(quietFlac({ frames: tenHours }), 3 * 3600);
     expect(lengths).toEqual([]);
     expect(error).toMatchObject({ status: 400, details: { field: 'file' } });
     expect((error as Error).message).toMatch(/at most 3 hours, and this one is 10.0 hours long; cut it into parts/);
   });
 
-  test('refuses FLAC without a length as soon as the decoded sound is too long', async () => {
+  test('rejects FLAC without a declared length as soon as the decoded audio is too long', async () => {
     const { error, total } = await pieces(quietFlac({ frames: 200, promised: 0 }), 60);
     expect(total).toBeLessThanOrEqual(60 * 16_000);
     expect((error as Error).message).toMatch(/at most .* hours; cut it into parts/);
   });
 
-  test('refuses Ogg by the positions of its pages', async () => {
+  test('rejects Ogg by its granule positions', async () => {
     const file = await opusFile(mono(48_000), 48_000);
     const last = file.lastIndexOf('OggS');
     file.writeBigInt64LE(BigInt(48_000 * 36_000), last + 6);
@@ -159,7 +158,7 @@ describe('decodeAudio: recordings of which few bytes hold much sound', () => {
     expect((error as Error).message).toMatch(/this one is 10.0 hours long/);
   });
 
-  test('does not take the position at which an Ogg stream begins for its length', async () => {
+  test('subtracts the first granule position of an Ogg stream', async () => {
     const file = await opusFile(mono(48_000), 48_000);
     const pages = [...file.toString('latin1').matchAll(/OggS/g)].map(({ index }) => index);
     for (const page of pages.slice(2)) {
@@ -168,13 +167,13 @@ describe('decodeAudio: recordings of which few bytes hold much sound', () => {
     expect((await pieces(file, 60)).error).toBeUndefined();
   });
 
-  test('refuses Ogg with more than eight channels', async () => {
+  test('rejects Ogg with more than eight channels', async () => {
     const file = await opusFile(mono(48_000), 48_000);
     file[file.indexOf('OpusHead') + 9] = 255;
     expect((await pieces(file, 60)).error).toMatchObject({ message: expect.stringContaining('255 channels') });
   });
 
-  test('refuses MP3 by its Xing header', async () => {
+  test('rejects MP3 by its Xing header', async () => {
     const file = await mp3File(mono(16_000), 16_000);
     // The first frame becomes the one that counts the others: MPEG 2, one channel.
     const head = Buffer.alloc(12);
@@ -185,7 +184,7 @@ describe('decodeAudio: recordings of which few bytes hold much sound', () => {
     expect((await pieces(file, 3 * 3600)).error).toMatchObject({ message: expect.stringContaining('10.0 hours long') });
   });
 
-  test('passes over the metadata of FLAC', async () => {
+  test('skips the metadata of FLAC', async () => {
     const picture = Buffer.alloc(4 + 300_000, 0xff);
     picture.writeUInt32BE(0x86000000 + 300_000, 0);
     const { total, error } = await pieces(quietFlac({ frames: 3, metadata: picture }), 60);
@@ -195,19 +194,19 @@ describe('decodeAudio: recordings of which few bytes hold much sound', () => {
   test.each([
     ['MP3', Buffer.concat([Buffer.from('ID3\x04\x00\x00\x00\x00\x00\x01\x00'), Buffer.alloc(2_000_000)])],
     ['FLAC', Buffer.concat([quietFlac({ frames: 0, promised: 0 }), Buffer.alloc(2_000_000)])],
-  ])('lets others in while a broken %s file yields no sound, and ends on abort', async (_, file) => {
+  ])('yields to the event loop while a broken %s file gives no samples, and stops on abort', async (_, file) => {
     const stop = new AbortController();
     setImmediate(() => setImmediate(() => stop.abort(new Error('gone'))));
     expect((await pieces(file, 60, stop.signal)).error).toMatchObject({ message: 'gone' });
   });
 
-  test('gives up a FLAC file in which no frame can be found', async () => {
+  test('gives up a FLAC file without frames', async () => {
     const file = Buffer.concat([quietFlac({ frames: 1, promised: 0 }), Buffer.alloc(1.1 * 2 ** 20)]);
     expect((await pieces(file, 60)).error).toMatchObject({ message: expect.stringContaining('is no sound') });
   });
 });
 
-describe('with ffmpeg', () => {
+describe('decodeAudio: ffmpeg', () => {
   /** Stands in for the program: notes what it was given, and does what the test says. */
   function program(script: string): string {
     const path = join(folder, `ffmpeg-${script.length}`);
@@ -217,7 +216,7 @@ describe('with ffmpeg', () => {
     return path;
   }
 
-  test('AAC is given to it as a stream of frames, and its samples are taken', async () => {
+  test('gets AAC as an ADTS stream, and its samples are used', async () => {
     const note = join(folder, 'note');
     const script = `require('node:fs').writeFileSync(${JSON.stringify(note)}, Buffer.concat(given));
       const out = Buffer.alloc(4 * 1000); for (let i = 0; i < 1000; i++) out.writeFloatLE(0.25, 4 * i); process.stdout.write(out);`;
@@ -230,7 +229,7 @@ describe('with ffmpeg', () => {
     expect(given).toHaveLength(27 + 37);
   });
 
-  test('its failure is told', async () => {
+  test('its failure is an error', async () => {
     const file = await mp4WithAac([Buffer.alloc(20, 1)]);
     await expect(heard(file, { ffmpeg: program('process.exit(7);') })).rejects.toThrow(/ffmpeg could not decode/);
   });
@@ -245,7 +244,7 @@ describe('with ffmpeg', () => {
   const notesPid = (pidFile: string) =>
     `require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));`;
 
-  test('ffmpeg: one that hangs is ended, with a clear error', async () => {
+  test('ffmpeg: is killed with a clear error if it hangs', async () => {
     const file = await mp4WithAac([Buffer.alloc(20, 1)]);
     const pidFile = join(folder, 'hanging');
     const ffmpeg = program(`${notesPid(pidFile)} setInterval(() => undefined, 1000);`);
@@ -253,7 +252,7 @@ describe('with ffmpeg', () => {
     await vi.waitUntil(() => !isAlive(pidFile));
   });
 
-  test('ffmpeg: one that floods its output is ended at the longest recording', async () => {
+  test('ffmpeg: is killed when its output exceeds the limit', async () => {
     const file = await mp4WithAac([Buffer.alloc(20, 1)]);
     const pidFile = join(folder, 'flooding');
     const ffmpeg = program(
@@ -263,7 +262,7 @@ describe('with ffmpeg', () => {
     await vi.waitUntil(() => !isAlive(pidFile));
   });
 
-  test('ffmpeg: is not taken for silent while its sound is not taken yet', async () => {
+  test('ffmpeg: its time-out does not run while its output is not read', async () => {
     const file = await mp4WithAac([Buffer.alloc(20, 1)]);
     const ffmpeg = program(`process.stdout.write(Buffer.alloc(4 * 16_000 * 8));`);
     const pieces = decodeAudio(file, { signal, maxSeconds: 60, ffmpeg, ffmpegTimeoutMs: 5000 });
@@ -280,13 +279,13 @@ describe('with ffmpeg', () => {
     expect(samples).toBe(16_000 * 8);
   });
 
-  test('ffmpeg: is not started for whoever has gone', async () => {
+  test('ffmpeg: is not started after an abort', async () => {
     const file = await mp4WithAac([Buffer.alloc(20, 1)]);
     const gone = AbortSignal.abort(new Error('gone'));
     await expect(heard(file, { ffmpeg: program('process.exit(7);'), signal: gone })).rejects.toThrow('gone');
   });
 
-  test('it ends with whoever asked', async () => {
+  test('ffmpeg: is killed on abort', async () => {
     const stop = new AbortController();
     const file = await mp4WithAac([Buffer.alloc(20, 1)]);
     const hanging = heard(file, { ffmpeg: program('setInterval(() => undefined, 1000);'), signal: stop.signal });
@@ -295,7 +294,7 @@ describe('with ffmpeg', () => {
   });
 });
 
-test('decodeAudio: refuses a WebM file whose elements end in junk, and does not hang', async () => {
+test('decodeAudio: rejects a WebM file that ends in junk without hanging', async () => {
   const file = await webmOf(await opusFile(mono(16_000), 16_000));
   // From the first element of the segment on there is nothing that is one.
   const segment = file.indexOf(Buffer.from('18538067', 'hex'));
@@ -303,7 +302,7 @@ test('decodeAudio: refuses a WebM file whose elements end in junk, and does not 
   await expect(heard(broken)).rejects.toThrow(/WebM or Matroska file is broken|holds no sound/);
 });
 
-test('a file that was damaged anywhere gives sound or a refusal, and never hangs', async () => {
+test('decodeAudio: a damaged file gives samples or an error and never hangs', async () => {
   const files = [
     wavFile(mono(8000), 8000),
     await mp3File(mono(16_000), 16_000),

@@ -14,8 +14,15 @@ import {
   undecodable,
   unreadable,
 } from './decoder.ts';
-import { type AudioFormat, describeOther, detectFormat, endOfTags, formatTitles, mpegSeconds } from './format.ts';
-import { oggSeconds } from './ogg-duration.ts';
+import {
+  type AudioFormat,
+  describeOther,
+  detectFormat,
+  endOfTags,
+  formatTitles,
+  mpegSeconds,
+  oggSeconds,
+} from './format.ts';
 import { concat, MonoMixer } from './resample.ts';
 
 type Decoder = (bytes: Uint8Array, limit: DurationLimit, options: DecodeOptions) => AudioChunks;
@@ -28,14 +35,7 @@ const streamed =
     return decodeSlices(slicesOf(bytes), async () => (await load()).decoder());
   };
 
-const noDecoder = (format: AudioFormat): Decoder => {
-  const feature = formatTitles[format];
-  return () => {
-    throw undecodable(feature.charAt(0).toUpperCase() + feature.slice(1), 'convert it');
-  };
-};
-
-const decoders: Readonly<Record<AudioFormat, Decoder>> = {
+const decoders: Readonly<Partial<Record<AudioFormat, Decoder>>> = {
   wav: decodeWav,
   mp3: streamed(
     () => import('@audio/decode-mp3'),
@@ -45,14 +45,9 @@ const decoders: Readonly<Record<AudioFormat, Decoder>> = {
   'ogg-opus': streamed(() => import('@audio/decode-opus'), oggSeconds),
   'ogg-vorbis': streamed(() => import('@audio/decode-vorbis'), oggSeconds),
   'ogg-flac': streamed(() => import('@audio/decode-flac'), oggSeconds),
-  'ogg-speex': noDecoder('ogg-speex'),
   webm: decodeContainer,
   mp4: decodeContainer,
   aac: (bytes, _, options) => decodeAac([bytes], 'AAC sound', options),
-  aiff: noDecoder('aiff'),
-  amr: noDecoder('amr'),
-  asf: noDecoder('asf'),
-  caf: noDecoder('caf'),
 };
 
 /** Samples per channel. Bounds the time that processing of a chunk blocks the event loop. */
@@ -66,10 +61,13 @@ export async function* decodeAudio(bytes: Uint8Array, options: DecodeOptions): A
   if (bytes.length === 0) throw unreadable('this file is empty');
   const format = detectFormat(bytes);
   if (!format) throw unreadable(`this is ${describeOther(bytes)}`);
+  const title = formatTitles[format];
+  const decoder = decoders[format];
+  if (!decoder) throw undecodable(title.charAt(0).toUpperCase() + title.slice(1), 'convert it');
   const limit = new DurationLimit(options.maxSeconds);
   let isEmpty = true;
   try {
-    for await (const chunk of decoders[format](bytes, limit, options)) {
+    for await (const chunk of decoder(bytes, limit, options)) {
       const length = chunk.channels[0]?.length ?? 0;
       if (length > 0) {
         isEmpty = false;
@@ -86,10 +84,9 @@ export async function* decodeAudio(bytes: Uint8Array, options: DecodeOptions): A
   } catch (error) {
     if (error instanceof AppError) throw error;
     options.signal.throwIfAborted();
-    throw unreadable(`${formatTitles[format].replace(/^an? /, 'this ')} is broken`, error);
+    throw unreadable(`${title.replace(/^an? /, 'this ')} is broken`, error);
   }
-  if (isEmpty)
-    throw unreadable(`${formatTitles[format].replace(/^an? /, 'this ')} holds no sound, or only broken sound`);
+  if (isEmpty) throw unreadable(`${title.replace(/^an? /, 'this ')} holds no sound, or only broken sound`);
 }
 
 function part({ channels, rate }: AudioChunk, start: number): AudioChunk {
@@ -103,15 +100,11 @@ interface RecordingOptions extends DecodeOptions {
   readonly bufferSeconds: number;
 }
 
-/** A recording that was decoded completely once: it is valid, and its duration is known. */
-interface Recording {
-  readonly seconds: number;
-  /** All samples from the start, mono at the requested rate. */
-  samples(): AsyncIterable<Float32Array>;
-}
-
-/** Rejects if any part cannot be decoded, so that no partial transcript is sent before the error. */
-export async function openRecording(bytes: Uint8Array, options: RecordingOptions): Promise<Recording> {
+/**
+ * Decodes a recording completely, and rejects if any part is invalid, so that no partial transcript is sent before the error.
+ * Returns its duration and its samples, mono at the requested rate.
+ */
+export async function openRecording(bytes: Uint8Array, options: RecordingOptions) {
   const { rate, bufferSeconds } = options;
   const mixer = new MonoMixer(rate);
   let buffered: Float32Array[] | undefined = [];
@@ -121,18 +114,12 @@ export async function openRecording(bytes: Uint8Array, options: RecordingOptions
     if (seconds > bufferSeconds) buffered = undefined;
     buffered?.push(mixer.push(chunk));
   }
-  if (!buffered) return { seconds, samples: () => decodeAgain(bytes, options) };
-  const all = concat(...buffered, mixer.end());
-  return {
-    seconds: all.length / rate,
-    async *samples() {
-      yield all;
-    },
-  };
-}
-
-async function* decodeAgain(bytes: Uint8Array, options: RecordingOptions): AsyncGenerator<Float32Array> {
-  const mixer = new MonoMixer(options.rate);
-  for await (const chunk of decodeAudio(bytes, options)) yield mixer.push(chunk);
-  yield mixer.end();
+  const all = buffered && concat(...buffered, mixer.end());
+  async function* samples(): AsyncGenerator<Float32Array> {
+    if (all) return yield all;
+    const again = new MonoMixer(rate);
+    for await (const chunk of decodeAudio(bytes, options)) yield again.push(chunk);
+    yield again.end();
+  }
+  return { seconds: all ? all.length / rate : seconds, samples };
 }

@@ -37,7 +37,7 @@ function pitch(sound: Sound): number {
 }
 
 describe.each(speechFormats)('%s', (format) => {
-  test.each([8000, 16_000, 22_050, 24_000])('holds what was said, at %i samples per second', async (rate) => {
+  test.each([8000, 16_000, 22_050, 24_000])('keeps the audio at %i Hz', async (rate) => {
     const said = tone(rate, 1.5);
     const { bytes } = await encoded(format, [said], { rate });
     const sound = await decoded(format, bytes);
@@ -52,14 +52,14 @@ describe.each(speechFormats)('%s', (format) => {
     expect(pitch(sound)).toBeLessThan(460);
   });
 
-  test('gives bytes as they are made', async () => {
+  test('returns bytes incrementally', async () => {
     const pieces = Array.from({ length: 5 }, () => tone(16_000, 1));
     const { bytes, early } = await encoded(format, pieces);
     expect(early.filter((length) => length > 0)).toHaveLength(5);
     expect(early.reduce((sum, length) => sum + length, 0)).toBeGreaterThan(0.9 * bytes.length);
   });
 
-  test('is the same length however it was cut', async () => {
+  test('has the same duration for any chunking', async () => {
     const said = tone(16_000, 1);
     const cut = [said.subarray(0, 1), said.subarray(1, 777), said.subarray(777)];
     const whole = await decoded(format, (await encoded(format, [said])).bytes);
@@ -67,32 +67,32 @@ describe.each(speechFormats)('%s', (format) => {
     expect(parts.samples.length).toBe(whole.samples.length);
   });
 
-  test('cuts what is too loud instead of turning it over', async () => {
+  test('clips loud samples', async () => {
     const { bytes } = await encoded(format, [tone(16_000, 0.5, 440, 3)]);
     const sound = await decoded(format, bytes);
     expect(pitch(sound)).toBeLessThan(500);
     expect(loudness(sound)).toBeGreaterThan(0.6);
   });
 
-  test('can be given up in the middle', async () => {
+  test('can be closed before the end', async () => {
     const encoder = await openEncoder(format, { rate: 16_000, streamed: true });
     encoder.encode(tone(16_000, 0.5));
     encoder.close();
     expect(() => encoder.close()).not.toThrow();
   });
 
-  test('takes a minute at once', async () => {
+  test('supports a minute at once', async () => {
     const { bytes } = await encoded(format, [tone(16_000, 60)]);
     expect(seconds(await decoded(format, bytes))).toBeGreaterThan(59.9);
   });
 
-  test('can be made many times', async () => {
+  test('can be opened many times', async () => {
     for (let round = 0; round < 12; round++) await encoded(format, [tone(16_000, 0.1)]);
   });
 });
 
-describe('formats with a beginning and an end', () => {
-  test('wav tells its length where it is sent whole', async () => {
+describe('openEncoder: headers and ends', () => {
+  test('wav has its length if not streamed', async () => {
     const { bytes, early } = await encoded('wav', [tone(16_000, 1), tone(16_000, 1)], { streamed: false });
     expect(early).toEqual([0, 0]);
     const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -101,7 +101,7 @@ describe('formats with a beginning and an end', () => {
     expect(seconds(await decoded('wav', bytes))).toBe(2);
   });
 
-  test('wav leaves its length open where it is streamed', async () => {
+  test('wav has an unknown length if streamed', async () => {
     const { bytes } = await encoded('wav', [tone(16_000, 1), tone(16_000, 1)]);
     const view = new DataView(bytes.buffer, bytes.byteOffset);
     expect(view.getUint32(4, true)).toBe(0xffffffff);
@@ -110,7 +110,7 @@ describe('formats with a beginning and an end', () => {
     expect(seconds(await decoded('wav', bytes))).toBe(2);
   });
 
-  test('wav keeps 16 bits of each sample', async () => {
+  test('wav keeps 16 bits per sample', async () => {
     const samples = Float32Array.of(0, 1, -1, 0.5, Number.NaN, 7);
     const { bytes } = await encoded('wav', [samples], { streamed: false });
     const view = new DataView(bytes.buffer, bytes.byteOffset + 44);
@@ -118,12 +118,12 @@ describe('formats with a beginning and an end', () => {
     expect(kept).toEqual([0, 32_767, -32_767, 16_384, 0, 32_767]);
   });
 
-  test('mp3 frames have one channel', async () => {
+  test('mp3 is mono', async () => {
     const { bytes } = await encoded('mp3', [tone(16_000, 1)]);
     expect([bytes[0], (bytes[1] as number) >> 5, (bytes[3] as number) >> 6]).toEqual([0xff, 0b111, 0b11]);
   });
 
-  test('pcm is 24 kHz without a head, whatever the voice has', async () => {
+  test('pcm is 24 kHz without a header for any input rate', async () => {
     expect((await encoded('pcm', [tone(16_000, 2)])).bytes).toHaveLength(2 * 24_000 * 2);
     expect((await encoded('pcm', [tone(24_000, 2)], { rate: 24_000 })).bytes).toHaveLength(2 * 24_000 * 2);
   });
@@ -133,7 +133,7 @@ describe('formats with a beginning and an end', () => {
     expect(bytes.length).toBeGreaterThan(40);
   });
 
-  test('opus begins where the sound begins: nothing is lost at its edges', async () => {
+  test('opus loses nothing at its start and end', async () => {
     const click = new Float32Array(16_000);
     click.fill(0.8, 0, 160);
     click.fill(0.8, 15_840, 16_000);

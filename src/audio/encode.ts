@@ -23,7 +23,7 @@ export async function openEncoder(format: SpeechFormat, options: EncodeOptions):
     case 'wav':
       return wavEncoder(options);
     case 'pcm':
-      return pcmEncoder(options.rate);
+      return codecEncoder(pcmCodec, options.rate, pcmRate);
     case 'mp3':
       return mp3Encoder(options.rate);
     case 'opus':
@@ -34,6 +34,7 @@ export async function openEncoder(format: SpeechFormat, options: EncodeOptions):
 }
 
 const nothing = new Uint8Array(0);
+const noSamples = new Float32Array(0);
 const wavHeaderBytes = 44;
 const bytesPerSample = 2;
 /** Players read a WAV file with this length to its end. */
@@ -41,40 +42,29 @@ const unknownLength = 0xffffffff;
 /** Raw PCM has no header; clients expect this rate. */
 const pcmRate = 24_000;
 
+/** 16-bit little-endian samples. */
+const pcmCodec: Codec = {
+  encode: ([samples = noSamples]) => int16Bytes(samples),
+  flush: () => nothing,
+  free: () => {},
+};
+
 /** Sends the header at once if streamed; otherwise returns the whole file at the end, when its length is known. */
 function wavEncoder({ rate, streamed }: EncodeOptions): AudioEncoder {
+  if (streamed) return codecEncoder(pcmCodec, rate, rate, { header: wavHeader(rate, unknownLength) });
   const chunks: Uint8Array[] = [];
-  let header = streamed ? wavHeader(rate, unknownLength) : nothing;
-  const withHeader = (bytes: Uint8Array): Uint8Array => {
-    const all = Buffer.concat([header, bytes]);
-    header = nothing;
-    return all;
-  };
   return {
     encode: (samples) => {
-      const bytes = int16Bytes(samples);
-      if (streamed) return withHeader(bytes);
-      chunks.push(bytes);
+      chunks.push(int16Bytes(samples));
       return nothing;
     },
     finish: () => {
-      if (streamed) return withHeader(nothing);
-      const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-      return Buffer.concat([wavHeader(rate, length), ...chunks]);
+      const data = Buffer.concat(chunks);
+      return Buffer.concat([wavHeader(rate, data.length), data]);
     },
     close: () => {
       chunks.length = 0;
     },
-  };
-}
-
-/** Raw samples: 16-bit, little-endian. */
-function pcmEncoder(rate: number): AudioEncoder {
-  const resampler = new Resampler(rate, pcmRate, playbackCutoff);
-  return {
-    encode: (samples) => int16Bytes(resampler.push(samples)),
-    finish: () => int16Bytes(resampler.end()),
-    close: () => {},
   };
 }
 
@@ -126,8 +116,6 @@ async function flacEncoder(rate: number): Promise<AudioEncoder> {
   return codecEncoder(codec, rate, rate, { header });
 }
 
-const noSamples = new Float32Array(0);
-
 const opusRate = 48_000;
 /** Samples that players skip at the start, as the header of the file says. */
 const opusPreSkip = 3840;
@@ -147,20 +135,18 @@ interface Codec {
   free(): void;
 }
 
-interface CodecEnds {
-  /** Bytes before the first output. */
-  readonly header?: Uint8Array;
-  /** Samples after the last ones. */
-  readonly padding?: Float32Array;
-}
-
 /** Keeps all frequencies of the input; the filter's transition band lies around half of the lower rate. */
 const playbackCutoff = 1;
 
-function codecEncoder(codec: Codec, from: number, to: number, ends: CodecEnds = {}): AudioEncoder {
-  const { padding = noSamples } = ends;
+/** Resamples and encodes. The header goes before the first output; the padding is encoded after the last samples. */
+function codecEncoder(
+  codec: Codec,
+  from: number,
+  to: number,
+  { header: first = nothing, padding = noSamples }: { header?: Uint8Array; padding?: Float32Array } = {},
+): AudioEncoder {
   const resampler = new Resampler(from, to, playbackCutoff);
-  let header = ends.header ?? nothing;
+  let header = first;
   let isOpen = true;
   const withHeader = (...parts: Uint8Array[]): Uint8Array => {
     const bytes = Buffer.concat([header, ...parts]);

@@ -12,7 +12,7 @@ function tag(length: number, flags = 0): Buffer {
   return Buffer.concat([text('ID3\x04\x00'), Buffer.from([flags, ...size]), Buffer.alloc(length)]);
 }
 
-test('files of encoders are known by their bytes', async () => {
+test('detectFormat: files of encoders', async () => {
   const opus = await opusFile([tone], 16_000);
   const mp3 = await mp3File([tone], 16_000);
   const flac = await flacFile([tone], 16_000);
@@ -41,11 +41,11 @@ test.each([
   ['ogg-flac', `OggS${'\0'.repeat(24)}\x7fFLAC`],
   ['ogg-speex', `OggS${'\0'.repeat(24)}Speex   1.2`],
   ['aac', '\xff\xf1\x50\x80\x01\x00'],
-])('%s is known by its beginning', (format, bytes) => {
+])('detectFormat: %s by its first bytes', (format, bytes) => {
   expect(detectFormat(text(bytes))).toBe(format);
 });
 
-test('a sound that only looks like frames of MPEG is none', () => {
+test('detectFormat: one apparent MPEG frame is not enough', () => {
   expect(
     detectFormat(Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('<html>hello world</html>', 'utf16le')])),
   ).toBe(undefined);
@@ -53,7 +53,7 @@ test('a sound that only looks like frames of MPEG is none', () => {
   expect(detectFormat(lonely)).toBeUndefined();
 });
 
-test('layers and versions of MPEG sound have frames of their own length', () => {
+test('detectFormat: layers and versions of MPEG audio', () => {
   const frames = (head: readonly number[], length: number): Buffer => {
     const frame = Buffer.alloc(length);
     frame.set(head);
@@ -66,7 +66,7 @@ test('layers and versions of MPEG sound have frames of their own length', () => 
   expect(detectFormat(frames([0xff, 0xfb, 0x90, 0x00], 400))).toBeUndefined();
 });
 
-test('a tag ends where it says, with its footer', () => {
+test('endOfTags: includes the footer', () => {
   expect(endOfTags(tag(300))).toBe(310);
   expect(endOfTags(tag(300, 0x10))).toBe(320);
   expect(endOfTags(text('ID3'))).toBe(0);
@@ -83,12 +83,12 @@ test.each([
   ['an Ogg file without a codec that we know', `OggS${'\0'.repeat(40)}`],
   ['text', '{"file": "hello"}\n'],
   ['nothing that we know', '\0\x01\x02\x03'],
-])('%s is called by its name', (name, bytes) => {
+])('describeOther: %s', (name, bytes) => {
   expect(detectFormat(text(bytes))).toBeUndefined();
   expect(describeOther(text(bytes))).toBe(name);
 });
 
-test('any bytes are looked at without a fault', () => {
+test('detectFormat: any bytes do not throw', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       detectFormat(bytes);

@@ -1,23 +1,7 @@
-import { ascii } from './decoder.ts';
-
-export type AudioFormat =
-  | 'wav'
-  | 'mp3'
-  | 'flac'
-  | 'ogg-opus'
-  | 'ogg-vorbis'
-  | 'ogg-flac'
-  | 'ogg-speex'
-  | 'webm'
-  | 'mp4'
-  | 'aac'
-  | 'aiff'
-  | 'amr'
-  | 'asf'
-  | 'caf';
+import { ascii, unreadable } from './decoder.ts';
 
 /** With article, for messages. */
-export const formatTitles: Readonly<Record<AudioFormat, string>> = {
+export const formatTitles = {
   wav: 'a WAV file',
   mp3: 'an MP3 file',
   flac: 'a FLAC file',
@@ -33,6 +17,7 @@ export const formatTitles: Readonly<Record<AudioFormat, string>> = {
   asf: 'a Windows Media file',
   caf: 'a CAF file',
 };
+export type AudioFormat = keyof typeof formatTitles;
 
 /** Detects the format from the bytes; file name and content type are not trusted. Undefined if it is no known audio. */
 export function detectFormat(bytes: Uint8Array): AudioFormat | undefined {
@@ -135,10 +120,10 @@ const rates = [44_100, 48_000, 32_000];
  * bits, and UTF-16 texts begin with it too.
  */
 function isMpegAudio(bytes: Uint8Array, start: number): boolean {
-  const length = frameLength(bytes, start);
-  if (length === undefined) return false;
-  const next = start + length;
-  return next >= bytes.length - 4 || frameLength(bytes, next) !== undefined;
+  const frame = mpegFrame(bytes, start);
+  if (!frame) return false;
+  const next = start + frame.length;
+  return next >= bytes.length - 4 || mpegFrame(bytes, next) !== undefined;
 }
 
 /**
@@ -146,21 +131,21 @@ function isMpegAudio(bytes: Uint8Array, start: number): boolean {
  * frames. 0 if there is none.
  */
 export function mpegSeconds(bytes: Uint8Array, start: number): number {
-  const [, second = 0, third = 0, fourth = 0] = bytes.subarray(start, start + 4);
-  if (frameLength(bytes, start) === undefined) return 0;
-  const version = (second >> 3) & 3;
-  const isMono = fourth >> 6 === 3;
+  const frame = mpegFrame(bytes, start);
+  if (!frame) return 0;
+  const { isFirst, rate } = frame;
+  const isMono = (bytes[start + 3] ?? 0) >> 6 === 3;
   // Behind the frame header and the side information, whose length depends on version and channels.
-  const place = start + 4 + (version === 3 ? (isMono ? 17 : 32) : isMono ? 9 : 17);
+  const place = start + 4 + (isFirst ? (isMono ? 17 : 32) : isMono ? 9 : 17);
   const mark = ascii(bytes, place, place + 4);
   const [flags = 0] = bytes.subarray(place + 7, place + 8);
   if ((mark !== 'Xing' && mark !== 'Info') || (flags & 1) === 0 || place + 12 > bytes.length) return 0;
   const frames = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(place + 8);
-  const rate = (rates[(third >> 2) & 3] ?? 0) / (version === 3 ? 1 : version === 2 ? 2 : 4);
-  return (frames * (version === 3 ? 1152 : 576)) / rate;
+  return (frames * (isFirst ? 1152 : 576)) / rate;
 }
 
-function frameLength(bytes: Uint8Array, start: number): number | undefined {
+/** Header of the MPEG audio frame at this offset: length in bytes, sample rate, and whether it is MPEG-1. */
+function mpegFrame(bytes: Uint8Array, start: number) {
   const [first, second = 0, third = 0] = bytes.subarray(start, start + 3);
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return undefined;
   const version = (second >> 3) & 3;
@@ -168,13 +153,87 @@ function frameLength(bytes: Uint8Array, start: number): number | undefined {
   const bitrateIndex = third >> 4;
   const fullRate = rates[(third >> 2) & 3];
   if (version === 1 || layer === 4 || bitrateIndex === 15 || fullRate === undefined) return undefined;
-  const table = `${version === 3 ? 'v1' : 'v2'}-l${layer}` as keyof typeof bitrates;
-  const bitrate = bitrates[table][bitrateIndex] ?? 0;
+  const isFirst = version === 3;
+  const bitrate = bitrates[`${isFirst ? 'v1' : 'v2'}-l${layer as 1 | 2 | 3}`][bitrateIndex] ?? 0;
   // Frames of free format do not declare their length; they are not used for speech.
   if (bitrate === 0) return undefined;
-  const rate = fullRate / (version === 3 ? 1 : version === 2 ? 2 : 4);
+  const rate = fullRate / (isFirst ? 1 : version === 2 ? 2 : 4);
   const padding = (third >> 1) & 1;
-  if (layer === 1) return (Math.floor((12 * bitrate * 1000) / rate) + padding) * 4;
-  const samples = layer === 3 && version !== 3 ? 72 : 144;
-  return Math.floor((samples * bitrate * 1000) / rate) + padding;
+  const slots = (perFrame: number): number => Math.floor((perFrame * bitrate * 1000) / rate) + padding;
+  return { isFirst, rate, length: layer === 1 ? 4 * slots(12) : slots(layer === 3 && !isFirst ? 72 : 144) };
+}
+
+/** A field of 20 bits in the first block. */
+export function flacRate(bytes: Uint8Array): number {
+  const [high = 0, middle = 0, low = 0] = bytes.subarray(18, 21);
+  return (high << 12) | (middle << 4) | (low >> 4);
+}
+
+/** Bounds the memory that the decoder allocates: a page of 255 channels would take a gigabyte. */
+const maxChannels = 8;
+const headerBytes = 27;
+
+interface LogicalStream {
+  /** Unit of granule positions, per second. */
+  readonly rate: number;
+  first?: number;
+  last: number;
+}
+
+/**
+ * Duration in seconds that the pages of an Ogg file declare. Files may be concatenated. Each stream counts from its first granule
+ * position, which is not 0 in recordings of live streams.
+ */
+export function oggSeconds(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const open = new Map<number, LogicalStream>();
+  let seconds = 0;
+  for (let place = 0; place + headerBytes <= bytes.length; ) {
+    if (view.getUint32(place) !== 0x4f676753) {
+      place = file.indexOf('OggS', place + 1, 'latin1');
+      if (place === -1) break;
+      continue;
+    }
+    const isFirst = (view.getUint8(place + 5) & 2) !== 0;
+    const position = Number(view.getBigInt64(place + 6, true));
+    const serial = view.getUint32(place + 14, true);
+    const body = place + headerBytes + view.getUint8(place + 26);
+    if (isFirst) {
+      seconds += secondsOf(open.get(serial));
+      const rate = positionRate(bytes.subarray(body));
+      if (rate > 0) open.set(serial, { rate, last: 0 });
+    } else {
+      const stream = open.get(serial);
+      // Header pages have position 0; pages on which no packet ends have -1.
+      if (stream && position > 0) {
+        stream.first ??= position;
+        stream.last = Math.max(stream.last, position);
+      }
+    }
+    let end = body;
+    for (let at = place + headerBytes; at < body && at < bytes.length; at++) end += view.getUint8(at);
+    place = end;
+  }
+  return [...open.values()].reduce((sum, stream) => sum + secondsOf(stream), seconds);
+}
+
+function secondsOf(stream: LogicalStream | undefined): number {
+  return stream?.first === undefined ? 0 : (stream.last - stream.first) / stream.rate;
+}
+
+/** Unit of granule positions, from the first packet of a stream; 0 for unknown codecs. */
+function positionRate(packet: Uint8Array): number {
+  const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);
+  if (ascii(packet, 0, 8) === 'OpusHead' && packet.length >= 19) return checked(view.getUint8(9), 48_000);
+  if (ascii(packet, 0, 7) === '\x01vorbis' && packet.length >= 16) {
+    return checked(view.getUint8(11), view.getUint32(12, true));
+  }
+  // 9 bytes, then a native FLAC header.
+  return ascii(packet, 0, 5) === '\x7fFLAC' && packet.length >= 35 ? flacRate(packet.subarray(9)) : 0;
+}
+
+function checked(channels: number, rate: number): number {
+  if (channels > maxChannels) throw unreadable(`this Ogg file says that it has ${channels} channels`);
+  return rate;
 }

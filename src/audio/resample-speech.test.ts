@@ -32,7 +32,7 @@ const loudness = (samples: Float32Array): number =>
 /** Without the edges, where half of the neighbourhood is silence. */
 const inner = (samples: Float32Array): Float32Array => samples.subarray(400, samples.length - 400);
 
-describe('sound at another rate', () => {
+describe('Resampler: playback', () => {
   test.each(rates.flatMap((from) => rates.map((to) => [from, to] as const)))(
     'lasts as long from %i to %i',
     (from, to) => {
@@ -46,18 +46,18 @@ describe('sound at another rate', () => {
     [16_000, 48_000],
     [22_050, 24_000],
     [48_000, 24_000],
-  ])('keeps a tone from %i to %i', (from, to) => {
+  ])('keeps a tone from %i to %i Hz', (from, to) => {
     const made = inner(whole(tone(1000, from), from, to));
     const wanted = inner(tone(1000, to));
     const error = Math.max(...made.map((sample, index) => Math.abs(sample - (wanted[index] ?? 0))));
     expect(error).toBeLessThan(0.01);
   });
 
-  test('has nothing of what the lower rate cannot hold', () => {
+  test('removes frequencies above half of the lower rate', () => {
     expect(loudness(inner(whole(tone(18_000, 48_000), 48_000, 24_000)))).toBeLessThan(0.01);
   });
 
-  test('is the same whatever the pieces were', () => {
+  test('does not depend on the chunking', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...rates),
@@ -72,12 +72,12 @@ describe('sound at another rate', () => {
     );
   });
 
-  test('is the sound itself where the rate stays', () => {
+  test('returns the input if the rate stays', () => {
     const samples = tone(300, 16_000);
     expect(whole(samples, 16_000, 16_000)).toEqual(samples);
   });
 
-  test('of nothing is nothing', () => {
+  test('is empty for empty input', () => {
     expect(whole(new Float32Array(0), 16_000, 24_000)).toHaveLength(0);
   });
 });

@@ -1,4 +1,4 @@
-import { type AudioChunk, type AudioChunks, unreadable } from './decoder.ts';
+import { type AudioChunk, unreadable } from './decoder.ts';
 
 /** Zero crossings of the sinc on each side. More make the transition band narrower. */
 const crossings = 24;
@@ -94,8 +94,9 @@ function sinc(x: number): number {
   return x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
 }
 
+/** Not normalized, because the kernels are. */
 function kaiser(x: number): number {
-  return Math.abs(x) >= 1 ? 0 : bessel(beta * Math.sqrt(1 - x * x)) / bessel(beta);
+  return Math.abs(x) >= 1 ? 0 : bessel(beta * Math.sqrt(1 - x * x));
 }
 
 /** Modified Bessel function of the first kind, order 0. */
@@ -136,14 +137,6 @@ export class MonoMixer {
   end(): Float32Array {
     return this.#input?.resampler.end() ?? new Float32Array(0);
   }
-}
-
-/** Mixes a short recording to one array. */
-export async function monoSamples(chunks: AudioChunks, rate: number): Promise<Float32Array> {
-  const mixer = new MonoMixer(rate);
-  const parts: Float32Array[] = [];
-  for await (const chunk of chunks) parts.push(mixer.push(chunk));
-  return concat(...parts, mixer.end());
 }
 
 export function concat(...parts: readonly Float32Array[]): Float32Array {

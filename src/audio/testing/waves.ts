@@ -1,3 +1,6 @@
+import type { AudioChunks } from '../decoder.ts';
+import { concat, MonoMixer } from '../resample.ts';
+
 /** A tone, beginning with 0. */
 export function sine(hertz: number, rate: number, seconds: number, loudness = 0.5): Float32Array {
   const length = Math.round(rate * seconds);
@@ -96,4 +99,12 @@ function writeSample(data: Buffer, place: number, sample: number, kind: number, 
     if (isBig) data.writeIntBE(value, place, bytes);
     else data.writeIntLE(value, place, bytes);
   }
+}
+
+/** Mixes a short recording to one array. */
+export async function monoSamples(chunks: AudioChunks, rate: number): Promise<Float32Array> {
+  const mixer = new MonoMixer(rate);
+  const parts: Float32Array[] = [];
+  for await (const chunk of chunks) parts.push(mixer.push(chunk));
+  return concat(...parts, mixer.end());
 }

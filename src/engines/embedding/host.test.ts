@@ -52,8 +52,8 @@ function world() {
   return { fakes, host, id };
 }
 
-describe('a result', () => {
-  test('of vectors is cut apart from its bytes, one list for each input', async () => {
+describe('EmbeddingHost: results', () => {
+  test('embed splits the attachment into vectors per input', async () => {
     const { fakes, host, id } = world();
     const work = host.embed({ inputs: ['a', 'b'], truncate: false }, never);
     const told = { type: 'embedded', counts: [1, 2], dimensions: 2, tokens: [3, 4], truncated: [1], pooling: 'none' };
@@ -67,7 +67,7 @@ describe('a result', () => {
     });
   });
 
-  test('of ranking comes as it is', async () => {
+  test('rank returns the scores', async () => {
     const { fakes, host, id } = world();
     const work = host.rank({ query: 'q', documents: ['d'], truncate: true }, never);
     const told = { type: 'ranked', scores: [0.5], tokens: 7, truncated: [] } as const;
@@ -76,7 +76,7 @@ describe('a result', () => {
     expect(await work).toEqual({ scores: [0.5], tokens: 7, truncated: [] });
   });
 
-  test('that is a refusal reaches whoever asked, word for word', async () => {
+  test('rejects with the error of the worker', async () => {
     const { fakes, host, id } = world();
     const work = host.embed({ inputs: ['a'], truncate: false }, never);
     const error = plainError(new AppError('input-too-long', { field: 'input[0]', tokens: 9, mostTokens: 8 }));
@@ -84,14 +84,14 @@ describe('a result', () => {
     await expect(work).rejects.toThrow('input[0] is too large: it has 9 tokens');
   });
 
-  test('that never came is an error, and no empty one', async () => {
+  test('rejects without a result', async () => {
     const { fakes, host, id } = world();
     const work = host.embed({ inputs: ['a'], truncate: false }, never);
     fakes.worker().say({ type: 'ended', id: id() });
     await expect(work).rejects.toThrow('it gave no result');
   });
 
-  test('of an engine that died is an error', async () => {
+  test('rejects if the worker dies', async () => {
     const { fakes, host } = world();
     const work = host.embed({ inputs: ['a'], truncate: false }, never);
     fakes.worker().exit();
@@ -99,7 +99,7 @@ describe('a result', () => {
   });
 });
 
-test('whoever goes away stops the work, with the reason', async () => {
+test('EmbeddingHost: an abort stops the task with its reason', async () => {
   const { fakes, host } = world();
   const gone = new AbortController();
   const work = host.embed({ inputs: ['a'], truncate: false }, gone.signal);
@@ -111,28 +111,28 @@ test('whoever goes away stops the work, with the reason', async () => {
   await expect(work).rejects.toThrow('left');
 });
 
-describe('another start', () => {
+describe('EmbeddingHost: restart', () => {
   const exit = { code: null, signal: null, lastLines: [] } as const;
 
-  test('uses the next lower build where an instruction is missing', () => {
+  test('uses the next lower CPU build after an illegal instruction', () => {
     const next = startsOver({ ...exit, signal: 'SIGILL' }, options);
     expect(next?.skipCpuVariants).toBe(1);
     expect(startsOver({ ...exit, signal: 'SIGILL' }, { ...options, skipCpuVariants: 24 })).toBeUndefined();
   });
 
-  test('leaves a card alone that cannot be used', () => {
+  test('uses the CPU after a GPU error', () => {
     const lastLines = ['CUDA error: no kernel image is available for execution on the device'];
     const onCard = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
     expect(startsOver({ ...exit, lastLines }, onCard)).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
     expect(startsOver({ ...exit, lastLines }, options)).toBeUndefined();
   });
 
-  test('is not the answer to other ends', () => {
+  test('keeps the options after other exits', () => {
     expect(startsOver({ ...exit, signal: 'SIGSEGV' }, options)).toBeUndefined();
     expect(startsOver({ ...exit, code: 1, lastLines: ['out of memory'] }, options)).toBeUndefined();
   });
 
-  test('on the processor instead of a card is told with the reason', () => {
+  test('notes the reason for using the CPU instead of the GPU', () => {
     const fakes = fakeWorkers<
       ToTaskWorker<EmbeddingOptions, EmbeddingTask>,
       FromTaskWorker<EmbeddingFacts, EmbeddingEvent>
@@ -147,14 +147,14 @@ describe('another start', () => {
     expect(fakes.worker().sent[0]).toMatchObject({ options: { backend: 'cpu', gpuLayers: 0 } });
   });
 
-  test('goes through the process with its new options', () => {
+  test('sends the new options to the worker', () => {
     const { fakes } = world();
     fakes.worker().exit({ signal: 'SIGILL' });
     expect(fakes.worker().sent[0]).toEqual({ type: 'load', options: { ...options, skipCpuVariants: 1 } });
   });
 });
 
-test('native code that could not load says why on its last lines', async () => {
+test('EmbeddingHost: a load failure has the last lines of native code', async () => {
   const fakes = fakeWorkers<
     ToTaskWorker<EmbeddingOptions, EmbeddingTask>,
     FromTaskWorker<EmbeddingFacts, EmbeddingEvent>

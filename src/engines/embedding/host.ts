@@ -21,7 +21,7 @@ const maximumVariants = 24;
 type Parts = TaskEngineParts<EmbeddingOptions, EmbeddingFacts>;
 type Event<Type extends EmbeddingEvent['type']> = Extract<EmbeddingEvent, { type: Type }>;
 
-/** The embedding engine as the server sees it: a process with one model. */
+/** Host of the embedding worker process. */
 export class EmbeddingHost
   extends TaskEngine<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>
   implements EmbeddingEngine
@@ -49,8 +49,8 @@ export class EmbeddingHost
 
   async rank(request: RankRequest, signal: AbortSignal): Promise<Ranked> {
     const { event } = await this.#only('ranked', { type: 'rank', request }, signal);
-    const { scores, tokens, truncated } = event;
-    return { scores, tokens, truncated };
+    const { type: _, ...ranked } = event;
+    return ranked;
   }
 
   async #only<Type extends EmbeddingEvent['type']>(
@@ -59,15 +59,15 @@ export class EmbeddingHost
     signal: AbortSignal,
   ): Promise<Told<Event<Type>>> {
     let found: Told<Event<Type>> | undefined;
-    for await (const told of this.run(task, signal)) {
-      if (told.event.type === type) found = told as Told<Event<Type>>;
+    for await (const result of this.run(task, signal)) {
+      if (result.event.type === type) found = result as Told<Event<Type>>;
     }
     if (!found) throw new AppError('engine-failed', { capability, reason: 'it gave no result' });
     return found;
   }
 }
 
-/** A processor that lacks an instruction gets the next lower build, and a card that fails leaves the work to the processor. */
+/** After an illegal instruction the next lower CPU build is used, after a GPU error the CPU. */
 export function startsOver(exit: ChildExit, options: EmbeddingOptions): EmbeddingOptions | undefined {
   const { skipCpuVariants, backend } = options;
   if (exit.signal === 'SIGILL' && skipCpuVariants < maximumVariants) {
@@ -78,12 +78,11 @@ export function startsOver(exit: ChildExit, options: EmbeddingOptions): Embeddin
 
 function cutApart(bytes: Uint8Array, counts: readonly number[], dimensions: number): Float32Array[][] {
   const numbers = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / Float32Array.BYTES_PER_ELEMENT);
-  let next = 0;
+  let start = 0;
   return counts.map((count) =>
     Array.from({ length: count }, () => {
-      const start = next;
-      next += dimensions;
-      return numbers.subarray(start, next);
+      start += dimensions;
+      return numbers.subarray(start - dimensions, start);
     }),
   );
 }

@@ -48,14 +48,14 @@ function begin(host: ImageHost, changes: Partial<ImageRequest> = {}, signal = ne
   return events;
 }
 
-describe('drawing', () => {
-  test('tells the worker what to load, and knows the facts then', () => {
+describe('ImageHost.draw', () => {
+  test('sends the load options and has the facts after loading', () => {
     const { host, fakes } = world();
     expect(fakes.worker().sent[0]).toEqual({ type: 'load', options: { path: '/models/sketch.onnx', threads: 2 } });
     expect(host.facts()?.name).toBe('parley-sketch (built-in)');
   });
 
-  test('sends the request with what was read of both prompts, and no bytes in its words', async () => {
+  test('sends the request with the embeddings of both prompts as an attachment', async () => {
     const { host, begun } = world();
     begin(host, { prompt: 'apple', negativePrompt: 'a pear' });
     await settle();
@@ -64,7 +64,7 @@ describe('drawing', () => {
     expect(JSON.parse(JSON.stringify(task))).toEqual(task);
   });
 
-  test('sends pictures beside it, in the order that it tells', async () => {
+  test('sends pictures as attachments in the declared order', async () => {
     const { host, begun } = world();
     begin(host, { initial: Uint8Array.of(1), mask: Uint8Array.of(2) });
     begin(host, { mask: Uint8Array.of(2), prompt: 'a prompt that is too long to be read' });
@@ -78,7 +78,7 @@ describe('drawing', () => {
     expect(tasks.some(({ request }) => 'initial' in request || 'mask' in request)).toBe(false);
   });
 
-  test('gives steps, previews, pictures and the end as they come', async () => {
+  test('yields progress, previews, pictures and finish in order', async () => {
     const { host, tell, end } = world();
     const events = begin(host);
     await settle();
@@ -104,14 +104,14 @@ describe('drawing', () => {
     ]);
   });
 
-  test('does not begin where the prompt cannot be read', async () => {
+  test('sends no task if the prompt cannot be embedded', async () => {
     const { host, begun } = world();
     const events = begin(host, {}, never, () => Promise.reject(new Error('nobody reads')));
     await expect(events).rejects.toThrow('nobody reads');
     expect(begun()).toEqual([]);
   });
 
-  test('is stopped with its signal, also in the worker', async () => {
+  test('an abort reaches the worker', async () => {
     const { host, fakes, end } = world();
     const stop = new AbortController();
     const events = begin(host, {}, stop.signal);
@@ -122,7 +122,7 @@ describe('drawing', () => {
     await expect(events).rejects.toThrow('stopped before it was done');
   });
 
-  test('fails with what the worker says', async () => {
+  test('rejects with the error of the worker', async () => {
     const { host, fail } = world();
     const events = begin(host);
     await settle();
@@ -131,7 +131,7 @@ describe('drawing', () => {
   });
 });
 
-test('an engine that reads its prompts itself has nobody else read them', async () => {
+test('an engine with its own text encoder needs no embeddings', async () => {
   const fakes = fakeWorkers<ToTaskWorker<{ path: string }, ImageTask>, FromTaskWorker<ImageFacts, ImageTold>>();
   const { spawn, startTimer } = fakes;
   const host = new ImageHost({ entry: 'main.js', options: { path: '/m' }, readsPrompts: true, spawn, startTimer });
@@ -146,10 +146,10 @@ test('an engine that reads its prompts itself has nobody else read them', async 
   expect(begun).toMatchObject({ type: 'draw', shortened: false, attached: ['initial'] });
 });
 
-describe('upscaling', () => {
+describe('ImageHost.upscale', () => {
   const request = { picture: Uint8Array.of(1, 2), upscaler: 'Lanczos', width: 8, height: 8 };
 
-  test('sends the picture beside its words, and gives the one that comes back', async () => {
+  test('sends the picture as an attachment and returns the result', async () => {
     const { host, begun, tell, end } = world();
     const work = host.upscale(request, never);
     expect(begun()[0]?.task).toEqual({ type: 'upscale', request: { upscaler: 'Lanczos', width: 8, height: 8 } });
@@ -158,7 +158,7 @@ describe('upscaling', () => {
     expect(await work).toEqual(Uint8Array.of(9));
   });
 
-  test('without a result is a failure', async () => {
+  test('rejects without a result', async () => {
     const { host, end } = world();
     const work = host.upscale(request, never);
     end();

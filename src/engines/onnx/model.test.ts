@@ -29,7 +29,7 @@ const network: Network = {
   outputs: [{ name: 'out', shape: [3, 'columns'] }],
 };
 
-test('a network is written with its nodes in order, its weights and its ports', () => {
+test('writeModel: writes nodes in order, weights and ports', () => {
   const file = readMessage(writeModel(network));
   const [graph = []] = fieldsAt(file, 7);
   expect(fieldsAt(graph, 1).map((node) => [textAt(node, 4), textAt(node, 1), textAt(node, 2)])).toEqual([
@@ -43,14 +43,14 @@ test('a network is written with its nodes in order, its weights and its ports', 
   ]);
 });
 
-test('attributes of both kinds and weights are understood as they were meant', async () => {
+test('writeModel: ONNX Runtime reads attributes and weights as written', async () => {
   const session = await OnnxSession.open(writeModel(network), { threads: 1 });
   const { out } = await session.run({ in: { data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [2, 3] } });
   expect(out).toEqual({ shape: [3, 3], data: Float32Array.of(1, 4, 7, 2, 5, 8, 3, 6, 9) });
   session.release();
 });
 
-test('weights that are a part of more numbers are written as that part alone', async () => {
+test('writeModel: writes only the viewed part of a larger array', async () => {
   const data = Float32Array.of(0, 0, 7, 8, 9, 0).subarray(2, 5);
   const session = await OnnxSession.open(writeModel({ ...network, weights: { more: { data, shape: [3, 1] } } }), {
     threads: 1,
@@ -60,7 +60,7 @@ test('weights that are a part of more numbers are written as that part alone', a
   session.release();
 });
 
-test('texts as attributes and inputs that are left out', async () => {
+test('writeModel: text attributes and omitted inputs', async () => {
   const nearest: Network = {
     nodes: [
       {
@@ -94,8 +94,8 @@ const anyField: fc.Arbitrary<Field> = fc.oneof(
 const plainly = (fields: readonly Field[]) =>
   fields.map(({ number: place, type, value }) => [place, type, typeof value === 'bigint' ? value : [...value]]);
 
-describe('a message', () => {
-  test('is read as it was written', () => {
+describe('readMessage', () => {
+  test('reads what writeMessage has written', () => {
     fc.assert(
       fc.property(fc.array(anyField), (fields) => {
         expect(plainly(readMessage(writeMessage(fields)))).toEqual(plainly(fields));
@@ -103,31 +103,31 @@ describe('a message', () => {
     );
   });
 
-  test('has the bytes that the format says', () => {
+  test('has the bytes of the format', () => {
     expect([...writeMessage([whole(1, 150)])]).toEqual([0x08, 0x96, 0x01]);
     expect([...writeMessage([text(2, 'testing')])]).toEqual([0x12, 7, ...Buffer.from('testing')]);
     expect([...writeMessage([inner(3, [whole(1, 150)])])]).toEqual([0x1a, 3, 0x08, 0x96, 0x01]);
     expect([...writeMessage([whole(1, -1)])]).toEqual([0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
   });
 
-  test('is cut into pieces of itself without copying', () => {
+  test('returns views, not copies', () => {
     const message = writeMessage([bytes(1, Uint8Array.of(1, 2, 3))]);
     const [field] = readMessage(message) as [Field];
     expect((field.value as Uint8Array).buffer).toBe(message.buffer);
   });
 
-  test('may hold other letters than ours', () => {
+  test('supports UTF-8', () => {
     const [field] = readMessage(writeMessage([text(1, 'grün 🍏')]));
     expect(textOf(field?.value as Uint8Array)).toBe('grün 🍏');
   });
 
-  test('of nothing has no fields', () => {
+  test('an empty message has no fields', () => {
     expect(readMessage(new Uint8Array())).toEqual([]);
     expect(writeMessage([]).length).toBe(0);
   });
 });
 
-describe('what is no message is refused in words', () => {
+describe('readMessage: invalid messages', () => {
   const refusal = (...given: number[]) => {
     try {
       readMessage(Uint8Array.from(given));
@@ -137,22 +137,22 @@ describe('what is no message is refused in words', () => {
     }
   };
 
-  test('that it ends too soon', () => {
+  test('truncated', () => {
     expect(refusal(0x08)).toBe('the file ends in the middle of a number');
     expect(refusal(0x12, 5, 1)).toBe('the file ends in the middle of a field');
     expect(refusal(0x0d, 1, 2)).toBe('the file ends in the middle of a field');
   });
 
-  test('that a field has no number or an unknown form', () => {
+  test('field number 0 or unknown wire type', () => {
     expect(refusal(0x00, 1)).toBe('a field of the file has no number');
     expect(refusal(0x0b)).toBe('a field of the file has the unknown form 3');
   });
 
-  test('that a number goes on for ever', () => {
+  test('endless varint', () => {
     expect(refusal(0x08, ...Array<number>(12).fill(255))).toBe('a number of the file has no end');
   });
 
-  test('whatever bytes come, nothing but an error', () => {
+  test('arbitrary bytes throw an Error or nothing', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (given) => {
         try {

@@ -74,17 +74,8 @@ export type Field =
 
 const wire = { whole: 0, eight: 1, bytes: 2, four: 5 };
 
-interface FieldHead {
-  readonly number: number;
-  readonly type: Field['type'];
-  /** Where the value begins, and how long it is; a varint is part of the head. */
-  readonly start: number;
-  readonly length: number;
-  readonly varint?: bigint;
-}
-
-/** Reads up to the value of the field at the start of these bytes. Throws for invalid ones. */
-export function readFieldHead(bytes: Uint8Array): FieldHead {
+/** Reads the number of the field at the start of these bytes, and where its value lies. A varint is part of the head. */
+export function readFieldHead(bytes: Uint8Array) {
   let start = 0;
   const varint = (): bigint => {
     let value = 0n;
@@ -101,15 +92,13 @@ export function readFieldHead(bytes: Uint8Array): FieldHead {
   if (number < 1) throw new Error('a field of the file has no number');
   switch (key % 8) {
     case wire.whole:
-      return { number, type: 'whole', varint: varint(), start, length: 0 };
-    case wire.bytes: {
-      const length = Number(varint());
-      return { number, type: 'bytes', start, length };
-    }
+      return { number, type: 'whole', varint: varint(), length: 0, start } as const;
+    case wire.bytes:
+      return { number, type: 'bytes', length: Number(varint()), start } as const;
     case wire.eight:
-      return { number, type: 'plain', start, length: 8 };
+      return { number, type: 'plain', length: 8, start } as const;
     case wire.four:
-      return { number, type: 'plain', start, length: 4 };
+      return { number, type: 'plain', length: 4, start } as const;
     default:
       throw new Error(`a field of the file has the unknown form ${key % 8}`);
   }
@@ -119,11 +108,11 @@ export function readFieldHead(bytes: Uint8Array): FieldHead {
 export function readMessage(message: Uint8Array): Field[] {
   const fields: Field[] = [];
   for (let at = 0; at < message.length; ) {
-    const { number, type, start, length, varint = 0n } = readFieldHead(message.subarray(at));
+    const { number, start, length, ...head } = readFieldHead(message.subarray(at));
     const end = at + start + length;
     if (end > message.length) throw new Error('the file ends in the middle of a field');
     const value = message.subarray(at + start, end);
-    fields.push(type === 'whole' ? { number, type, value: varint } : { number, type, value });
+    fields.push(head.type === 'whole' ? { number, type: 'whole', value: head.varint } : { number, ...head, value });
     at = end;
   }
   return fields;

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { runtimeAmong, runtimeFile } from './native.ts';
 
-test('the library of this system is there', () => {
+test('runtimeFile: finds the library of this system', () => {
   expect(existsSync(runtimeFile())).toBe(true);
 });
 
-test('it is found under the names that it has on all systems', () => {
+test('runtimeAmong: finds the names of all systems', () => {
   const others = ['README.md', 'sherpa-onnx.node', 'index.js'];
   const found = (...files: string[]) => runtimeAmong([...others, ...files]);
   expect(found('libonnxruntime.so', 'libsherpa-onnx-c-api.so')).toBe('libonnxruntime.so');
@@ -16,12 +16,12 @@ test('it is found under the names that it has on all systems', () => {
   expect(found('onnxruntime.dll', 'onnxruntime_providers_shared.dll')).toBe('onnxruntime.dll');
 });
 
-test('what only looks like it is not taken', () => {
+test('runtimeAmong: ignores similar names', () => {
   expect(runtimeAmong(['libonnxruntime_providers_shared.so', 'onnxruntime.lib', 'my-onnxruntime.dll'])).toBeUndefined();
   expect(runtimeAmong([])).toBeUndefined();
 });
 
-test('a system for which there is none is named, with the package that is missing', () => {
+test('runtimeFile: names the missing package of an unsupported system', () => {
   expect(() => runtimeFile({ platform: 'aix', arch: 'ppc64' })).toThrow(
     'there is no ONNX Runtime for aix ppc64: the package sherpa-onnx-aix-ppc64 is not installed',
   );

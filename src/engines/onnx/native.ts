@@ -3,25 +3,21 @@ import { join } from 'node:path';
 import koffi from 'koffi';
 import { packageFolder } from '../package-folder.ts';
 
-/**
- * Every call into ONNX Runtime, declared once and typed. Its C interface is a table of functions to which later versions
- * only add, so that each has its number for ever.
- */
+/** Functions of ONNX Runtime by FFI. Its C API is a table to which later versions only append. */
 export type Native = ReturnType<typeof bind>;
-/** An object of the library. */
 export type Pointer = bigint;
 
-/** The version of the table that is asked for: that of ONNX Runtime 1.17, and every later one has it. */
+/** API version of ONNX Runtime 1.17; later ones have it too. */
 const tableVersion = 17;
 const pointerBytes = 8;
 
-/** Nothing, or an object that says what went wrong. */
+/** Null, or an error object. */
 const status = 'void *';
 const pointer = 'void *';
-/** Where the function puts what it gives. */
+/** Output parameter. */
 const out = 'void *';
 
-/** Number, result and parameters of the functions that we use. */
+/** Index, result and parameters. */
 const table = {
   errorMessage: [2, 'const char *', [pointer]],
   createEnvironment: [3, status, ['int', 'const char *', out]],
@@ -30,9 +26,7 @@ const table = {
   createSessionOptions: [10, status, [out]],
   setOptimizationLevel: [23, status, [pointer, 'int']],
   setThreads: [24, status, [pointer, 'int']],
-  inputCount: [30, status, [pointer, out]],
   outputCount: [31, status, [pointer, out]],
-  inputName: [36, status, [pointer, 'size_t', pointer, out]],
   outputName: [37, status, [pointer, 'size_t', pointer, out]],
   createRunOptions: [39, status, [out]],
   setTerminate: [46, status, [pointer]],
@@ -57,14 +51,14 @@ type Callable = ((...parameters: unknown[]) => unknown) & { async(...parameters:
 
 let opened: Native | undefined;
 
-/** One library for the whole process. */
+/** Loads the library once per process. */
 export function openNative(file = runtimeFile()): Native {
   opened ??= bind(file);
   return opened;
 }
 
 function bind(file: string) {
-  // Its kernels are deep; the stacks that koffi gives by default overflow.
+  // The default stacks of koffi overflow.
   koffi.config({ ...koffi.config(), sync_stack_size: 16 << 20, async_stack_size: 16 << 20, async_heap_size: 1 << 20 });
   const library = koffi.load(file);
   const base = library.func('void *OrtGetApiBase(void)')() as Pointer;
@@ -89,11 +83,11 @@ function bind(file: string) {
   }
 
   return {
-    /** It stays as long as somebody holds it; the functions of the table do not. */
+    /** Referenced, because the functions do not keep the library loaded. */
     library,
     version,
     call: (name: keyof typeof table, ...parameters: unknown[]): void => checked(functions[name](...parameters)),
-    /** On a thread of its own. The memory that it was given must be there as long as it looks at it. */
+    /** On another thread. Holds the parameters, whose memory is used until the end. */
     callAside: (name: keyof typeof table, ...parameters: unknown[]): Promise<void> =>
       new Promise((resolve, reject) => {
         const held = [...parameters];
@@ -108,7 +102,7 @@ function bind(file: string) {
           }
         });
       }),
-    /** What the function puts where its last parameter points to. */
+    /** Returns the value of the last parameter, an output. */
     made: (name: keyof typeof table, ...parameters: unknown[]): Pointer => {
       const place = new BigUint64Array(1);
       checked(functions[name](...parameters, place));
@@ -122,7 +116,7 @@ function bind(file: string) {
   };
 }
 
-/** The address in this place of a table of addresses. */
+/** An entry of a table of addresses. */
 function addressAt(start: Pointer, index: number): Pointer {
   return new BigUint64Array(koffi.view(start, (index + 1) * pointerBytes) as ArrayBuffer)[index] as bigint;
 }
@@ -131,7 +125,7 @@ function callable(address: Pointer, prototype: ReturnType<typeof koffi.proto>): 
   return koffi.decode(address, prototype) as Callable;
 }
 
-/** ONNX Runtime as `sherpa-onnx-node` brings it along for this system. Throws a sentence where it is missing. */
+/** ONNX Runtime of `sherpa-onnx-node` for this system. */
 export function runtimeFile({ platform, arch }: Pick<NodeJS.Process, 'platform' | 'arch'> = process): string {
   const name = `sherpa-onnx-${platform === 'win32' ? 'win' : platform}-${arch}`;
   const folder = packageFolder(name);
@@ -142,7 +136,7 @@ export function runtimeFile({ platform, arch }: Pick<NodeJS.Process, 'platform' 
   return join(folder, file);
 }
 
-/** Some systems have its version in the name, or both. */
+/** The name may have a version. */
 export function runtimeAmong(files: readonly string[]): string | undefined {
   const fitting = files.filter((file) => /^(lib)?onnxruntime(\.\d[\d.]*)?\.(so(\.\d[\d.]*)?|dylib|dll)$/.test(file));
   return fitting.sort((one, other) => one.length - other.length)[0];

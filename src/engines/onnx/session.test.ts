@@ -36,8 +36,8 @@ const row = (...data: number[]) => ({ data: Float32Array.from(data), shape: [dat
 const open = (network: Network) => OnnxSession.open(writeModel(network), { threads: 1 });
 const messageOf = (work: Promise<unknown>) => work.then(String, (error: Error) => error.message);
 
-describe('a network', () => {
-  test('computes what its file says, for rows of any length', async () => {
+describe('OnnxSession.run', () => {
+  test('computes the graph for any length', async () => {
     const session = await open(small);
     const { sum } = await session.run({ left: row(1, 2, 3), right: row(10, 20, 30) });
     expect(sum).toEqual(row(13, 26, 39));
@@ -46,20 +46,13 @@ describe('a network', () => {
     session.release();
   });
 
-  test('knows the names of what goes in and comes out', async () => {
-    const session = await open(small);
-    expect(session.inputNames).toEqual(['left', 'right']);
-    expect(session.outputNames).toEqual(['sum']);
-    session.release();
-  });
-
-  test('gives nothing where nothing is given', async () => {
+  test('supports empty tensors', async () => {
     const session = await open(small);
     expect((await session.run({ left: row(), right: row() })).sum).toEqual(row());
     session.release();
   });
 
-  test('gives results that stay when it is gone', async () => {
+  test('results stay valid after release', async () => {
     const session = await open(small);
     const { sum } = await session.run({ left: row(2), right: row(1) });
     session.release();
@@ -67,7 +60,7 @@ describe('a network', () => {
     expect([...(sum?.data ?? [])]).toEqual([7]);
   });
 
-  test('runs several times at once', async () => {
+  test('supports concurrent runs', async () => {
     const session = await open(small);
     const runs = Array.from({ length: 8 }, (_, index) => session.run({ left: row(index), right: row(1) }));
     const sums = (await Promise.all(runs)).map(({ sum }) => sum?.data[0]);
@@ -76,20 +69,20 @@ describe('a network', () => {
   });
 });
 
-describe('what is wrong is told in words', () => {
-  test('a file that is no network', async () => {
+describe('OnnxSession: errors', () => {
+  test('invalid file', async () => {
     expect(await messageOf(OnnxSession.open(Buffer.from('no network at all'), { threads: 1 }))).toMatch(
       /protobuf|parse|model/i,
     );
     expect(await messageOf(OnnxSession.open(new Uint8Array(), { threads: 1 }))).not.toBe('[object Object]');
   });
 
-  test('an operation that nobody knows', async () => {
+  test('unknown operator', async () => {
     const unknown = { ...small, nodes: [{ operation: 'Dance', inputs: ['left'], output: 'sum' }] };
     expect(await messageOf(open(unknown))).toMatch(/Dance/);
   });
 
-  test('inputs of a wrong shape, a wrong name or a wrong length', async () => {
+  test('wrong shape, name or length of inputs', async () => {
     const session = await open(small);
     const matrix = { data: Float32Array.of(1), shape: [1, 1] };
     expect(await messageOf(session.run({ left: matrix, right: row(1) }))).toMatch(/rank.*left/i);
@@ -104,7 +97,7 @@ describe('what is wrong is told in words', () => {
     session.release();
   });
 
-  test('a run after its end', async () => {
+  test('run after release', async () => {
     const session = await open(small);
     session.release();
     session.release();
@@ -112,11 +105,11 @@ describe('what is wrong is told in words', () => {
   });
 });
 
-describe('a run that nobody wants any more', () => {
+describe('OnnxSession.run: abort', () => {
   const size = 400;
   const matrix = { data: new Float32Array(size * size).fill(1 / size), shape: [size, size] };
 
-  test('ends in the middle, with the reason', async () => {
+  test('ends a run with the reason', async () => {
     const session = await open(slow(400));
     const stop = new AbortController();
     const run = messageOf(session.run({ matrix }, stop.signal));
@@ -126,14 +119,14 @@ describe('a run that nobody wants any more', () => {
     session.release();
   });
 
-  test('does not begin', async () => {
+  test('before the start runs nothing', async () => {
     const session = await open(small);
     const gone = AbortSignal.abort(new Error('gone before'));
     expect(await messageOf(session.run({ left: row(1), right: row(1) }, gone))).toBe('gone before');
     session.release();
   });
 
-  test('leaves the next one alone, and lets the event loop turn meanwhile', async () => {
+  test('does not affect the next run, and the event loop is not blocked', async () => {
     const session = await open(slow(20));
     let turns = 0;
     const turning = setInterval(() => {
@@ -146,7 +139,7 @@ describe('a run that nobody wants any more', () => {
     session.release();
   });
 
-  test('is not touched by a release before its end', async () => {
+  test('release during a run waits for its end', async () => {
     const session = await open(slow(20));
     const run = session.run({ matrix });
     session.release();
@@ -154,6 +147,6 @@ describe('a run that nobody wants any more', () => {
   });
 });
 
-test('the library tells its version', () => {
+test('openNative: has the version of the library', () => {
   expect(openNative().version).toMatch(/^1\.\d+\.\d+/);
 });

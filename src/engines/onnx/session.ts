@@ -1,31 +1,24 @@
 import { type Native, openNative, type Pointer } from './native.ts';
 
-/** Numbers in the order of their shape, the last place counting fastest. */
+/** Row-major. */
 export interface Tensor {
   readonly data: Float32Array;
   readonly shape: readonly number[];
 }
 
-export type Tensors = Readonly<Record<string, Tensor>>;
-
-export interface SessionOptions {
-  readonly threads: number;
-}
-
 const float32 = 1;
-/** All that keeps the result. */
+/** ORT_ENABLE_ALL. */
 const everyOptimization = 99;
-/** All else that goes wrong is thrown, and need not stand on the console too. */
+/** Log level; errors are thrown. */
 const onlyFatal = 4;
 
 let environment: Pointer | undefined;
 
-/** A network of ONNX Runtime, ready to compute. Nothing of it blocks this thread for longer than copying numbers takes. */
+/** A session of ONNX Runtime. Runs on other threads; this one only copies tensors. */
 export class OnnxSession {
   readonly #native: Native;
   readonly #session: Pointer;
-  readonly inputNames: readonly string[];
-  readonly outputNames: readonly string[];
+  readonly #outputNames: readonly string[];
   #running = 0;
   #released = false;
   #freed = false;
@@ -33,19 +26,24 @@ export class OnnxSession {
   private constructor(native: Native, session: Pointer) {
     this.#native = native;
     this.#session = session;
-    this.inputNames = this.#names('inputCount', 'inputName');
-    this.outputNames = this.#names('outputCount', 'outputName');
+    const allocator = native.made('allocator');
+    this.#outputNames = Array.from({ length: Number(native.made('outputCount', session)) }, (_, index) => {
+      const place = native.made('outputName', session, index, allocator);
+      const name = native.textAt(place);
+      native.call('freeByAllocator', allocator, place);
+      return name;
+    });
   }
 
-  /** From the bytes of a model file. They may go afterwards. */
-  static async open(model: Uint8Array, { threads }: SessionOptions): Promise<OnnxSession> {
+  /** From the bytes of a model file, which are not needed afterwards. */
+  static async open(model: Uint8Array, { threads }: { readonly threads: number }): Promise<OnnxSession> {
     const native = openNative();
     environment ??= native.made('createEnvironment', onlyFatal, 'parley');
     const options = native.made('createSessionOptions');
     try {
       native.call('setOptimizationLevel', options, everyOptimization);
       native.call('setThreads', options, threads);
-      // Threads that have nothing to do leave the processor to the other engines.
+      // Idle threads must not take CPU time from other engines.
       native.call('addSessionSetting', options, 'session.intra_op.allow_spinning', '0');
       const place = new BigUint64Array(1);
       await native.callAside('createSession', environment, model, model.byteLength, options, place);
@@ -55,13 +53,13 @@ export class OnnxSession {
     }
   }
 
-  /** The signal ends it in the middle; then, and when something is wrong with the input, it rejects. */
-  async run(inputs: Tensors, signal?: AbortSignal): Promise<Record<string, Tensor>> {
+  /** The signal terminates the run. */
+  async run(inputs: Readonly<Record<string, Tensor>>, signal?: AbortSignal): Promise<Record<string, Tensor>> {
     if (this.#released) throw new Error('the network was released');
     signal?.throwIfAborted();
     const native = this.#native;
     const values: Pointer[] = [];
-    const outputs = new BigUint64Array(this.outputNames.length);
+    const outputs = new BigUint64Array(this.#outputNames.length);
     const runOptions = native.made('createRunOptions');
     const terminate = (): void => native.call('setTerminate', runOptions);
     signal?.addEventListener('abort', terminate, { once: true });
@@ -69,20 +67,10 @@ export class OnnxSession {
     try {
       const names = Object.keys(inputs);
       for (const name of names) values.push(this.#tensor(inputs[name] as Tensor));
-      const given = BigUint64Array.from(values);
-      const [session, { length }] = [this.#session, names];
-      await native.callAside(
-        'run',
-        session,
-        runOptions,
-        names,
-        given,
-        length,
-        this.outputNames,
-        outputs.length,
-        outputs,
-      );
-      return Object.fromEntries(this.outputNames.map((name, index) => [name, this.#read(outputs[index] as bigint)]));
+      const given = [names, BigUint64Array.from(values), names.length];
+      const wanted = [this.#outputNames, outputs.length, outputs];
+      await native.callAside('run', this.#session, runOptions, ...given, ...wanted);
+      return Object.fromEntries(this.#outputNames.map((name, index) => [name, this.#read(outputs[index] as bigint)]));
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
@@ -95,7 +83,7 @@ export class OnnxSession {
     }
   }
 
-  /** What runs ends first. */
+  /** Takes effect after running calls. */
   release(): void {
     this.#released = true;
     this.#freeWhenDone();
@@ -107,18 +95,7 @@ export class OnnxSession {
     this.#native.free('releaseSession', this.#session);
   }
 
-  #names(count: 'inputCount' | 'outputCount', name: 'inputName' | 'outputName'): string[] {
-    const native = this.#native;
-    const allocator = native.made('allocator');
-    return Array.from({ length: Number(native.made(count, this.#session)) }, (_, index) => {
-      const place = native.made(name, this.#session, index, allocator);
-      const found = native.textAt(place);
-      native.call('freeByAllocator', allocator, place);
-      return found;
-    });
-  }
-
-  /** The library's own memory, so that it never looks into ours. */
+  /** In memory of the library, so that it never reads ours. */
   #tensor({ data, shape }: Tensor): Pointer {
     const count = shape.reduce((product, length) => product * length, 1);
     if (count !== data.length) {

@@ -9,8 +9,8 @@ const nobody: ReadonlySet<Backend> = new Set();
 const unwilling = (seconds: number) =>
   new RemoteFailure('unwilling', 'x', 'Draining', { status: 503, retryAfterSeconds: seconds });
 
-describe('engines elsewhere', () => {
-  test('say who they are at the start, and what they have', async () => {
+describe('BackendPool', () => {
+  test('reports kind and model of each backend at the start', async () => {
     const one = await upstream(wellVllm);
     const other = await upstream(wellParley);
     const { pool, lines } = poolOf([one.address(), other.address(',weight=2')]);
@@ -24,7 +24,7 @@ describe('engines elsewhere', () => {
     );
   });
 
-  test('with the same model share its work, and others have none of it', async () => {
+  test('backends with the same model share its requests', async () => {
     const [one, two, other] = [await upstream(wellVllm), await upstream(wellVllm), await upstream(wellParley)];
     const { pool } = poolOf([one, two, other].map((each) => each.address()));
     await pool.start();
@@ -35,7 +35,7 @@ describe('engines elsewhere', () => {
     expect(pool.assign('no-such', 'text', nobody)).toBeUndefined();
   });
 
-  test('are asked with their key, which nobody else sees', async () => {
+  test('sends the key, which is not shown anywhere', async () => {
     const one = await upstream(wellVllm);
     const { pool, lines } = poolOf([one.address(',key=env:A_KEY')], { A_KEY: 'sk-12345' });
     await pool.start();
@@ -43,7 +43,7 @@ describe('engines elsewhere', () => {
     expect(lines.join()).not.toContain('12345');
   });
 
-  test('serve the model that the command line names, whether they list it or not', async () => {
+  test('a configured model is served whether it is listed or not', async () => {
     const one = await upstream(wellVllm);
     const { pool } = poolOf([one.address(',model=org/other')]);
     await pool.start();
@@ -52,14 +52,14 @@ describe('engines elsewhere', () => {
     expect(pool.assign('model-8b', 'x', nobody)).toBeUndefined();
   });
 
-  test('of a named model keep the context that they list for it', async () => {
+  test('a configured model keeps its listed context size', async () => {
     const one = await upstream(wellVllm);
     const { pool } = poolOf([one.address(',model=org/model-8b')]);
     await pool.start();
     expect(pool.models()[0]?.contextSize).toBe(4096);
   });
 
-  test('for vectors offer the model that makes them', async () => {
+  test('for embeddings uses the embedding model', async () => {
     const list = json({
       data: [
         { id: 'chat', owned_by: 'vllm' },
@@ -75,8 +75,8 @@ describe('engines elsewhere', () => {
   });
 });
 
-describe('work', () => {
-  test('is counted until it is given back, once', async () => {
+describe('BackendPool.assign', () => {
+  test('counts a request until it is released, once', async () => {
     const one = await upstream(wellVllm);
     const { pool } = poolOf([one.address()]);
     await pool.start();
@@ -87,7 +87,7 @@ describe('work', () => {
     expect(pool.backends[0]?.running).toBe(0);
   });
 
-  test('goes past those that have all they can take at once, as long as another has not', async () => {
+  test('prefers backends below their parallel limit', async () => {
     const [one, two] = [await upstream(wellVllm), await upstream(wellVllm)];
     const { pool } = poolOf([one.address(',parallel=1'), two.address(',parallel=9')]);
     await pool.start();
@@ -97,7 +97,7 @@ describe('work', () => {
     expect(pool.backends[1]?.running).toBeGreaterThanOrEqual(7);
   });
 
-  test('is never given to one that was tried', async () => {
+  test('never returns a backend that was tried', async () => {
     const one = await upstream(wellVllm);
     const { pool } = poolOf([one.address()]);
     await pool.start();
@@ -105,8 +105,8 @@ describe('work', () => {
   });
 });
 
-describe('the health of an engine', () => {
-  test('one that is not there at the start joins when it comes', async () => {
+describe('BackendPool: health', () => {
+  test('a backend that starts later is added', async () => {
     const one = await upstream({ '/v1/models': json({ error: 'loading' }, 503) });
     const { pool, says, tick, clock } = poolOf([one.address()]);
     await pool.start();
@@ -119,7 +119,7 @@ describe('the health of an engine', () => {
     expect(pool.assign(undefined, 'x', nobody)).toBeDefined();
   });
 
-  test('one that refuses connections is looked for again, at first soon and then less often', async () => {
+  test('a backend that is down is checked with exponential back-off', async () => {
     const one = await upstream(wellVllm);
     const address = one.address();
     await one.die();
@@ -138,7 +138,7 @@ describe('the health of an engine', () => {
     ]);
   });
 
-  test('one that is well is looked at each few seconds, by the cheapest path that it has', async () => {
+  test('a healthy backend is checked every few seconds by its health path', async () => {
     const [one, plain] = [await upstream(wellVllm), await upstream({ '/v1/models': listed.openai })];
     const { pool, tick } = poolOf([one.address(), plain.address()]);
     await pool.start();
@@ -148,7 +148,7 @@ describe('the health of an engine', () => {
     await expect.poll(() => plain.asked('/v1/models').length).toBe(2);
   });
 
-  test('one that is draining gets no new work until its time is over', async () => {
+  test('an overloaded backend gets no requests until Retry-After', async () => {
     const [one, two] = [await upstream(wellVllm), await upstream(wellVllm)];
     const { pool, clock } = poolOf([one.address(), two.address()]);
     await pool.start();
@@ -161,7 +161,7 @@ describe('the health of an engine', () => {
     expect(first.isOpen()).toBe(true);
   });
 
-  test('backend: a good health check ends the time that a Retry-After asked for', async () => {
+  test('backend: a successful health check ends the time of a Retry-After', async () => {
     const one = await upstream(wellVllm);
     const { pool, tick } = poolOf([one.address()]);
     await pool.start();
@@ -174,7 +174,7 @@ describe('the health of an engine', () => {
     expect(one.asked('/health')).toHaveLength(1);
   });
 
-  test('backend: a health check that began before the refusal does not end it', async () => {
+  test('backend: a health check that began before the rejection does not end it', async () => {
     const held: (() => void)[] = [];
     const one = await upstream(wellVllm);
     const { pool, tick } = poolOf([one.address()]);
@@ -193,7 +193,7 @@ describe('the health of an engine', () => {
     await expect.poll(() => first.state.type).toBe('up');
   });
 
-  test('backend: a Retry-After of days keeps it away for a minute at most', async () => {
+  test('backend: Retry-After is limited to a minute', async () => {
     const full = json({ error: 'slow down' }, 429, { 'retry-after': '999999999' });
     const one = await upstream({ ...wellVllm, '/v1/completions': full });
     const { pool } = poolOf([one.address()]);
@@ -204,7 +204,7 @@ describe('the health of an engine', () => {
     expect(first.state).toMatchObject({ type: 'away', until: 60_000 });
   });
 
-  test('a connection that was closed while it lay idle says nothing of it', async () => {
+  test('a stale keep-alive connection does not mark the backend as down', async () => {
     const one = await upstream(wellVllm);
     const { pool } = poolOf([one.address()]);
     await pool.start();
@@ -215,7 +215,7 @@ describe('the health of an engine', () => {
     expect(first.state.type).toBe('up');
   });
 
-  test('what runs on one that stays silent is given up after a while', async () => {
+  test('requests of an unresponsive backend are aborted after some failed checks', async () => {
     const one = await upstream(wellVllm);
     const { pool, tick } = poolOf([one.address()]);
     await pool.start();
@@ -232,7 +232,7 @@ describe('the health of an engine', () => {
     await given;
   });
 
-  test('nothing is looked at any more once all who need it have stopped it', async () => {
+  test('checks stop when all users have stopped the pool', async () => {
     const one = await upstream(wellVllm);
     const { pool, tick } = poolOf([one.address()]);
     await Promise.all([pool.start(), pool.start()]);

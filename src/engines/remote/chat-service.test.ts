@@ -37,7 +37,7 @@ async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: Tex
   return { chat, one, text: desktop };
 }
 
-test('a chat takes its turn at the requestQueue, goes out as messages and can be seen by its key', async () => {
+test('remoteChatService: a chat passes the queue, is sent as messages and found by its key', async () => {
   const { chat, one, text: desktop } = await serviceOn({ '/v1/chat/completions': streamed(said('Hello'), ended()) });
   const seen: string[] = [];
   const events: GenerationEvent[] = [];
@@ -51,7 +51,7 @@ test('a chat takes its turn at the requestQueue, goes out as messages and can be
   expect(desktop.performance()).toMatchObject({ generations: 1, stop: 'end-token' });
 });
 
-test('several replies have seeds of their own', async () => {
+test('remoteChatService: several replies have different seeds', async () => {
   const { chat, one } = await serviceOn({ '/v1/chat/completions': streamed(said('Hello'), ended()) });
   const request = chatRequest({ controls: controlsWith({ maxTokens: 8 }, { seed: 40 }) });
   const replies = await Promise.all(chat.replies(request, ticket(), 3).map(fold));
@@ -59,14 +59,14 @@ test('several replies have seeds of their own', async () => {
   expect(one.asked('/v1/chat/completions').map(({ body }) => body.seed)).toEqual([40, 41, 42]);
 });
 
-test('a tool that is not offered is refused before anybody is asked', async () => {
+test('remoteChatService: rejects an unknown tool before any request', async () => {
   const { chat, one } = await serviceOn({});
   const request = chatRequest({ toolChoice: { type: 'named', name: 'fly' } });
   await expect(fold(chat.reply(request, ticket()))).rejects.toMatchObject({ code: 'invalid-field' });
   expect(one.asked('/v1/chat/completions')).toEqual([]);
 });
 
-test('tokens and prompts are those of the other side', async () => {
+test('remoteChatService: tokens and prompts come from the backend', async () => {
   const { chat } = await serviceOn({
     '/v1/chat/completions/input_tokens': json({ input_tokens: 12 }),
     '/apply-template': json({ prompt: '<user>Hi' }),
@@ -76,13 +76,13 @@ test('tokens and prompts are those of the other side', async () => {
   expect(await chat.thinksAnyway(chatRequest({ reasoning: { effort: 'none', separate: true } }))).toBe(false);
 });
 
-test('an engine that takes no messages says so instead of answering something else', async () => {
+test('remoteChatService: an engine without messages is an error', async () => {
   const fake = fakeEngine({ script: () => ({ pieces: ['x'] }), pace: (next) => next() });
   const { chat } = await serviceOn({}, fake);
   await expect(fold(chat.reply(chatRequest(), ticket()))).rejects.toThrow('takes no messages');
 });
 
-test('those who watch see the last turn, and that there was a picture in it', () => {
+test('remoteChatService: the console shows the last turn and its pictures', () => {
   const { service, asked } = scriptedText(['Hello']);
   const chat = remoteChatService({ text: service, tokens: {} as RemoteTokens });
   const content = [...text('Look at this'), { type: 'medium', index: 0 } as const];
@@ -91,7 +91,7 @@ test('those who watch see the last turn, and that there was a picture in it', ()
   expect(asked[0]?.prompt).toBe('Look at this\n(Attached Image 1)\n');
 });
 
-test('tools of the server are run here, for a model that is elsewhere too', async () => {
+test('remoteChatService: runs server tools for a remote model', async () => {
   const called = { tool_calls: [{ index: 0, id: 'c1', function: { name: 'get_time', arguments: '{}' } }] };
   const one = await upstream({
     ...wellParley,

@@ -7,11 +7,11 @@ import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { GenerateBy, Reservation, TextService } from '../../core/text-service.ts';
+import type { GenerateBy, TextService } from '../../core/text-service.ts';
 import { RemoteText } from './text.ts';
 import type { RemoteTokens } from './tokens.ts';
 
-export interface RemoteChatParts {
+interface RemoteChatParts {
   /** Requests to remote backends pass the same queue, and can be listed and aborted by key. */
   readonly text: TextService;
   readonly tokens: RemoteTokens;
@@ -21,19 +21,13 @@ export interface RemoteChatParts {
 
 /** Chat service for remote backends, which apply the template and parse tool calls and reasoning themselves. */
 export function remoteChatService({ text, tokens, serverTools }: RemoteChatParts): ChatService {
-  async function answer(
-    request: ChatRequest,
-    reservation: Reservation,
-    _signal: AbortSignal,
-    tell: (event: GenerationEvent) => void,
-    room: () => Promise<void> | undefined,
-  ): Promise<void> {
+  const answer: Parameters<typeof repliesBy>[0]['answer'] = async (request, reservation, _signal, tell, room) => {
     refuseUnknownTool(request);
     for await (const event of reservation.generate(shownRequest(request), asChat(request))) {
       tell(event);
       await room();
     }
-  }
+  };
   const replies: ChatService['replies'] = (request, ticket, count) =>
     repliesBy({ answer, text, serverTools }, request, ticket, count);
   return {

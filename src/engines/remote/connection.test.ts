@@ -11,8 +11,8 @@ async function connected(handlers: Parameters<typeof upstream>[0], limits: Parti
   return { one, connection: new BackendConnection({ base: one.base, host: one.host, key: 'sk-1' }, limits) };
 }
 
-describe('a connection to an engine elsewhere', () => {
-  test('asks with its key, and is kept for the next question', async () => {
+describe('BackendConnection', () => {
+  test('sends the key and keeps the connection open', async () => {
     const ports = new Set<number | undefined>();
     const { one, connection } = await connected({
       '/a': (received, response) => {
@@ -27,7 +27,7 @@ describe('a connection to an engine elsewhere', () => {
     connection.close();
   });
 
-  test('tells the head of a stream and then its pieces, and a whole answer as one', async () => {
+  test('a stream has headers and chunks, or one JSON body', async () => {
     const { connection } = await connected({
       '/stream': (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream', 'x-note': 'yes' });
@@ -46,7 +46,7 @@ describe('a connection to an engine elsewhere', () => {
     expect(told).toEqual(['yes', 'data: é\n\n', 'undefined', '{"a":1}']);
   });
 
-  test('gives a refusal with its words, and what is no JSON as a failure', async () => {
+  test('rejects with the message of an error, and for invalid JSON', async () => {
     const { connection } = await connected({
       '/no': json({ error: { message: 'too long' } }, 400),
       '/odd': (_, response) => void response.end('<html>'),
@@ -57,7 +57,7 @@ describe('a connection to an engine elsewhere', () => {
     await expect(connection.bytes('/no', {})).rejects.toMatchObject({ type: 'refused' });
   });
 
-  test('says in words why nobody can be reached', async () => {
+  test('says why a host is not reachable', async () => {
     const { one, connection } = await connected({});
     await one.die();
     await expect(connection.json('GET', '/a')).rejects.toMatchObject({
@@ -69,7 +69,7 @@ describe('a connection to an engine elsewhere', () => {
     await expect(nowhere.json('GET', '/a')).rejects.toMatchObject({ type: 'unreachable' });
   });
 
-  test('gives up an answer that takes too long, or that nobody wants any more', async () => {
+  test('times out and aborts', async () => {
     const { connection } = await connected({ '/slow': () => undefined });
     await expect(connection.json('GET', '/slow', undefined, { milliseconds: 1 })).rejects.toMatchObject({
       type: 'unreachable',
@@ -81,7 +81,7 @@ describe('a connection to an engine elsewhere', () => {
     await expect(asked).rejects.toMatchObject({ type: 'unreachable' });
   });
 
-  test('ends a stream whose reader cannot read it, with the reason', async () => {
+  test('an error of the sink ends the stream', async () => {
     const { connection } = await connected({
       '/stream': (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -133,7 +133,7 @@ describe('BackendConnection: a backend that misbehaves', () => {
     expect(sent.bytes).toBeLessThan(16 * 2 ** 20);
   });
 
-  test('refuses a body whose length is past the limit before any of it is read', async () => {
+  test('rejects a body by its declared length before reading it', async () => {
     const { connection } = await connected({
       '/big': (_, response) => {
         response.writeHead(200, { 'content-length': '3000000' }).flushHeaders();
@@ -142,7 +142,7 @@ describe('BackendConnection: a backend that misbehaves', () => {
     await expect(connection.bytes('/big', { bytes: 2 ** 20 })).rejects.toThrow('larger than 1 MB');
   });
 
-  test('keeps the beginning of an error body that never ends', async () => {
+  test('keeps the start of an endless error body', async () => {
     const { connection } = await connected(
       {
         '/drip': (_, response) => {
@@ -168,7 +168,7 @@ describe('BackendConnection: a backend that misbehaves', () => {
     expect(other.received).toEqual([]);
   });
 
-  test('refuses a compressed body, which nobody asked for', async () => {
+  test('rejects a compressed body', async () => {
     const { one, connection } = await connected({
       '/gzip': flood(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
     });
@@ -177,14 +177,14 @@ describe('BackendConnection: a backend that misbehaves', () => {
     expect(one.received[0]?.headers['accept-encoding']).toBe('identity');
   });
 
-  test('refuses headers that are too large', async () => {
+  test('rejects headers that are too large', async () => {
     const { connection } = await connected({
       '/a': (_, response) => void response.writeHead(200, { 'x-huge': 'x'.repeat(100_000) }).end('{}'),
     });
     await expect(connection.json('GET', '/a')).rejects.toMatchObject({ message: 'its headers are too large' });
   });
 
-  test('gives up an answer that drips, or never begins, after the limit of a whole answer', async () => {
+  test('times out a response that is too slow or never starts', async () => {
     const drip = (_: unknown, response: ServerResponse): void => {
       response.writeHead(200);
       const timer = setInterval(() => response.write('x'), 5);
@@ -196,7 +196,7 @@ describe('BackendConnection: a backend that misbehaves', () => {
     }
   });
 
-  test('gives up a stream of which nothing comes for too long, before or after its head', async () => {
+  test('times out a silent stream, before or after its headers', async () => {
     const head = (_: unknown, response: ServerResponse): void => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');
     };
@@ -206,7 +206,7 @@ describe('BackendConnection: a backend that misbehaves', () => {
     }
   });
 
-  test('reports a connection that is reset in the middle of a body', async () => {
+  test('reports a connection reset within a body', async () => {
     const reset = (_: unknown, response: ServerResponse): void => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'content-length': '1000' });
       response.write('data: x', () => response.socket?.resetAndDestroy());
@@ -217,7 +217,7 @@ describe('BackendConnection: a backend that misbehaves', () => {
     await expect(connection.stream('/reset', {}, quiet, never)).rejects.toMatchObject(closed);
   });
 
-  test('sends a form, and reads the answer', async () => {
+  test('uploads a form and reads the response', async () => {
     const received: string[] = [];
     const { connection } = await connected({
       '/upload': (asked, response) => {

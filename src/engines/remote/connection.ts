@@ -6,16 +6,16 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { RemoteFailure, statusFailure } from './failure.ts';
+import { type FailureType, RemoteFailure, statusFailure } from './failure.ts';
 import { parsedJson } from './json.ts';
 
-export interface Target {
+interface Target {
   readonly base: string;
   readonly host: string;
   readonly key?: string | undefined;
 }
 
-export interface StreamSink {
+interface StreamSink {
   /** The headers of the response, and a valve that stops reading from the connection, so that TCP slows the other side down. */
   head(headers: IncomingHttpHeaders, valve: Valve): void;
   /** Chunks of an event stream. */
@@ -29,17 +29,12 @@ export interface Valve {
   resume(): void;
 }
 
-export interface AskOptions {
+interface AskOptions {
   readonly signal?: AbortSignal;
   /** Time-out for the whole response. */
   readonly milliseconds?: number;
   /** Maximum size of the body. */
   readonly bytes?: number;
-}
-
-export interface BytesOptions extends AskOptions {
-  readonly method?: 'GET' | 'POST';
-  readonly body?: object;
 }
 
 export interface ConnectionLimits {
@@ -87,7 +82,7 @@ export class BackendConnection {
     const timer = setTimeout(() => (paused ? timer.refresh() : silence.abort()), this.#limits.silenceMs);
     try {
       const both = AbortSignal.any([signal, silence.signal]);
-      const { response, request } = await this.#asked('POST', path, jsonBody(body), { signal: both });
+      const { response, request } = await this.#asked('POST', path, jsonBody(body), both);
       response.setEncoding('utf8');
       const isEvents = !String(response.headers['content-type']).includes('json');
       try {
@@ -110,19 +105,20 @@ export class BackendConnection {
         throw error;
       }
     } catch (error) {
-      throw silence.signal.aborted && !signal.aborted ? this.#late() : this.#failure(error);
+      throw silence.signal.aborted && !signal.aborted
+        ? this.#failed('no answer in time', 'unreachable')
+        : this.#failure(error);
     } finally {
       clearTimeout(timer);
     }
   }
 
   async json(method: 'GET' | 'POST', path: string, body?: object, options: AskOptions = {}): Promise<unknown> {
-    const sent = body === undefined ? undefined : jsonBody(body);
-    return this.#parsed(await this.#answer(method, path, sent, options));
+    return this.#parsed(await this.#answer(method, path, body && jsonBody(body), options));
   }
 
   /** Succeeds for any 2xx response. */
-  bytes(path: string, { method = 'GET', body, ...options }: BytesOptions): Promise<Buffer> {
+  bytes(path: string, { method = 'GET', body, ...options }: AskOptions & { method?: 'GET' | 'POST'; body?: object }) {
     return this.#answer(method, path, body && jsonBody(body), options);
   }
 
@@ -155,10 +151,12 @@ export class BackendConnection {
     const timer = setTimeout(() => late.abort(), milliseconds);
     const until = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
     try {
-      const { response } = await this.#asked(method, path, body, { signal: until });
+      const { response } = await this.#asked(method, path, body, until);
       return await this.#collected(response, bytes);
     } catch (error) {
-      throw late.signal.aborted && !signal?.aborted ? this.#late() : this.#failure(error);
+      throw late.signal.aborted && !signal?.aborted
+        ? this.#failed('no answer in time', 'unreachable')
+        : this.#failure(error);
     } finally {
       clearTimeout(timer);
     }
@@ -170,13 +168,8 @@ export class BackendConnection {
     return value;
   }
 
-  #asked(
-    method: string,
-    path: string,
-    body: SentBody | undefined,
-    { signal }: { readonly signal: AbortSignal },
-  ): Promise<{ readonly response: IncomingMessage; readonly request: ClientRequest }> {
-    return new Promise((resolve, reject) => {
+  #asked(method: string, path: string, body: SentBody | undefined, signal: AbortSignal) {
+    return new Promise<{ readonly response: IncomingMessage; readonly request: ClientRequest }>((resolve, reject) => {
       const request = (this.#secure ? httpsRequest : httpRequest)(`${this.target.base}${path}`, {
         method,
         agent: this.#agent,
@@ -194,7 +187,7 @@ export class BackendConnection {
         const { statusCode: status = 0, headers } = response;
         if (status >= 200 && status < 300) {
           if ((headers['content-encoding'] ?? 'identity') === 'identity') return resolve({ response, request });
-          reject(this.#failed('it is compressed, which was not asked for'));
+          reject(this.#failed('it is compressed, which was not requested'));
           request.destroy();
         } else if (status < 400) {
           reject(this.#failed('it is a redirect to another address, and redirects are not followed'));
@@ -207,12 +200,8 @@ export class BackendConnection {
 
   async #refusal(response: IncomingMessage, status: number): Promise<RemoteFailure> {
     const body = await beginningOf(response, mostErrorBytes, this.#limits.errorBodyMs);
-    return statusFailure(this.target.host, {
-      status,
-      retryAfter: response.headers['retry-after'],
-      body,
-      origin: this.#origin,
-    });
+    const retryAfter = response.headers['retry-after'];
+    return statusFailure(this.target.host, { status, retryAfter, body, origin: this.#origin });
   }
 
   async #collected(response: IncomingMessage, most: number): Promise<Buffer> {
@@ -232,12 +221,8 @@ export class BackendConnection {
     return Buffer.concat(pieces);
   }
 
-  #failed(message: string): RemoteFailure {
-    return new RemoteFailure('failed', this.target.host, message, { origin: this.#origin });
-  }
-
-  #late(): RemoteFailure {
-    return new RemoteFailure('unreachable', this.target.host, 'no answer in time', { origin: this.#origin });
+  #failed(message: string, type: FailureType = 'failed', stale = false): RemoteFailure {
+    return new RemoteFailure(type, this.target.host, message, { origin: this.#origin, stale });
   }
 
   /** A reused connection that fails without a response was most likely closed by the backend before. */
@@ -245,16 +230,13 @@ export class BackendConnection {
     if (!isNetworkError(error)) return error;
     const stale = keptAndUnanswered && error.code === 'ECONNRESET';
     if (stale) this.#dropIdle();
-    return new RemoteFailure('unreachable', this.target.host, networkWords(error), { stale, origin: this.#origin });
+    return this.#failed(networkSentences[error.code] ?? error.message, 'unreachable', stale);
   }
 }
 
-interface SentBody {
-  readonly type: string;
-  readonly bytes: Buffer;
-}
+type SentBody = ReturnType<typeof jsonBody>;
 
-function jsonBody(body: object): SentBody {
+function jsonBody(body: object) {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) };
 }
 
@@ -275,10 +257,6 @@ type NetworkError = Error & { readonly code: string };
 
 function isNetworkError(error: unknown): error is NetworkError {
   return error instanceof Error && typeof (error as Partial<NetworkError>).code === 'string' && !('status' in error);
-}
-
-function networkWords({ code, message }: NetworkError): string {
-  return networkSentences[code] ?? message;
 }
 
 /** Time-out for connecting only. */

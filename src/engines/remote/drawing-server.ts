@@ -9,7 +9,7 @@ export interface RemotePicture {
   readonly seed: number;
 }
 
-type Progress = (step: number, steps: number, preview?: Uint8Array) => void;
+export type Progress = (step: number, steps: number, preview?: Uint8Array) => void;
 
 /** Adapter for the image API of one product. */
 export interface DrawingServer {

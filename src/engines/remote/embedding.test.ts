@@ -25,8 +25,8 @@ async function engineOn(handlers: Readonly<Record<string, Handler>>, count = 1) 
   return { engine, engines, pool };
 }
 
-describe('vectors from elsewhere', () => {
-  test('come in the order of the texts, with the tokens that were counted', async () => {
+describe('RemoteEmbedding.embed', () => {
+  test('returns vectors in order with token counts', async () => {
     const { engine, engines } = await engineOn({ ...wellVllm, '/v1/embeddings': vectors });
     expect(engine.facts()).toBeUndefined();
     const made = await engine.embed({ inputs: ['a', 'bbb'], truncate: true }, never);
@@ -43,7 +43,7 @@ describe('vectors from elsewhere', () => {
     expect(engine.facts()).toMatchObject({ dimensions: 2, maxTokens: 4096 });
   });
 
-  test('of texts and of tokens are asked for apart, and of very many in several requests', async () => {
+  test('sends texts and tokens separately, and large lists in batches', async () => {
     const { engine, engines } = await engineOn({ ...wellParley, '/v1/embeddings': vectors });
     const inputs = [...Array.from({ length: 300 }, (_, place) => 'x'.repeat(place)), [1, 2, 3, 4]];
     const made = await engine.embed({ inputs, truncate: false }, never);
@@ -53,21 +53,21 @@ describe('vectors from elsewhere', () => {
     expect(asked[0]?.body.truncate).toBe(false);
   });
 
-  test('may come as base64', async () => {
+  test('reads base64', async () => {
     const bytes = Buffer.from(new Float32Array([0.5, -2]).buffer).toString('base64');
     const { engine } = await engineOn({ ...wellVllm, '/v1/embeddings': json({ data: [{ embedding: bytes }] }) });
     const { vectors: made } = await engine.embed({ inputs: ['a'], truncate: true }, never);
     expect([...(made[0]?.[0] ?? [])]).toEqual([0.5, -2]);
   });
 
-  test('are asked of another one where the first is not there', async () => {
+  test('retries on another backend', async () => {
     const { engine, engines } = await engineOn({ ...wellVllm, '/v1/embeddings': vectors }, 2);
     for (const one of engines) one.become({ '/v1/embeddings': json({ error: 'busy' }, 503) });
     await expect(engine.embed({ inputs: ['a'], truncate: true }, never)).rejects.toMatchObject({ code: 'remote-down' });
     expect(engines.map((one) => one.asked('/v1/embeddings').length)).toEqual([1, 1]);
   });
 
-  test('that do not fit are an error', async () => {
+  test('rejects vectors that do not fit', async () => {
     for (const data of [
       [],
       [{ embedding: [] }],
@@ -82,7 +82,7 @@ describe('vectors from elsewhere', () => {
     }
   });
 
-  test('in another way than that of the engine are refused, and its own words are passed on', async () => {
+  test('rejects other poolings, and passes on the error of the backend', async () => {
     const refused = json({ error: { message: 'input is too long' } }, 400);
     const { engine } = await engineOn({ ...wellVllm, '/v1/embeddings': refused });
     await expect(engine.embed({ inputs: ['a'], truncate: true, pooling: 'cls' }, never)).rejects.toMatchObject({
@@ -91,17 +91,17 @@ describe('vectors from elsewhere', () => {
     await expect(engine.embed({ inputs: ['a'], truncate: true }, never)).rejects.toThrow('input is too long');
   });
 
-  test('stop with their client', async () => {
+  test('stops on abort', async () => {
     const stop = new AbortController();
     const { engine } = await engineOn({ ...wellVllm, '/v1/embeddings': () => stop.abort(new Error('gone')) });
     await expect(engine.embed({ inputs: ['a'], truncate: true }, stop.signal)).rejects.toThrow('gone');
   });
 });
 
-describe('ranking', () => {
+describe('RemoteEmbedding.rank', () => {
   const request = { query: 'q', documents: ['one', 'three'], truncate: true };
 
-  test('is that of a model which was made for it', async () => {
+  test('uses /v1/rerank', async () => {
     const results = [
       { index: 1, relevance_score: 0.9 },
       { index: 0, relevance_score: 0.1 },
@@ -110,20 +110,20 @@ describe('ranking', () => {
     expect(await engine.rank(request, never)).toEqual({ scores: [0.1, 0.9], tokens: 8, truncated: [] });
   });
 
-  test('is by how near the vectors are where there is no such path', async () => {
+  test('falls back to cosine similarity', async () => {
     const { engine } = await engineOn({ ...wellVllm, '/v1/embeddings': vectors });
     const { scores } = await engine.rank(request, never);
     expect(scores).toHaveLength(2);
     expect(scores[0]).toBeGreaterThan(scores[1] as number);
   });
 
-  test('is refused in the words of the other side', async () => {
+  test('passes on a rejection', async () => {
     const { engine } = await engineOn({ ...wellVllm, '/v1/rerank': json({ error: 'too many' }, 400) });
     await expect(engine.rank(request, never)).rejects.toThrow('too many');
   });
 });
 
-test('the parts of a sum are the sum, and follow the lengths', () => {
+test('shared: the parts add up and follow the lengths', () => {
   fc.assert(
     fc.property(fc.nat({ max: 1000 }), fc.array(fc.nat({ max: 100 })), (total, lengths) => {
       const parts = shared(total, lengths);

@@ -36,7 +36,7 @@ export class RemoteEmbedding extends RemoteTaskEngine implements EmbeddingEngine
 
   async embed({ inputs, truncate, pooling: wanted }: EmbeddingRequest, signal: AbortSignal): Promise<Embedded> {
     if (wanted !== undefined) {
-      const instead = 'the engine elsewhere makes one vector of a text in its own way';
+      const instead = 'the remote backend chooses the pooling';
       throw new AppError('unsupported', { feature: `pooling ${wanted}`, instead });
     }
     const vectors: (readonly Float32Array[])[] = Array.from({ length: inputs.length });
@@ -72,14 +72,14 @@ export class RemoteEmbedding extends RemoteTaskEngine implements EmbeddingEngine
 
   async #reranked({ query, documents }: RankRequest, signal: AbortSignal): Promise<Ranked> {
     const question = ({ model: { id } }: Facts) => ({ path: '/v1/rerank', body: { model: id, query, documents } });
-    const { answer } = await askPool(this.pool, question, { model: this.model, affinity: query, signal });
+    const { answer, facts } = await askPool(this.pool, question, { model: this.model, affinity: query, signal });
     const { results, usage } = objectAt(answer);
     const scores = documents.map(() => Number.NaN);
     for (const result of listAt(results).map(objectAt)) {
       const place = numberAt(result.index);
       if (place !== undefined && place in scores) scores[place] = numberAt(result.relevance_score) ?? Number.NaN;
     }
-    if (scores.some(Number.isNaN)) throw new RemoteFailure('failed', 'elsewhere', 'it ranked not all documents');
+    if (scores.some(Number.isNaN)) throw new RemoteFailure('failed', facts.host, 'it ranked not all documents');
     return { scores, tokens: numberAt(objectAt(usage).total_tokens) ?? 0, truncated: [] };
   }
 

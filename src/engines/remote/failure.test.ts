@@ -6,7 +6,7 @@ const host = 'gpu1:8000';
 const answered = (status: number, body: unknown = {}, retryAfter?: string) =>
   statusFailure(host, { status, retryAfter, body: JSON.stringify(body) });
 
-describe('what a status means', () => {
+describe('statusFailure', () => {
   test.each<[number, FailureType, boolean]>([
     [400, 'refused', false],
     [413, 'refused', false],
@@ -24,7 +24,7 @@ describe('what a status means', () => {
     expect(answered(status)).toMatchObject({ type, isPassing: passing });
   });
 
-  test('how long to wait is kept where it is said', () => {
+  test('reads Retry-After', () => {
     expect(answered(503, {}, '7').facts.retryAfterSeconds).toBe(7);
     expect(answered(503, {}, 'Wed, 21 Oct 2026 07:28:00 GMT').facts.retryAfterSeconds).toBeUndefined();
     expect(answered(429, {}, '999999999').facts.retryAfterSeconds).toBe(60);
@@ -32,7 +32,7 @@ describe('what a status means', () => {
   });
 });
 
-test('the words of an error are found wherever engines put them', () => {
+test('messageOf: finds the message in all known forms', () => {
   expect(messageOf('{"error":{"message":"too long"}}')).toBe('too long');
   expect(messageOf('{"error":"too long"}')).toBe('too long');
   expect(messageOf('{"object":"error","message":"too long"}')).toBe('too long');
@@ -46,13 +46,13 @@ test('the words of an error are found wherever engines put them', () => {
   expect(messageOf('x'.repeat(5000))).toHaveLength(1001);
 });
 
-describe('what the client is told', () => {
-  test('the words of the other side where the request was wrong', () => {
+describe('clientError', () => {
+  test('an invalid request has the message of the backend', () => {
     const error = clientError(answered(400, { error: { message: 'max_tokens is too large' } }), 'text');
     expect(error).toMatchObject({ code: 'remote-refused', status: 400, message: 'max_tokens is too large' });
   });
 
-  test('that the backend is not reachable, with its address and when to try again', () => {
+  test('an unreachable backend is a 503 with address and Retry-After', () => {
     const refused = clientError(
       new RemoteFailure('unreachable', host, 'connection refused', { origin: 'http://gpu1:8000' }),
       'text',
@@ -64,7 +64,7 @@ describe('what the client is told', () => {
     expect(busy.message).toBe('The remote backend at gpu1:8000 takes no requests now: Draining.');
   });
 
-  test('that its answer cannot be used, as a 502', () => {
+  test('an unusable response is a 502', () => {
     const odd = clientError(new RemoteFailure('failed', host, 'it is no JSON'), 'text');
     expect([odd.status, odd.message]).toEqual([
       502,
@@ -72,14 +72,14 @@ describe('what the client is told', () => {
     ]);
   });
 
-  test('that it failed', () => {
+  test('other failures are engine failures', () => {
     expect(clientError(answered(500), 'text')).toMatchObject({ code: 'engine-failed', status: 500 });
     expect(clientError(answered(401, { error: 'bad key' }), 'text').message).toContain('bad key');
     expect(clientError(new Error('odd'), 'text')).toMatchObject({ code: 'engine-failed' });
     expect(clientError('odd', 'text').message).toContain('odd');
   });
 
-  test('what is an error of ours already stays what it is', () => {
+  test('keeps an AppError', () => {
     const own = new AppError('unsupported', { feature: 'x', instead: 'y' });
     expect(clientError(own, 'text')).toBe(own);
   });

@@ -44,24 +44,12 @@ export function statusFailure(
     retryAfter,
     body,
     origin,
-  }: {
-    readonly status: number;
-    readonly retryAfter?: string | undefined;
-    readonly body: string;
-    readonly origin?: string;
-  },
+  }: { status: number; retryAfter?: string | undefined; body: string; origin?: string },
 ): RemoteFailure {
   const message = messageOf(body) || `it answered ${status}`;
-  const seconds = Number(retryAfter);
-  const known =
-    Number.isFinite(seconds) && seconds > 0
-      ? { retryAfterSeconds: Math.min(Math.ceil(seconds), longestRetrySeconds) }
-      : {};
-  return new RemoteFailure(typeOf(status), host, message, {
-    status,
-    ...known,
-    ...(origin === undefined ? {} : { origin }),
-  });
+  const seconds = Math.min(Math.ceil(Number(retryAfter)), longestRetrySeconds);
+  const retry = seconds > 0 ? { retryAfterSeconds: seconds } : {};
+  return new RemoteFailure(typeOf(status), host, message, { status, ...retry, ...(origin && { origin }) });
 }
 
 function typeOf(status: number): FailureType {
@@ -97,23 +85,16 @@ export function clientError(failure: unknown, capability: string): AppError {
     return new AppError('engine-failed', { capability, reason });
   }
   const { type, host, message, facts } = failure;
-  const retryAfterSeconds = facts.retryAfterSeconds ?? usualRetrySeconds;
-  switch (type) {
-    case 'refused':
-      return new AppError('remote-refused', { message });
-    case 'unreachable':
-    case 'unwilling':
-      return new AppError('remote-down', {
-        sentence: `The remote backend at ${facts.origin ?? host} ${problemOf(type, message)}.`,
-        retryAfterSeconds,
-      });
-    case 'failed':
-      // Without a status: the response could not be parsed.
-      if (facts.status === undefined) {
-        return new AppError('remote-answer', { backend: facts.origin ?? host, reason: withoutEnd(message) });
-      }
-      return new AppError('engine-failed', { capability, reason: `${host} says: ${withoutEnd(message)}` });
+  const backend = facts.origin ?? host;
+  if (type === 'refused') return new AppError('remote-refused', { message });
+  if (type !== 'failed') {
+    const sentence = `The remote backend at ${backend} ${problemOf(type, message)}.`;
+    return new AppError('remote-down', { sentence, retryAfterSeconds: facts.retryAfterSeconds ?? usualRetrySeconds });
   }
+  const reason = withoutEnd(message);
+  // Without a status: the response could not be parsed.
+  if (facts.status === undefined) return new AppError('remote-answer', { backend, reason });
+  return new AppError('engine-failed', { capability, reason: `${host} says: ${reason}` });
 }
 
 /** What is wrong with a backend, as the end of a sentence that begins with its address. */

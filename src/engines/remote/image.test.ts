@@ -39,8 +39,8 @@ async function all(events: AsyncIterable<ImageEvent>): Promise<readonly ImageEve
   return list;
 }
 
-describe('pictures from elsewhere', () => {
-  test('are drawn as the OpenAI API has it, and told with the size that they really have', async () => {
+describe('RemoteImage.draw', () => {
+  test('uses the OpenAI API and reports the real size', async () => {
     const { engine, one } = await engineOn({ ...wellVllm, '/v1/images/generations': drawn });
     const events = await all(engine.draw(request, never));
     expect(events.map(({ type }) => type)).toEqual(['progress', 'picture', 'picture', 'finish']);
@@ -55,7 +55,7 @@ describe('pictures from elsewhere', () => {
     });
   });
 
-  test('by another Parley are drawn with all that was asked for', async () => {
+  test('sends all fields to another Parley', async () => {
     const { engine, one } = await engineOn({
       ...wellParley,
       '/v1/images/generations': drawn,
@@ -77,17 +77,19 @@ describe('pictures from elsewhere', () => {
     });
   });
 
-  test('tell what could not be done', async () => {
+  test('notes ignored fields', async () => {
     const { engine } = await engineOn({
       ...wellVllm,
       '/v1/images/generations': json({ data: [{ b64_json: base64('one') }] }),
     });
     const finish = (await all(engine.draw({ ...request, negativePrompt: 'blurry' }, never))).at(-1);
-    expect(finish).toMatchObject({ notes: expect.arrayContaining(['negative_prompt is not known there']) });
+    expect(finish).toMatchObject({
+      notes: expect.arrayContaining(['negative_prompt is not supported by the remote backend']),
+    });
     expect((finish as { notes: readonly string[] }).notes.join()).toContain('gave 1 of 2 pictures');
   });
 
-  test('from other pictures are refused where only words are taken, and so is making one larger', async () => {
+  test('rejects img2img without support, and upscaling', async () => {
     const { engine } = await engineOn({ ...wellVllm, '/v1/images/generations': drawn });
     await expect(all(engine.draw({ ...request, initial: new Uint8Array(1) }, never))).rejects.toMatchObject({
       code: 'unsupported',
@@ -95,20 +97,20 @@ describe('pictures from elsewhere', () => {
     await expect(engine.upscale()).rejects.toMatchObject({ code: 'unsupported' });
   });
 
-  test('that did not come are an error', async () => {
+  test('rejects without pictures', async () => {
     const { engine } = await engineOn({ ...wellVllm, '/v1/images/generations': json({ data: [{ url: 'x' }] }) });
     await expect(all(engine.draw(request, never))).rejects.toMatchObject({ code: 'engine-failed' });
     const refused = await engineOn({ ...wellVllm, '/v1/images/generations': json({ error: 'no such size' }, 400) });
     await expect(all(refused.engine.draw(request, never))).rejects.toThrow('no such size');
   });
 
-  test('stop with their client', async () => {
+  test('stops on abort', async () => {
     const stop = new AbortController();
     const { engine } = await engineOn({ ...wellVllm, '/v1/images/generations': () => stop.abort(new Error('gone')) });
     await expect(all(engine.draw(request, stop.signal))).rejects.toThrow('gone');
   });
 
-  test('are known by their name before anybody has asked', async () => {
+  test('has its name before the first probe', async () => {
     const { engine } = await engineOn(wellVllm);
     expect(engine.facts()).toMatchObject({ name: 'painter', title: 'painter' });
     expect(engine.state()).toEqual({ type: 'ready' });

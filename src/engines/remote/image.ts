@@ -57,7 +57,7 @@ export class RemoteImage extends RemoteTaskEngine implements ImageEngine {
   }
 
   upscale(): Promise<Uint8Array> {
-    const instead = 'the engine elsewhere draws pictures and does nothing else with them';
+    const instead = 'the remote backend only generates pictures';
     return Promise.reject(new AppError('unsupported', { feature: 'Making a picture larger', instead }));
   }
 }
@@ -66,7 +66,7 @@ function drawingQuestion(request: ImageRequest, { kind, host, model: { id } }: F
   const { prompt, width, height, count, initial, mask } = request;
   const { native, title } = kinds[kind];
   if (initial && !native) {
-    const instead = `the engine at ${host} (${title}) is asked for pictures from words alone`;
+    const instead = `the remote backend at ${host} (${title}) generates pictures from text only`;
     throw new AppError('unsupported', { feature: 'A picture from another one', instead });
   }
   const common = { model: id, prompt, n: count, size: `${width}x${height}`, response_format: 'b64_json' };
@@ -87,8 +87,8 @@ function drawingQuestion(request: ImageRequest, { kind, host, model: { id } }: F
 function notesOf({ negativePrompt, count }: ImageRequest, { kind, host }: Facts, drawn: number): readonly string[] {
   const { native } = kinds[kind];
   return [
-    ...(native ? [] : ['steps, guidance, sampler and seed are those of the engine elsewhere']),
-    ...(negativePrompt !== '' && !native ? ['negative_prompt is not known there'] : []),
+    ...(native ? [] : ['steps, guidance, sampler and seed are those of the remote backend']),
+    ...(negativePrompt !== '' && !native ? ['negative_prompt is not supported by the remote backend'] : []),
     ...(drawn < count ? [`${host} gave ${drawn} of ${count} pictures`] : []),
   ];
 }

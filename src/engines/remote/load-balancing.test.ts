@@ -13,12 +13,12 @@ const candidates = fc.uniqueArray(
   { minLength: 1, maxLength: 12, selector: ({ id }) => id },
 );
 
-describe('who does the next piece of work', () => {
-  test('is nobody where there is nobody', () => {
+describe('choose', () => {
+  test('is undefined without candidates', () => {
     expect(choose([], 'x')).toBeUndefined();
   });
 
-  test('is always somebody, and never one above its share', () => {
+  test('always finds a candidate below its load limit', () => {
     fc.assert(
       fc.property(candidates, fc.string(), (all, affinity) => {
         const chosen = choose(all, affinity);
@@ -32,7 +32,7 @@ describe('who does the next piece of work', () => {
     );
   });
 
-  test('is the same for the same text, in whatever order they are named', () => {
+  test('does not depend on the order of candidates', () => {
     fc.assert(
       fc.property(candidates, fc.string(), (all, affinity) => {
         expect(choose(all.toReversed(), affinity)).toBe(choose(all, affinity));
@@ -40,7 +40,7 @@ describe('who does the next piece of work', () => {
     );
   });
 
-  test('stays the same when another one goes, as long as nobody is busy', () => {
+  test('keeps its choice when another candidate goes, without load', () => {
     fc.assert(
       fc.property(candidates, fc.string(), (all, affinity) => {
         const rested = all.map((one) => ({ ...one, running: 0 }));
@@ -53,7 +53,7 @@ describe('who does the next piece of work', () => {
     );
   });
 
-  test('is another one when the first has more than its share', () => {
+  test('uses another candidate when the first exceeds its limit', () => {
     const rested = [idle('a'), idle('b'), idle('c')];
     const first = choose(rested, 'some text');
     const busy = rested.map((one) => (one === first ? { ...one, running: 10 } : one));
@@ -63,7 +63,7 @@ describe('who does the next piece of work', () => {
     expect(choose(even, 'some text')?.id).toBe(first?.id);
   });
 
-  test('follows the weights over many texts', () => {
+  test('follows the weights', () => {
     const all = [idle('http://a:1', 1), idle('http://b:1', 3)];
     const texts = Array.from({ length: 4000 }, (_, number) => `text ${number}`);
     const heavy = texts.filter((text) => choose(all, text)?.id === 'http://b:1').length;
@@ -71,7 +71,7 @@ describe('who does the next piece of work', () => {
     expect(heavy / texts.length).toBeLessThan(0.8);
   });
 
-  test('spreads work that never ends by the shares, whatever the texts are', () => {
+  test('spreads endless requests by weight for any keys', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 8 }),
@@ -95,8 +95,8 @@ const assistant = (words: string): Message => ({ role: 'assistant', content: tex
 const system = (words: string): Message => ({ role: 'system', content: text(words) });
 const chat = (...messages: readonly Message[]) => chatAffinity({ messages, media: [], tools: [] });
 
-describe('a conversation', () => {
-  test('has the same affinity in all its turns', () => {
+describe('chatAffinity', () => {
+  test('is the same for all turns', () => {
     const turn = fc.tuple(fc.string(), fc.string());
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.array(turn), (rules, first, turns) => {
@@ -106,7 +106,7 @@ describe('a conversation', () => {
     );
   });
 
-  test('has another one than a conversation that begins in another way', () => {
+  test('differs for another beginning', () => {
     expect(chat(system('Be kind.'), user('Hi'))).not.toBe(chat(system('Be kind.'), user('Hello')));
     expect(chat(system('Be kind.'), user('Hi'))).not.toBe(chat(system('Be short.'), user('Hi')));
     expect(chat(user('Hi'))).not.toBe(chat(system('Hi')));
@@ -114,28 +114,28 @@ describe('a conversation', () => {
     expect(chatAffinity({ messages: [user('Hi')], media: [], tools })).not.toBe(chat(user('Hi')));
   });
 
-  test('may have no user, or nothing at all', () => {
+  test('supports conversations without a user message', () => {
     expect(chat(assistant('Well'), assistant('then'))).toBe(chat(assistant('Well')));
     expect(chat()).toEqual(expect.any(String));
   });
 });
 
-describe('a text that grows', () => {
+describe('textAffinity', () => {
   const of = (prompt: string, memory = '') => textAffinity({ prompt, memory, promptTokens: undefined });
 
-  test('changes its affinity only when it has doubled, and never once it is long', () => {
+  test('changes only when a text doubles, up to a limit', () => {
     const story = Array.from({ length: 2000 }, (_, number) => `word${number} `).join('');
     const seen = Array.from({ length: 100 }, (_, step) => of(story.slice(0, 256 + step * 100)));
     expect(new Set(seen).size).toBeLessThanOrEqual(5);
     expect(of(story.slice(0, 9000))).toBe(of(story));
   });
 
-  test('is known by its memory as by its prompt', () => {
+  test('depends on memory and prompt', () => {
     expect(of('then', 'first ')).toBe(of('first then'));
     expect(of('b')).not.toBe(of('c'));
   });
 
-  test('may be tokens', () => {
+  test('supports tokens', () => {
     const of = (promptTokens: readonly number[]) => textAffinity({ prompt: '', memory: '', promptTokens });
     expect(of([1, 2])).toBe(of([1, 2]));
     expect(of([1, 2])).not.toBe(of([12]));

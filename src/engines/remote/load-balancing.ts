@@ -25,13 +25,8 @@ export function choose<Some extends Candidate>(candidates: readonly Some[], affi
   const hasRoom = ({ running, weight }: Some): boolean => running < shareOf(total + 1, weight / weights);
   const open = candidates.filter(hasRoom);
   if (open.length <= 1) return open[0] ?? candidates[0];
-  let best: Some | undefined;
-  let bestScore = Number.NEGATIVE_INFINITY;
-  for (const candidate of open) {
-    const score = scoreOf(candidate, affinity);
-    if (score > bestScore) [best, bestScore] = [candidate, score];
-  }
-  return best;
+  const scores = open.map((candidate) => scoreOf(candidate, affinity));
+  return open[scores.indexOf(Math.max(...scores))];
 }
 
 /** Maximum load of a candidate, given the total load. */
@@ -39,14 +34,9 @@ export function shareOf(total: number, part: number): number {
   return Math.ceil(slack * total * part);
 }
 
-/** Weighted rendezvous score; the highest is first. */
+/** Weighted rendezvous score; the highest is first. The hash becomes a number between 0 and 1, both excluded. */
 function scoreOf({ id, weight }: Candidate, affinity: string): number {
-  return -weight / Math.log(fraction(`${id}\u0000${affinity}`));
-}
-
-/** Hash as a number between 0 and 1, both excluded. */
-function fraction(text: string): number {
-  return (hash32(text) + 0.5) / 2 ** 32;
+  return -weight / Math.log((hash32(`${id}\u0000${affinity}`) + 0.5) / 2 ** 32);
 }
 
 /** FNV-1a with a final mix: cheap for short texts, and uniform enough for load balancing. */
@@ -69,21 +59,16 @@ export function chatAffinity({ messages, tools }: Conversation): string {
   const first = messages.findIndex(({ role }) => role === 'user');
   const beginning = messages.slice(0, first === -1 ? 1 : first + 1);
   const names = tools.map(({ name }) => name).join();
-  return digest([
-    names,
-    ...beginning.map(({ role, content }) => `${role}\n${wordsOf(content).slice(0, longestBeginning)}`),
-  ]);
+  const texts = beginning.map(({ role, content }) => `${role}\n${wordsOf(content).slice(0, longestBeginning)}`);
+  return digest([names, ...texts]);
 }
 
 /**
  * Affinity key of a plain prompt: its beginning, cut to a power of two, up to a limit. The key changes only a few times while the
  * text grows, and long texts with a common beginning get different keys.
  */
-export function textAffinity({
-  memory,
-  prompt,
-  promptTokens,
-}: Pick<GenerationRequest, 'memory' | 'prompt' | 'promptTokens'>): string {
+export function textAffinity(request: Pick<GenerationRequest, 'memory' | 'prompt' | 'promptTokens'>): string {
+  const { memory, prompt, promptTokens } = request;
   if (promptTokens) return digest([promptTokens.slice(0, rounded(promptTokens.length)).join()]);
   const length = rounded(memory.length + prompt.length);
   return digest([(memory.slice(0, length) + prompt.slice(0, length)).slice(0, length)]);

@@ -13,8 +13,8 @@ async function identified(list: unknown, answers: Readonly<Record<string, unknow
 
 const models = (...data: readonly object[]) => ({ object: 'list', data });
 
-describe('who is there', () => {
-  test('another Parley, by its version', async () => {
+describe('identify', () => {
+  test('Parley by its version', async () => {
     const list = models(
       { id: 'koboldcpp/parley-mini', owned_by: 'koboldcpp', max_model_len: 2048 },
       { id: 'all-MiniLM-L6-v2', owned_by: 'koboldcpp', capabilities: ['embedding'] },
@@ -31,14 +31,14 @@ describe('who is there', () => {
     });
   });
 
-  test('KoboldCpp, which has the same path and no Parley in it', async () => {
+  test('KoboldCpp by its version', async () => {
     const list = models({ id: 'koboldcpp/model', owned_by: 'koboldcpp' });
     const { kind, inputs } = await identified(list, { '/api/extra/version': { result: 'KoboldCpp' } });
     expect(kind).toBe('koboldcpp');
     expect(inputs).toEqual({ image: false, audio: false });
   });
 
-  test('vLLM and SGLang, by their lists alone', async () => {
+  test('vLLM and SGLang by their lists', async () => {
     expect(await identified(models({ id: 'Qwen/Qwen3-8B', owned_by: 'vllm', max_model_len: 40960 }))).toMatchObject({
       kind: 'vllm',
       models: [{ id: 'Qwen/Qwen3-8B', name: 'Qwen3-8B', contextSize: 40960 }],
@@ -47,12 +47,12 @@ describe('who is there', () => {
     expect((await identified(models({ id: 'x', owned_by: 'sglang' }))).kind).toBe('sglang');
   });
 
-  test('vLLM behind a name of its own, by its version', async () => {
+  test('vLLM with another owner by its version', async () => {
     const list = models({ id: 'x', owned_by: 'us' });
     expect((await identified(list, { '/version': { version: '0.11.0' } })).kind).toBe('vllm');
   });
 
-  test('llama-server, with its context and its senses', async () => {
+  test('llama-server with context size and modalities', async () => {
     const props = { default_generation_settings: { n_ctx: 8192 }, modalities: { vision: true, audio: false } };
     const named = await identified(models({ id: 'm.gguf', owned_by: 'llamacpp' }), { '/props': props });
     expect(named).toMatchObject({ kind: 'llama-server', models: [{ name: 'm', contextSize: 8192 }] });
@@ -60,7 +60,7 @@ describe('who is there', () => {
     expect((await identified(models({ id: 'm' }), { '/props': props })).kind).toBe('llama-server');
   });
 
-  test('TGI, by what it says of its model', async () => {
+  test('TGI by its info', async () => {
     const info = { model_id: 'org/x', max_total_tokens: 4096 };
     expect(await identified(models({ id: 'org/x', owned_by: 'org/x' }), { '/info': info })).toMatchObject({
       kind: 'tgi',
@@ -68,14 +68,14 @@ describe('who is there', () => {
     });
   });
 
-  test('somebody, where nothing more is said; then pictures are left for it to refuse', async () => {
+  test('an unknown product accepts all media', async () => {
     expect(await identified(models({ id: 'gpt-x', owned_by: 'system' }))).toMatchObject({
       kind: 'openai',
       inputs: { image: true, audio: true },
     });
   });
 
-  test('whatever it answers, it is somebody', async () => {
+  test('any response gives an identity', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (list, answer) => {
         const { kind, models: found } = await identify(list, async () => answer);
@@ -86,7 +86,7 @@ describe('who is there', () => {
   });
 });
 
-test('a name is shown without what stands in front of it', () => {
+test('shownName: has no organisation, folder or extension', () => {
   expect(shownName('koboldcpp/parley-mini')).toBe('parley-mini');
   expect(shownName('/models/My-Model.Q4_K_M.gguf')).toBe('My-Model.Q4_K_M');
   expect(shownName('plain')).toBe('plain');

@@ -22,16 +22,14 @@ export interface Identity {
   readonly drawing?: { readonly server: DrawingServer; readonly facts: ImageFacts };
 }
 
-/** Undefined if the path is missing or not JSON. */
-export type Look = (path: string) => Promise<unknown>;
-
-type Fields = Readonly<Record<string, unknown>>;
+type Fields = ReturnType<typeof objectAt>;
+type AnswerOf = (path: string) => Fields;
 
 /**
- * Identifies a backend by its list of models and by paths that only some products have. All of it is optional: for an unknown
- * product only the fields of the OpenAI API are used.
+ * Identifies a backend by its list of models and by paths that only some products have. `look` resolves to undefined if a path is
+ * missing or not JSON. For an unknown product only the OpenAI API is used.
  */
-export async function identify(list: unknown, look: Look): Promise<Identity> {
+export async function identify(list: unknown, look: (path: string) => Promise<unknown>): Promise<Identity> {
   const entries = listAt(objectAt(list).data).map(objectAt);
   const owner = textAt(entries[0]?.owned_by) ?? '';
   const paths = pathsFor[owner] ?? allPaths;
@@ -45,10 +43,7 @@ export async function identify(list: unknown, look: Look): Promise<Identity> {
   };
 }
 
-const nativePath = '/api/extra/version';
-const propsPath = '/props';
-const infoPath = '/info';
-const versionPath = '/version';
+const [nativePath, propsPath, infoPath, versionPath] = ['/api/extra/version', '/props', '/info', '/version'] as const;
 const allPaths = [nativePath, propsPath, infoPath, versionPath];
 /** Paths to probe if `owned_by` already names the product. */
 const pathsFor: Readonly<Record<string, readonly string[]>> = {
@@ -60,7 +55,7 @@ const pathsFor: Readonly<Record<string, readonly string[]>> = {
 
 const owners: Readonly<Record<string, RemoteKind>> = { llamacpp: 'llama-server', vllm: 'vllm', sglang: 'sglang' };
 
-function kindOf(owner: string, answer: (path: string) => Fields): RemoteKind {
+function kindOf(owner: string, answer: AnswerOf): RemoteKind {
   const native = answer(nativePath);
   if (native.parley !== undefined) return 'parley';
   if (native.result === 'KoboldCpp') return 'koboldcpp';
@@ -71,12 +66,12 @@ function kindOf(owner: string, answer: (path: string) => Fields): RemoteKind {
   return textAt(answer(versionPath).version) === undefined ? 'openai' : 'vllm';
 }
 
-function contextOf(kind: RemoteKind, answer: (path: string) => Fields): number | undefined {
+function contextOf(kind: RemoteKind, answer: AnswerOf): number | undefined {
   if (kind === 'llama-server') return numberAt(objectAt(answer(propsPath).default_generation_settings).n_ctx);
   return kind === 'tgi' ? numberAt(answer(infoPath).max_total_tokens) : undefined;
 }
 
-function inputsOf(kind: RemoteKind, answer: (path: string) => Fields): Identity['inputs'] {
+function inputsOf(kind: RemoteKind, answer: AnswerOf): Identity['inputs'] {
   if (kind === 'parley' || kind === 'koboldcpp') {
     const { vision, audio } = answer(nativePath);
     return { image: vision === true, audio: audio === true };
@@ -95,10 +90,5 @@ function modelOf(entry: Fields, usual: number | undefined): readonly RemoteModel
 
 /** Without folder, organisation or family. */
 export function shownName(id: string): string {
-  return (
-    id
-      .split('/')
-      .at(-1)
-      ?.replace(/\.gguf$/i, '') || id
-  );
+  return id.replace(/^.*\//, '').replace(/\.gguf$/i, '') || id;
 }

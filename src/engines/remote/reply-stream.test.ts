@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { fold } from '../../core/fold.ts';
-import { ReplyStream, type ReplyStreamOptions, ToldError } from './reply-stream.ts';
+import { ReplyStream, type ReplyStreamOptions, StreamError } from './reply-stream.ts';
 import { delta, ended, said, usage } from './testing/upstream.ts';
 
 let time = 0;
@@ -45,8 +45,8 @@ function thrownBy(make: () => unknown): unknown {
   throw new Error('nothing was thrown');
 }
 
-describe('a reply', () => {
-  test('is its pieces and its end, with the tokens that the other side counted', async () => {
+describe('ReplyStream', () => {
+  test('has text, finish and the usage of the backend', async () => {
     const chunks = [
       delta({ role: 'assistant', content: '' }),
       said('Hel'),
@@ -64,13 +64,13 @@ describe('a reply', () => {
     });
   });
 
-  test('says nothing before its first word', () => {
+  test('has no event before the first text', () => {
     const reply = stream();
     expect(reply.read(JSON.stringify(delta({ role: 'assistant', content: '' })))).toEqual([]);
     expect(reply.read(JSON.stringify(delta({ role: 'assistant' })))).toEqual([]);
   });
 
-  test('ends at its limit, at a stop text, or with the end of the text', async () => {
+  test('finish: length, stop text or end token', async () => {
     expect(await foldOf([said('a'), ended('length')])).toMatchObject({ reason: 'length', cause: 'limit' });
     expect(await foldOf([said('a'), ended('stop', { stop_reason: 'User:' })])).toMatchObject({
       reason: 'stop',
@@ -82,12 +82,12 @@ describe('a reply', () => {
     expect(await foldOf([said('a'), '[DONE]'])).toMatchObject({ reason: 'stop' });
   });
 
-  test('counts its pieces where nobody tells the tokens', async () => {
+  test('counts chunks without usage', async () => {
     const { usage: counted } = await foldOf([delta({ reasoning_content: 'hm' }), said('a'), said('b'), ended()]);
     expect(counted).toEqual({ promptTokens: 0, cachedTokens: 0, completionTokens: 3, reasoningTokens: 1 });
   });
 
-  test('has the times of the other side, or those that could be seen', async () => {
+  test('has the timings of the backend, or measured ones', async () => {
     const timings = { prompt_n: 3, prompt_ms: 40, predicted_ms: 50 };
     expect((await foldOf([said('a'), ended(), { choices: [], timings }])).timings).toEqual({
       initMs: 0,
@@ -100,7 +100,7 @@ describe('a reply', () => {
     expect(seen?.generationMs).toBeGreaterThan(0);
   });
 
-  test('may come whole from an engine that does not stream', async () => {
+  test('reads a whole response', async () => {
     const whole = {
       choices: [{ message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 3, completion_tokens: 1 },
@@ -108,11 +108,11 @@ describe('a reply', () => {
     expect(await foldOf([whole])).toMatchObject({ text: 'Hello', usage: { promptTokens: 3 } });
   });
 
-  test('passes warnings on', async () => {
+  test('passes on warnings', async () => {
     expect((await foldOf([said('a'), { ...ended(), warnings: ['careful', 5] }])).warnings).toEqual(['careful']);
   });
 
-  test('of a plain text is its text, thinking and all', async () => {
+  test('keeps reasoning in the text of completions', async () => {
     const text = (words: string, more: object = {}) => ({ choices: [{ index: 0, text: words, ...more }] });
     const chunks = [text('<think>'), text(' hm</think>'), text('', { finish_reason: 'length' }), usage(4, 2)];
     expect(await foldOf(chunks, { form: 'text', separate: false })).toMatchObject({
@@ -122,43 +122,43 @@ describe('a reply', () => {
     });
   });
 
-  test('ends with what there is when somebody stops it', async () => {
+  test('aborted: finishes with what has arrived', async () => {
     const reply = stream();
     const events = [...reply.read(JSON.stringify(said('Hel'))), ...reply.aborted()];
     expect(await fold(play(events))).toMatchObject({ text: 'Hel', reason: 'aborted', usage: { completionTokens: 1 } });
   });
 });
 
-describe('thinking', () => {
+describe('ReplyStream: reasoning', () => {
   const apart = [delta({ reasoning_content: 'One ' }), delta({ reasoning: 'two.' }), said('Three.'), ended()];
   const inside = [said('<th'), said('ink>One two.</thi'), said('nk>\n\nThree.'), ended()];
 
-  test('is apart where it comes apart, by either name', async () => {
+  test('is separate if sent separately, by either name', async () => {
     expect(await foldOf(apart)).toMatchObject({ reasoning: 'One two.', text: 'Three.' });
   });
 
-  test('is parted here where the other side does not do it', async () => {
+  test('is separated from tags if requested', async () => {
     expect(await foldOf(inside, { parted: false })).toMatchObject({ reasoning: 'One two.', text: 'Three.' });
     expect(await foldOf(apart, { parted: false })).toMatchObject({ reasoning: 'One two.', text: 'Three.' });
   });
 
-  test('becomes tags in the text where the client wants it there', async () => {
+  test('becomes tags if requested', async () => {
     const { text, reasoning } = await foldOf(apart, { separate: false });
     expect(reasoning).toBe('');
     expect(text).toBe('<think>\nOne two.\n</think>\n\nThree.');
     expect((await foldOf(inside, { separate: false, parted: false })).text).toBe('<think>One two.</think>\n\nThree.');
   });
 
-  test('that is cut off is closed', async () => {
+  test('an open tag is closed at the end', async () => {
     const { text } = await foldOf([delta({ reasoning_content: 'One' }), ended('length')], { separate: false });
     expect(text).toBe('<think>\nOne\n</think>\n\n');
   });
 });
 
-describe('calls', () => {
+describe('ReplyStream: tool calls', () => {
   const call = (fields: object) => delta({ tool_calls: [fields] });
 
-  test('come in pieces, each under its number', async () => {
+  test('come in deltas by index', async () => {
     const generation = await foldOf([
       call({ index: 0, id: 'a', type: 'function', function: { name: 'add', arguments: '' } }),
       call({ index: 0, function: { arguments: '{"x"' } }),
@@ -173,7 +173,7 @@ describe('calls', () => {
     ]);
   });
 
-  test('begin and end in order, whatever is between them', () => {
+  test('start and end in order', () => {
     const types = eventsOf([
       said('Let me see.'),
       call({ index: 3, id: 'a', function: { name: 'add', arguments: '{}' } }),
@@ -192,7 +192,7 @@ describe('calls', () => {
     ]);
   });
 
-  test('of an engine that counts all of them as the first are told apart by their ids', async () => {
+  test('with index 0 for all calls are separated by id', async () => {
     const { toolCalls } = await foldOf([
       call({ index: 0, id: 'a', function: { name: 'add', arguments: '{"x":1}' } }),
       call({ index: 0, id: 'b', function: { name: 'add', arguments: '{"x":2}' } }),
@@ -201,7 +201,7 @@ describe('calls', () => {
     expect(toolCalls.map(({ json }) => json)).toEqual(['{"x":1}', '{"x":2}']);
   });
 
-  test('without ids or numbers get some, and an object is as good as its text', async () => {
+  test('without ids or indexes get them, and arguments may be an object', async () => {
     const { toolCalls } = await foldOf([
       delta({ tool_calls: { function: { name: 'add', arguments: { x: 1 } } } }),
       ended('stop'),
@@ -209,7 +209,7 @@ describe('calls', () => {
     expect(toolCalls).toEqual([{ id: 'made0', name: 'add', json: '{"x":1}' }]);
   });
 
-  test('whose name comes late keep what came before it', async () => {
+  test('keep arguments that arrive before the name', async () => {
     const { toolCalls } = await foldOf([
       call({ index: 0, id: 'a', function: { arguments: '{"x"' } }),
       call({ index: 0, function: { name: 'add', arguments: ':1}' } }),
@@ -218,15 +218,15 @@ describe('calls', () => {
     expect(toolCalls.map(({ name, json }) => ({ name, json }))).toEqual([{ name: 'add', json: '{"x":1}' }]);
   });
 
-  test('that were announced and never came are no calls', async () => {
+  test('that never came are not reported as finish reason', async () => {
     expect(await foldOf([said('Well.'), ended('tool_calls')])).toMatchObject({ reason: 'stop', toolCalls: [] });
   });
 });
 
-describe('figures of tokens', () => {
+describe('ReplyStream: logprobs', () => {
   const entry = { token: 'é', logprob: -0.5, bytes: [195, 169], id: 9, top_logprobs: [{ token: 'e', logprob: -2 }] };
 
-  test('of chats are kept with the piece that they belong to', async () => {
+  test('of chats belong to their chunk', async () => {
     const { logprobs } = await foldOf([delta({ content: 'é' }, { logprobs: { content: [entry] } }), ended()]);
     expect(logprobs).toEqual([
       {
@@ -239,7 +239,7 @@ describe('figures of tokens', () => {
     ]);
   });
 
-  test('of plain texts may have the old form of lists', async () => {
+  test('of completions may have the legacy form', async () => {
     const logprobs = {
       tokens: ['a', 'b'],
       token_logprobs: [-1, null],
@@ -254,38 +254,38 @@ describe('figures of tokens', () => {
     expect(told[0]?.top.map(({ text }) => text)).toEqual(['c', 'a']);
   });
 
-  test('wait in an empty piece where a tag holds their text back', () => {
+  test('are sent with empty text while a tag is buffered', () => {
     const chunk = delta({ content: '<' }, { logprobs: { content: [{ token: '<', logprob: 0 }] } });
     const [first] = stream({ parted: false }).read(JSON.stringify(chunk));
     expect(first).toMatchObject({ type: 'text-delta', text: '', logprobs: [{ text: '<' }] });
   });
 });
 
-describe('what goes wrong', () => {
-  test('a stream that just ends broke off', () => {
+describe('ReplyStream: errors', () => {
+  test('a stream without an end', () => {
     const error = thrownBy(() => eventsOf([said('Hel')])) as AppError;
     expect(error.code).toBe('remote-lost');
     expect(error.message).toContain('gpu1:8000');
     expect((thrownBy(() => eventsOf([])) as AppError).code).toBe('remote-lost');
   });
 
-  test('so did one that the other side gave up', () => {
+  test('a request aborted by the backend', () => {
     expect((thrownBy(() => eventsOf([said('Hel'), ended('abort')])) as AppError).code).toBe('remote-lost');
   });
 
-  test('an error in the stream is told with its words and its status', () => {
-    const told = (error: unknown) => thrownBy(() => stream().read(JSON.stringify({ error }))) as ToldError;
+  test('an error event has message and status', () => {
+    const told = (error: unknown) => thrownBy(() => stream().read(JSON.stringify({ error }))) as StreamError;
     expect(told({ message: 'too long', code: 400 })).toMatchObject({ message: 'too long', status: 400 });
     expect(told('out of memory')).toMatchObject({ message: 'out of memory', status: 500 });
     expect(told({ type: 'overloaded' })).toMatchObject({ message: 'overloaded' });
-    expect(told({})).toBeInstanceOf(ToldError);
+    expect(told({})).toBeInstanceOf(StreamError);
   });
 
-  test('what is no JSON ends it', () => {
+  test('invalid JSON', () => {
     expect((thrownBy(() => stream().read('<html>')) as AppError).code).toBe('remote-lost');
   });
 
-  test('no JSON at all breaks anything else', () => {
+  test('any JSON gives events or an error', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.boolean(), (chunks, parted) => {
         const reply = stream({ parted });
@@ -293,7 +293,7 @@ describe('what goes wrong', () => {
           try {
             for (const event of reply.read(JSON.stringify(chunk))) expect(event.type).toEqual(expect.any(String));
           } catch (error) {
-            expect(error).toBeInstanceOf(ToldError);
+            expect(error).toBeInstanceOf(StreamError);
           }
         }
       }),
@@ -322,7 +322,7 @@ describe('what goes wrong', () => {
   });
 });
 
-describe('ReplyStream: the limit of tokens', () => {
+describe('ReplyStream: token limit', () => {
   const isPast = (chunks: readonly unknown[], maxTokens = 100): boolean => {
     const reply = stream({ maxTokens });
     for (const chunk of chunks) reply.read(JSON.stringify(chunk));
@@ -330,12 +330,12 @@ describe('ReplyStream: the limit of tokens', () => {
   };
   const times = (count: number, chunk: unknown) => Array.from({ length: count }, () => chunk);
 
-  test('counts pieces where no usage is told, with room for engines that count differently', () => {
+  test('counts chunks without usage, with tolerance', () => {
     expect(isPast(times(264, said('word')))).toBe(false);
     expect(isPast(times(265, said('word')))).toBe(true);
   });
 
-  test('counts a piece shorter than a token as a part of one: proxies that send single characters', () => {
+  test('counts short chunks as fractions of a token', () => {
     expect(isPast(times(1000, said('x')))).toBe(false);
     expect(isPast(times(1100, said('x')))).toBe(true);
   });
@@ -346,22 +346,22 @@ describe('ReplyStream: the limit of tokens', () => {
     expect(isPast([begin, ...times(300, piece)])).toBe(true);
   });
 
-  test('goes by the usage where it is told on the way', () => {
+  test('uses the usage if reported during the stream', () => {
     const counted = (tokens: number) => ({ ...said('word'), usage: { completion_tokens: tokens } });
     expect(isPast([...times(400, said('word')), counted(100)])).toBe(false);
     expect(isPast([counted(265)])).toBe(true);
   });
 
-  test('leaves thinking room of its own, which some engines do not count', () => {
+  test('has extra tokens for reasoning', () => {
     expect(isPast(times(3000, delta({ reasoning_content: 'hmm' })))).toBe(false);
   });
 
-  test('bounds the characters too, however few the pieces are', () => {
+  test('limits the characters too', () => {
     expect(isPast([said('x'.repeat(130_000))])).toBe(false);
     expect(isPast([said('x'.repeat(140_000))])).toBe(true);
   });
 
-  test('a reply that is cut ends with length', () => {
+  test('cut: finishes with length', () => {
     const reply = stream({ maxTokens: 1 });
     reply.read(JSON.stringify(said('x')));
     expect(reply.cut().at(-1)).toMatchObject({ type: 'finish', reason: 'length', cause: 'limit' });

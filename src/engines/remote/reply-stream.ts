@@ -1,15 +1,7 @@
 import { ReasoningSplitter } from '../../chat/reasoning.ts';
 import { AppError } from '../../core/errors.ts';
-import type {
-  FinishCause,
-  FinishReason,
-  GenerationEvent,
-  Timings,
-  TokenChoice,
-  TokenLogprob,
-  Usage,
-} from '../../core/events.ts';
-import { listAt, numberAt, objectAt, parsedJson, textAt } from './json.ts';
+import type { GenerationEvent, Timings, TokenChoice, TokenLogprob, Usage } from '../../core/events.ts';
+import { listAt, numberAt, objectAt, parsedJson, textAt, valueAt } from './json.ts';
 
 export interface ReplyStreamOptions extends ThinkingOptions {
   readonly form: 'chat' | 'text';
@@ -28,10 +20,11 @@ const slack = { factor: 2, tokens: 64, thinkingTokens: 65_536, characters: 65_53
 const shortToken = 4;
 const longToken = 256;
 
-type Finish = GenerationEvent & { readonly type: 'finish' };
+type Ending = Pick<GenerationEvent & { readonly type: 'finish' }, 'reason' | 'cause' | 'stopText'>;
+type Fields = ReturnType<typeof objectAt>;
 
 /** An error event within a stream, with its status if it has one. */
-export class ToldError extends Error {
+export class StreamError extends Error {
   constructor(
     message: string,
     readonly status: number,
@@ -56,8 +49,8 @@ export class ReplyStream {
   #characters = 0;
   #reason: string | undefined;
   #stopText: string | undefined;
-  #usage: Readonly<Record<string, unknown>> | undefined;
-  #timings: Readonly<Record<string, unknown>> | undefined;
+  #usage: Fields | undefined;
+  #timings: Fields | undefined;
   #done = false;
 
   constructor(private readonly options: ReplyStreamOptions) {
@@ -66,7 +59,7 @@ export class ReplyStream {
     this.#askedAt = options.now();
   }
 
-  /** Parses one event of the stream. Throws `ToldError` for an error event. */
+  /** Parses one event of the stream. Throws `StreamError` for an error event. */
   read(data: string): readonly GenerationEvent[] {
     if (data === '[DONE]') {
       this.#done = true;
@@ -75,11 +68,12 @@ export class ReplyStream {
     const value = parsedJson(data);
     if (value === undefined) throw lost(this.options.host, 'it sent something that is no JSON');
     const chunk = objectAt(value);
-    if (chunk.error !== undefined && chunk.error !== null) throw toldError(chunk.error);
+    if (chunk.error !== undefined && chunk.error !== null) throw streamErrorOf(chunk.error);
     if (chunk.usage) this.#usage = objectAt(chunk.usage);
     if (chunk.timings) this.#timings = objectAt(chunk.timings);
     const choice = objectAt(listAt(chunk.choices)[0]);
-    this.#noteEnd(choice);
+    this.#reason = textAt(choice.finish_reason) ?? this.#reason;
+    this.#stopText = textAt(choice.stop_reason) ?? this.#stopText;
     const said = this.options.form === 'chat' ? this.#delta(choice) : this.#text(choice);
     const events = chunk.warnings ? [...said, ...warningsOf(chunk.warnings)] : said;
     if (events.length > 0) this.#firstAt ??= this.options.now();
@@ -90,7 +84,7 @@ export class ReplyStream {
   finish(): readonly GenerationEvent[] {
     if (!this.#done && this.#reason === undefined) throw lost(this.options.host, 'its stream ended without an end');
     if (this.#reason === 'abort') throw lost(this.options.host, 'it gave the request up');
-    return [...this.#thinking.end(), ...this.#calls.end(), this.#finish(this.#causes())];
+    return this.#end(this.#causes());
   }
 
   /** Whether the reply exceeds its token limit by a wide margin. */
@@ -103,20 +97,15 @@ export class ReplyStream {
 
   /** Finish of a reply that exceeded its limit. */
   cut(): readonly GenerationEvent[] {
-    return [...this.#thinking.end(), ...this.#calls.end(), this.#finish({ reason: 'length', cause: 'limit' })];
+    return this.#end({ reason: 'length', cause: 'limit' });
   }
 
   /** Finish of an aborted reply. */
   aborted(): readonly GenerationEvent[] {
-    return [...this.#thinking.end(), ...this.#calls.end(), this.#finish({ reason: 'aborted', cause: 'aborted' })];
+    return this.#end({ reason: 'aborted', cause: 'aborted' });
   }
 
-  #noteEnd(choice: Readonly<Record<string, unknown>>): void {
-    this.#reason = textAt(choice.finish_reason) ?? this.#reason;
-    this.#stopText = textAt(choice.stop_reason) ?? this.#stopText;
-  }
-
-  #delta(choice: Readonly<Record<string, unknown>>): readonly GenerationEvent[] {
+  #delta(choice: Fields): readonly GenerationEvent[] {
     // A backend that ignores `stream` sends the whole message.
     const delta = objectAt(choice.delta ?? choice.message);
     const logprobs = choice.logprobs ? chatLogprobs(choice.logprobs) : undefined;
@@ -138,7 +127,7 @@ export class ReplyStream {
     return events;
   }
 
-  #text(choice: Readonly<Record<string, unknown>>): readonly GenerationEvent[] {
+  #text(choice: Fields): readonly GenerationEvent[] {
     const text = textAt(choice.text) ?? '';
     const logprobs = choice.logprobs ? completionLogprobs(choice.logprobs) : undefined;
     return text === '' && !logprobs ? [] : this.#said(text, logprobs);
@@ -155,26 +144,26 @@ export class ReplyStream {
     this.#characters += characters;
   }
 
-  #causes(): Pick<Finish, 'reason' | 'cause'> & { readonly stopText?: string } {
+  #causes(): Ending {
     if (this.#reason === 'length') return { reason: 'length', cause: 'limit' };
-    const called = this.#calls.count > 0 || this.#reason === 'tool_calls' || this.#reason === 'function_call';
-    const reason: FinishReason = called && this.#calls.count > 0 ? 'tool-calls' : 'stop';
-    const cause: FinishCause = this.#stopText === undefined ? 'end-token' : 'stop-text';
-    return { reason, cause, ...(this.#stopText === undefined ? {} : { stopText: this.#stopText }) };
+    const reason = this.#calls.count > 0 ? 'tool-calls' : 'stop';
+    if (this.#stopText === undefined) return { reason, cause: 'end-token' };
+    return { reason, cause: 'stop-text', stopText: this.#stopText };
   }
 
-  #finish(ending: Pick<Finish, 'reason' | 'cause'> & { readonly stopText?: string }): GenerationEvent {
-    return { type: 'finish', ...ending, usage: this.#usageBody(), timings: this.#times() };
+  #end(ending: Ending): readonly GenerationEvent[] {
+    const finish: GenerationEvent = { type: 'finish', ...ending, usage: this.#usageBody(), timings: this.#times() };
+    return [...this.#thinking.end(), ...this.#calls.end(), finish];
   }
 
   /** Without usage figures, chunks are counted as tokens. */
   #usageBody(): Usage {
     const usage = this.#usage ?? {};
-    const reasoning = numberAt(objectAt(usage.completion_tokens_details).reasoning_tokens);
-    const thought = reasoning ?? (this.#thinkingPieces > 0 ? this.#thinkingPieces : undefined);
+    const reasoning = numberAt(valueAt(usage, 'completion_tokens_details', 'reasoning_tokens'));
+    const thought = reasoning ?? (this.#thinkingPieces || undefined);
     return {
       promptTokens: numberAt(usage.prompt_tokens) ?? 0,
-      cachedTokens: numberAt(objectAt(usage.prompt_tokens_details).cached_tokens) ?? 0,
+      cachedTokens: numberAt(valueAt(usage, 'prompt_tokens_details', 'cached_tokens')) ?? 0,
       completionTokens: numberAt(usage.completion_tokens) ?? this.#pieces + this.#thinkingPieces,
       ...(thought === undefined ? {} : { reasoningTokens: thought }),
     };
@@ -183,14 +172,14 @@ export class ReplyStream {
   /** As reported by the backend, otherwise as measured here. */
   #times(): Timings {
     const now = this.options.now();
-    const told = this.#timings ?? {};
+    const reported = this.#timings ?? {};
     const usage = this.#usageBody();
     const firstAt = this.#firstAt ?? now;
     return {
       initMs: 0,
-      promptMs: numberAt(told.prompt_ms) ?? firstAt - this.#askedAt,
-      generationMs: numberAt(told.predicted_ms) ?? now - firstAt,
-      processedTokens: numberAt(told.prompt_n) ?? Math.max(0, usage.promptTokens - usage.cachedTokens),
+      promptMs: numberAt(reported.prompt_ms) ?? firstAt - this.#askedAt,
+      generationMs: numberAt(reported.predicted_ms) ?? now - firstAt,
+      processedTokens: numberAt(reported.prompt_n) ?? Math.max(0, usage.promptTokens - usage.cachedTokens),
     };
   }
 }
@@ -206,10 +195,10 @@ export function lost(host: string, reason: string): AppError {
 }
 
 /** A string, or an object with a message and perhaps a status. */
-export function toldError(error: unknown): ToldError {
+export function streamErrorOf(error: unknown): StreamError {
   const { message, code, status, type } = objectAt(error);
-  const words = textAt(error) ?? textAt(message) ?? textAt(type) ?? 'it told an error without a word';
-  return new ToldError(words, numberAt(code) ?? numberAt(status) ?? 500);
+  const words = textAt(error) ?? textAt(message) ?? textAt(type) ?? 'it sent an error without a message';
+  return new StreamError(words, numberAt(code) ?? numberAt(status) ?? 500);
 }
 
 /** Most backends do not send token ids. */
@@ -223,8 +212,8 @@ function chatLogprobs(logprobs: unknown): readonly TokenLogprob[] | undefined {
 
 /** Logprobs of completions: in the form of chats, or in the legacy form of parallel lists. */
 function completionLogprobs(logprobs: unknown): readonly TokenLogprob[] | undefined {
-  const told = chatLogprobs(logprobs);
-  if (told) return told;
+  const chat = chatLogprobs(logprobs);
+  if (chat) return chat;
   const { tokens, token_logprobs: figures, top_logprobs: tops, token_ids: ids } = objectAt(logprobs);
   const texts = listAt(tokens);
   if (texts.length === 0) return undefined;
@@ -243,8 +232,8 @@ function tokenOf(entry: unknown): TokenLogprob {
 function entryOf(entry: unknown): TokenChoice {
   const { token, logprob, bytes, id } = objectAt(entry);
   const choice = choiceOf(textAt(token) ?? '', logprob, numberAt(id) ?? unknownToken);
-  const told = listAt(bytes).filter((byte) => typeof byte === 'number');
-  return told.length > 0 ? { ...choice, bytes: told } : choice;
+  const sent = listAt(bytes).filter((byte) => typeof byte === 'number');
+  return sent.length > 0 ? { ...choice, bytes: sent } : choice;
 }
 
 function choiceOf(text: string, logprob: unknown, token: number): TokenChoice {
@@ -260,18 +249,14 @@ interface ThinkingOptions {
 
 type Figures = readonly TokenLogprob[] | undefined;
 
-/**
- * Converts reasoning to the form that the client requested: tags in the text become events, or events become tags.
- */
+/** Converts reasoning to the form that the client requested: tags in the text become events, or events become tags. */
 class Thinking {
   readonly #splitter: ReasoningSplitter | undefined;
   #tagOpen = false;
 
   constructor(private readonly options: ThinkingOptions) {
-    const { separate, parted } = options;
-    if (separate && !parted) {
-      this.#splitter = new ReasoningSplitter({ prompt: '', encapsulate: true });
-    }
+    if (!options.separate || options.parted) return;
+    this.#splitter = new ReasoningSplitter({ prompt: '', encapsulate: true });
   }
 
   text(text: string, logprobs: Figures): GenerationEvent[] {
@@ -311,33 +296,23 @@ function withFigures(pieces: readonly GenerationEvent[], logprobs: Figures): Gen
   return first ? [{ ...first, logprobs } as GenerationEvent, ...rest] : [textDelta('', logprobs)];
 }
 
-interface OpenCall {
-  /** Index as sent by the backend; may start at any number. */
-  readonly place: number;
-  readonly id: string;
-  readonly index: number;
-}
-
 /**
  * Assembles tool calls from deltas. A call starts with its name and ends where the next one starts. Backends that send index 0 for
  * all calls are handled by the ids.
  */
 class ToolCalls {
-  #open: OpenCall | undefined;
-  #begun = 0;
+  /** Number of calls so far. */
+  count = 0;
+  /** `place` is the index as sent by the backend, which may start at any number. */
+  #open: { readonly place: number; readonly id: string; readonly index: number } | undefined;
   /** Arguments that arrived before the name. */
   readonly #early = new Map<number, string>();
 
   constructor(private readonly newId: () => string) {}
 
-  /** Number of calls so far. */
-  get count(): number {
-    return this.#begun;
-  }
-
   read(entries: unknown): GenerationEvent[] {
     // Some backends send a single call without a list.
-    const list = Array.isArray(entries) ? entries : entries === undefined || entries === null ? [] : [entries];
+    const list = Array.isArray(entries) ? entries : [entries];
     return list.flatMap((entry, position) => this.#entry(objectAt(entry), position));
   }
 
@@ -347,7 +322,7 @@ class ToolCalls {
     return open ? [{ type: 'tool-end', index: open.index }] : [];
   }
 
-  #entry(entry: Readonly<Record<string, unknown>>, position: number): GenerationEvent[] {
+  #entry(entry: Fields, position: number): GenerationEvent[] {
     const place = numberAt(entry.index) ?? position;
     const id = textAt(entry.id) || undefined;
     const called = objectAt(entry.function);
@@ -360,9 +335,9 @@ class ToolCalls {
       return [];
     }
     const ended = this.end();
-    const call = { place, id: id ?? this.newId(), index: this.#begun };
+    const call = { place, id: id ?? this.newId(), index: this.count };
     this.#open = call;
-    this.#begun += 1;
+    this.count += 1;
     const before = this.#early.get(place) ?? '';
     this.#early.delete(place);
     return [...ended, { type: 'tool-start', index: call.index, id: call.id, name }, ...this.#delta(before + json)];

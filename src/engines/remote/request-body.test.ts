@@ -15,8 +15,8 @@ const conversation = (...messages: readonly Message[]) => ({ messages, media: []
 
 const weather = { name: 'get_weather', description: 'Weather', parameters: { type: 'object' } };
 
-describe('a conversation', () => {
-  test('goes out as messages, streamed and counted', () => {
+describe('chatBody: conversation', () => {
+  test('is sent as messages, streamed, with usage', () => {
     expect(body({}).fields).toMatchObject({
       messages: [{ role: 'user', content: 'Hi' }],
       stream: true,
@@ -25,7 +25,7 @@ describe('a conversation', () => {
     });
   });
 
-  test('keeps its calls, their results, its thinking and roles of its own', () => {
+  test('keeps tool calls, results, reasoning and other roles', () => {
     const messages: readonly Message[] = [
       { role: 'system', content: text('Be kind.') },
       {
@@ -50,7 +50,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('shows its pictures and sounds where they stand', () => {
+  test('keeps pictures and audio in place', () => {
     const media = [
       { kind: 'image', base64: 'iVBORwAA' },
       { kind: 'image', base64: '/9j/AA' },
@@ -78,7 +78,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('has its memory in a field of its own, or in front of what the system says', () => {
+  test('has memory as a field or as a system message', () => {
     const memory = 'The sky is green.';
     expect(body({ memory }, 'parley').fields).toMatchObject({ memory, messages: [{ role: 'user' }] });
     expect(body({ memory }).fields.messages).toEqual([
@@ -92,17 +92,17 @@ describe('a conversation', () => {
   });
 });
 
-describe('tools', () => {
+describe('chatBody: tools', () => {
   const withTools = (changes: Partial<ChatRequest>) =>
     body({ conversation: { ...chatRequest().conversation, tools: [weather] }, ...changes }).fields;
 
-  test('are offered with their schemas', () => {
+  test('have their schemas', () => {
     expect(withTools({})).toMatchObject({ tools: [{ type: 'function', function: weather }], tool_choice: 'auto' });
     expect(withTools({})).not.toHaveProperty('parallel_tool_calls');
     expect(body({}).fields).not.toHaveProperty('tools');
   });
 
-  test('are chosen as the client wants', () => {
+  test('tool choice', () => {
     expect(withTools({ toolChoice: { type: 'required' } }).tool_choice).toBe('required');
     expect(withTools({ toolChoice: { type: 'none' } }).tool_choice).toBe('none');
     expect(withTools({ toolChoice: { type: 'named', name: 'get_weather' } }).tool_choice).toEqual({
@@ -113,7 +113,7 @@ describe('tools', () => {
   });
 });
 
-test('an answer is held to its form', () => {
+test('chatBody: response format', () => {
   expect(body({ output: { type: 'json' } }).fields.response_format).toEqual({ type: 'json_object' });
   expect(body({ output: { type: 'schema', schema: { type: 'object' } } }).fields.response_format).toEqual({
     type: 'json_schema',
@@ -122,21 +122,21 @@ test('an answer is held to its form', () => {
   expect(body({}).fields).not.toHaveProperty('response_format');
 });
 
-test('figures are asked for as chats have them', () => {
+test('chatBody: logprobs', () => {
   expect(body({ controls: controlsWith({ logprobs: 3 }) }).fields).toMatchObject({ logprobs: true, top_logprobs: 3 });
 });
 
-describe('thinking', () => {
+describe('chatBody: reasoning', () => {
   const thinking = (effort: string | undefined, more: Partial<ChatRequest> = {}, kind: RemoteKind = 'vllm') =>
     body({ reasoning: { effort, separate: true }, ...more }, kind);
 
-  test('is asked for by its level where that is known, and told where it is not', () => {
+  test('sends the effort if supported, otherwise reports it', () => {
     expect(thinking('high').fields.reasoning_effort).toBe('high');
     expect(thinking('high', {}, 'tgi')).toMatchObject({ unheeded: ['reasoning_effort'] });
     expect(thinking('high', {}, 'llama-server').unheeded).toEqual(['reasoning_effort']);
   });
 
-  test('is turned off by the template where that is the way', () => {
+  test('is switched off by a template variable', () => {
     expect(thinking('none').fields.chat_template_kwargs).toEqual({ enable_thinking: false });
     expect(thinking('none').fields).not.toHaveProperty('reasoning_effort');
     expect(thinking('none', {}, 'openai').fields.reasoning_effort).toBe('none');
@@ -145,23 +145,23 @@ describe('thinking', () => {
     expect(thinking('none', told).fields.chat_template_kwargs).toEqual({ enable_thinking: true });
   });
 
-  test('has a budget where that is known', () => {
+  test('has a token budget if supported', () => {
     const budget = { controls: controlsWith({ reasoning: { type: 'tokens', tokens: 50 } }) };
     expect(body(budget, 'parley').fields.thinking_budget_tokens).toBe(50);
     expect(body(budget).unheeded).toEqual(['thinking_budget_tokens']);
   });
 
-  test('variables of the template are told where there is no template to be reached', () => {
+  test('reports template variables if unsupported', () => {
     const told = { templateVariables: { style: 'short' } };
     expect(body(told).fields.chat_template_kwargs).toEqual({ style: 'short' });
     expect(body(told, 'openai').unheeded).toEqual(['chat_template_kwargs']);
   });
 });
 
-describe('a last turn of the assistant', () => {
+describe('chatBody: last assistant message', () => {
   const begun = conversation({ role: 'user', content: text('Hi') }, { role: 'assistant', content: text('Well') });
 
-  test('is gone on with in the words of each, or told', () => {
+  test('is continued by the fields of each kind, or reported', () => {
     expect(body({ conversation: begun }).fields).toMatchObject({
       continue_final_message: true,
       add_generation_prompt: false,
@@ -171,47 +171,47 @@ describe('a last turn of the assistant', () => {
     expect(body({}, 'openai').unheeded).toEqual([]);
   });
 
-  test('is answered where that is wanted', () => {
+  test('is not continued on request', () => {
     const asked = { conversation: begun, continueAssistantTurn: false };
     expect(body(asked, 'parley').fields.continue_assistant_turn).toBe(false);
     expect(body(asked).fields).not.toHaveProperty('continue_final_message');
   });
 });
 
-test('what only decides about the prompt stands by itself, for counting', () => {
+test('promptBody: has the fields of the prompt only', () => {
   expect(Object.keys(promptBody(chatRequest(), { kind: 'vllm' }))).toEqual(['messages']);
 });
 
-describe('a plain text', () => {
+describe('completionBody', () => {
   const plain = (changes: Parameters<typeof textRequest>[0], kind: RemoteKind = 'vllm') =>
     completionBody(textRequest(changes), facts(kind));
 
-  test('goes out as a prompt, with its memory in front', () => {
+  test('has memory before the prompt', () => {
     expect(plain({ memory: 'First. ' }).fields).toMatchObject({ prompt: 'First. Once', stream: true, max_tokens: 16 });
     expect(plain({ memory: 'First. ' }, 'parley').fields).toMatchObject({ prompt: 'Once', memory: 'First. ' });
     expect(plain({ promptTokens: [1, 2] }).fields.prompt).toEqual([1, 2]);
   });
 
-  test('loses its beginning where it may and the other side can do that', () => {
+  test('truncates the prompt if allowed and supported', () => {
     expect(plain({ overflow: 'trim' }).fields.truncate_prompt_tokens).toBe(4080);
     expect(plain({ overflow: 'trim', maxContext: 100 }).fields.truncate_prompt_tokens).toBe(84);
     expect(plain({ overflow: 'refuse' }).fields).not.toHaveProperty('truncate_prompt_tokens');
     expect(plain({ overflow: 'trim' }, 'openai').fields).not.toHaveProperty('truncate_prompt_tokens');
   });
 
-  test('takes pictures along only where the native API is known', () => {
+  test('sends media in the native API only', () => {
     const media = [{ kind: 'image', base64: 'AAAA' } as const, { kind: 'audio', base64: 'BBBB' } as const];
     expect(plain({ media }, 'parley').fields).toMatchObject({ images: ['AAAA'], audio: ['BBBB'] });
     expect(() => plain({ media })).toThrow('in chats alone');
   });
 
-  test('has a budget for thinking, as a number', () => {
+  test('has a token budget for reasoning', () => {
     expect(plain({ reasoning: { type: 'share', share: 0.5 } }, 'parley').fields.thinking_budget_tokens).toBe(8);
     expect(plain({ reasoning: { type: 'tokens', tokens: 3 } }, 'parley').fields.thinking_budget_tokens).toBe(3);
     expect(plain({ reasoning: { type: 'tokens', tokens: 3 } }).unheeded).toEqual(['thinking_budget_tokens']);
   });
 
-  test('asks for figures as plain texts have them', () => {
+  test('has logprobs as a number', () => {
     expect(plain({ logprobs: 4 }).fields.logprobs).toBe(4);
     expect(plain({}).fields).not.toHaveProperty('logprobs');
   });
@@ -233,7 +233,7 @@ function refusal(make: () => unknown): AppError {
   throw new Error('nothing was refused');
 }
 
-describe('the samplers', () => {
+describe('controlsBody: samplers', () => {
   test.each(allKinds)('%s is told the usual ones, and nothing is missed, where a request asks for nothing', (kind) => {
     const { fields, unheeded } = bodyFor(kind);
     expect(fields).toMatchObject({ max_tokens: 2048, temperature: 0.7, top_p: 0.9 });
@@ -241,7 +241,7 @@ describe('the samplers', () => {
     expect(unheeded).toEqual([]);
   });
 
-  test('each is sent under the name that the other side has for it', () => {
+  test('have the field names of the backend', () => {
     const sampling = { repetitionPenalty: 1.1, typical: 0.9, topK: 40 };
     expect(bodyFor('llama-server', {}, sampling).fields).toMatchObject({
       repeat_penalty: 1.1,
@@ -252,7 +252,7 @@ describe('the samplers', () => {
     expect(bodyFor('parley', {}, sampling).fields).toMatchObject({ rep_pen: 1.1, typical: 0.9, top_k: 40 });
   });
 
-  test('what the other side does not have is told by the name that the native API has for it', () => {
+  test('unsupported ones are reported by their native names', () => {
     const sampling = { typical: 0.9, smoothingFactor: 0.3, minP: 0.05, mirostat: 2, dryMultiplier: 0.8 };
     expect(bodyFor('vllm', {}, sampling).unheeded).toEqual([
       'smoothing_factor',
@@ -265,7 +265,7 @@ describe('the samplers', () => {
     expect(bodyFor('parley', {}, sampling).unheeded).toEqual([]);
   });
 
-  test('each that asks for something is either sent or told, whatever the kind', () => {
+  test('each requested one is sent or reported, for any kind', () => {
     const names = Object.keys(samplingFields) as SamplingName[];
     fc.assert(
       fc.property(
@@ -283,7 +283,7 @@ describe('the samplers', () => {
     );
   });
 
-  test('parts of a sampler that is off are no loss', () => {
+  test('parameters of a disabled sampler are not reported', () => {
     const parts = { xtcThreshold: 0.1, dryBase: 2, mirostatTau: 3, adaptiveDecay: 0.5, smoothingCurve: 2 };
     expect(bodyFor('openai', {}, parts).unheeded).toEqual([]);
     expect(bodyFor('openai', {}, { ...parts, xtcProbability: 0.5 }).unheeded).toEqual([
@@ -292,21 +292,21 @@ describe('the samplers', () => {
     ]);
   });
 
-  test('values that turn a sampler off are no loss either', () => {
+  test('disabled samplers are not reported', () => {
     const off = { topK: 0, minP: 0, typical: 1, tailFree: 1.5, topA: -1, nSigma: -1, adaptiveTarget: -1, seed: 0 };
     for (const kind of allKinds) expect(bodyFor(kind, {}, off).unheeded).toEqual([]);
     expect(bodyFor('vllm', {}, off).fields.top_k).toBe(-1);
     expect(bodyFor('llama-server', {}, off).fields.top_k).toBe(0);
   });
 
-  test('a seed is sent where the client chose it, and by our family always', () => {
+  test('the seed is sent if chosen, and always in the native API', () => {
     expect(bodyFor('vllm').fields).not.toHaveProperty('seed');
     expect(bodyFor('vllm', {}, { seed: 5 }).fields.seed).toBe(5);
     expect(bodyFor('parley').fields.seed).toBe(77);
   });
 });
 
-describe('the other controls', () => {
+describe('controlsBody: other controls', () => {
   const cases: readonly [string, Partial<GenerationControls>, Partial<Record<RemoteKind, object>>][] = [
     [
       'trim_stop',
@@ -351,13 +351,13 @@ describe('the other controls', () => {
     expect(bodyFor('tgi', changes).unheeded).toEqual([field]);
   });
 
-  test('an order of the samplers is sent as numbers', () => {
+  test('sampler order is sent as numbers', () => {
     const order = [...defaultSampling.order].reverse();
     expect(bodyFor('parley', {}, { order }).fields.sampler_order).toEqual([5, 2, 4, 3, 1, 0, 6]);
     expect(bodyFor('vllm', {}, { order }).unheeded).toEqual(['sampler_order']);
   });
 
-  test('the breakers of DRY go with it', () => {
+  test('DRY sequence breakers are sent with DRY', () => {
     const sampling = { dryMultiplier: 0.8, dryBreakers: ['\n'] };
     expect(bodyFor('llama-server', {}, sampling).fields.dry_sequence_breakers).toEqual(['\n']);
     expect(bodyFor('llama-server', {}, { dryBreakers: ['\n'] }).fields).not.toHaveProperty('dry_sequence_breakers');
@@ -368,10 +368,10 @@ describe('the other controls', () => {
   });
 });
 
-describe('a grammar', () => {
+describe('controlsBody: grammar', () => {
   const grammar = { gbnf: 'root ::= "yes"', retainState: false };
 
-  test('is put where each has it', () => {
+  test('has the field of each kind', () => {
     expect(bodyFor('parley', { grammar }).fields.grammar).toBe(grammar.gbnf);
     expect(bodyFor('llama-server', { grammar }).fields.grammar).toBe(grammar.gbnf);
     expect(bodyFor('vllm', { grammar }).fields.structured_outputs).toEqual({ grammar: grammar.gbnf });
@@ -379,7 +379,7 @@ describe('a grammar', () => {
     expect(bodyFor('parley', { grammar: { ...grammar, retainState: true } }).fields.grammar_retain_state).toBe(true);
   });
 
-  test('is refused where the reply could not be held to it', () => {
+  test('is rejected if unsupported', () => {
     const error = refusal(() => bodyFor('openai', { grammar }));
     expect(error.code).toBe('unsupported');
     expect(error.message).toContain('gpu1:8000');
@@ -388,7 +388,7 @@ describe('a grammar', () => {
     expect(refusal(() => bodyFor('llama-server', { grammar: lazy })).message).toContain('grammar_triggers');
   });
 
-  test('figures of the prompt are refused everywhere: nothing could be put in their place', () => {
+  test('controlsBody: rejects prompt logprobs for every kind', () => {
     for (const kind of foreign) expect(refusal(() => bodyFor(kind, { promptLogprobs: 1 })).code).toBe('unsupported');
   });
 });

@@ -12,25 +12,21 @@ import {
 } from '../../core/sampling-fields.ts';
 import { kinds, type RemoteKind } from './kinds.ts';
 
+const streamed = { stream: true, stream_options: { include_usage: true } };
+
 /** Body of `POST /v1/chat/completions`, without the model. */
 export function chatBody(request: ChatRequest, facts: ControlFacts): ControlsBody {
-  const { controls } = request;
-  const own = controlsBody(controls, facts);
-  const thinking = thinkingBody(request, facts);
-  const continued = continuedBody(request, facts);
-  return {
-    fields: {
-      ...promptBody(request, facts),
-      stream: true,
-      stream_options: { include_usage: true },
-      ...own.fields,
-      ...(controls.logprobs === undefined ? {} : { logprobs: true, top_logprobs: controls.logprobs }),
-      ...outputBody(request),
-      ...thinking.fields,
-      ...continued.fields,
-    },
-    unheeded: [...own.unheeded, ...thinking.unheeded, ...continued.unheeded],
+  const { logprobs } = request.controls;
+  const rules = [...thinkingRules(request, facts), continueRule(request, facts)];
+  const own = controlsBody(request.controls, facts, rules);
+  const fields = {
+    ...promptBody(request, facts),
+    ...streamed,
+    ...own.fields,
+    ...(logprobs === undefined ? {} : { logprobs: true, top_logprobs: logprobs }),
+    ...outputBody(request),
   };
+  return { ...own, fields };
 }
 
 /** Fields that determine the prompt, for generating and for counting tokens. */
@@ -73,34 +69,36 @@ function outputBody({ output }: ChatRequest): Body {
   return { response_format: { type: 'json_schema', json_schema: schema } };
 }
 
-function thinkingBody({ reasoning, templateVariables, controls }: ChatRequest, { kind }: ControlFacts): ControlsBody {
-  const { effort: takesEffort, templateVariables: takesVariables, native } = kinds[kind];
+function thinkingRules(
+  { reasoning, templateVariables, controls }: ChatRequest,
+  { kind }: ControlFacts,
+): readonly Rule[] {
+  const { effort: takesEffort, templateVariables: takesVariables } = kinds[kind];
   const { effort } = reasoning;
   const budget = controls.reasoning?.type === 'tokens' ? controls.reasoning.tokens : undefined;
   const silent = effort === 'none' && takesVariables && templateVariables.enable_thinking === undefined;
   const variables = { ...templateVariables, ...(silent ? { enable_thinking: false } : {}) };
-  const hasVariables = Object.keys(variables).length > 0;
-  const saysEffort = effort !== undefined && takesEffort && (effort !== 'none' || !takesVariables || native);
-  return {
-    fields: {
-      ...(saysEffort ? { reasoning_effort: effort } : {}),
-      ...(hasVariables && takesVariables ? { chat_template_kwargs: variables } : {}),
-      ...(budget !== undefined && native ? { thinking_budget_tokens: budget } : {}),
-    },
-    unheeded: [
-      ...(effort === undefined || saysEffort || silent ? [] : ['reasoning_effort']),
-      ...(hasVariables && !takesVariables ? ['chat_template_kwargs'] : []),
-      ...(budget === undefined || native ? [] : ['thinking_budget_tokens']),
-    ],
-  };
+  // The template variable says it too, and only backends of the native API take both.
+  const sendsEffort = takesEffort && (effort !== 'none' || !takesVariables || kinds[kind].native);
+  const effortFields = sendsEffort ? { reasoning_effort: effort } : undefined;
+  const variableFields = takesVariables ? { chat_template_kwargs: variables } : undefined;
+  return [
+    rule('reasoning_effort', effort !== undefined, effortFields ?? (silent ? {} : undefined)),
+    rule('chat_template_kwargs', Object.keys(variables).length > 0, variableFields),
+    budgetRule(budget, kind),
+  ];
+}
+
+function budgetRule(budget: number | undefined, kind: RemoteKind): Rule {
+  const fields = kinds[kind].native ? { thinking_budget_tokens: budget } : undefined;
+  return rule('thinking_budget_tokens', budget !== undefined, fields);
 }
 
 /** Relevant only if the last message is the assistant's. */
-function continuedBody({ conversation, continueAssistantTurn }: ChatRequest, { kind }: ControlFacts): ControlsBody {
+function continueRule({ conversation, continueAssistantTurn }: ChatRequest, { kind }: ControlFacts): Rule {
   const { continues, native } = kinds[kind];
-  if (conversation.messages.at(-1)?.role !== 'assistant') return { fields: {}, unheeded: [] };
-  if (!continueAssistantTurn) return { fields: native ? { continue_assistant_turn: false } : {}, unheeded: [] };
-  return { fields: continues ?? {}, unheeded: continues ? [] : ['continue_assistant_turn'] };
+  const fields = continueAssistantTurn ? continues : native ? { continue_assistant_turn: false } : {};
+  return rule('continue_assistant_turn', conversation.messages.at(-1)?.role === 'assistant', fields);
 }
 
 /** A message in the form of the OpenAI API. */
@@ -172,21 +170,16 @@ type CompletionFacts = ControlFacts & { readonly contextSize: number | undefined
 
 /** Body of `POST /v1/completions`, without the model. */
 export function completionBody(request: GenerationRequest, facts: CompletionFacts): ControlsBody {
-  const own = controlsBody(request, facts);
-  const budget = thinkingBudget(request);
-  const takesBudget = kinds[facts.kind].native;
-  return {
-    fields: {
-      ...plainPromptBody(request, facts),
-      stream: true,
-      stream_options: { include_usage: true },
-      ...own.fields,
-      ...(request.logprobs === undefined ? {} : { logprobs: request.logprobs }),
-      ...(budget !== undefined && takesBudget ? { thinking_budget_tokens: budget } : {}),
-      ...shortening(request, facts),
-    },
-    unheeded: [...own.unheeded, ...(budget === undefined || takesBudget ? [] : ['thinking_budget_tokens'])],
+  const { logprobs } = request;
+  const own = controlsBody(request, facts, [budgetRule(thinkingBudget(request), facts.kind)]);
+  const fields = {
+    ...plainPromptBody(request, facts),
+    ...streamed,
+    ...own.fields,
+    ...(logprobs === undefined ? {} : { logprobs }),
+    ...truncation(request, facts),
   };
+  return { ...own, fields };
 }
 
 function plainPromptBody(
@@ -214,13 +207,10 @@ function thinkingBudget({ reasoning, maxTokens }: GenerationRequest): number | u
 }
 
 /** Truncation of long prompts, if the backend supports it. */
-function shortening(
-  { overflow, maxContext, maxTokens }: GenerationRequest,
-  { kind, contextSize }: CompletionFacts,
-): Body {
-  if (overflow !== 'trim' || kind !== 'vllm' || contextSize === undefined) return {};
-  const room = Math.min(maxContext ?? contextSize, contextSize) - maxTokens;
-  return room > 0 ? { truncate_prompt_tokens: room } : {};
+function truncation(request: GenerationRequest, { kind, contextSize }: CompletionFacts): Body {
+  if (request.overflow !== 'trim' || kind !== 'vllm' || contextSize === undefined) return {};
+  const most = Math.min(request.maxContext ?? contextSize, contextSize) - request.maxTokens;
+  return most > 0 ? { truncate_prompt_tokens: most } : {};
 }
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -239,64 +229,67 @@ export interface ControlFacts {
   readonly seed: number;
 }
 
-/** A control other than a sampler: whether it has an effect, and its fields per kind of backend. */
-interface ControlRule {
-  readonly field: string;
+/** A control other than a sampler: whether it has an effect, and its fields; undefined if the backend does not support it. */
+interface Rule {
+  readonly name: string;
   readonly asked: boolean;
-  readonly send: Partial<Record<RemoteKind, Body>>;
+  readonly fields: Body | undefined;
 }
 
-function controlRules(controls: GenerationControls): readonly ControlRule[] {
+const rule = (name: string, asked: boolean, fields: Body | undefined): Rule => ({ name, asked, fields });
+
+function controlRules(controls: GenerationControls, kind: RemoteKind): readonly Rule[] {
   const { stop, endTokens, logitBias, bannedTokens, bannedStrings, guidance, maxContext, sampling } = controls;
   // Both accept the fields of the native API.
-  const native = (fields: Body): ControlRule['send'] => ({ parley: fields, koboldcpp: fields });
-  const vllmAnd = (fields: Body): ControlRule['send'] => ({ vllm: fields, sglang: fields });
-  const rule = (field: string, asked: boolean, send: ControlRule['send']): ControlRule => ({ field, asked, send });
+  const native = (fields: Body) => ({ parley: fields, koboldcpp: fields });
+  const vllmAnd = (fields: Body) => ({ vllm: fields, sglang: fields });
+  const byKind = (name: string, asked: boolean, send: Partial<Record<RemoteKind, Body>>) =>
+    rule(name, asked, send[kind]);
   const bias = { logit_bias: Object.fromEntries([...logitBias, ...bannedTokens.map((token) => [token, -100])]) };
   const breakers = { dry_sequence_breakers: sampling.dryBreakers };
   return [
-    rule('trim_stop', !controls.trimStop && stop.length > 0, {
+    byKind('trim_stop', !controls.trimStop && stop.length > 0, {
       ...native({ trim_stop: false }),
       vllm: { include_stop_str_in_output: true },
       sglang: { no_stop_trim: true },
     }),
-    rule('ban_eos_token', endTokens === 'ban', {
+    byKind('ban_eos_token', endTokens === 'ban', {
       ...native({ ban_eos_token: true }),
       ...vllmAnd({ min_tokens: controls.maxTokens }),
       'llama-server': { ignore_eos: true },
     }),
-    rule('bypass_eos', endTokens === 'ignore', { ...native({ bypass_eos: true }), ...vllmAnd({ ignore_eos: true }) }),
-    rule('logit_bias', logitBias.length + bannedTokens.length > 0, {
+    byKind('bypass_eos', endTokens === 'ignore', { ...native({ bypass_eos: true }), ...vllmAnd({ ignore_eos: true }) }),
+    byKind('logit_bias', logitBias.length + bannedTokens.length > 0, {
       ...native(bias),
       ...vllmAnd(bias),
       'llama-server': bias,
       openai: bias,
     }),
-    rule('banned_tokens', bannedStrings.length > 0, {
+    byKind('banned_tokens', bannedStrings.length > 0, {
       ...native({ banned_tokens: bannedStrings }),
       vllm: { bad_words: bannedStrings },
     }),
-    rule(
+    byKind(
       'guidance_scale',
       guidance !== undefined && guidance.scale !== 1,
       native({ negative_prompt: guidance?.negativePrompt, guidance_scale: guidance?.scale }),
     ),
-    rule('render_special', controls.renderSpecial !== false, {
+    byKind('render_special', controls.renderSpecial !== false, {
       ...native({ render_special: true }),
       ...vllmAnd({ skip_special_tokens: false }),
     }),
-    rule('max_context_length', maxContext !== undefined, native({ max_context_length: maxContext })),
-    rule('cache_prompt', controls.freshPrompt === true, {
+    byKind('max_context_length', maxContext !== undefined, native({ max_context_length: maxContext })),
+    byKind('cache_prompt', controls.freshPrompt === true, {
       ...native({ cache_prompt: false }),
       'llama-server': { cache_prompt: false },
     }),
-    rule(
+    byKind(
       'sampler_order',
       sampling.order.join() !== defaultSampling.order.join(),
       native({ sampler_order: sampling.order.map((stage) => samplerStages.indexOf(stage)) }),
     ),
     // If DRY is unsupported, that alone is reported.
-    rule('dry_sequence_breakers', sampling.dryMultiplier > 0 && sampling.dryBreakers.length > 0, {
+    byKind('dry_sequence_breakers', sampling.dryMultiplier > 0 && sampling.dryBreakers.length > 0, {
       ...native(breakers),
       'llama-server': breakers,
     }),
@@ -304,19 +297,22 @@ function controlRules(controls: GenerationControls): readonly ControlRule[] {
 }
 
 /** Sampling fields for the backend. Throws for controls that must not be ignored. */
-export function controlsBody(controls: GenerationControls, facts: ControlFacts): ControlsBody {
-  const { kind } = facts;
+export function controlsBody(
+  controls: GenerationControls,
+  facts: ControlFacts,
+  more: readonly Rule[] = [],
+): ControlsBody {
   const samplers = samplersBody(controls, facts);
-  const asked = controlRules(controls).filter((rule) => rule.asked);
+  const asked = [...controlRules(controls, facts.kind), ...more].filter((one) => one.asked);
   return {
     fields: {
       max_tokens: controls.maxTokens,
       ...(controls.stop.length > 0 ? { stop: controls.stop } : {}),
       ...samplers.fields,
-      ...Object.assign({}, ...asked.map(({ send }) => send[kind])),
+      ...Object.assign({}, ...asked.map(({ fields }) => fields)),
       ...grammarBody(controls, facts),
     },
-    unheeded: [...samplers.unheeded, ...asked.filter(({ send }) => !send[kind]).map(({ field }) => field)],
+    unheeded: [...samplers.unheeded, ...asked.filter(({ fields }) => !fields).map(({ name }) => name)],
   };
 }
 

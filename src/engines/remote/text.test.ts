@@ -96,8 +96,8 @@ const hanging =
     held.push(response);
   };
 
-describe('a model elsewhere', () => {
-  test('is there when somebody answers, with what is known of it', async () => {
+describe('RemoteText.state', () => {
+  test('is ready with the model when a backend responds', async () => {
     const one = await upstream(wellVllm);
     const watch = poolOf([one.address()]);
     const engine = engineOn(watch);
@@ -117,7 +117,7 @@ describe('a model elsewhere', () => {
     expect(watch.pool.backends[0]?.state.type).toBe('unknown');
   });
 
-  test('is in trouble, with a reason, while nobody does', async () => {
+  test('has a reason while no backend responds', async () => {
     const one = await upstream(wellVllm);
     const watch = poolOf([one.address()]);
     await one.die();
@@ -137,7 +137,7 @@ describe('a model elsewhere', () => {
   });
 });
 
-describe('a reply that does not end', () => {
+describe('RemoteText: endless reply', () => {
   /** Sends pieces as fast as they are taken, and tells how many were. */
   const endless =
     (sent: { pieces: number; closed: boolean }, piece: object) => (_: unknown, response: ServerResponse) => {
@@ -156,7 +156,7 @@ describe('a reply that does not end', () => {
       more();
     };
 
-  test('RemoteText: ends a reply past its limit with length, and the upstream request with it', async () => {
+  test('RemoteText: a reply past its limit ends with length and closes the upstream request', async () => {
     const sent = { pieces: 0, closed: false };
     const one = await upstream({ ...wellVllm, '/v1/completions': endless(sent, texts('word ')) });
     const { engine } = await ready(one);
@@ -166,7 +166,7 @@ describe('a reply that does not end', () => {
     await expect.poll(() => sent.closed).toBe(true);
   });
 
-  test('RemoteText: a paused reply stops reading from the upstream, and goes on when resumed', async () => {
+  test('RemoteText: pause stops reading from the upstream until resume', async () => {
     const sent = { pieces: 0, closed: false };
     const piece = texts('x'.repeat(16_000));
     const one = await upstream({ ...wellVllm, '/v1/completions': endless(sent, piece) });
@@ -202,7 +202,7 @@ describe('a reply that does not end', () => {
     expect(await last).toMatchObject({ reason: 'aborted' });
   });
 
-  test('RemoteText: an event of many megabytes is an error of the upstream, at once', async () => {
+  test('RemoteText: an event of many megabytes is an error at once', async () => {
     const sent = { pieces: 0, closed: false };
     const flood = (_: unknown, response: ServerResponse): void => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -225,8 +225,8 @@ describe('a reply that does not end', () => {
   });
 });
 
-describe('a reply', () => {
-  test('of a chat is asked for with messages, and told as it comes', async () => {
+describe('RemoteText: reply', () => {
+  test('a chat sends messages and streams events', async () => {
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': hello });
     const { engine } = await ready(one);
     const events = await told(chat(engine));
@@ -238,7 +238,7 @@ describe('a reply', () => {
     });
   });
 
-  test('of a plain text is asked for with its prompt', async () => {
+  test('a completion sends its prompt', async () => {
     const one = await upstream({
       ...wellVllm,
       '/v1/completions': streamed(texts(' upon'), texts(' a'), ended('length')),
@@ -253,14 +253,14 @@ describe('a reply', () => {
     expect(one.asked('/v1/completions')[0]?.body).toMatchObject({ prompt: 'Once' });
   });
 
-  test('tells at its start what the other side cannot do', async () => {
+  test('the start event has unsupported controls', async () => {
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': hello });
     const { engine } = await ready(one);
     const [start] = await told(chat(engine, { controls: controlsWith({}, { mirostat: 2, typical: 0.9 }) }));
     expect(start).toMatchObject({ type: 'start', unheeded: ['typical', 'mirostat'], seed: -1 });
   });
 
-  test('tells what another Parley says that it could not do', async () => {
+  test('the start event has what another Parley ignored', async () => {
     const headers = { 'x-parley-ignored': 'user, seed', 'x-parley-dropped-tokens': '12' };
     const one = await upstream({
       ...wellParley,
@@ -274,20 +274,20 @@ describe('a reply', () => {
     expect(start).toMatchObject({ unheeded: ['user', 'seed'], droppedTokens: 12, seed: 7 });
   });
 
-  test('that came whole is a reply too', async () => {
+  test('reads a response without streaming', async () => {
     const whole = { choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] };
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': json(whole) });
     const { engine } = await ready(one);
     expect((await told(chat(engine))).map(({ type }) => type)).toEqual(['start', 'text-delta', 'finish']);
   });
 
-  test('without a word has a beginning and an end', async () => {
+  test('an empty reply has start and finish', async () => {
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': streamed(ended()) });
     const { engine } = await ready(one);
     expect((await told(chat(engine))).map(({ type }) => type)).toEqual(['start', 'finish']);
   });
 
-  test('of no tokens is not asked for; only the length of its prompt is', async () => {
+  test('0 tokens: only counts the prompt', async () => {
     const one = await upstream({ ...wellVllm, '/tokenize': json({ count: 4, tokens: [1, 2, 3, 4] }) });
     const { engine } = await ready(one);
     const events = await told(write(engine, { maxTokens: 0 }));
@@ -298,8 +298,8 @@ describe('a reply', () => {
   });
 });
 
-describe('somebody who stops a reply', () => {
-  test('cuts the request over there, and gets what there is', async () => {
+describe('RemoteText: abort', () => {
+  test('closes the upstream request and finishes with what has arrived', async () => {
     const held: ServerResponse[] = [];
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held, said('Hel')) });
     const { engine, pool } = await ready(one);
@@ -313,7 +313,7 @@ describe('somebody who stops a reply', () => {
     expect(pool.backends[0]).toMatchObject({ running: 0, state: { type: 'up' } });
   });
 
-  test('may do so before there is anything', async () => {
+  test('works before the first event', async () => {
     const held: ServerResponse[] = [];
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held) });
     const { engine } = await ready(one);
@@ -324,7 +324,7 @@ describe('somebody who stops a reply', () => {
   });
 });
 
-describe('a failure before the first word', () => {
+describe('RemoteText: failure before the first output', () => {
   const busy = json({ error: { message: 'Draining' } }, 503, { 'retry-after': '3' });
 
   test.each<[string, (engine: Upstream) => Promise<void> | void]>([
@@ -339,7 +339,7 @@ describe('a failure before the first word', () => {
       'tells an error in its stream',
       (one) => one.become({ '/v1/chat/completions': streamed({ error: { message: 'oom', code: 503 } }) }),
     ],
-  ])('of one that %s is made good by another one', async (_, harm) => {
+  ])('%s: retries on another backend', async (_, harm) => {
     const engines = [
       await upstream({ ...wellVllm, '/v1/chat/completions': hello }),
       await upstream({ ...wellVllm, '/v1/chat/completions': hello }),
@@ -355,7 +355,7 @@ describe('a failure before the first word', () => {
     expect(other.asked('/v1/chat/completions')).toHaveLength(1);
   });
 
-  test('is told with the reason where there is no other one', async () => {
+  test('has the reason without another backend', async () => {
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': busy });
     const { engine, pool } = await ready(one);
     expect(errorOf(await told(chat(engine)))).toMatchObject({ code: 'remote-down', details: { retryAfterSeconds: 3 } });
@@ -363,7 +363,7 @@ describe('a failure before the first word', () => {
     expect(one.asked('/v1/chat/completions')).toHaveLength(1);
   });
 
-  test('that is the fault of the request is told as it is, and nobody else is asked', async () => {
+  test('an invalid request is not retried', async () => {
     const refused = json({ error: { message: 'This model has no tools.' } }, 400);
     const engines = [
       await upstream({ ...wellVllm, '/v1/chat/completions': refused }),
@@ -375,7 +375,7 @@ describe('a failure before the first word', () => {
     expect(engines.flatMap((one) => one.asked('/v1/chat/completions'))).toHaveLength(1);
   });
 
-  test('of a connection that was closed while it lay idle is made good by the same one', async () => {
+  test('a stale keep-alive connection is retried on the same backend', async () => {
     let asked = 0;
     const one = await upstream({
       ...wellVllm,
@@ -392,7 +392,7 @@ describe('a failure before the first word', () => {
     expect(pool.backends[0]?.state.type).toBe('up');
   });
 
-  test('of what must not be left out asks nobody at all', async () => {
+  test('an unsupported grammar sends no request', async () => {
     const one = await upstream({
       '/v1/models': json({ data: [{ id: 'x', owned_by: 'y' }] }),
       '/v1/chat/completions': hello,
@@ -406,8 +406,8 @@ describe('a failure before the first word', () => {
   });
 });
 
-describe('a failure after the first word', () => {
-  test('ends the reply in words, and is not tried again', async () => {
+describe('RemoteText: failure after the first output', () => {
+  test('ends the reply with an error, without a retry', async () => {
     const held: ServerResponse[] = [];
     const engines = [
       await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held, said('Hel')) }),
@@ -427,7 +427,7 @@ describe('a failure after the first word', () => {
   test.each<[string, unknown]>([
     ['an error', { error: { message: 'CUDA error.' } }],
     ['what is no JSON', undefined],
-  ])('may be %s in the stream', async (_, chunk) => {
+  ])('%s in the stream', async (_, chunk) => {
     const one = await upstream({
       ...wellVllm,
       '/v1/chat/completions': (__, response) => {
@@ -440,7 +440,7 @@ describe('a failure after the first word', () => {
     expect(errorOf(await told(chat(engine)))).toMatchObject({ code: 'remote-lost' });
   });
 
-  test('may be that it ends without an end', async () => {
+  test('a stream without an end', async () => {
     const one = await upstream({
       ...wellVllm,
       '/v1/chat/completions': (_, response) => {
@@ -453,8 +453,8 @@ describe('a failure after the first word', () => {
   });
 });
 
-describe('choosing among backends', () => {
-  test('all turns of a conversation go to the same one, and many conversations to all of them', async () => {
+describe('RemoteText: load balancing', () => {
+  test('all turns of a conversation use the same backend, and many conversations all backends', async () => {
     const engines = await Promise.all(
       Array.from({ length: 3 }, () => upstream({ ...wellVllm, '/v1/chat/completions': hello })),
     );

@@ -11,7 +11,7 @@ import type { Valve } from './connection.ts';
 import { clientError, RemoteFailure, statusFailure } from './failure.ts';
 import { kinds } from './kinds.ts';
 import { chatAffinity, textAffinity } from './load-balancing.ts';
-import { lost, ReplyStream, ToldError } from './reply-stream.ts';
+import { lost, ReplyStream, StreamError } from './reply-stream.ts';
 import { type ControlsBody, chatBody, completionBody } from './request-body.ts';
 import { RemoteTokens } from './tokens.ts';
 
@@ -267,7 +267,7 @@ class Attempt {
   /** Before the first output a `RemoteFailure` if another backend may do better; afterwards always an `AppError`. */
   #failure(error: unknown): unknown {
     if (error instanceof SseLimitError) return lost(this.#host, error.message);
-    if (error instanceof ToldError) {
+    if (error instanceof StreamError) {
       const { status, message } = error;
       if (this.#begun) return lost(this.#host, message.replace(/\.$/, ''));
       return statusFailure(this.#host, { status, body: JSON.stringify({ message }) });

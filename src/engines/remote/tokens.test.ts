@@ -24,7 +24,7 @@ const koboldcpp = {
   '/api/extra/version': json({ result: 'KoboldCpp' }),
 };
 
-describe('the tokens of a text', () => {
+describe('RemoteTokens.tokenize', () => {
   test.each<[string, Readonly<Record<string, Handler>>, string, object]>([
     [
       'Parley',
@@ -51,19 +51,19 @@ describe('the tokens of a text', () => {
       '/api/extra/tokencount',
       { prompt: 'Hi' },
     ],
-  ])('are asked of %s in its own way', async (_, handlers, path, body) => {
+  ])('request of %s', async (_, handlers, path, body) => {
     const { one, tokens } = await tokensOn(handlers);
     expect(await tokens.tokenize('Hi', { addSpecial: true })).toEqual([4, 5]);
     expect(one.asked(path)[0]?.body).toMatchObject(body);
   });
 
-  test('are not made up where nobody tells them', async () => {
+  test('is rejected if unsupported', async () => {
     const { tokens } = await tokensOn({ '/v1/models': listed.openai });
     await expect(tokens.tokenize('Hi', { addSpecial: true })).rejects.toMatchObject({ code: 'unsupported' });
     await expect(tokens.count(chatRequest(), undefined)).rejects.toThrow('has no way to ask for it');
   });
 
-  test('that cannot be read are an error, and so is one that the other side tells', async () => {
+  test('rejects invalid responses and errors', async () => {
     const odd = await tokensOn({ ...wellVllm, '/tokenize': json({ tokens: 'many' }) });
     await expect(odd.tokens.tokenize('Hi', { addSpecial: true })).rejects.toMatchObject({ code: 'engine-failed' });
     const refused = await tokensOn({ ...wellVllm, '/tokenize': json({ error: { message: 'too long' } }, 400) });
@@ -72,7 +72,7 @@ describe('the tokens of a text', () => {
     await expect(broken.tokens.tokenize('Hi', { addSpecial: true })).rejects.toMatchObject({ code: 'remote-answer' });
   });
 
-  test('are not to be had while nobody is there', async () => {
+  test('rejects without a backend', async () => {
     const one = await upstream(wellVllm);
     const { pool } = poolOf([one.address()]);
     await expect(new RemoteTokens(pool, undefined).tokenize('Hi', { addSpecial: true })).rejects.toMatchObject({
@@ -81,18 +81,18 @@ describe('the tokens of a text', () => {
   });
 });
 
-describe('the text of tokens', () => {
+describe('RemoteTokens.detokenize', () => {
   test.each<[string, Readonly<Record<string, Handler>>]>([
     ['Parley', { ...wellParley, '/detokenize': json({ content: 'Hi' }) }],
     ['vLLM', { ...wellVllm, '/detokenize': json({ prompt: 'Hi' }) }],
     ['KoboldCpp', { ...koboldcpp, '/api/extra/detokenize': json({ result: 'Hi' }) }],
-  ])('is asked of %s', async (_, handlers) => {
+  ])('request of %s', async (_, handlers) => {
     const { tokens } = await tokensOn(handlers);
     expect(await tokens.detokenize([4])).toBe('Hi');
     expect(await tokens.pieces([4, 5])).toEqual(['Hi', 'Hi']);
   });
 
-  test('of none is none, and of very many one by one is refused', async () => {
+  test('an empty list is empty text, and pieces rejects long lists', async () => {
     const { one, tokens } = await tokensOn(wellVllm);
     expect(await tokens.detokenize([])).toBe('');
     await expect(tokens.pieces(Array.from({ length: 600 }, () => 1))).rejects.toMatchObject({ code: 'unsupported' });
@@ -102,8 +102,8 @@ describe('the text of tokens', () => {
   });
 });
 
-describe('the tokens of a chat', () => {
-  test('are counted by those who can', async () => {
+describe('RemoteTokens.count', () => {
+  test('asks backends that can count', async () => {
     const parley = await tokensOn({ ...wellParley, '/v1/chat/completions/input_tokens': json({ input_tokens: 12 }) });
     expect(await parley.tokens.count(chatRequest(), undefined)).toBe(12);
     const vllm = await tokensOn({ ...wellVllm, '/tokenize': json({ count: 9 }) });
@@ -111,7 +111,7 @@ describe('the tokens of a chat', () => {
     expect(vllm.one.asked('/tokenize')[0]?.body.messages).toEqual([{ role: 'user', content: 'Hi' }]);
   });
 
-  test('are those of the prompt, from one that only shows it', async () => {
+  test('tokenizes the prompt of backends that only render it', async () => {
     const handlers = {
       ...llamaServer,
       '/apply-template': json({ prompt: '<user>Hi' }),

@@ -35,7 +35,7 @@ export class RemoteTokens {
 
   async pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]> {
     if (tokens.length > mostPieces) {
-      const instead = `an engine elsewhere is asked for at most ${mostPieces} of them`;
+      const instead = `a remote backend is asked for at most ${mostPieces} of them`;
       throw new AppError('unsupported', { feature: 'The text of each of so many tokens', instead });
     }
     const pieces: string[] = [];

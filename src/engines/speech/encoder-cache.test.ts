@@ -16,8 +16,8 @@ function world({ fails = false } = {}) {
 const usual = { rate: 16_000, streamed: true };
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe('an encoder that lies ready', () => {
-  test('is taken by the next who needs one of its kind, and by nobody else', async () => {
+describe('EncoderCache', () => {
+  test('a spare is taken by the next request of its kind only', async () => {
     const { shelf, log } = world();
     shelf.restock('mp3', usual);
     const first = await shelf.take('mp3', usual);
@@ -39,14 +39,14 @@ describe('an encoder that lies ready', () => {
     expect(log).toHaveLength(2);
   });
 
-  test('is opened once, however often somebody asks for it', () => {
+  test('opens one spare per kind', () => {
     const { shelf, log } = world();
     shelf.restock('mp3', usual);
     shelf.restock('mp3', usual);
     expect(log).toEqual(['open mp3 16000']);
   });
 
-  test('stays while others lie beside it, until there are too many', async () => {
+  test('closes the oldest of too many spares', async () => {
     const { shelf, log } = world();
     for (const rate of [8000, 11_025, 16_000, 22_050]) shelf.restock('mp3', { ...usual, rate });
     await settled();
@@ -63,7 +63,7 @@ describe('an encoder that lies ready', () => {
     expect(log).toEqual([]);
   });
 
-  test('that cannot be opened is told to who takes it, and to nobody before', async () => {
+  test('an error of opening is reported to the request that takes it', async () => {
     const { shelf } = world({ fails: true });
     shelf.restock('mp3', usual);
     shelf.restock('flac', usual);
@@ -72,7 +72,7 @@ describe('an encoder that lies ready', () => {
   });
 });
 
-test('a shelf of real encoders', async () => {
+test('EncoderCache: real encoders', async () => {
   const shelf = new EncoderCache();
   shelf.restock('mp3', usual);
   const encoder = await shelf.take('mp3', usual);

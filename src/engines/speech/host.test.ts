@@ -34,8 +34,8 @@ function world() {
   return { host, worker, workers, stop, heard, speaking };
 }
 
-describe('the process that speaks, as the server sees it', () => {
-  test('is told what to load, and tells who can speak', async () => {
+describe('SpeechHost', () => {
+  test('sends the load options and has the facts after loading', async () => {
     const { host, worker } = world();
     expect(worker().sent[0]).toEqual({ type: 'load', options });
     expect(host.facts()).toEqual(facts);
@@ -43,7 +43,7 @@ describe('the process that speaks, as the server sees it', () => {
     await host.settled();
   });
 
-  test('gives pieces of sound as they come, in their order', async () => {
+  test('yields audio in order', async () => {
     const { worker, heard, speaking } = world();
     await Promise.resolve();
     expect(worker().sent[1]).toEqual({ type: 'begin', id: 1, task: request });
@@ -61,7 +61,7 @@ describe('the process that speaks, as the server sees it', () => {
     ]);
   });
 
-  test('is told to stop when nobody listens any more', async () => {
+  test('an abort stops the task', async () => {
     const { worker, stop, speaking } = world();
     await Promise.resolve();
     stop.abort(new Error('gone'));
@@ -70,7 +70,7 @@ describe('the process that speaks, as the server sees it', () => {
     await expect(speaking).rejects.toThrow('gone');
   });
 
-  test('ends a text with an error when it dies, and comes back', async () => {
+  test('a crash rejects the running request, and the worker is restarted', async () => {
     const { host, worker, workers, speaking } = world();
     await Promise.resolve();
     worker().exit({ signal: 'SIGSEGV' });
@@ -80,7 +80,7 @@ describe('the process that speaks, as the server sees it', () => {
     expect(host.state()).toEqual({ type: 'ready' });
   });
 
-  test('hands a refusal of the engine on as it is', async () => {
+  test('rejects with the error of the worker', async () => {
     const { worker, speaking } = world();
     await Promise.resolve();
     const error = { code: 'unsupported' as const, details: { feature: 'This', instead: 'not' } };
@@ -88,7 +88,7 @@ describe('the process that speaks, as the server sees it', () => {
     await expect(speaking).rejects.toThrow('This is not possible: not.');
   });
 
-  test('ends when it is stopped', async () => {
+  test('stop ends the worker', async () => {
     const { host, worker } = world();
     await host.stop();
     expect(worker().stoppedWithin).toBeGreaterThan(0);

@@ -4,7 +4,7 @@ import { sentencesOf } from './sentences.ts';
 
 const said = (text: string, longest = 240): string[] => sentencesOf(text, longest).map((sentence) => sentence.trim());
 
-describe('a text is spoken sentence by sentence', () => {
+describe('sentencesOf: splits at sentence marks', () => {
   test.each([
     ['one', 'Hello there.', ['Hello there.']],
     ['two', 'Hello there. How are you?', ['Hello there.', 'How are you?']],
@@ -19,7 +19,7 @@ describe('a text is spoken sentence by sentence', () => {
   });
 });
 
-describe('a dot does not always end one', () => {
+describe('sentencesOf: dots that do not end a sentence', () => {
   test.each([
     ['titles', 'Dr. Smith met Mrs. Jones. They left.', ['Dr. Smith met Mrs. Jones.', 'They left.']],
     ['initials', 'J. R. R. Tolkien wrote it. We read it.', ['J. R. R. Tolkien wrote it.', 'We read it.']],
@@ -40,7 +40,7 @@ describe('a dot does not always end one', () => {
   });
 });
 
-describe('quotations', () => {
+describe('sentencesOf: quotations', () => {
   test.each([
     ['end with their mark', '"Go away." She went.', ['"Go away."', 'She went.']],
     ['go on', '"Really?" she asked. "Yes."', ['"Really?" she asked.', '"Yes."']],
@@ -51,7 +51,7 @@ describe('quotations', () => {
   });
 });
 
-describe('lines', () => {
+describe('sentencesOf: lines', () => {
   test.each([
     ['a heading', 'Chapter One\nIt was dark.', ['Chapter One', 'It was dark.']],
     ['a line that was too long', 'It was a dark\nand stormy night.', ['It was a dark\nand stormy night.']],
@@ -62,7 +62,7 @@ describe('lines', () => {
   });
 });
 
-describe('other scripts', () => {
+describe('sentencesOf: other scripts', () => {
   test.each([
     ['Chinese', '你好。今天天气很好！走吗？', ['你好。', '今天天气很好！', '走吗？']],
     ['Japanese with quotes', '「行こう。」彼は言った。', ['「行こう。」', '彼は言った。']],
@@ -75,39 +75,39 @@ describe('other scripts', () => {
   });
 });
 
-describe('a sentence that is too long', () => {
-  test('is cut at a semicolon rather than at a comma', () => {
+describe('sentencesOf: long sentences', () => {
+  test('are split at a semicolon rather than a comma', () => {
     const text = 'first part here, and more; second part, and so on and on';
     expect(said(text, 40)).toEqual(['first part here, and more;', 'second part, and so on and on']);
   });
 
-  test('is cut at a comma rather than at a space', () => {
+  test('are split at a comma rather than a space', () => {
     expect(said('one two three four, five six seven eight nine', 30)).toEqual([
       'one two three four,',
       'five six seven eight nine',
     ]);
   });
 
-  test('is cut at a space rather than in a word', () => {
+  test('are split at a space rather than within a word', () => {
     expect(said('one two three four five six', 12)).toEqual(['one two', 'three four', 'five six']);
   });
 
-  test('is cut anywhere where it has no space', () => {
+  test('are split anywhere without spaces', () => {
     expect(said('a'.repeat(25), 10)).toEqual(['a'.repeat(10), 'a'.repeat(10), 'a'.repeat(5)]);
   });
 
-  test('is never cut inside of a character', () => {
+  test('are not split within a surrogate pair', () => {
     const pieces = sentencesOf('😀'.repeat(20), 7);
     expect(pieces.every((piece) => piece === Buffer.from(piece, 'utf8').toString('utf8'))).toBe(true);
   });
 
-  test('is not cut at a comma near its beginning, which would leave a stump', () => {
+  test('are not split at a comma near the start', () => {
     const [first = ''] = said(`Yes, ${'word '.repeat(40)}`, 60);
     expect(first.length).toBeGreaterThan(20);
   });
 });
 
-describe('whatever the text is', () => {
+describe('sentencesOf: any text', () => {
   const words = fc.array(
     fc.constantFrom(
       'word',
@@ -138,7 +138,7 @@ describe('whatever the text is', () => {
     fc.string({ unit: 'binary', maxLength: 400 }),
   );
 
-  test('nothing is lost, and nothing is too long', () => {
+  test('the parts are the text, and none is too long', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 2, max: 120 }), (text, longest) => {
         const sentences = sentencesOf(text, longest);
@@ -148,7 +148,7 @@ describe('whatever the text is', () => {
     );
   });
 
-  test('nothing to say gives nothing, and blanks give no sentence of their own', () => {
+  test('an empty text has no sentence, and blanks are no sentence', () => {
     expect(sentencesOf('', 100)).toEqual([]);
     expect(sentencesOf('One.\n\n\n  ', 100)).toEqual(['One.\n\n\n  ']);
     expect(sentencesOf('  \n ', 100).join('')).toBe('  \n ');
@@ -162,13 +162,13 @@ describe('whatever the text is', () => {
     ['quotes', '."'],
     ['letters', 'a'],
     ['sentences', 'This is one of many sentences. '],
-  ])('a hundred thousand characters of %s are soon done', (_, unit) => {
+  ])('100,000 characters of %s take bounded time', (_, unit) => {
     const text = unit.repeat(Math.ceil(100_000 / unit.length));
     expect(sentencesOf(text, 240).join('')).toBe(text);
   });
 });
 
-test('sentencesOf: what takes long to say is cut sooner, so that a stop is soon heard', () => {
+test('sentencesOf: splits digits and unbroken letters sooner, because they take longer to say', () => {
   const lengths = (text: string) => sentencesOf(text, 240).map(({ length }) => length);
   expect(Math.max(...lengths('9'.repeat(2000)))).toBeLessThanOrEqual(80);
   expect(Math.max(...lengths('0 '.repeat(500)))).toBeLessThanOrEqual(120);
@@ -183,7 +183,7 @@ test.each([
   ['line ends', '\n'.repeat(200_000)],
   ['tags', '<break time="1s"/>'.repeat(10_000)],
   ['control characters', '\u0000\u0007\u001b'.repeat(50_000)],
-])('sentencesOf: 200 KB of %s without a sentence are cut into parts that together are the text', (_, text) => {
+])('sentencesOf: 200 KB of %s without a sentence mark are split, and the parts are the text', (_, text) => {
   const parts = sentencesOf(text, 240);
   expect(parts.join('') === text).toBe(true);
   expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(240);

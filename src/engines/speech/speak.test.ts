@@ -59,8 +59,8 @@ function world({ fails = '', notes = [] as string[], room = (): Promise<void> | 
   };
 }
 
-describe('a text is spoken', () => {
-  test('each sentence is out before the next one is begun', async () => {
+describe('speak', () => {
+  test('sends each sentence before it synthesises the next', async () => {
     const { run, story } = world();
     await run(request('One. Two. Three.'));
     expect(story).toEqual(['start', 'say One.', 'audio', 'say Two.', 'audio', 'say Three.', 'audio', 'finish']);
@@ -92,20 +92,20 @@ describe('a text is spoken', () => {
     expect(story).toEqual(['start', 'say One.', 'audio', 'wait']);
   });
 
-  test('the end tells how long it is', async () => {
+  test('reports the duration at the end', async () => {
     const { run, told } = world();
     await run(request('One. Two. Three.'));
     expect(told.at(-1)?.event).toEqual({ type: 'finish', seconds: 3 });
   });
 
-  test('the pieces together are one file', async () => {
+  test('the chunks are one file', async () => {
     const { run, sound } = world();
     await run(request('One. Two.'));
     const { channelData, sampleRate } = decodeWav(sound());
     expect([sampleRate, channelData[0]?.length]).toEqual([rate, 2 * rate]);
   });
 
-  test('a file that is not streamed comes as one piece, with its length', async () => {
+  test('without streaming the file is one chunk with its length', async () => {
     const { run, told, sound } = world();
     await run(request('One. Two.', { streamed: false }));
     expect(told.map(({ event }) => event.type)).toEqual(['start', 'audio', 'finish']);
@@ -120,13 +120,13 @@ describe('a text is spoken', () => {
     expect(told.filter(({ event }) => event.type === 'audio').length).toBeGreaterThanOrEqual(2);
   });
 
-  test('what cannot be done is told first', async () => {
+  test('sends notes first', async () => {
     const { run, told } = world({ notes: ['a letter is lost'] });
     await run(request('One.', { instruction: 'sing' }));
     expect(told[0]?.event).toEqual({ type: 'start', notes: ['a letter is lost', 'no instructions'] });
   });
 
-  test('a very long sentence is said in parts', async () => {
+  test('splits a very long sentence', async () => {
     const { run, story } = world();
     await run(request('word '.repeat(200)));
     expect(story.filter((entry) => entry.startsWith('say')).length).toBeGreaterThan(3);
@@ -134,8 +134,8 @@ describe('a text is spoken', () => {
   });
 });
 
-describe('nothing to say', () => {
-  test.each(['...', '- - -', '?!', '"..." --'])('%s is a moment of silence', async (text) => {
+describe('speak: nothing to say', () => {
+  test.each(['...', '- - -', '?!', '"..." --'])('%s is a short silence', async (text) => {
     const { run, story, sound, told } = world();
     await run(request(text));
     expect(story).toEqual(['start', 'audio', 'finish']);
@@ -144,15 +144,15 @@ describe('nothing to say', () => {
     expect(channelData[0]?.every((sample) => sample === 0)).toBe(true);
   });
 
-  test('between two sentences is passed over', async () => {
+  test('is skipped between two sentences', async () => {
     const { run, story } = world();
     await run(request('One.\n\n***\n\nTwo.'));
     expect(story.filter((entry) => entry.startsWith('say'))).toEqual(['say One.', 'say Two.']);
   });
 });
 
-describe('a stop', () => {
-  test('is heard between two sentences', async () => {
+describe('speak: abort', () => {
+  test('takes effect between two sentences', async () => {
     const { run, story, stop } = world();
     const running = run(request('One. Two. Three. Four.'));
     stop.abort();
@@ -160,14 +160,14 @@ describe('a stop', () => {
     expect(story).toEqual(['start', 'say One.', 'audio']);
   });
 
-  test('that comes first says nothing at all', async () => {
+  test('before the start synthesises nothing', async () => {
     const { run, story, stop } = world();
     stop.abort();
     await run(request('One. Two.'));
     expect(story).toEqual(['start']);
   });
 
-  test('lets messages in: a stop that is on its way arrives', async () => {
+  test('lets messages in between two sentences', async () => {
     const { run, story, stop } = world();
     setImmediate(() => setImmediate(() => stop.abort()));
     await run(request('A. '.repeat(1) + 'Word. '.repeat(50)));
@@ -176,14 +176,14 @@ describe('a stop', () => {
   });
 });
 
-describe('a failure', () => {
-  test('in the middle is thrown, after what was said before it', async () => {
+describe('speak: failure', () => {
+  test('is thrown after the audio before it', async () => {
     const { run, story } = world({ fails: 'Two' });
     await expect(run(request('One. Two. Three.'))).rejects.toThrow('it broke');
     expect(story).toEqual(['start', 'say One.', 'audio', 'say Two.']);
   });
 
-  test('leaves the next text alone', async () => {
+  test('does not affect the next request', async () => {
     const { run, story } = world({ fails: 'Two' });
     await run(request('Two.', { format: 'flac' })).catch(() => undefined);
     await run(request('One.', { format: 'flac' }));

@@ -12,20 +12,20 @@ function cut(spans: readonly Span[], length: number, own: Partial<CutOptions> = 
 const span = (start: number, end: number): Span => ({ start, end });
 const borders = (chunks: readonly Chunk[]) => chunks.map(({ start, end }) => [start, end]);
 
-describe('a recording is cut', () => {
-  test('into nothing where nobody speaks', () => {
+describe('ChunkCutter', () => {
+  test('has no chunk without speech', () => {
     expect(cut([], 1000)).toEqual([]);
   });
 
-  test('into one chunk, with what stands around the speech', () => {
+  test('adds a margin around the speech', () => {
     expect(cut([span(20, 60)], 1000)).toEqual([{ start: 15, end: 65, spans: [span(20, 60)] }]);
   });
 
-  test('not beyond its own beginning and end', () => {
+  test('keeps the margin within the recording', () => {
     expect(borders(cut([span(2, 98)], 100, { longest: 200 }))).toEqual([[0, 100]]);
   });
 
-  test('into few chunks: neighbours stay together as long as there is room', () => {
+  test('joins neighbouring spans as long as they fit', () => {
     const spans = [span(10, 30), span(40, 60), span(70, 90), span(100, 120)];
     const chunks = cut(spans, 1000);
     expect(borders(chunks)).toEqual([
@@ -35,21 +35,21 @@ describe('a recording is cut', () => {
     expect(chunks[0]?.spans).toEqual(spans.slice(0, 3));
   });
 
-  test('at every long pause', () => {
+  test('cuts at every long pause', () => {
     expect(borders(cut([span(10, 20), span(41, 50), span(60, 70)], 1000))).toEqual([
       [5, 25],
       [36, 75],
     ]);
   });
 
-  test('so that two chunks share the pause between them', () => {
+  test('two chunks share the pause between them', () => {
     expect(borders(cut([span(0, 80), span(84, 160)], 1000))).toEqual([
       [0, 82],
       [82, 165],
     ]);
   });
 
-  test('in the quietest place of the later half where nobody pauses', () => {
+  test('cuts speech without pauses at the quietest position of the later half', () => {
     const asked: number[][] = [];
     const quietest = (from: number, to: number): number => {
       asked.push([from, to]);
@@ -66,13 +66,13 @@ describe('a recording is cut', () => {
     ]);
   });
 
-  test('once, however the spans overlap', () => {
+  test('handles overlapping spans', () => {
     expect(cut([span(10, 50), span(40, 60), span(45, 55)], 1000)).toEqual([
       { start: 5, end: 65, spans: [span(10, 50), span(50, 60)] },
     ]);
   });
 
-  test('as soon as it is known that nothing more belongs to a chunk', () => {
+  test('returns a chunk as soon as nothing can join it', () => {
     const cutter = new ChunkCutter(usual);
     expect(cutter.add(span(10, 20))).toEqual([]);
     expect(borders(cutter.add(span(50, 60)))).toEqual([[5, 25]]);
@@ -81,7 +81,7 @@ describe('a recording is cut', () => {
   });
 });
 
-describe('whatever is said', () => {
+describe('ChunkCutter: any spans', () => {
   const speech = fc
     .array(fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 400 })), { maxLength: 30 })
     .map((steps) => {
@@ -108,7 +108,7 @@ describe('whatever is said', () => {
       }),
     );
 
-  test('all of it is in a chunk, each part once', () => {
+  test('all speech is in a chunk, once', () => {
     holds((chunks, spans) => {
       const total = (list: readonly Span[]) => list.reduce((sum, { start, end }) => sum + end - start, 0);
       expect(total(chunks.flatMap((chunk) => chunk.spans))).toBe(total(spans));
@@ -128,7 +128,7 @@ describe('whatever is said', () => {
     });
   });
 
-  test('chunks follow each other and lie within the recording', () => {
+  test('chunks are in order and within the recording', () => {
     holds((chunks, _, __, length) => {
       let before = 0;
       for (const { start, end } of chunks) {

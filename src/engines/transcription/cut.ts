@@ -1,4 +1,4 @@
-/** From one sample to another, the last not included. */
+/** Samples from `start` to before `end`. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -10,23 +10,20 @@ export interface Chunk extends Span {
 }
 
 export interface CutOptions {
-  /** No chunk is longer. */
+  /** Maximum length of a chunk. */
   readonly longest: number;
-  /** Speech on both sides of a longer pause is not recognised together. */
+  /** A longer pause ends a chunk. */
   readonly widestPause: number;
-  /** What is heard before and behind the speech, where there is room: voices rise and fade. */
+  /** Audio before and after the speech, if possible: voices rise and fade. */
   readonly margin: number;
-  /** Where to cut speech that does not pause: a quiet place from one sample to another, both included. */
+  /** Where to cut speech without pauses: the quietest position within this range. */
   readonly quietest: (from: number, to: number) => number;
 }
 
-/**
- * Puts spans of speech, which come in order, together to chunks: as few as possible, because a recogniser hears better with
- * what stands around. All speech is in a chunk, and no two chunks overlap.
- */
+/** Joins spans of speech to as few chunks as possible, because context improves recognition. Chunks do not overlap. */
 export class ChunkCutter {
   #open: Span[] = [];
-  /** Where the speech before the open chunk ended. */
+  /** End of the speech before the open chunk. */
   #before = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: CutOptions) {}
@@ -40,13 +37,13 @@ export class ChunkCutter {
     return done;
   }
 
-  /** No span that comes later begins before this sample: what none of them can join any more is done. */
+  /** Later spans start at this sample or after it: returns the open chunk if none can join it. */
   settle(position: number): readonly Chunk[] {
     const last = this.#open.at(-1);
     return last && position - last.end > this.options.widestPause ? this.#close(position) : [];
   }
 
-  /** Nothing before this sample will be in a chunk, where all that comes later begins at `position` or behind it. */
+  /** First sample that a later chunk may need, if later spans start at `position` or after it. */
   neededFrom(position: number): number {
     return Math.max(0, Math.min(this.#open[0]?.start ?? position, position) - this.options.margin);
   }
@@ -85,7 +82,7 @@ export class ChunkCutter {
     const last = spans.at(-1);
     if (!first || !last) return [];
     const { margin } = this.options;
-    // Of a pause between two chunks each may have half; before the first and behind the last is nobody else.
+    // A pause between two chunks is shared; before the first and after the last chunk it is not.
     const before = Math.min(margin, Math.floor((first.start - this.#before) / 2), first.start);
     const behind = Math.min(margin, Math.floor((next - last.end) / (isEnd ? 1 : 2)));
     this.#before = last.end;

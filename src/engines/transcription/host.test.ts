@@ -27,7 +27,7 @@ function world() {
   return { host, fakes, events, listen, begun };
 }
 
-test('the wishes travel as a message without the recording, which goes beside it', async () => {
+test('TranscriptionHost: sends the recording as an attachment', async () => {
   const { host, fakes, events, listen, begun } = world();
   expect(host.facts()).toEqual(facts);
   const over = listen();
@@ -43,7 +43,7 @@ test('the wishes travel as a message without the recording, which goes beside it
   expect(events).toEqual([{ type: 'start', seconds: 1 }, finish]);
 });
 
-test('what the worker refuses reaches the client as it is', async () => {
+test('TranscriptionHost: rejects with the error of the worker', async () => {
   const { fakes, listen, begun } = world();
   const over = listen();
   await new Promise((resolve) => setImmediate(resolve));
@@ -52,7 +52,7 @@ test('what the worker refuses reaches the client as it is', async () => {
   await expect(over).rejects.toMatchObject({ status: 400, message: error.message, details: { field: 'file' } });
 });
 
-test('a worker that dies is told as the engine for transcription', async () => {
+test('TranscriptionHost: a crash is an error of the transcription engine', async () => {
   const { fakes, listen } = world();
   const over = listen();
   await new Promise((resolve) => setImmediate(resolve));

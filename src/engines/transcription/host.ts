@@ -6,14 +6,12 @@ import type {
 } from '../../core/transcription.ts';
 import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
 
-type Parts = Omit<TaskEngineParts<TranscriptionOptions, TranscriptionFacts>, 'capability'>;
-
 /** Host of the transcription worker process. */
 export class TranscriptionHost
   extends TaskEngine<TranscriptionOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>
   implements TranscriptionEngine
 {
-  constructor(parts: Parts) {
+  constructor(parts: Omit<TaskEngineParts<TranscriptionOptions, TranscriptionFacts>, 'capability'>) {
     super({ ...parts, capability: 'transcription' });
   }
 
@@ -25,7 +23,7 @@ export class TranscriptionHost
   }
 }
 
-/** What a recogniser is opened with. */
+/** Load options of a recogniser. */
 export type RecogniserOptions =
   | { readonly type: 'moonshine'; readonly threads: number }
   | {
@@ -33,7 +31,7 @@ export type RecogniserOptions =
       readonly model: string;
       readonly name: string;
       readonly threads: number;
-      /** Not on a graphics card, though a build for it may be installed. */
+      /** Ignores installed GPU builds. */
       readonly cpuOnly: boolean;
     };
 

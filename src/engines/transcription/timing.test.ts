@@ -9,8 +9,8 @@ const said = (text: string, ...spans: readonly (readonly [number, number])[]) =>
   );
 const texts = (text: string) => said(text, [0, 10]).map((segment) => segment.text);
 
-describe('a text falls into sentences', () => {
-  test('at the marks that end one', () => {
+describe('timedSentences: sentences', () => {
+  test('end at sentence marks', () => {
     expect(texts('Who is it? It is me! Come in. All right…')).toEqual([
       ' Who is it?',
       ' It is me!',
@@ -19,7 +19,7 @@ describe('a text falls into sentences', () => {
     ]);
   });
 
-  test('with what closes behind the mark', () => {
+  test('include closing quotation marks', () => {
     expect(texts('He said "go away." (Really.) So I went')).toEqual([
       ' He said "go away."',
       ' (Really.)',
@@ -27,19 +27,19 @@ describe('a text falls into sentences', () => {
     ]);
   });
 
-  test('not at titles, letters and numbers', () => {
+  test('do not end at titles, initials and numbers', () => {
     expect(texts('Mr. Smith and Dr. J. Doe paid 3.5 dollars.')).toEqual([
       ' Mr. Smith and Dr. J. Doe paid 3.5 dollars.',
     ]);
   });
 
-  test('none where there is no text', () => {
+  test('are none without text', () => {
     expect(texts('  \n ')).toEqual([]);
   });
 });
 
-describe('times', () => {
-  test('go over the whole stretch of speech', () => {
+describe('timedSentences: times', () => {
+  test('cover all speech', () => {
     const [only] = said('one two', [3, 5]);
     expect(only).toMatchObject({ start: 3, end: 5 });
     expect(only?.words).toMatchObject([
@@ -54,7 +54,7 @@ describe('times', () => {
     expect(lengths[1]).toBeGreaterThan((lengths[0] ?? 0) * 3);
   });
 
-  test('leave pauses out: nobody speaks there', () => {
+  test('skip pauses', () => {
     const [only] = said('one two', [0, 1], [5, 6]);
     expect(only?.words).toMatchObject([
       { start: 0, end: 1 },
@@ -62,24 +62,24 @@ describe('times', () => {
     ]);
   });
 
-  test('end a sentence at a pause that is near', () => {
+  test('end a sentence at a pause nearby', () => {
     const segments = said('Short one here. And this is a longer second sentence.', [1, 3], [4, 9]);
     expect(segments[0]).toMatchObject({ start: 1, end: 3 });
     expect(segments[1]).toMatchObject({ start: 4, end: 9 });
   });
 
-  test('leave a far pause alone', () => {
+  test('ignore a distant pause', () => {
     const segments = said('One half of it. The other half.', [0, 10], [12, 13]);
     expect(segments[0]?.end).toBeGreaterThan(3);
     expect(segments[0]?.end).toBeLessThan(8);
   });
 
-  test('without any speech are 0', () => {
+  test('are 0 without speech', () => {
     expect(said('Strange.')).toMatchObject([{ start: 0, end: 0 }]);
   });
 });
 
-test('whatever is said, nothing is lost, times never run back, and all of them lie within speech', () => {
+test('timedSentences: keeps all words, with increasing times within speech, for any text', () => {
   const words = fc.array(fc.stringMatching(/^[a-z]{1,12}[.!?]?$/), { minLength: 1, maxLength: 40 });
   const steps = fc.array(
     fc.tuple(fc.double({ min: 0, max: 3, noNaN: true }), fc.double({ min: 0.1, max: 12, noNaN: true })),

@@ -4,14 +4,9 @@ import type { Span } from './cut.ts';
 /** How far the end of a sentence may be moved to meet a pause. */
 const reachSeconds = 1.5;
 
-interface Sentence {
-  readonly words: readonly string[];
-  readonly weight: number;
-}
-
 /**
- * When the sentences and words of a text were said, where a recogniser tells nothing of that: spread over the speech by their
- * length, and ends of sentences moved to a pause that is near. `spans` is where there is speech, in seconds.
+ * Estimates the times of sentences and words for recognisers without timestamps: distributes them over the spans of speech (in
+ * seconds) by their length, and moves ends of sentences to a pause nearby.
  */
 export function timedSentences(text: string, spans: readonly Span[]): readonly Segment[] {
   const sentences = sentencesOf(text);
@@ -22,34 +17,21 @@ export function timedSentences(text: string, spans: readonly Span[]): readonly S
     spoken += weight;
     const guess = (clock.length * spoken) / whole;
     const end = index === sentences.length - 1 ? clock.length : clock.nearestPause(guess, begun);
-    const said = spreadWords(words, weight, begun, end - begun, clock);
+    const perWeight = (end - begun) / weight;
+    const said = words.map((word): TimedWord => {
+      const start = clock.timeAt(begun);
+      begun += perWeight * weightOf(word);
+      return { word, start, end: Math.max(start, clock.timeAt(Math.min(begun, end), true)) };
+    });
     begun = end;
-    const [first] = said;
-    const last = said.at(-1);
-    return { start: first?.start ?? 0, end: last?.end ?? 0, text: ` ${words.join(' ')}`, words: said };
+    return { start: said[0]?.start ?? 0, end: said.at(-1)?.end ?? 0, text: ` ${words.join(' ')}`, words: said };
   });
 }
 
-function spreadWords(
-  words: readonly string[],
-  weight: number,
-  begin: number,
-  length: number,
-  clock: SpeechClock,
-): readonly TimedWord[] {
-  let place = begin;
-  return words.map((word) => {
-    const start = place;
-    place += (length * weightOf(word)) / weight;
-    const timed = { word, start: clock.startAt(start), end: clock.endAt(Math.min(place, begin + length)) };
-    return { ...timed, end: Math.max(timed.start, timed.end) };
-  });
-}
-
-/** A title or a letter with a full stop does not end a sentence. */
+/** Titles and initials do not end a sentence. */
 const abbreviation = /^(?:mr|mrs|ms|dr|st|prof|vs|etc|[a-z])\.$/i;
 
-function sentencesOf(text: string): readonly Sentence[] {
+function sentencesOf(text: string) {
   const sentences: string[][] = [];
   let open: string[] = [];
   for (const word of text.split(/\s+/).filter((each) => each !== '')) {
@@ -62,7 +44,7 @@ function sentencesOf(text: string): readonly Sentence[] {
   return sentences.map((words) => ({ words, weight: words.reduce((sum, word) => sum + weightOf(word), 0) }));
 }
 
-/** A short word takes more time than its letters. */
+/** Relative duration; short words take more time than their letters. */
 function weightOf(word: string): number {
   return word.length + 1.5;
 }
@@ -82,7 +64,7 @@ class SpeechClock {
     this.length = at;
   }
 
-  /** A pause near this place and behind the other one; the place itself where there is none. */
+  /** The pause closest to this position and after `behind`; the position itself if there is none. */
   nearestPause(place: number, behind: number): number {
     const distance = (pause: number) => Math.abs(pause - place);
     const near = this.#spans
@@ -92,18 +74,13 @@ class SpeechClock {
     return near[0] ?? Math.max(place, behind);
   }
 
-  /** What begins in a pause begins behind it. */
-  startAt(place: number): number {
-    const span = this.#spans.findLast(({ at }) => at <= place + tiny) ?? this.#spans[0];
-    return span ? Math.min(span.start + Math.max(0, place - span.at), span.end) : 0;
-  }
-
-  /** What ends in a pause ends before it. */
-  endAt(place: number): number {
-    const span = this.#spans.findLast(({ at }) => at < place - tiny) ?? this.#spans[0];
+  /** Recording time of a position. A position at a pause is the start of the next span, or the end of the one before. */
+  timeAt(place: number, isEnd = false): number {
+    const isBefore = ({ at }: { readonly at: number }) => (isEnd ? at < place - tiny : at <= place + tiny);
+    const span = this.#spans.findLast(isBefore) ?? this.#spans[0];
     return span ? Math.min(span.start + Math.max(0, place - span.at), span.end) : 0;
   }
 }
 
-/** What rounding may do to a sum of times. */
+/** Tolerance for rounding. */
 const tiny = 1e-6;

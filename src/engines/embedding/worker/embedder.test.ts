@@ -18,7 +18,7 @@ function embedder(pooling: Pooling, own: { maxTokens?: number; dimensions?: numb
     marks,
     rankTemplate: own.rankTemplate,
     computer: {
-      room: { tokens: 64, sequences: 8 },
+      limit: { tokens: 64, sequences: 8 },
       stop: () => undefined,
       compute: async (by, texts) => {
         seen.push({ pooling: by, texts: texts.length });
@@ -30,8 +30,8 @@ function embedder(pooling: Pooling, own: { maxTokens?: number; dimensions?: numb
   return { made, seen };
 }
 
-describe('vectors', () => {
-  test('come for each input, with the number of its tokens', async () => {
+describe('Embedder.embed', () => {
+  test('returns vectors and token counts per input', async () => {
     const { made, seen } = embedder('mean');
     const found = await made.embed({ inputs: ['aab', [97, 99]], truncate: false }, never);
     expect(found).toEqual({
@@ -43,14 +43,14 @@ describe('vectors', () => {
     expect(seen).toEqual([{ pooling: 'mean', texts: 2 }]);
   });
 
-  test('are pooled as the request says, or as the model does', async () => {
+  test('uses the requested pooling or that of the model', async () => {
     const { made } = embedder('cls');
     expect((await made.embed({ inputs: ['ab'], truncate: false }, never)).pooling).toBe('cls');
     const each = await made.embed({ inputs: ['ab'], truncate: false, pooling: 'none' }, never);
     expect([each.pooling, each.vectors[0]?.length]).toEqual(['none', 4]);
   });
 
-  test('of what is too long tell which it was', async () => {
+  test('reports truncated inputs', async () => {
     const { made } = embedder('mean', { maxTokens: 4 });
     const found = await made.embed({ inputs: ['a', 'abcabc', 'b', 'cccc'], truncate: true }, never);
     expect([found.truncated, found.tokens]).toEqual([
@@ -62,13 +62,13 @@ describe('vectors', () => {
     );
   });
 
-  test('cannot be had of a model that ranks, unless another pooling is asked for', async () => {
+  test('rejects a ranking model unless another pooling is requested', async () => {
     const { made } = embedder('rank');
     await expect(made.embed({ inputs: ['a'], truncate: false }, never)).rejects.toThrow('use /v1/rerank');
     expect((await made.embed({ inputs: ['a'], truncate: false, pooling: 'mean' }, never)).vectors).toHaveLength(1);
   });
 
-  test('are not made where there would be too many numbers', async () => {
+  test('rejects results that are too large', async () => {
     const { made, seen } = embedder('mean', { dimensions: 2 ** 23 });
     await expect(made.embed({ inputs: ['a', 'b', 'c'], truncate: false }, never)).rejects.toThrow(
       'it makes 3 vectors, and at most 2 are possible',
@@ -77,7 +77,7 @@ describe('vectors', () => {
     expect(seen).toEqual([]);
   });
 
-  test('stop with their client while they are still being read', async () => {
+  test('stops on abort while tokenizing', async () => {
     const { made, seen } = embedder('mean');
     const gone = new AbortController();
     const work = made.embed({ inputs: Array.from({ length: 500 }, () => 'a'), truncate: false }, gone.signal);
@@ -87,34 +87,34 @@ describe('vectors', () => {
   });
 });
 
-describe('ranking', () => {
-  test('by a model that was made for it takes its figure for each pair', async () => {
+describe('Embedder.rank', () => {
+  test('a ranking model scores each pair', async () => {
     const { made, seen } = embedder('rank');
     const found = await made.rank({ query: 'ab', documents: ['c', 'ccc'], truncate: true }, never);
     expect(found).toEqual({ scores: [6, 8], tokens: 14, truncated: [] });
     expect(seen).toEqual([{ pooling: 'rank', texts: 2 }]);
   });
 
-  test('by a template puts the texts into it', async () => {
+  test('fills the template of the model', async () => {
     const { made } = embedder('rank', { rankTemplate: '{query}?{document}' });
     const { scores } = await made.rank({ query: 'ab', documents: ['c'], truncate: true }, never);
     expect(scores).toEqual([4]);
   });
 
-  test('by any other model tells how near the vectors are', async () => {
+  test('other models score by cosine similarity', async () => {
     const { made } = embedder('mean');
     const found = await made.rank({ query: 'ab', documents: ['ab', 'aabb', 'c', 'a'], truncate: true }, never);
     expect(found.scores.map((score) => Number(score.toFixed(2)))).toEqual([1, 1, 0, 0.71]);
     expect(found.tokens).toBe(4 + 4 + 6 + 3 + 3);
   });
 
-  test('by a model with a vector for each token takes their mean', async () => {
+  test('pooling none becomes mean', async () => {
     const { made, seen } = embedder('none');
     await made.rank({ query: 'a', documents: ['b'], truncate: true }, never);
     expect(seen).toEqual([{ pooling: 'mean', texts: 2 }]);
   });
 
-  test('cuts documents and never the query', async () => {
+  test('truncates documents but not the query', async () => {
     const { made } = embedder('mean', { maxTokens: 6 });
     expect(await made.rank({ query: 'a', documents: ['b', 'cccccccc'], truncate: true }, never)).toMatchObject({
       truncated: [1],
@@ -126,13 +126,13 @@ describe('ranking', () => {
   });
 });
 
-test('one text is computed before anybody asks', async () => {
+test('Embedder.warmUp: computes one text', async () => {
   const { made, seen } = embedder('last');
   await made.warmUp();
   expect(seen).toEqual([{ pooling: 'last', texts: 1 }]);
 });
 
-describe('the pooling of a model', () => {
+describe('poolingOf', () => {
   test.each([
     ['0', true, 'none'],
     ['1', false, 'mean'],

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type {
   Embedded,
   EmbeddingFacts,
@@ -9,29 +10,29 @@ import type {
 import { AppError } from '../../../core/errors.ts';
 import { cosine } from '../../../core/vectors.ts';
 import type { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
-import { type PairMarks, PairReader, type ReadText, readInput, TemplateReader } from './inputs.ts';
+import { type PairMarks, pairReader, type ReadText, readInput, templateReader } from './inputs.ts';
 import { type Computer, SharedBatches } from './shared-batches.ts';
 
 export interface EmbedderParts {
   readonly facts: Pick<EmbeddingFacts, 'maxTokens' | 'pooling' | 'dimensions'>;
   readonly words: Pick<Vocabulary, 'size' | 'tokenizeAside' | 'detokenize' | 'around'>;
-  readonly computer: Computer<Pooling>;
+  readonly computer: Computer;
   readonly marks: PairMarks;
   readonly rankTemplate: string | undefined;
 }
 
-/** Of one result: as a text they are about ten times as many bytes. */
+/** Maximum size of a result; as text it has about ten bytes per number. */
 const mostNumbers = 2 ** 24;
 
-/** What a model for embeddings or ranking can be asked. */
+/** Embeddings and ranking with one model. */
 export class Embedder {
-  readonly #batches: SharedBatches<Pooling>;
+  readonly #batches: SharedBatches;
 
   constructor(private readonly parts: EmbedderParts) {
     this.#batches = new SharedBatches(parts.computer);
   }
 
-  /** One text touches every weight, so that the first request is not the one that waits. */
+  /** Reads all weights once, so that the first request is not slow. */
   async warmUp(): Promise<void> {
     const { facts, words } = this.parts;
     const tokens = await words.tokenizeAside('a', { addSpecial: true });
@@ -66,17 +67,17 @@ export class Embedder {
   async #rankPairs({ query, documents, truncate }: RankRequest, signal: AbortSignal): Promise<Ranked> {
     const { facts, words, marks, rankTemplate } = this.parts;
     const limits = { maxTokens: facts.maxTokens, truncate };
-    const reader =
+    const readPair =
       rankTemplate === undefined
-        ? new PairReader(query, words, marks, limits)
-        : new TemplateReader(query, words, rankTemplate, limits);
-    const read = await eachOf(documents, signal, (document, index) => reader.pair(document, `documents[${index}]`));
+        ? pairReader(query, words, marks, limits)
+        : templateReader(query, words, rankTemplate, limits);
+    const read = await eachOf(documents, signal, (document, index) => readPair(document, `documents[${index}]`));
     const vectors = await this.#vectors('rank', read, signal);
     const { tokens, truncated } = figures(read);
     return { scores: vectors.map(([figure]) => figure?.[0] ?? 0), tokens: sum(tokens), truncated };
   }
 
-  /** A model that was not made for ranking still knows what is near to what. */
+  /** By cosine similarity, for models without a ranking head. */
   async #rankVectors({ query, documents, truncate }: RankRequest, signal: AbortSignal): Promise<Ranked> {
     const { facts, words } = this.parts;
     const pooling = facts.pooling === 'none' ? 'mean' : facts.pooling;
@@ -92,15 +93,12 @@ export class Embedder {
   }
 
   #vectors(pooling: Pooling, read: readonly ReadText[], signal: AbortSignal) {
-    return this.#batches.vectors(
-      pooling,
-      read.map(({ tokens }) => tokens),
-      signal,
-    );
+    const texts = read.map(({ tokens }) => tokens);
+    return this.#batches.vectors(pooling, texts, signal);
   }
 }
 
-/** One after the other, and no further when nobody wants the rest. */
+/** Sequential; stops on abort. */
 async function eachOf<Value, Result>(
   values: readonly Value[],
   signal: AbortSignal,
@@ -111,11 +109,9 @@ async function eachOf<Value, Result>(
   for (const [index, value] of values.entries()) {
     results.push(await work(value, index));
     if (index < pauseAt) continue;
-    // An abort can only be heard between two turns of the event loop.
+    // An abort message is only received between two turns of the event loop.
     pauseAt += pauseEvery;
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    await turn();
     signal.throwIfAborted();
   }
   return results;

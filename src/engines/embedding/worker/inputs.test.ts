@@ -4,38 +4,38 @@ import type { EmbeddingInput } from '../../../core/embedding.ts';
 import type { Native } from '../../llama/worker/native/native.ts';
 import type { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 import { begin, end, letters, spelled } from '../testing/letters.ts';
-import { cutBefore, PairReader, pairMarks, readInput, TemplateReader } from './inputs.ts';
+import { cutBefore, pairMarks, pairReader, readInput, templateReader } from './inputs.ts';
 
 const marks = { before: [begin], between: [end], after: [end] };
 
-describe('a query and a document', () => {
+describe('pairReader', () => {
   const pair = async (query: string, document: string, truncate = true, maxTokens = 12) => {
-    const { tokens, truncated } = await new PairReader(query, letters, marks, { maxTokens, truncate }).pair(
+    const { tokens, truncated } = await pairReader(query, letters, marks, { maxTokens, truncate })(
       document,
       'documents[2]',
     );
     return [spelled(tokens), truncated];
   };
 
-  test('stand behind each other, with marks around and between', async () => {
+  test('joins query and document with marks', async () => {
     expect(await pair('who', 'me')).toEqual(['<who>me>', false]);
   });
 
-  test('the document loses its end where both are too long', async () => {
+  test('truncates the document', async () => {
     expect(await pair('who', 'abcdefghijkl')).toEqual(['<who>abcdef>', true]);
   });
 
-  test('is refused instead where that is wanted', async () => {
+  test('rejects a long document without truncate', async () => {
     await expect(pair('who', 'abcdefghijkl', false)).rejects.toMatchObject({
       details: { field: 'documents[2]', tokens: 18, mostTokens: 12 },
     });
   });
 
-  test('a query that leaves no room is refused by its name', async () => {
+  test('rejects a query without space for a document by field name', async () => {
     await expect(pair('a long question', 'x')).rejects.toMatchObject({ details: { field: 'query' } });
   });
 
-  test('the query is read once for all documents', async () => {
+  test('tokenizes the query once', async () => {
     let reads = 0;
     const counting = {
       ...letters,
@@ -44,38 +44,38 @@ describe('a query and a document', () => {
         return letters.tokenizeAside(...asked);
       },
     };
-    const reader = new PairReader('who', counting, marks, { maxTokens: 50, truncate: true });
-    for (const document of ['a', 'b', 'c']) await reader.pair(document, 'x');
+    const reader = pairReader('who', counting, marks, { maxTokens: 50, truncate: true });
+    for (const document of ['a', 'b', 'c']) await reader(document, 'x');
     expect(reads).toBe(1);
   });
 });
 
-describe('a template', () => {
+describe('templateReader', () => {
   const pair = async (document: string, truncate = true, maxTokens = 20) => {
     const limits = { maxTokens, truncate };
-    const reader = new TemplateReader('who', letters, 'Q: {query} D: {document} A:', limits);
-    const { tokens, truncated } = await reader.pair(document, 'documents[0]');
+    const reader = templateReader('who', letters, 'Q: {query} D: {document} A:', limits);
+    const { tokens, truncated } = await reader(document, 'documents[0]');
     return [spelled(tokens), truncated];
   };
 
-  test('says how they are put together', async () => {
+  test('fills the template', async () => {
     expect(await pair('me')).toEqual(['Q: who D: me A:', false]);
   });
 
-  test('is kept whole when the document is cut', async () => {
+  test('truncates the document only', async () => {
     expect(await pair('abcdefghijklmnop')).toEqual(['Q: who D: abcdefg A:', true]);
   });
 
-  test('takes a document that looks like a template for what it is', async () => {
+  test('does not expand placeholders of the document', async () => {
     expect(await pair('{query}$&', true, 40)).toEqual(['Q: who D: {query}$& A:', false]);
   });
 
-  test('refuses what is too long by its name', async () => {
+  test('rejects long inputs by field name', async () => {
     await expect(pair('abcdefghijklmnop', false)).rejects.toMatchObject({ details: { field: 'documents[0]' } });
     await expect(pair('abcdef', true, 10)).rejects.toMatchObject({ details: { field: 'query' } });
   });
 
-  test('is cut further where tokens become more when they meet', async () => {
+  test('truncates further if joined texts have more tokens', async () => {
     const growing = {
       ...letters,
       tokenizeAside: async (...asked: Parameters<typeof letters.tokenizeAside>) => {
@@ -83,14 +83,14 @@ describe('a template', () => {
         return tokens.length > 12 ? Int32Array.from([...tokens, 7, 7]) : tokens;
       },
     };
-    const reader = new TemplateReader('q', growing, '{query}{document}', { maxTokens: 20, truncate: true });
-    const { tokens, truncated } = await reader.pair('x'.repeat(40), 'd');
+    const reader = templateReader('q', growing, '{query}{document}', { maxTokens: 20, truncate: true });
+    const { tokens, truncated } = await reader('x'.repeat(40), 'd');
     expect(truncated).toBe(true);
     expect(tokens.length).toBeLessThanOrEqual(20);
   });
 });
 
-describe('the marks of a vocabulary', () => {
+describe('pairMarks', () => {
   const marksOf = (own: { eos?: number; separator?: number; bos?: boolean; end?: boolean; between?: boolean }) =>
     pairMarks(
       {
@@ -121,29 +121,29 @@ describe('the marks of a vocabulary', () => {
 const read = (input: EmbeddingInput, truncate: boolean, maxTokens = 8) =>
   readInput(input, 'input[3]', letters, { maxTokens, truncate });
 
-describe('a text', () => {
-  test('is read with what the model puts around it', async () => {
+describe('readInput: text', () => {
+  test('has the special tokens of the model', async () => {
     const { tokens, truncated } = await read('abc', false);
     expect([spelled(tokens), truncated]).toEqual(['<abc>', false]);
   });
 
-  test('that just fits is whole', async () => {
+  test('of the maximum length is not truncated', async () => {
     expect(await read('abcdef', false)).toMatchObject({ tokens: { length: 8 }, truncated: false });
   });
 
-  test('that is too long is refused by its name and length', async () => {
+  test('rejects a longer one with field name and length', async () => {
     await expect(read('abcdefg', false)).rejects.toMatchObject({
       code: 'input-too-long',
       details: { field: 'input[3]', tokens: 9, mostTokens: 8 },
     });
   });
 
-  test('that is too long may be cut, and keeps its end mark', async () => {
+  test('truncates before the end token', async () => {
     const { tokens, truncated } = await read('abcdefghij', true);
     expect([spelled(tokens), truncated]).toEqual(['<abcdef>', true]);
   });
 
-  test('without any token is refused', async () => {
+  test('rejects a text without tokens', async () => {
     const bare = { ...letters, tokenizeAside: async () => new Int32Array(0) };
     await expect(readInput('', 'input', bare, { maxTokens: 8, truncate: true })).rejects.toThrow(
       'input must be something that has at least one token',
@@ -151,26 +151,26 @@ describe('a text', () => {
   });
 });
 
-describe('token numbers', () => {
-  test('are taken as they are', async () => {
+describe('readInput: tokens', () => {
+  test('are kept as they are', async () => {
     expect(Array.from((await read([5, 6, 999], false)).tokens)).toEqual([5, 6, 999]);
   });
 
-  test('are cut at the end alone', async () => {
+  test('are truncated at the end', async () => {
     const { tokens, truncated } = await read([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], true);
     expect([Array.from(tokens), truncated]).toEqual([[1, 2, 3, 4, 5, 6, 7, 8], true]);
   });
 
-  test.each([[[1000]], [[-1]], [[1.5]], [[1, Number.NaN]]])('%j are none of this model', async (tokens) => {
+  test.each([[[1000]], [[-1]], [[1.5]], [[1, Number.NaN]]])('rejects %j', async (tokens) => {
     await expect(read(tokens, true)).rejects.toThrow('input[3] must be made of token numbers of this model');
   });
 
-  test('may not be none', async () => {
+  test('rejects an empty list', async () => {
     await expect(read([], true)).rejects.toThrow('at least one token');
   });
 });
 
-test('what is cut has the right length, begins as before and ends as the model wants it', () => {
+test('cutBefore: has the maximum length, the old start and the end tokens', () => {
   const tokens = fc.array(fc.integer({ min: 10, max: 99 }), { minLength: 1, maxLength: 40 });
   const ending = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 });
   fc.assert(

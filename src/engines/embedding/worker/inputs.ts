@@ -3,14 +3,14 @@ import { AppError } from '../../../core/errors.ts';
 import type { Native } from '../../llama/worker/native/native.ts';
 import type { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 
-/** The tokens that stand around and between a query and a document. */
+/** Tokens around and between a query and a document. */
 export interface PairMarks {
   readonly before: readonly number[];
   readonly between: readonly number[];
   readonly after: readonly number[];
 }
 
-/** As the vocabulary has them: the end of a text, or its separator where it has no end. */
+/** From the vocabulary; the separator replaces a missing end token. */
 export function pairMarks(native: Native, vocabulary: Vocabulary): PairMarks {
   const { pointer, bos } = vocabulary;
   const separator = native.tokenSeparator(pointer);
@@ -25,65 +25,50 @@ export function pairMarks(native: Native, vocabulary: Vocabulary): PairMarks {
   };
 }
 
-/** Puts one query together with one document after the other. */
-export class PairReader {
-  readonly #query: Promise<Int32Array>;
+type ReadPair = (document: string, field: string) => Promise<ReadText>;
 
-  constructor(
-    query: string,
-    private readonly words: Words,
-    private readonly marks: PairMarks,
-    private readonly limits: Limits,
-  ) {
-    this.#query = words.tokenizeAside(query, { addSpecial: false });
-    this.#query.catch(() => undefined);
-  }
-
-  async pair(document: string, field: string): Promise<ReadText> {
-    const query = await this.#query;
-    const { maxTokens, truncate } = this.limits;
-    const { before, between, after } = this.marks;
-    const frame = before.length + query.length + between.length + after.length;
+/** Joins a query with each document. */
+export function pairReader(query: string, words: Words, marks: PairMarks, { maxTokens, truncate }: Limits): ReadPair {
+  const reading = words.tokenizeAside(query, { addSpecial: false });
+  reading.catch(() => undefined);
+  return async (document, field) => {
+    const { before, between, after } = marks;
+    const start = [...before, ...(await reading), ...between];
+    const frame = start.length + after.length;
     if (frame >= maxTokens) throw tooLong('query', frame, maxTokens);
-    const whole = await this.words.tokenizeAside(document, { addSpecial: false });
-    const room = maxTokens - frame;
-    if (whole.length > room && !truncate) throw tooLong(field, frame + whole.length, maxTokens);
-    const tokens = Int32Array.from([...before, ...query, ...between, ...whole.subarray(0, room), ...after]);
-    return { tokens, truncated: whole.length > room };
-  }
+    const whole = await words.tokenizeAside(document, { addSpecial: false });
+    const most = maxTokens - frame;
+    if (whole.length > most && !truncate) throw tooLong(field, frame + whole.length, maxTokens);
+    const tokens = Int32Array.from([...start, ...whole.subarray(0, most), ...after]);
+    return { tokens, truncated: whole.length > most };
+  };
 }
 
-/** The same for a model whose file says in words how the two are put together. */
-export class TemplateReader {
-  constructor(
-    private readonly query: string,
-    private readonly words: Words,
-    private readonly template: string,
-    private readonly limits: Limits,
-  ) {}
-
-  async pair(document: string, field: string): Promise<ReadText> {
-    const { maxTokens, truncate } = this.limits;
-    const whole = await this.#read(document);
+/** The same for a model whose file has a template. */
+export function templateReader(
+  query: string,
+  words: Words,
+  template: string,
+  { maxTokens, truncate }: Limits,
+): ReadPair {
+  const read = (document: string): Promise<Int32Array> => {
+    const text = template.replace(/\{(query|document)\}/g, (_, name) => (name === 'query' ? query : document));
+    return words.tokenizeAside(text, { addSpecial: false });
+  };
+  return async (document, field) => {
+    const whole = await read(document);
     if (whole.length <= maxTokens) return { tokens: whole, truncated: false };
-    const frame = (await this.#read('')).length;
+    const frame = (await read('')).length;
     if (frame >= maxTokens) throw tooLong('query', frame, maxTokens);
     if (!truncate) throw tooLong(field, whole.length, maxTokens);
-    const tokens = await this.words.tokenizeAside(document, { addSpecial: false });
-    // Tokens that meet may become more of them than there were.
-    for (let room = maxTokens - frame; room >= 0; room -= 8) {
-      const cut = await this.#read(this.words.detokenize(tokens.subarray(0, room), false));
+    const tokens = await words.tokenizeAside(document, { addSpecial: false });
+    // Joined texts may have more tokens than both.
+    for (let most = maxTokens - frame; most >= 0; most -= 8) {
+      const cut = await read(words.detokenize(tokens.subarray(0, most), false));
       if (cut.length <= maxTokens) return { tokens: cut, truncated: true };
     }
     throw new AppError('invalid-field', { field, expected: 'a text that can be cut' });
-  }
-
-  #read(document: string): Promise<Int32Array> {
-    const text = this.template.replace(/\{(query|document)\}/g, (_, name) =>
-      name === 'query' ? this.query : document,
-    );
-    return this.words.tokenizeAside(text, { addSpecial: false });
-  }
+  };
 }
 
 type Words = Pick<Vocabulary, 'tokenizeAside' | 'detokenize'>;
@@ -99,7 +84,7 @@ interface Limits {
   readonly truncate: boolean;
 }
 
-/** The tokens of an input, as many as the model can read; what cannot be read is refused by its name. */
+/** Tokens of an input, truncated or rejected if there are too many. */
 export async function readInput(
   input: EmbeddingInput,
   field: string,
@@ -123,7 +108,7 @@ function tooLong(field: string, tokens: number, mostTokens: number): AppError {
   return new AppError('input-too-long', { field, tokens, mostTokens });
 }
 
-/** What the model wants at the end of a text stays there. */
+/** Truncates before the end tokens, which the model needs. */
 export function cutBefore(tokens: Int32Array, end: Int32Array, maxTokens: number): Int32Array {
   const kept = Math.max(0, maxTokens - end.length);
   const cut = new Int32Array(Math.min(maxTokens, kept + end.length));

@@ -1,11 +1,14 @@
 import type { EmbeddingFacts } from '../../../core/embedding.ts';
 import { serveTasks } from '../../host/task-worker.ts';
-import { type EmbeddingEvent, type EmbeddingOptions, type EmbeddingTask, tasksAtOnce } from '../messages.ts';
+import type { EmbeddingEvent, EmbeddingOptions, EmbeddingTask } from '../messages.ts';
 import { Embedder } from './embedder.ts';
 import { pairMarks } from './inputs.ts';
 import { loadEmbeddingModel, PooledContexts } from './model.ts';
 
-/** The engine's own process: it loads one model and makes vectors with it until its channel closes. */
+/** Concurrent tasks, which are batched together. */
+const tasksAtOnce = 8;
+
+/** Embedding worker process. */
 serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(async (options, tools) => {
   const model = await loadEmbeddingModel(options, tools);
   const { facts, vocabulary, native, rankTemplate } = model;
@@ -28,15 +31,9 @@ serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(asyn
       const { vectors, ...rest } = await embedder.embed(task.request, signal);
       const counts = vectors.map(({ length }) => length);
       const dimensions = vectors[0]?.[0]?.length ?? facts.dimensions;
-      tell({ type: 'embedded', ...rest, counts, dimensions }, [joined(vectors.flat(), dimensions)]);
+      const all = new Float32Array(vectors.flat().length * dimensions);
+      for (const [index, vector] of vectors.flat().entries()) all.set(vector, index * dimensions);
+      tell({ type: 'embedded', ...rest, counts, dimensions }, [new Uint8Array(all.buffer)]);
     },
   };
 });
-
-function joined(vectors: readonly Float32Array[], dimensions: number): Uint8Array {
-  const all = new Float32Array(vectors.length * dimensions);
-  vectors.forEach((vector, index) => {
-    all.set(vector, index * dimensions);
-  });
-  return new Uint8Array(all.buffer);
-}

@@ -36,15 +36,15 @@ const compute = async (pooling: 'last' | 'none' | 'mean' | 'cls', ...texts: Int3
 const near = (one: Float32Array | undefined, other: Float32Array | undefined): number =>
   one && other ? cosine(one, other) : Number.NaN;
 
-describe('a text model', () => {
-  test('is known by its file: it looks back, and its last token knows the whole text', () => {
+describe('PooledContexts: causal model', () => {
+  test('has last pooling by default', () => {
     expect(model.causal).toBe(true);
     expect(model.facts).toMatchObject({ pooling: 'last', dimensions: 512, maxTokens: 1024, architecture: 'llama' });
     expect(model.facts.parameters).toBeGreaterThan(40e6);
     expect(progress.at(-1)).toBe(1);
   });
 
-  test('gives each text the same vector alone as in company', async () => {
+  test('gives a text the same vector alone and in a batch', async () => {
     const texts = ['Once upon a time', 'The bear went home.', 'x'].map(read);
     const together = await compute('last', ...texts);
     expect(together).toHaveLength(3);
@@ -54,7 +54,7 @@ describe('a text model', () => {
     }
   });
 
-  test('has nothing left of one batch in the next', async () => {
+  test('batches do not depend on each other', async () => {
     const text = read('The bear went home.');
     const [[before] = []] = await compute('last', text);
     await compute('last', read('Something else entirely, and much longer than that.'), read('More.'));
@@ -62,7 +62,7 @@ describe('a text model', () => {
     expect(after).toEqual(before);
   });
 
-  test('pools as it is told', async () => {
+  test('supports every pooling type', async () => {
     const text = read('The bear went home.');
     const [each = []] = await compute('none', text);
     expect(each).toHaveLength(text.length);
@@ -75,7 +75,7 @@ describe('a text model', () => {
     expect(near(mean, sum)).toBeGreaterThan(0.999);
   });
 
-  test('reads a text that takes several steps as one', async () => {
+  test('computes long texts in several steps', async () => {
     const long = read('The bear went home, and then it slept. '.repeat(100)).slice(0, 900);
     const [[last] = []] = await compute('last', long);
     const [each = []] = await compute('none', long);
@@ -90,7 +90,7 @@ describe('a text model', () => {
   });
 });
 
-test('what is stopped gives nothing, and the next is computed', async () => {
+test('PooledContexts.stop: ends a batch, and the next one is computed', async () => {
   const long = read('The bear went home, and then it slept. '.repeat(100)).slice(0, 1000);
   const work = contexts.compute('last', [long]);
   contexts.stop();

@@ -9,17 +9,17 @@ import { gpuDevices, loadWeights } from '../../llama/worker/native/weights.ts';
 import { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 import { checkedWeights, weights } from '../../weights.ts';
 import type { EmbeddingOptions } from '../messages.ts';
-import type { Computer, Room } from './shared-batches.ts';
+import type { BatchLimit, Computer } from './shared-batches.ts';
 
-/** A model whose weights are in memory. */
+/** A loaded model. */
 export interface EmbeddingModel {
   readonly native: Native;
   readonly pointer: Pointer;
   readonly vocabulary: Vocabulary;
   readonly facts: EmbeddingFacts;
-  /** Whether a token sees only what stands before it. */
+  /** Causal attention. */
   readonly causal: boolean;
-  /** How a query and a document are put together, where the file says it. */
+  /** Template for a query and a document, if the file has one. */
   readonly rankTemplate: string | undefined;
 }
 
@@ -57,23 +57,20 @@ export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadT
   };
 }
 
-/** As the library numbers them. */
+/** In the order of the enumeration of llama.cpp. */
 export const poolings: readonly Pooling[] = ['none', 'mean', 'cls', 'last', 'rank'];
 
-/** A file that does not say it is that of a text model: its last token has seen all others, if they see each other at all. */
+/** Default of a file without a pooling type: the last token of causal models, which has seen all others. */
 export function poolingOf(said: string, causal: boolean): Pooling {
   return (said === '' ? undefined : poolings[Number(said)]) ?? (causal ? 'last' : 'mean');
 }
 
-/**
- * How much is computed together. More tokens would make each of them dearer: every token of a batch is held against every
- * other one, also of other texts.
- */
-const usualRoom: Room = { tokens: 512, sequences: 64 };
+/** More tokens would make each of them slower: attention is computed over all tokens of a batch, also of other texts. */
+const batchLimit: BatchLimit = { tokens: 512, sequences: 64 };
 
-/** The contexts of one model, one for each way of pooling, each made when somebody needs it. */
-export class PooledContexts implements Computer<Pooling> {
-  readonly room: Room = usualRoom;
+/** A context per pooling type, created on first use. */
+export class PooledContexts implements Computer {
+  readonly limit = batchLimit;
   readonly #contexts = new Map<Pooling, Context>();
   readonly #threadpools: Threadpools;
   #running: Context | undefined;
@@ -117,7 +114,7 @@ export class PooledContexts implements Computer<Pooling> {
     return Array.from({ length }, (_, index) => this.#copied(native.placeVector(pointer, first + index), pooling));
   }
 
-  /** The next batch is written over it. */
+  /** A copy, because the next batch overwrites it. */
   #copied(pointer: Pointer | null, pooling: Pooling): Float32Array {
     const { native, pointer: model, facts } = this.model;
     if (!pointer) throw failure('there is no vector for this text');
@@ -129,7 +126,7 @@ export class PooledContexts implements Computer<Pooling> {
 
   #open(pooling: Pooling): Context {
     const { native, pointer, vocabulary } = this.model;
-    // Such a model reads with its first half, and it is this half that knows what a text means.
+    // The embedding of such a model comes from its encoder.
     const computing = native.modelHasEncoder(pointer) ? { ...native, decode: native.encode } : native;
     const context = new Context(computing, pointer, this.#params(pooling), vocabulary.size);
     this.#threadpools.attach(context.pointer);
@@ -137,10 +134,7 @@ export class PooledContexts implements Computer<Pooling> {
     return context;
   }
 
-  /**
-   * Whether a long text may be computed in several steps, which takes less memory. Its last token knows all before it; any
-   * other vector would be that of a part.
-   */
+  /** Whether a long text may be computed in several steps, which takes less memory: only without pooling over its tokens. */
   #canGoOn(pooling: Pooling): boolean {
     return this.model.causal && (pooling === 'last' || pooling === 'none');
   }
@@ -148,20 +142,20 @@ export class PooledContexts implements Computer<Pooling> {
   #params(pooling: Pooling): ContextParams {
     const { native, facts } = this.model;
     const { threads, flashAttention } = this.options;
-    const tokens = Math.max(facts.maxTokens, usualRoom.tokens);
+    const tokens = Math.max(facts.maxTokens, batchLimit.tokens);
     return {
       ...native.contextDefaults(),
       n_ctx: tokens,
       n_batch: tokens,
-      n_ubatch: this.#canGoOn(pooling) ? Math.min(tokens, usualRoom.tokens) : tokens,
-      n_seq_max: usualRoom.sequences,
+      n_ubatch: this.#canGoOn(pooling) ? Math.min(tokens, batchLimit.tokens) : tokens,
+      n_seq_max: batchLimit.sequences,
       n_threads: threads,
       n_threads_batch: threads,
       pooling_type: poolings.indexOf(pooling),
       flash_attn_type: flashAttention ? -1 : 0,
       embeddings: true,
       no_perf: true,
-      // One store for all texts, of which each takes what it needs.
+      // All texts share the cache.
       kv_unified: true,
     };
   }
@@ -171,14 +165,14 @@ function failure(reason: string): AppError {
   return new AppError('engine-failed', { capability: 'embedding', reason });
 }
 
-/** Puts each text into a sequence of its own, and tells where in the batch it begins. */
+/** Adds each text as a sequence; returns their positions in the batch. */
 function fill(context: Context, texts: readonly Int32Array[]): number[] {
   context.clearBatch();
   return texts.map((text, sequence) => {
     const first = context.size;
-    text.forEach((token, position) => {
-      context.add(token, position, sequence, true);
-    });
+    for (let position = 0; position < text.length; position += 1) {
+      context.add(text[position] as number, position, sequence, true);
+    }
     return first;
   });
 }

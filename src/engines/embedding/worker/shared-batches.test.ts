@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Computer, nextBatch, type Piece, type Room, SharedBatches } from './shared-batches.ts';
+import { type BatchLimit, type Computer, nextBatch, type Piece, SharedBatches } from './shared-batches.ts';
 
 const never = new AbortController().signal;
 const text = (...tokens: number[]): Int32Array => Int32Array.from(tokens);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Each vector is the text itself; a batch is done when the test says so, or at once. */
-function computer(room: Room = { tokens: 100, sequences: 8 }, held = false) {
+function computer(room: BatchLimit = { tokens: 100, sequences: 8 }, held = false) {
   const seen: { pooling: string; sizes: number[] }[] = [];
   const finish: ((stopped?: boolean) => void)[] = [];
   let stops = 0;
-  const computing: Computer<string> = {
-    room,
+  const computing: Computer = {
+    limit: room,
     compute: (pooling, texts) => {
       seen.push({ pooling, sizes: texts.map(({ length }) => length) });
       const result = texts.map((one) => [Float32Array.from(one)]);
@@ -29,22 +29,22 @@ function computer(room: Room = { tokens: 100, sequences: 8 }, held = false) {
   return { computing, seen, finish, stops: () => stops };
 }
 
-describe('texts that wait', () => {
-  test('have their own vectors, in their own order', async () => {
+describe('SharedBatches', () => {
+  test('returns the vectors in the order of the texts', async () => {
     const batches = new SharedBatches(computer({ tokens: 5, sequences: 2 }).computing);
     const texts = [text(1), text(2, 2), text(3, 3, 3), text(4), text(5, 5)];
     const vectors = await batches.vectors('mean', texts, never);
     expect(vectors.map(([vector]) => Array.from(vector ?? []))).toEqual(texts.map((one) => Array.from(one)));
   });
 
-  test('of several who ask in one turn are computed together', async () => {
+  test('batches requests of the same turn', async () => {
     const { computing, seen } = computer();
     const batches = new SharedBatches(computing);
     await Promise.all([1, 2, 3].map((token) => batches.vectors('mean', [text(token)], never)));
     expect(seen).toEqual([{ pooling: 'mean', sizes: [1, 1, 1] }]);
   });
 
-  test('that come while others are computed share the next batch', async () => {
+  test('requests during a batch share the next one', async () => {
     const { computing, seen, finish } = computer(undefined, true);
     const batches = new SharedBatches(computing);
     const first = batches.vectors('mean', [text(1)], never);
@@ -60,20 +60,20 @@ describe('texts that wait', () => {
     await Promise.all(later);
   });
 
-  test('that are pooled in another way have a batch of their own', async () => {
+  test('other poolings have their own batch', async () => {
     const { computing, seen } = computer();
     const batches = new SharedBatches(computing);
     await Promise.all([batches.vectors('mean', [text(1)], never), batches.vectors('none', [text(2)], never)]);
     expect(seen.map(({ pooling }) => pooling)).toEqual(['mean', 'none']);
   });
 
-  test('may be none at all', async () => {
+  test('supports an empty list', async () => {
     expect(await new SharedBatches(computer().computing).vectors('mean', [], never)).toEqual([]);
   });
 });
 
-describe('somebody who goes away', () => {
-  test('before the turn comes is not computed', async () => {
+describe('SharedBatches: abort', () => {
+  test('removes waiting texts', async () => {
     const { computing, seen, finish } = computer({ tokens: 1, sequences: 1 }, true);
     const batches = new SharedBatches(computing);
     const first = batches.vectors('mean', [text(1)], never);
@@ -92,7 +92,7 @@ describe('somebody who goes away', () => {
     expect(seen).toHaveLength(2);
   });
 
-  test('in the middle stops the batch, if nobody else is in it', async () => {
+  test('stops the batch if all of its requests are aborted', async () => {
     const { computing, stops } = computer(undefined, true);
     const gone = new AbortController();
     const work = new SharedBatches(computing).vectors('mean', [text(1), text(2)], gone.signal);
@@ -102,7 +102,7 @@ describe('somebody who goes away', () => {
     expect(stops()).toBe(1);
   });
 
-  test('leaves those alone who share the batch', async () => {
+  test('does not affect other requests of the batch', async () => {
     const { computing, finish, stops } = computer(undefined, true);
     const batches = new SharedBatches(computing);
     const gone = new AbortController();
@@ -116,7 +116,7 @@ describe('somebody who goes away', () => {
     expect(Array.from((await staying)[0]?.[0] ?? [])).toEqual([2]);
   });
 
-  test('already is not begun', async () => {
+  test('before the start computes nothing', async () => {
     const { computing, seen } = computer();
     const gone = AbortSignal.abort(new Error('left'));
     await expect(new SharedBatches(computing).vectors('mean', [text(1)], gone)).rejects.toThrow('left');
@@ -124,7 +124,7 @@ describe('somebody who goes away', () => {
     expect(seen).toEqual([]);
   });
 
-  test('after a batch was stopped, the next one is computed', async () => {
+  test('the next batch is computed after a stopped one', async () => {
     const { computing, finish } = computer(undefined, true);
     const batches = new SharedBatches(computing);
     const gone = new AbortController();
@@ -140,7 +140,7 @@ describe('somebody who goes away', () => {
   });
 });
 
-test('a batch that fails fails for all in it, and for nobody after it', async () => {
+test('SharedBatches: a failed batch rejects its requests only', async () => {
   const { computing } = computer();
   let broken = true;
   const compute: typeof computing.compute = (...batch) => {
@@ -166,14 +166,14 @@ const piece = fc.record({
 const waiting: fc.Arbitrary<Numbered[]> = fc
   .array(piece, { maxLength: 60 })
   .map((pieces) => pieces.map((one, number) => ({ ...one, number })));
-const room: fc.Arbitrary<Room> = fc.record({
+const room: fc.Arbitrary<BatchLimit> = fc.record({
   tokens: fc.integer({ min: 1, max: 100 }),
   sequences: fc.integer({ min: 1, max: 12 }),
 });
 const sum = (pieces: readonly Piece[]): number => pieces.reduce((total, { tokens }) => total + tokens, 0);
 
 /** All batches until nothing waits. */
-function batches(pieces: readonly Numbered[], size: Room): Numbered[][] {
+function batches(pieces: readonly Numbered[], size: BatchLimit): Numbered[][] {
   const all: Numbered[][] = [];
   for (let left = pieces; left.length > 0; ) {
     const batch = nextBatch(left, size);
@@ -184,8 +184,8 @@ function batches(pieces: readonly Numbered[], size: Room): Numbered[][] {
   return all;
 }
 
-describe('batches', () => {
-  test('bring every text once, and always go on', () => {
+describe('nextBatch', () => {
+  test('every text is computed once', () => {
     fc.assert(
       fc.property(waiting, room, (pieces, size) => {
         const numbers = batches(pieces, size)
@@ -196,7 +196,7 @@ describe('batches', () => {
     );
   });
 
-  test('never have more than there is room for, but for a text that is longer by itself', () => {
+  test('respects the limits, except for a single long text', () => {
     fc.assert(
       fc.property(waiting, room, (pieces, size) => {
         for (const batch of batches(pieces, size)) {
@@ -207,7 +207,7 @@ describe('batches', () => {
     );
   });
 
-  test('begin with the oldest, and pool all in its way', () => {
+  test('starts with the oldest text and its pooling', () => {
     fc.assert(
       fc.property(waiting, room, (pieces, size) => {
         const batch = nextBatch(pieces, size);
@@ -217,7 +217,7 @@ describe('batches', () => {
     );
   });
 
-  test('keep the order of each owner', () => {
+  test('keeps the order of each owner', () => {
     fc.assert(
       fc.property(waiting, room, (pieces, size) => {
         const order = batches(pieces, size).flat();
@@ -229,7 +229,7 @@ describe('batches', () => {
     );
   });
 
-  test('leave nobody out who would fit', () => {
+  test('leaves out no owner whose next text fits', () => {
     fc.assert(
       fc.property(waiting, room, (pieces, size) => {
         const batch = nextBatch(pieces, size);
@@ -244,12 +244,12 @@ describe('batches', () => {
   });
 });
 
-test('whoever has one text does not wait behind somebody with hundreds', () => {
-  const many = Array.from({ length: 300 }, () => ({ owner: 1, tokens: 10, pooling: 'mean' }));
-  const single = { owner: 2, tokens: 10, pooling: 'mean' };
+test('nextBatch: a single text does not wait behind hundreds of another owner', () => {
+  const many = Array.from({ length: 300 }, (): Piece => ({ owner: 1, tokens: 10, pooling: 'mean' }));
+  const single: Piece = { owner: 2, tokens: 10, pooling: 'mean' };
   const batch = nextBatch([...many, single], { tokens: 100, sequences: 64 });
   expect(batch).toContain(single);
   expect(batch).toHaveLength(10);
 });
 
-test('nothing is made of nothing', () => expect(nextBatch([], { tokens: 1, sequences: 1 })).toEqual([]));
+test('nextBatch: is empty without texts', () => expect(nextBatch([], { tokens: 1, sequences: 1 })).toEqual([]));

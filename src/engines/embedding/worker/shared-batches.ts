@@ -1,29 +1,30 @@
-/** What computes: one batch at a time. */
-export interface Computer<Pooling extends string> {
-  readonly room: Room;
-  /** The vectors of each text, or nothing where it was stopped. */
+import type { Pooling } from '../../../core/embedding.ts';
+
+/** Computes one batch at a time. */
+export interface Computer {
+  readonly limit: BatchLimit;
+  /** The vectors of each text; undefined if stopped. */
   compute(pooling: Pooling, texts: readonly Int32Array[]): Promise<readonly (readonly Float32Array[])[] | undefined>;
-  /** Ends what is being computed, as far as that is possible. */
+  /** Aborts the running batch, if possible. */
   stop(): void;
 }
 
-interface Waiting<Pooling extends string> extends Piece {
-  readonly pooling: Pooling;
+interface Waiting extends Piece {
   readonly text: Int32Array;
   readonly done: (vectors: readonly Float32Array[]) => void;
   readonly failed: (error: unknown) => void;
   readonly signal: AbortSignal;
 }
 
-/** Texts of all tasks that wait, computed together. */
-export class SharedBatches<Pooling extends string> {
-  #waiting: Waiting<Pooling>[] = [];
-  #running: readonly Waiting<Pooling>[] = [];
+/** Batches the texts of all waiting tasks. */
+export class SharedBatches {
+  #waiting: Waiting[] = [];
+  #running: readonly Waiting[] = [];
   #owners = 0;
 
-  constructor(private readonly computer: Computer<Pooling>) {}
+  constructor(private readonly computer: Computer) {}
 
-  /** Rejects with the reason of the signal once that fires: the rest is not computed then. */
+  /** Rejects with the reason of the signal; the rest is not computed. */
   async vectors(
     pooling: Pooling,
     texts: readonly Int32Array[],
@@ -40,7 +41,7 @@ export class SharedBatches<Pooling extends string> {
     );
     const leave = (): void => this.#leave(owner, signal.reason);
     signal.addEventListener('abort', leave, { once: true });
-    // Whoever else has been asking in this turn is in the same batch.
+    // Requests of the same turn are in the same batch.
     setImmediate(() => void this.#pump());
     try {
       return await Promise.all(results);
@@ -57,7 +58,7 @@ export class SharedBatches<Pooling extends string> {
 
   async #pump(): Promise<void> {
     while (this.#running.length === 0 && this.#waiting.length > 0) {
-      const batch = nextBatch(this.#waiting, this.computer.room);
+      const batch = nextBatch(this.#waiting, this.computer.limit);
       const taken = new Set(batch);
       this.#waiting = this.#waiting.filter((piece) => !taken.has(piece));
       this.#running = batch;
@@ -66,14 +67,12 @@ export class SharedBatches<Pooling extends string> {
     }
   }
 
-  async #compute(batch: readonly Waiting<Pooling>[]): Promise<void> {
+  async #compute(batch: readonly Waiting[]): Promise<void> {
     const [first] = batch;
     if (!first) return;
+    const texts = batch.map(({ text }) => text);
     try {
-      const found = await this.computer.compute(
-        first.pooling,
-        batch.map(({ text }) => text),
-      );
+      const found = await this.computer.compute(first.pooling, texts);
       batch.forEach(({ done, failed, signal }, index) => {
         const vectors = found?.[index];
         if (vectors) done(vectors);
@@ -85,47 +84,46 @@ export class SharedBatches<Pooling extends string> {
   }
 }
 
-/** A text that waits to be computed. */
+/** A waiting text. */
 export interface Piece {
-  /** Whose it is: those who wait at the same time take turns. */
+  /** Task of the text; tasks take turns. */
   readonly owner: number;
   readonly tokens: number;
-  /** Only what is pooled in the same way can be computed together. */
-  readonly pooling: string;
+  /** The same for all texts of a batch. */
+  readonly pooling: Pooling;
 }
 
-export interface Room {
-  /** How many tokens are computed together; a longer text is computed alone. */
+export interface BatchLimit {
+  /** A longer text is a batch by itself. */
   readonly tokens: number;
   readonly sequences: number;
 }
 
-/**
- * What is computed next of all that waits, the oldest first and then one of each owner in turn. Each owner keeps its order; one
- * whose next text does not fit lets the others go on.
- */
-export function nextBatch<Waiting extends Piece>(waiting: readonly Waiting[], room: Room): Waiting[] {
+/** The next batch: the oldest text first, then one of each owner in turn, in the order of the owner, as long as they fit. */
+export function nextBatch<Text extends Piece>(waiting: readonly Text[], limit: BatchLimit): Text[] {
   const [oldest] = waiting;
   if (!oldest) return [];
-  const lines = new Map<number, Waiting[]>();
-  for (const piece of waiting) {
-    if (piece.pooling !== oldest.pooling) continue;
-    const line = lines.get(piece.owner);
-    if (line) line.push(piece);
-    else lines.set(piece.owner, [piece]);
+  const queues = new Map<number, Text[]>();
+  for (const text of waiting) {
+    if (text.pooling !== oldest.pooling) continue;
+    const queue = queues.get(text.owner);
+    if (queue) queue.push(text);
+    else queues.set(text.owner, [text]);
   }
-  const batch: Waiting[] = [];
+  const batch: Text[] = [];
   let tokens = 0;
-  const queues = [...lines.values()].map((line) => ({ line, next: 0 }));
-  for (let added = true; added; ) {
+  for (let round = 0, added = true; added; round += 1) {
     added = false;
-    for (const queue of queues) {
-      const piece = queue.line[queue.next];
-      if (!piece || batch.length >= room.sequences) continue;
-      if (batch.length > 0 && tokens + piece.tokens > room.tokens) continue;
-      batch.push(piece);
-      tokens += piece.tokens;
-      queue.next += 1;
+    for (const [owner, queue] of queues) {
+      const text = queue[round];
+      if (!text || batch.length >= limit.sequences) continue;
+      if (batch.length > 0 && tokens + text.tokens > limit.tokens) {
+        // Its later texts keep their order behind this one.
+        queues.delete(owner);
+        continue;
+      }
+      batch.push(text);
+      tokens += text.tokens;
       added = true;
     }
   }

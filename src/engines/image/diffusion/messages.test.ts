@@ -9,21 +9,21 @@ function readIn(pieces: readonly Uint8Array[]) {
   return found;
 }
 
-test('a message comes with its bytes, or with none', () => {
+test('frame: a message with or without bytes', () => {
   expect(readIn([frame({ type: 'ü' }, Uint8Array.of(1, 2)), frame({ type: 'b' })])).toEqual([
     { message: { type: 'ü' }, bytes: [1, 2] },
     { message: { type: 'b' }, bytes: [] },
   ]);
 });
 
-test('half of a message is none', () => {
+test('FrameReader: delivers only complete messages', () => {
   const whole = frame({ type: 'a' }, Uint8Array.of(1, 2, 3));
   expect(readIn([whole.subarray(0, 5)])).toEqual([]);
   expect(readIn([whole.subarray(0, whole.length - 1)])).toEqual([]);
   expect(readIn([whole.subarray(0, whole.length - 1), whole.subarray(whole.length - 1)])).toHaveLength(1);
 });
 
-test('however the pipe cuts them, all messages arrive whole and in their order', () => {
+test('FrameReader: any chunking delivers all messages in order', () => {
   const messages = array(record({ text: string(), bytes: uint8Array({ maxLength: 40 }) }), { maxLength: 6 });
   assert(
     property(messages, array(integer({ min: 1, max: 30 }), { minLength: 1 }), (sent, sizes) => {

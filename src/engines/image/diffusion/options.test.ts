@@ -22,8 +22,8 @@ function options(changes: Partial<Settings> = {}, names: Readonly<Record<string,
   return diffusionOptions(settings, 3, (path) => names[path] ?? sd1);
 }
 
-describe('files', () => {
-  test('are the parts that the flags name, by their full paths', () => {
+describe('diffusionOptions: files', () => {
+  test('have the absolute paths of the flags', () => {
     const { files, upscaler, facts } = options({
       sdmodel: 'dream.gguf',
       sdclip1: '/c/l.gguf',
@@ -40,15 +40,15 @@ describe('files', () => {
     expect([upscaler, facts.vae]).toEqual(['/u/4x.pth', 'a.safetensors']);
   });
 
-  test('a text encoder is a T5 or a language model, as its file says', () => {
+  test('--sdllm is a T5 or a language model by its tensors', () => {
     const names = { '/t5.gguf': 'enc.blk.0.attn_q', '/qwen.gguf': 'blk.0.attn_q' };
     expect(options({ sdllm: '/t5.gguf' }, names).files).toMatchObject({ t5Xxl: '/t5.gguf' });
     expect(options({ sdllm: '/qwen.gguf' }, names).files).toMatchObject({ llm: '/qwen.gguf' });
   });
 });
 
-describe('the configuration of the driver', () => {
-  test('is a plain one on the processor alone', () => {
+describe('diffusionOptions: config', () => {
+  test('is minimal with --usecpu', () => {
     expect(options({ usecpu: true }).config).toEqual({
       threads: 3,
       device: 'cpu',
@@ -59,7 +59,7 @@ describe('the configuration of the driver', () => {
     });
   });
 
-  test('keeps the text encoder on the processor unless another place is named, as the original does', () => {
+  test('keeps the text encoder on the CPU unless a device is named, like KoboldCpp', () => {
     expect(options().config).toMatchObject({ device: 'gpu', backend: 'te=cpu' });
     expect(options({ sdclipdevice: 'main' }).config).not.toHaveProperty('backend');
     expect(options({ sdclipdevice: 'main', sdmaingpu: 1 }).config).toMatchObject({ 'main-gpu': 1 });
@@ -71,7 +71,7 @@ describe('the configuration of the driver', () => {
     expect(config).not.toHaveProperty('main-gpu');
   });
 
-  test('shrinks, saves and speeds up as the flags say', () => {
+  test('has quantization, memory and speed flags', () => {
     expect([1, 2].map((sdquant) => options({ sdquant: sdquant as 1 | 2 }).config.type)).toEqual(['q8_0', 'q4_0']);
     expect(options({ sdoffloadcpu: true, sdvramlimit: 6144, sdflashattention: true }).config).toMatchObject({
       offload_to_cpu: true,
@@ -83,14 +83,14 @@ describe('the configuration of the driver', () => {
     expect(direct('full')).toMatchObject({ vae_conv_direct: true, diffusion_conv_direct: true });
   });
 
-  test('tells of the one family that must be told', () => {
+  test('sets the prediction of Flux 2 only', () => {
     const flux2 = options({}, { '/m/dream.gguf': 'double_stream_modulation_img.lin' });
     expect([flux2.family, flux2.config.prediction]).toEqual(['flux2', 'flux2_flow']);
     expect(options().config).not.toHaveProperty('prediction');
   });
 });
 
-test('options survive the way into another process', () => {
+test('diffusionOptions: survives JSON', () => {
   const whole = options({ sdlora: ['/l/film.gguf'], sdloramult: [0] });
   expect(JSON.parse(JSON.stringify(whole))).toEqual(JSON.parse(JSON.stringify({ ...whole })));
   expect(whole.loras.offered).toEqual([{ name: 'film', path: '/l/film.gguf' }]);
@@ -99,7 +99,7 @@ test('options survive the way into another process', () => {
 const facts = (family: Family, more = {}) =>
   diffusionFacts({ path: '/m/dream.safetensors', family, loras: [], ...more });
 
-test('a file goes by its name without the ending', () => {
+test('nameOfFile: has no extension', () => {
   expect(['/a/b.safetensors', 'x.GGUF', 'old.ckpt', 'v1.5.pth', 'plain'].map(nameOfFile)).toEqual([
     'b',
     'x',
@@ -109,12 +109,12 @@ test('a file goes by its name without the ending', () => {
   ]);
 });
 
-describe('what is known of a model without loading it', () => {
-  test('its name and file', () => {
+describe('diffusionFacts', () => {
+  test('name and path', () => {
     expect(facts('sd1')).toMatchObject({ name: 'dream', title: 'dream', path: '/m/dream.safetensors', loras: [] });
   });
 
-  test('the size and the guidance that suit its family', () => {
+  test('size and guidance of the family', () => {
     const of = (family: Family) => [facts(family).nativeSize, facts(family).defaults.guidance];
     expect([of('sd1'), of('sd2'), of('sdxl'), of('flux')]).toEqual([
       [512, 7],
@@ -124,7 +124,7 @@ describe('what is known of a model without loading it', () => {
     ]);
   });
 
-  test('its own sampler first: those that follow a flow know no ancestral one', () => {
+  test('flow models have a non-ancestral sampler first', () => {
     expect([facts('sd1').samplers[0], facts('flux').samplers[0], facts('sd3').samplers[0]]).toEqual([
       'euler_a',
       'euler',
@@ -133,7 +133,7 @@ describe('what is known of a model without loading it', () => {
     expect([...facts('flux').samplers].sort()).toEqual([...facts('sd1').samplers].sort());
   });
 
-  test("a person's upscaler beside those that are built in, its LoRAs and its VAE without their places", () => {
+  test('upscaler, LoRAs and VAE by file name', () => {
     const own = facts('sd1', {
       upscaler: '/up/4x-Ultra.pth',
       vae: '/v/soft.safetensors',
@@ -145,7 +145,7 @@ describe('what is known of a model without loading it', () => {
   });
 });
 
-describe('the family of a model', () => {
+describe('familyOf', () => {
   test.each([
     ['sd1', '{"cond_stage_model.transformer.text_model.x":{},"model.diffusion_model.input_blocks.0.0.weight":{}}'],
     ['sd1', 'model.diffusion_model.input_blocks.0.0.weight'],
@@ -162,7 +162,7 @@ describe('the family of a model', () => {
   });
 });
 
-test('a T5 is known by its blocks, in either format, and a language model is none', () => {
+test('isT5: detects the blocks of both formats', () => {
   expect(['encoder.block.0.layer', 'enc.blk.0.attn_q', 'blk.0.attn_q', 'model.layers.0'].map(isT5)).toEqual([
     true,
     true,
@@ -171,18 +171,18 @@ test('a T5 is known by its blocks, in either format, and a language model is non
   ]);
 });
 
-describe('the beginning of a file', () => {
+describe('beginningOf', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-checkpoint-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('is read as far as names go', () => {
+  test('reads the start of a file', () => {
     const path = join(folder, 'model.safetensors');
     writeFileSync(path, Buffer.concat([Buffer.from('joint_blocks.0'), Buffer.alloc(6 * 2 ** 20)]));
     expect(beginningOf(path).length).toBe(4 * 2 ** 20);
     expect(familyOf(beginningOf(path))).toBe('sd3');
   });
 
-  test('is nothing where there is no file, or a folder', () => {
+  test('is empty for a missing file or a folder', () => {
     expect([beginningOf(join(folder, 'none')), beginningOf(folder)]).toEqual(['', '']);
   });
 });
@@ -199,61 +199,61 @@ for (const each of [one, two]) {
 const film = join(one, 'film.safetensors');
 const names = (found: ReturnType<typeof findLoras>) => found.offered.map(({ name }) => name);
 
-describe('LoRAs of the command line', () => {
-  test('with a strength are always there', () => {
+describe('findLoras', () => {
+  test('files with a weight are fixed', () => {
     expect(findLoras([film], [1])).toEqual({ fixed: [{ name: 'film', path: film, weight: 1 }], offered: [] });
     expect(findLoras([film, join(one, 'fog.gguf')], [0.5]).fixed.map(({ weight }) => weight)).toEqual([0.5, 0.5]);
   });
 
-  test('without one, and all of a folder, wait for requests', () => {
+  test('files without a weight and all files of a folder are offered', () => {
     expect(findLoras([film], [0])).toEqual({ fixed: [], offered: [{ name: 'film', path: film }] });
     expect(names(findLoras([one], [1]))).toEqual(['film', 'fog']);
   });
 
-  test('of the same name get numbers', () => {
+  test('equal names get numbers', () => {
     expect(names(findLoras([one, two], [1]))).toEqual(['film', 'fog', 'film_2', 'fog_2']);
   });
 
-  test('may be none at all', () => {
+  test('may be empty', () => {
     expect(findLoras([], [1])).toEqual({ fixed: [], offered: [] });
   });
 });
 
-describe('the one that is used', () => {
+describe('chosenLora', () => {
   const offered = findLoras([one], [1]);
   const path = (asked: { name: string; weight: number }[], loras = offered) => chosenLora(asked, loras);
 
-  test('is the one that was asked for, by name or file, in any case', () => {
+  test('finds the requested one by name or file, ignoring case', () => {
     expect(path([{ name: 'Film', weight: 1 }])).toBe(film);
     expect(path([{ name: 'film.safetensors', weight: 1 }])).toBe(film);
   });
 
-  test('is none where nobody asked, or with no weight', () => {
+  test('is undefined without a request or with weight 0', () => {
     expect(path([])).toBeUndefined();
     expect(path([{ name: 'film', weight: 0 }])).toBeUndefined();
   });
 
-  test('has the sum of its weights', () => {
+  test('adds up weights', () => {
     const half = { name: 'film', weight: 0.5 };
     expect(path([half, half])).toBe(film);
   });
 
-  test('is the fixed one where no other is wanted', () => {
+  test('is the fixed one without a request', () => {
     expect(path([], findLoras([film], [1]))).toBe(film);
   });
 
-  test('is refused with a weight that the engine cannot do, rather than used with another', () => {
+  test('rejects unsupported weights', () => {
     expect(() => path([{ name: 'film', weight: 0.8 }])).toThrow('A LoRA with the weight 0.8 is not possible');
     expect(() => path([], findLoras([film], [0.5]))).toThrow('the weight 0.5');
   });
 
-  test('is refused beside another', () => {
+  test('rejects a second one', () => {
     const both = ['film', 'fog'].map((name) => ({ name, weight: 1 }));
     expect(() => path(both)).toThrow('More than one LoRA at a time is not possible');
     expect(() => path([{ name: 'fog', weight: 1 }], findLoras([film, join(one, 'fog.gguf')], [1, 0]))).toThrow('More');
   });
 
-  test('is refused where it is not there, with those that are', () => {
+  test('rejects an unknown one, with the known names', () => {
     expect(() => path([{ name: 'rain', weight: 1 }])).toThrow('lora must be one of film, fog.');
     expect(() => path([{ name: 'rain', weight: 1 }], findLoras([], []))).toThrow('no LoRA is there');
   });

@@ -16,13 +16,13 @@ mkdirSync(join(folder, '@qvac/diffusion-cpp/prebuilds/linux-x64'), { recursive: 
 const find = (name: string) => join(folder, name);
 const linux = { platform: 'linux', arch: 'x64' } as const;
 
-test('the pack is a runtime and a driver for this system', () => {
+test('findPack: returns runtime and driver for this system', () => {
   const { runtime, driver } = findPack(find, linux);
   expect(runtime).toBe(join(folder, 'bare-sidecar/prebuilds/linux-x64/bare'));
   expect(driver).toMatch(/^file:.*diffusion-cpp\/index\.js$/);
 });
 
-test('where it is not there, the sentence has the command that brings it and the part that is missing', () => {
+test('findPack: a missing pack is named with the command to install it', () => {
   expect(() => findPack(() => undefined, linux)).toThrow(
     'the pack diffusion is not installed (bare-sidecar is missing). Type: parley pack add diffusion',
   );
@@ -30,7 +30,7 @@ test('where it is not there, the sentence has the command that brings it and the
   expect(() => findPack(half, linux)).toThrow('(@qvac/diffusion-cpp is missing)');
 });
 
-test('where a part is not for this system, it is named', () => {
+test('findPack: names the package without a build for this system', () => {
   expect(() => findPack(find, { platform: 'freebsd', arch: 'x64' })).toThrow(
     'bare-sidecar has no part for this system (freebsd-x64)',
   );

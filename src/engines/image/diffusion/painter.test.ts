@@ -49,8 +49,8 @@ function drawing({ painter }: ReturnType<typeof world>, signal = never, initial?
   return { picture, steps };
 }
 
-describe('loading', () => {
-  test('is done when the other side says so', async () => {
+describe('Painter.load', () => {
+  test('resolves when the process reports it', async () => {
     const { painter, sent, say } = world();
     const loading = painter.load(load);
     expect(sent).toEqual([{ type: 'load', load }]);
@@ -58,7 +58,7 @@ describe('loading', () => {
     await loading;
   });
 
-  test('fails with the reason, or with how the process died', async () => {
+  test('rejects with the reason or with the exit of the process', async () => {
     const one = world();
     const refused = one.painter.load(load);
     one.say({ type: 'load-failed', reason: 'no such file' });
@@ -71,8 +71,8 @@ describe('loading', () => {
   });
 });
 
-describe('a picture', () => {
-  test('comes with its steps', async () => {
+describe('Painter.draw', () => {
+  test('reports progress and returns the picture', async () => {
     const own = world();
     const { picture, steps } = drawing(own, never, Uint8Array.of(1, 2, 3));
     expect(own.sent[0]).toEqual({ type: 'draw', id: 1, params, initial: true, bytes: 3 });
@@ -84,7 +84,7 @@ describe('a picture', () => {
     expect(steps).toEqual(['1/2', '2/2']);
   });
 
-  test('that is not there at the end is a failure, and so is what the driver refuses', async () => {
+  test('rejects without a picture or with the error of the driver', async () => {
     const own = world();
     const first = drawing(own);
     own.say({ type: 'ended', id: 1 });
@@ -95,7 +95,7 @@ describe('a picture', () => {
     expect(own.painter.usable).toBe(true);
   });
 
-  test('does not take what was said for an earlier one', async () => {
+  test('ignores messages of earlier jobs', async () => {
     const own = world();
     drawing(own);
     own.say({ type: 'failed', id: 1, reason: 'x' });
@@ -108,7 +108,7 @@ describe('a picture', () => {
     expect(steps).toEqual([]);
   });
 
-  test('is enlarged by a message of its own', async () => {
+  test('upscale sends its own message', async () => {
     const own = world();
     const larger = own.painter.upscale(Uint8Array.of(1), never);
     expect(own.sent).toEqual([{ type: 'upscale', id: 1, bytes: 1 }]);
@@ -118,8 +118,8 @@ describe('a picture', () => {
   });
 });
 
-describe('stopping', () => {
-  test('asks the driver, which ends at its next step; the model stays', async () => {
+describe('Painter: abort', () => {
+  test('cancels at the next step and keeps the model', async () => {
     const own = world();
     const stop = new AbortController();
     const { picture } = drawing(own, stop.signal);
@@ -131,7 +131,7 @@ describe('stopping', () => {
     expect([own.painter.usable, own.kills()]).toEqual([true, 0]);
   });
 
-  test('ends the process where it does not stop in time, and nobody takes that for an accident', async () => {
+  test('kills the process after the grace period without reporting a crash', async () => {
     const own = world();
     const stop = new AbortController();
     const { picture } = drawing(own, stop.signal);
@@ -141,14 +141,14 @@ describe('stopping', () => {
     expect([own.painter.usable, own.kills(), own.deaths]).toEqual([false, 1, []]);
   });
 
-  test('before it began sends nothing', async () => {
+  test('before the start sends nothing', async () => {
     const own = world();
     await expect(drawing(own, AbortSignal.abort(new AppError('stopped', {}))).picture).rejects.toThrow('stopped');
     expect(own.sent).toEqual([]);
   });
 });
 
-test('a process that dies takes its picture along, and is told once', async () => {
+test('Painter: a crash rejects the running job and is reported once', async () => {
   const own = world();
   const { picture } = drawing(own);
   own.exit('its process ended with SIGSEGV');

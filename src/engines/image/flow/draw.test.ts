@@ -46,13 +46,13 @@ function drawing(changes: Partial<Drawing> = {}): Drawing {
 const rounded = (picture: Float32Array | undefined) => [...(picture ?? [])].map((value) => Number(value.toFixed(3)));
 const all = (value: number) => Array<number>(size).fill(value);
 
-describe('drawing', () => {
+describe('drawPicture', () => {
   test.each(samplers)('by %s ends at what the network has in mind', async (sampler) => {
     const picture = await drawPicture(drawing({ sampler }));
     expect(rounded(picture)).toEqual(all(0.5));
   });
 
-  test('asks the network once at each time', async () => {
+  test('runs the network once per time', async () => {
     const asked: number[] = [];
     const network: FlowNetwork = async (rows) => {
       asked.push(rows.time);
@@ -62,7 +62,7 @@ describe('drawing', () => {
     expect(asked).toEqual([0, 0.25, 0.5, 0.75]);
   });
 
-  test('is decided by the seed of the noise, with fresh noise on the way too', async () => {
+  test('depends on the seed only, also with ancestral noise', async () => {
     // One that keeps something of where it came from.
     const network: FlowNetwork = async ({ x, time }) => x.map((value) => Math.sin(3 * value) - time);
     for (const sampler of samplers) {
@@ -74,7 +74,7 @@ describe('drawing', () => {
     }
   });
 
-  test('tells each step and what will probably come of it', async () => {
+  test('reports each step with the predicted result', async () => {
     const told: [number, number[]][] = [];
     await drawPicture(
       drawing({
@@ -86,7 +86,7 @@ describe('drawing', () => {
     expect(told).toEqual([1, 2, 3, 4].map((done) => [done, all(0.5)]));
   });
 
-  test('waits until somebody has taken notice of a step', async () => {
+  test('waits for the step callback', async () => {
     const log: string[] = [];
     const network: FlowNetwork = async (rows) => {
       log.push('step');
@@ -100,7 +100,7 @@ describe('drawing', () => {
     expect(log).toEqual(['step', 'told', 'step', 'told']);
   });
 
-  test('ends between two steps when nobody wants it any more', async () => {
+  test('stops between two steps on abort', async () => {
     const stop = new AbortController();
     const done: number[] = [];
     const work = drawPicture(
@@ -117,16 +117,16 @@ describe('drawing', () => {
   });
 });
 
-describe('guidance', () => {
+describe('drawPicture: guidance', () => {
   const guiding = { conditions: [Float32Array.of(0.5), Float32Array.of(0.1)], guidance: 3 } as const;
 
-  test('goes on from the unwanted past the wanted', async () => {
+  test('extrapolates from the negative beyond the positive condition', async () => {
     const picture = await drawPicture(drawing(guiding));
     // 0.1 + 3 · (0.5 − 0.1)
     expect(rounded(picture)).toEqual(all(1.3));
   });
 
-  test('sends both wishes through the network at once, and only the wanted where nothing else counts', async () => {
+  test('runs both conditions in one batch, and only the positive one with guidance 1', async () => {
     const rows: number[][] = [];
     const network: FlowNetwork = async (given) => {
       rows.push(given.conditions.map(([first = 0]) => Number(first.toFixed(1))));
@@ -137,18 +137,18 @@ describe('guidance', () => {
     expect(rows).toEqual([[0.5, 0.1], [0.5]]);
   });
 
-  test('of nothing draws the unwanted', async () => {
+  test('guidance 0 draws the negative condition', async () => {
     const picture = await drawPicture(drawing({ ...guiding, guidance: 0 }));
     expect(rounded(picture)).toEqual(all(0.1));
   });
 });
 
-describe('a picture to begin from', () => {
+describe('drawPicture: initial picture', () => {
   const initial = Float32Array.of(-1, -0.5, 0, 0.25, 0.5, 1);
   /** One that changes nothing: whatever is there is the picture. */
   const idle: FlowNetwork = async ({ x }) => new Float32Array(x.length);
 
-  test('is there as much as it is to stay, under noise', async () => {
+  test('starts from the initial picture mixed with noise by strength', async () => {
     const start = await drawPicture(drawing({ initial, network: idle, times: timesOf('Simple', 2, 0.25) }));
     const noise = new SeededNoise(1).take(size);
     expect(rounded(start)).toEqual(
@@ -156,23 +156,23 @@ describe('a picture to begin from', () => {
     );
   });
 
-  test('comes back untouched where nothing of it goes', async () => {
+  test('strength 0 returns it unchanged', async () => {
     expect(await drawPicture(drawing({ initial, times: timesOf('Simple', 0, 0) }))).toEqual(initial);
   });
 
-  test('stays where the mask says so, and goes where it does not', async () => {
+  test('the mask keeps some values and redraws others', async () => {
     const mask = Float32Array.of(0, 0, 0, 1, 1, 1);
     const picture = await drawPicture(drawing({ initial, mask }));
     expect(rounded(picture)).toEqual([-1, -0.5, 0, 0.5, 0.5, 0.5]);
   });
 
-  test('stays in part where the mask is grey', async () => {
+  test('a grey mask keeps values in part', async () => {
     const mask = new Float32Array(size).fill(0.5);
     const picture = await drawPicture(drawing({ initial, mask }));
     expect(rounded(picture)).toEqual(rounded(initial.map((value) => value * 0.5 + 0.25)));
   });
 
-  test('is put back with the noise of the time, so that the network finds what it expects', async () => {
+  test('kept values have the noise of the current time', async () => {
     const seen: number[][] = [];
     const network: FlowNetwork = async ({ x, time }) => {
       if (time === 0.5) seen.push(rounded(x));
@@ -183,7 +183,7 @@ describe('a picture to begin from', () => {
     expect(seen).toEqual([rounded(initial.map((value, index) => (value + (noise[index] as number)) / 2))]);
   });
 
-  test('has one mask for all of its colours', async () => {
+  test('one mask applies to all colours', async () => {
     // Three planes of two pixels.
     const mask = Float32Array.of(0, 1);
     const picture = await drawPicture(drawing({ initial, mask }));
@@ -205,12 +205,12 @@ async function way(name: SamplerName, start: number, velocityAt: Velocity, steps
 /** dx/dt = x, so that x(t) = x(0) · e^t. */
 const growth: Velocity = async (x) => x.slice();
 
-describe('every sampler', () => {
+describe('samplers', () => {
   test.each(samplers.filter((name) => name !== 'Euler a'))('%s follows a straight way exactly', async (name) => {
     expect(await way(name, 0.5, async () => Float32Array.of(2), 4)).toBeCloseTo(2.5, 5);
   });
 
-  test('comes to the right place, those of second order much sooner', async () => {
+  test('all converge, second-order ones faster', async () => {
     const exact = Math.exp(0.5);
     const off = async (name: SamplerName, steps: number) => Math.abs((await way(name, 1, growth, steps, 0.5)) - exact);
     expect(await off('Euler', 8)).toBeLessThan(0.03);
@@ -222,7 +222,7 @@ describe('every sampler', () => {
     expect((await off('Midpoint', 4)) / (await off('Midpoint', 8))).toBeCloseTo(4, 0);
   });
 
-  test('leaves what it was given as it was', async () => {
+  test('do not modify their input', async () => {
     for (const name of samplers) {
       const [x, velocity] = [Float32Array.of(1, 2), Float32Array.of(3, 4)];
       const tools = { velocityAt: async () => velocity, noise: () => Float32Array.of(0, 0) };
@@ -235,7 +235,7 @@ describe('every sampler', () => {
   });
 });
 
-describe('how often the network is asked', () => {
+describe('samplers: network runs per step', () => {
   const asked = async (name: SamplerName, to: number): Promise<number[]> => {
     const times: number[] = [];
     const velocity = Float32Array.of(1);
@@ -247,20 +247,20 @@ describe('how often the network is asked', () => {
     return times;
   };
 
-  test('Euler never asks again', async () => {
+  test('Euler needs none beyond the first', async () => {
     expect([await asked('Euler', 0.75), await asked('Euler a', 0.75)]).toEqual([[], []]);
   });
 
-  test('Heun asks at the end of the step, but not at the end of the way', async () => {
+  test('Heun runs again at the end of a step, except the last one', async () => {
     expect([await asked('Heun', 0.75), await asked('Heun', 1)]).toEqual([[0.75], []]);
   });
 
-  test('Midpoint asks in the middle', async () => {
+  test('Midpoint runs again in the middle', async () => {
     expect([await asked('Midpoint', 0.75), await asked('Midpoint', 1)]).toEqual([[0.625], [0.75]]);
   });
 });
 
-describe('fresh noise', () => {
+describe('Euler a', () => {
   /** A picture of one number, mixed with noise: the velocity is what leads from the one to the other. */
   const picture = 0.8;
   const step = (noise: number, from: number, to: number, fresh: number) =>
@@ -274,7 +274,7 @@ describe('fresh noise', () => {
       { velocityAt: async () => Float32Array.of(0), noise: () => Float32Array.of(fresh) },
     );
 
-  test('comes in the amount that belongs to the time, and the picture stays in it as much as it should', async () => {
+  test('adds noise so that signal and noise match the time', async () => {
     // What is left of the picture when noise, old and fresh, is nothing.
     expect((await step(0, 0.2, 0.6, 0))[0]).toBeCloseTo(picture * 0.6, 5);
     // Old and fresh noise together have the strength that is left at that time.
@@ -284,12 +284,12 @@ describe('fresh noise', () => {
     expect(fresh).toBeGreaterThan(0.1);
   });
 
-  test('does not come in the last step', async () => {
+  test('adds none in the last step', async () => {
     expect((await step(0.3, 0.9, 1, 100))[0]).toBeCloseTo(picture, 5);
   });
 });
 
-test('moving goes along the velocity, number by number', () => {
+test('moved: adds the velocity times the distance per value', () => {
   expect([...moved(Float32Array.of(1, 2), Float32Array.of(10, -10), 0.5)]).toEqual([6, -3]);
 });
 
@@ -297,17 +297,17 @@ const anyScheduler = fc.constantFrom(...schedulers);
 const anySteps = fc.integer({ min: 1, max: 150 });
 const anyStrength = fc.double({ min: 0.01, max: 1, noNaN: true });
 
-describe('the times of the steps', () => {
-  test('lie evenly where nothing else is asked for', () => {
+describe('timesOf', () => {
+  test('Simple is linear', () => {
     expect(timesOf('Simple', 4)).toEqual([0, 0.25, 0.5, 0.75, 1]);
   });
 
-  test('lie closer where the picture is still noise when they are shifted', () => {
+  test('Shifted has more steps near the noise', () => {
     const times = timesOf('Shifted', 4);
     expect(times.map((time) => Number(time.toFixed(3)))).toEqual([0, 0.143, 0.333, 0.6, 1]);
   });
 
-  test('only go on, from the noise that is left to the picture', () => {
+  test('is increasing and ends at 1', () => {
     fc.assert(
       fc.property(anyScheduler, anySteps, anyStrength, (scheduler, steps, strength) => {
         const times = timesOf(scheduler, steps, strength);
@@ -319,19 +319,19 @@ describe('the times of the steps', () => {
     );
   });
 
-  test('of a picture from which nothing goes are none', () => {
+  test('has no steps for strength 0', () => {
     expect(timesOf('Simple', 0, 0)).toEqual([1]);
     expect(stepsFor(20, 0)).toBe(0);
     expect(stepsFor(20, -1)).toBe(0);
   });
 });
 
-describe('steps from a picture', () => {
-  test('are the part that goes of those from noise', () => {
+describe('stepsFor', () => {
+  test('scales the steps with the strength', () => {
     expect([1, 0.75, 0.5, 0.26].map((strength) => stepsFor(20, strength))).toEqual([20, 15, 10, 5]);
   });
 
-  test('are one at least, and never more than were asked for', () => {
+  test('is at least 1 and at most the requested steps', () => {
     fc.assert(
       fc.property(anySteps, fc.double({ min: 0.001, max: 3, noNaN: true }), (steps, strength) => {
         expect(stepsFor(steps, strength)).toBeGreaterThanOrEqual(1);
@@ -343,7 +343,7 @@ describe('steps from a picture', () => {
 
 const anySeed = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
-test('the same seed gives the same numbers', () => {
+test('SeededNoise: the same seed gives the same numbers', () => {
   fc.assert(
     fc.property(anySeed, fc.integer({ min: 1, max: 64 }), (seed, count) => {
       expect(new SeededNoise(seed).take(count)).toEqual(new SeededNoise(seed).take(count));
@@ -351,7 +351,7 @@ test('the same seed gives the same numbers', () => {
   );
 });
 
-test('other seeds give others, also neighbours and those beyond 32 bits', () => {
+test('SeededNoise: different seeds give different numbers, also adjacent ones and beyond 32 bits', () => {
   fc.assert(
     fc.property(anySeed, (seed) => {
       const [own, next] = [seed, seed === 0 ? 1 : seed - 1].map((one) => new SeededNoise(one).take(16));
@@ -361,13 +361,13 @@ test('other seeds give others, also neighbours and those beyond 32 bits', () => 
   expect(new SeededNoise(5).take(8)).not.toEqual(new SeededNoise(2 ** 32 + 5).take(8));
 });
 
-test('what is taken in two portions of even length is what is taken at once', () => {
+test('SeededNoise: two even portions equal one', () => {
   const noise = new SeededNoise(7);
   const parts = [...noise.take(10), ...noise.take(6)];
   expect(parts).toEqual([...new SeededNoise(7).take(16)]);
 });
 
-test('the numbers are spread like a normal distribution, and neighbouring seeds have nothing in common', () => {
+test('SeededNoise: numbers are normally distributed, and adjacent seeds uncorrelated', () => {
   const count = 20_000;
   const [first, second] = [1, 2].map((seed) => new SeededNoise(seed).take(count)) as [Float32Array, Float32Array];
   const mean = (values: Iterable<number>) => [...values].reduce((sum, value) => sum + value, 0) / count;
@@ -380,7 +380,7 @@ test('the numbers are spread like a normal distribution, and neighbouring seeds 
   expect(first.every(Number.isFinite)).toBe(true);
 });
 
-test('odd counts are given too', () => {
+test('SeededNoise: supports odd counts', () => {
   expect(new SeededNoise(3).take(5).length).toBe(5);
   expect(new SeededNoise(3).take(5)).toEqual(new SeededNoise(3).take(6).slice(0, 5));
   expect(new SeededNoise(3).take(0).length).toBe(0);

@@ -27,7 +27,7 @@ const refusal = (work: Promise<unknown>) =>
   );
 const first = ({ data, channels }: Pixels) => [...data.subarray(0, channels)];
 
-describe('a picture that somebody sent', () => {
+describe('readPicture', () => {
   test.each(['png', 'jpeg', 'webp', 'gif', 'tiff', 'avif'] as const)('is read as %s', async (format) => {
     const pixels = await picture(await plain(6, 4).toFormat(format).toBuffer());
     expect([pixels.width, pixels.height]).toEqual([6, 4]);
@@ -36,13 +36,13 @@ describe('a picture that somebody sent', () => {
     expect(g + b).toBeLessThan(30);
   });
 
-  test('in grey has three colours', async () => {
+  test('grey becomes RGB', async () => {
     const pixels = await picture(await plain(2, 2).greyscale().png().toBuffer());
     expect(pixels.channels).toBe(3);
     expect(new Set(first(pixels)).size).toBe(1);
   });
 
-  test('in grey with transparency has three colours and its transparency', async () => {
+  test('grey with alpha becomes RGBA', async () => {
     const grey = await plain(2, 2, { ...red, alpha: 0.5 }, 4)
       .greyscale()
       .png()
@@ -50,13 +50,13 @@ describe('a picture that somebody sent', () => {
     expect((await picture(grey)).channels).toBe(4);
   });
 
-  test('of 16 bits a colour has 8', async () => {
+  test('16 bits become 8', async () => {
     const deep = await plain(2, 2).toColourspace('rgb16').png().toBuffer();
     expect((await sharp(deep).metadata()).depth).toBe('ushort');
     expect(first(await picture(deep))).toEqual([255, 0, 0]);
   });
 
-  test('keeps its transparency', async () => {
+  test('keeps alpha', async () => {
     const pixels = await picture(
       await plain(2, 2, { ...red, alpha: 0 }, 4)
         .png()
@@ -67,13 +67,13 @@ describe('a picture that somebody sent', () => {
     expect(first(await opaque(pixels))).toEqual([255, 255, 255]);
   });
 
-  test('stands upright', async () => {
+  test('applies the EXIF orientation', async () => {
     const lying = await plain(6, 4).withExif({}).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     const { width, height } = await picture(lying);
     expect([width, height]).toEqual([4, 6]);
   });
 
-  test('as a PNG of ours is read as it was written', async () => {
+  test('reads what writePng has written', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 24, maxLength: 24 }), async (data) => {
         const pixels = { data, width: 4, height: 2, channels: 3 };
@@ -84,21 +84,21 @@ describe('a picture that somebody sent', () => {
     );
   });
 
-  test('as a PNG of ours has no text in it', async () => {
+  test('writePng writes no text chunks', async () => {
     const png = Buffer.from(await writePng({ data: new Uint8Array(3), width: 1, height: 1, channels: 3 }));
     expect(png.includes('tEXt') || png.includes('iTXt') || png.includes('eXIf')).toBe(false);
   });
 });
 
-describe('what is no picture', () => {
+describe('readPicture: invalid input', () => {
   const expected = 'must be a picture as PNG, JPEG, WebP, GIF, AVIF or TIFF that can be read.';
 
-  test('is refused by the name of its field', async () => {
+  test('is rejected by field name', async () => {
     expect(await refusal(picture(Buffer.from('no picture'), 'init_images'))).toBe(`400 init_images ${expected}`);
     expect(await refusal(picture(new Uint8Array(), 'mask'))).toBe(`400 mask ${expected}`);
   });
 
-  test('because half of it is missing', async () => {
+  test('truncated file', async () => {
     const noisy = sharp(Buffer.from(Array.from({ length: 64 * 64 * 3 }, (_, index) => (index * 7919) % 251)), {
       raw: { width: 64, height: 64, channels: 3 },
     });
@@ -108,13 +108,13 @@ describe('what is no picture', () => {
     expect(await refusal(picture(jpeg.subarray(0, 40)))).toBe(`400 image ${expected}`);
   });
 
-  test('because it is a drawing or a document', async () => {
+  test('SVG or document', async () => {
     const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
     expect(await refusal(picture(Buffer.from(svg)))).toBe(`400 image ${expected}`);
     expect(await refusal(picture(Buffer.from('%PDF-1.4 …')))).toBe(`400 image ${expected}`);
   });
 
-  test('because it would unpack to more than anybody has', async () => {
+  test('decompression bomb', async () => {
     // Nothing but its head says so: 30000 × 30000 pixels.
     const bomb = await plain(1, 1).png().toBuffer();
     bomb.writeUInt32BE(30_000, 16);
@@ -123,7 +123,7 @@ describe('what is no picture', () => {
     expect(await refusal(picture(bomb))).toBe('400 image must be a picture of at most 64 million pixels.');
   });
 
-  test('whatever bytes come', async () => {
+  test('arbitrary bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
         expect(await refusal(picture(bytes))).toBe(`400 image ${expected}`);
@@ -133,8 +133,8 @@ describe('what is no picture', () => {
   });
 });
 
-describe('a mask', () => {
-  test('has one channel, whatever it was', async () => {
+describe('readMask', () => {
+  test('has one channel for any input', async () => {
     const white = { r: 255, g: 255, b: 255 };
     const colours = await readMask({ bytes: await plain(3, 2, white).png().toBuffer(), field: 'mask' });
     expect([colours.channels, ...colours.data]).toEqual([1, 255, 255, 255, 255, 255, 255]);
@@ -142,12 +142,12 @@ describe('a mask', () => {
     expect([grey.channels, ...grey.data]).toEqual([1, 255]);
   });
 
-  test('that is transparent is black', async () => {
+  test('transparent pixels are black', async () => {
     const clear = await plain(1, 1, { r: 255, g: 255, b: 255, alpha: 0 }, 4).png().toBuffer();
     expect([...(await readMask({ bytes: clear, field: 'mask' })).data]).toEqual([0]);
   });
 
-  test('becomes soft at its edges and stays what it was elsewhere', async () => {
+  test('blurred softens edges and nothing else', async () => {
     const data = Uint8Array.from({ length: 40 }, (_, index) => (index < 20 ? 0 : 255));
     const soft = await blurred({ data, width: 40, height: 1, channels: 1 }, 2);
     expect(soft.channels).toBe(1);
@@ -159,10 +159,10 @@ describe('a mask', () => {
   });
 });
 
-describe('another size', () => {
+describe('resized', () => {
   const pixels: Pixels = { data: Uint8Array.of(255, 0, 0, 0, 0, 255), width: 2, height: 1, channels: 3 };
 
-  test('is exactly what was asked for, with the channels that there are', async () => {
+  test('has exactly the requested size and the same channels', async () => {
     for (const channels of [1, 3, 4]) {
       const data = new Uint8Array(6 * channels).fill(100);
       const larger = await resized({ data, width: 3, height: 2, channels }, { width: 7, height: 5 });
@@ -176,16 +176,16 @@ describe('another size', () => {
     }
   });
 
-  test('by the nearest pixel has no other colours', async () => {
+  test('nearest adds no colours', async () => {
     const { data } = await resized(pixels, { width: 4, height: 1 }, 'nearest');
     expect([...data]).toEqual([255, 0, 0, 255, 0, 0, 0, 0, 255, 0, 0, 255]);
   });
 
-  test('that it has already changes nothing', async () => {
+  test('the same size changes nothing', async () => {
     expect(await resized(pixels, { width: 2, height: 1 })).toBe(pixels);
   });
 
-  test('of other proportions holds the whole picture, and its edges go on', async () => {
+  test('extended fits the whole picture and repeats its edges', async () => {
     const square = { data: new Uint8Array(4 * 4 * 3).fill(9), width: 4, height: 4, channels: 3 };
     square.data.fill(200, 0, 4 * 3);
     const tall = await extended(square, { width: 4, height: 8 });
@@ -196,7 +196,7 @@ describe('another size', () => {
     expect([wide.width, wide.height, new Set(wide.data.subarray(0, 27))]).toEqual([9, 4, new Set([200])]);
   });
 
-  test('may be as narrow as it likes', async () => {
+  test('extended supports extreme aspect ratios', async () => {
     const sliver = await extended(pixels, { width: 300, height: 1 });
     expect([sliver.width, sliver.height]).toEqual([300, 1]);
   });

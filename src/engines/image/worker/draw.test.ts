@@ -52,8 +52,8 @@ const plain = (width: number, height: number, background: string) =>
     .png()
     .toBuffer();
 
-describe('a picture', () => {
-  test('comes as a PNG of the size that was asked for, after all of its steps', async () => {
+describe('draw', () => {
+  test('sends a PNG of the requested size after all steps', async () => {
     const { told, pictures, finish } = await drawn({ steps: 3 });
     expect(told.map(({ type }) => type)).toEqual(['progress', 'progress', 'progress', 'picture', 'finish']);
     const { width, height, data } = await pixelsOf(pictures[0]);
@@ -61,7 +61,7 @@ describe('a picture', () => {
     expect(finish).toMatchObject({ width: 64, height: 64, steps: 3, sampler: 'Euler', scheduler: 'Simple', notes: [] });
   });
 
-  test('is made larger by as many networks as it needs, and by none where it needs none', async () => {
+  test('upscales with as many networks as the size needs', async () => {
     for (const [side, scales] of [
       [48, []],
       [64, []],
@@ -80,7 +80,7 @@ describe('a picture', () => {
     }
   });
 
-  test('may be of any proportions', async () => {
+  test('supports any aspect ratio', async () => {
     for (const [width, height] of [
       [128, 64],
       [64, 200],
@@ -93,7 +93,7 @@ describe('a picture', () => {
     }
   });
 
-  test('is shown on its way when somebody wants to see it, and not when it is done', async () => {
+  test('sends previews every previewEvery steps, except after the last step', async () => {
     const { told } = await drawn({ steps: 4, previewEvery: 2, width: 512, height: 256 });
     const steps = told.filter(({ type }) => type === 'progress');
     expect(steps.map(({ bytes }) => bytes !== undefined)).toEqual([false, true, false, false]);
@@ -102,11 +102,11 @@ describe('a picture', () => {
   });
 });
 
-describe('several pictures', () => {
+describe('draw: several pictures', () => {
   /** Keeps what the noise was. */
   const idle: FlowNetwork = async ({ x }) => new Float32Array(x.length);
 
-  test('have seeds that count up, and each is the one that is drawn alone with its seed', async () => {
+  test('each has the next seed and equals the picture drawn alone with that seed', async () => {
     const { told, pictures } = await drawn({ count: 6, seed: 40 }, { network: idle });
     const listed = told.flatMap((one) => (one.type === 'picture' ? [[one.index, one.seed]] : []));
     expect(listed).toEqual([40, 41, 42, 43, 44, 45].map((seed, index) => [index, seed]));
@@ -117,19 +117,19 @@ describe('several pictures', () => {
     expect(Buffer.compare(pictures[0] ?? Buffer.of(), pictures[1] ?? Buffer.of())).not.toBe(0);
   });
 
-  test('come one after the other, each as soon as it is done', async () => {
+  test('sends each picture as soon as it is complete', async () => {
     const { told } = await drawn({ count: 3, steps: 2, guidance: 2 }, { network: idle });
     const each = ['progress', 'progress', 'picture'];
     expect(told.map(({ type }) => type)).toEqual([...each, ...each, ...each, 'finish']);
   });
 
-  test('beyond all bounds are refused', async () => {
+  test('rejects more than 16 pictures', async () => {
     await expect(drawn({ count: 17 })).rejects.toThrow('the number of pictures must be a whole number from 1 to 16');
   });
 });
 
-describe('from a picture', () => {
-  test('of which nothing goes comes the same picture, as sharp as it was', async () => {
+describe('draw: img2img', () => {
+  test('strength 0 returns the initial picture unchanged', async () => {
     const noise = Buffer.from(Array.from({ length: 100 * 80 * 3 }, (_, index) => (index * 7919) % 256));
     const initial = await sharp(noise, { raw: { width: 100, height: 80, channels: 3 } })
       .png()
@@ -138,14 +138,14 @@ describe('from a picture', () => {
     expect(Buffer.from((await pixelsOf(pictures[0])).data).equals(noise)).toBe(true);
   });
 
-  test('of which a part goes comes the network’s after fewer steps', async () => {
+  test('a lower strength takes fewer steps', async () => {
     const initial = await plain(64, 64, '#0000ff');
     const { finish, pictures } = await drawn({ initial, strength: 0.5, steps: 10 });
     expect(finish.steps).toBe(5);
     expect([...(await pixelsOf(pictures[0])).data.subarray(0, 3)]).toEqual([255, 0, 0]);
   });
 
-  test('what the mask leaves black stays to the last bit, and what is white is drawn', async () => {
+  test('inpainting keeps black areas bit for bit and redraws white ones', async () => {
     const initial = await plain(200, 100, '#1234ef');
     const mask = await sharp(await plain(200, 100, '#000'))
       .composite([{ input: await plain(100, 100, '#fff'), left: 100, top: 0 }])
@@ -162,12 +162,12 @@ describe('from a picture', () => {
     expect(between).toBeLessThan(250);
   });
 
-  test('a mask without a picture is left out, and told', async () => {
+  test('a mask without an initial picture is ignored, with a note', async () => {
     const { finish } = await drawn({ mask: await plain(8, 8, '#fff') });
     expect(finish.notes).toEqual(['There is no initial picture, so the mask was left out.']);
   });
 
-  test('what cannot be read is refused by its name', async () => {
+  test('rejects unreadable pictures by field name', async () => {
     const broken = Buffer.from('no picture');
     const codes = await Promise.all(
       [{ initial: broken }, { initial: await plain(8, 8, '#fff'), mask: broken }].map((changes) =>
@@ -182,7 +182,7 @@ describe('from a picture', () => {
   });
 });
 
-test('what nobody wants any more is not drawn on', async () => {
+test('draw: stops on abort', async () => {
   const stop = new AbortController();
   let steps = 0;
   const network: FlowNetwork = async (given) => {
@@ -198,8 +198,8 @@ const fromNothing = { initial: false, shortened: false };
 const fromPicture = { initial: true, shortened: false };
 const square = { width: 64, height: 64 };
 
-describe('a plan', () => {
-  test('is what was asked for, and has nothing to tell', () => {
+describe('planOf', () => {
+  test('a supported request has no notes', () => {
     const plan = planOf(
       imageRequest({ ...square, steps: 4, guidance: 2, sampler: 'heun', scheduler: 'shifted' }),
       fromNothing,
@@ -208,7 +208,7 @@ describe('a plan', () => {
     expect(plan.times.length).toBe(5);
   });
 
-  test('tells what was taken in the place of names that there are not', () => {
+  test('notes which names replaced unknown ones', () => {
     const { sampler, scheduler, notes } = planOf(
       imageRequest({ ...square, sampler: 'LCM', scheduler: 'Karras' }),
       fromNothing,
@@ -220,7 +220,7 @@ describe('a plan', () => {
     ]);
   });
 
-  test('tells how a picture came to its size', () => {
+  test('notes how the picture got its size', () => {
     const note = (width: number, height: number, given = fromNothing) =>
       planOf(imageRequest({ width, height }), given).notes.join(' ');
     expect(note(64, 64)).toBe('');
@@ -231,7 +231,7 @@ describe('a plan', () => {
     expect(note(32, 32)).toBe('The model draws 64×64; the picture was made smaller, to 32×32.');
   });
 
-  test('tells what else could not be done', () => {
+  test('notes other unsupported settings', () => {
     const { notes, steps } = planOf(imageRequest({ ...square, steps: 500, clipSkip: 2 }), {
       initial: false,
       shortened: true,
@@ -241,7 +241,7 @@ describe('a plan', () => {
     expect(notes.join(' ')).toMatch(/150 steps.*end was left out.*clip_skip/);
   });
 
-  test('from a picture takes only the steps for what goes of it', () => {
+  test('img2img takes the steps of its strength', () => {
     const plan = planOf(imageRequest({ ...square, steps: 10, strength: 0.5 }), fromPicture);
     expect([plan.steps, plan.times[0]]).toEqual([5, 0.5]);
     expect(planOf(imageRequest({ strength: 0.5, steps: 10 }), fromNothing).steps).toBe(10);
@@ -249,7 +249,7 @@ describe('a plan', () => {
     expect(planOf(imageRequest({ strength: 7, steps: 10 }), fromPicture).steps).toBe(10);
   });
 
-  test('holds for whatever numbers come, within bounds or refused by name', () => {
+  test('any numbers are clamped or rejected by field name', () => {
     const anyNumber = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(0, -1, 2048, 2049));
     fc.assert(
       fc.property(anyNumber, anyNumber, anyNumber, (width, height, count) => {

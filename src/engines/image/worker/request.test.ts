@@ -4,7 +4,7 @@ import { chosenName } from './request.ts';
 const names = ['Euler', 'Euler a', 'Heun'] as const;
 const chosen = (asked: string) => chosenName('sampler', asked, [...names] as ['Euler', 'Euler a', 'Heun']);
 
-test('a name is found however it is spelled', () => {
+test('chosenName: ignores spelling', () => {
   expect(['Euler', 'euler', 'k_euler', ' EULER '].map((asked) => chosen(asked))).toEqual(
     Array(4).fill({ name: 'Euler' }),
   );
@@ -13,11 +13,11 @@ test('a name is found however it is spelled', () => {
   );
 });
 
-test('who leaves it open gets the first, and nothing is said about it', () => {
+test('chosenName: gives the first name without a note if the choice is open', () => {
   expect(['', 'Automatic', 'default'].map((asked) => chosen(asked))).toEqual(Array(3).fill({ name: 'Euler' }));
 });
 
-test('a name that nobody has is told, and the first is taken', () => {
+test('chosenName: gives the first name with a note for an unknown one', () => {
   expect(chosen('DPM++ 2M')).toEqual({ name: 'Euler', note: 'There is no sampler "DPM++ 2M"; Euler was taken.' });
   expect(chosen('x'.repeat(5000)).note?.length).toBeLessThan(120);
 });

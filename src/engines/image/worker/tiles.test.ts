@@ -15,8 +15,8 @@ function map(width: number, height: number): Pixels {
   return { data, width, height, channels: 3 };
 }
 
-describe('a larger picture', () => {
-  test.each([2, 3, 4])('by a factor of %i has every pixel where it belongs, across the tiles too', async (scale) => {
+describe('enlarged', () => {
+  test.each([2, 3, 4])('scale %i: every pixel is at its position, also across tiles', async (scale) => {
     const small = map(200, 150);
     const large = await enlarged(small, repeating(scale), never);
     expect([large.width, large.height, large.channels]).toEqual([200 * scale, 150 * scale, 3]);
@@ -33,7 +33,7 @@ describe('a larger picture', () => {
     }
   });
 
-  test('is computed in tiles that are no larger than so', async () => {
+  test('computes tiles of bounded size', async () => {
     const log: string[] = [];
     await enlarged(
       map(300, 20),
@@ -43,7 +43,7 @@ describe('a larger picture', () => {
     expect(log).toEqual(['148×40', '148×40', '64×40']);
   });
 
-  test('finds beyond the edges of the picture what is at its edges', async () => {
+  test('repeats the edge pixels beyond the picture', async () => {
     const seen: number[] = [];
     const network: UpscalingNetwork = {
       scale: 1,
@@ -56,7 +56,7 @@ describe('a larger picture', () => {
     expect(seen).toEqual([10, 200]);
   });
 
-  test('is not computed any further when nobody wants it', async () => {
+  test('stops on abort', async () => {
     const stop = new AbortController();
     const log: string[] = [];
     const { run } = repeating(2, (size) => log.push(size));
@@ -74,7 +74,7 @@ describe('a larger picture', () => {
 
 const length = fc.integer({ min: 1, max: 70 });
 
-test('tiles keep every pixel exactly once, whatever their size and that of the picture', () => {
+test('tilesOf: tiles cover every pixel exactly once for any size', () => {
   fc.assert(
     fc.property(length, length, fc.integer({ min: 1, max: 40 }), (width, height, side) => {
       const seen = new Uint8Array(width * height);
@@ -92,7 +92,7 @@ test('tiles keep every pixel exactly once, whatever their size and that of the p
   );
 });
 
-test('each is read with its margin on every side', () => {
+test('tilesOf: reads a margin on every side', () => {
   fc.assert(
     fc.property(length, length, fc.integer({ min: 0, max: 20 }), (width, height, margin) => {
       for (const { keep, read } of tilesOf(width, height, { side: 16, margin })) {
@@ -107,7 +107,7 @@ test('each is read with its margin on every side', () => {
   );
 });
 
-test('a picture that fits is one tile', () => {
+test('tilesOf: a small picture is one tile', () => {
   expect(tilesOf(5, 4, { side: 8, margin: 1 })).toEqual([
     { keep: { left: 0, top: 0, width: 5, height: 4 }, read: { left: -1, top: -1, width: 7, height: 6 } },
   ]);

@@ -41,14 +41,14 @@ function offBy({ data, width, channels }: Awaited<ReturnType<typeof upscaled>>, 
   return most;
 }
 
-describe('a checker pattern', () => {
-  test.each([2, 3, 4, 8])('is larger by ESRGAN-slim %ix, with its fields where they were', async (scale) => {
+describe('upscaledPicture: checker pattern', () => {
+  test.each([2, 3, 4, 8])('ESRGAN-slim %ix enlarges it, with its fields in place', async (scale) => {
     const pixels = await upscaled({ upscaler: `ESRGAN-slim ${scale}x`, width: 32 * scale, height: 32 * scale });
     expect([pixels.width, pixels.height]).toEqual([32 * scale, 32 * scale]);
     expect(offBy(pixels, scale)).toBeLessThan(40);
   });
 
-  test('has the same edges whether it is computed whole or in tiles', async () => {
+  test('has the same edges computed as a whole and in tiles', async () => {
     const whole = await upscaled({ picture: await checker(64), upscaler: 'ESRGAN-slim 2x', width: 128, height: 128 });
     const tiled = await upscaled({ picture: await checker(192), upscaler: 'ESRGAN-slim 2x', width: 384, height: 384 });
     expect(offBy(tiled, 2)).toBeLessThan(40);
@@ -59,17 +59,17 @@ describe('a checker pattern', () => {
     expect(Math.max(...seam.map((value, index) => Math.abs(value - (middle[index] as number))))).toBeLessThan(24);
   });
 
-  test('has sharp edges by the nearest pixel', async () => {
+  test('Nearest keeps sharp edges', async () => {
     const { data } = await upscaled({ upscaler: 'Nearest', width: 128, height: 128 }, none);
     expect(new Set(data)).toEqual(new Set([0, 255]));
   });
 
-  test('comes at exactly the size that was asked for, whatever the factor of the network is', async () => {
+  test('has exactly the requested size for any scale of the network', async () => {
     const pixels = await upscaled({ upscaler: 'esrgan-slim 4x', width: 70, height: 33 });
     expect([pixels.width, pixels.height]).toEqual([70, 33]);
   });
 
-  test('keeps its transparency', async () => {
+  test('keeps alpha', async () => {
     const picture = await checker(32, 4);
     for (const upscaler of ['ESRGAN-slim 2x', 'Lanczos', 'Nearest']) {
       const { data, channels } = await upscaled({ picture, upscaler });
@@ -79,8 +79,8 @@ describe('a checker pattern', () => {
   });
 });
 
-describe('no network', () => {
-  test('is needed for None, Lanczos, and where nothing is to become larger', async () => {
+describe('upscaledPicture: without a network', () => {
+  test('None, Lanczos and smaller sizes load no network', async () => {
     for (const upscaler of ['None', '', 'Lanczos']) {
       expect((await upscaled({ upscaler }, none)).width).toBe(64);
     }
@@ -90,31 +90,31 @@ describe('no network', () => {
   });
 });
 
-describe('what cannot be done is refused by its name', () => {
+describe('upscaledPicture: invalid requests are rejected by field name', () => {
   const refusal = (changes: Partial<UpscaleRequest>) =>
     upscaled(changes, none).then(
       () => 'taken',
       (error: AppError) => `${error.status} ${error.message}`,
     );
 
-  test('a size beyond all bounds', async () => {
+  test('size out of range', async () => {
     expect(await refusal({ width: 5000 })).toBe('400 width must be a whole number from 1 to 4096.');
     expect(await refusal({ height: 0 })).toBe('400 height must be a whole number from 1 to 4096.');
     expect(await refusal({ height: 1.5 })).toMatch(/^400 height/);
   });
 
-  test('an upscaler that there is not', async () => {
+  test('unknown upscaler', async () => {
     expect(await refusal({ upscaler: 'SwinIR' })).toBe(
       '400 upscaler must be one of None, Nearest, Lanczos, ESRGAN-slim 2x, ESRGAN-slim 3x, ESRGAN-slim 4x, ESRGAN-slim 8x.',
     );
   });
 
-  test('a picture that is none', async () => {
+  test('no picture', async () => {
     expect(await refusal({ picture: Buffer.from('GIF89a') })).toMatch(/^400 image must be a picture/);
   });
 });
 
-test('every upscaler that is listed is there', async () => {
+test('upscaledPicture: supports every listed upscaler', async () => {
   for (const { name, scale } of sketchFacts('/m').upscalers) {
     const side = 8 * scale;
     const pixels = await upscaled({ picture: await checker(8), upscaler: name, width: side, height: side });
@@ -123,7 +123,7 @@ test('every upscaler that is listed is there', async () => {
   await networks.close();
 });
 
-test('a network gives up in the middle of a picture that nobody wants', async () => {
+test('upscaledPicture: an abort ends the network run', async () => {
   const stop = new AbortController();
   const networkOf: NetworkOf = async (scale) => ({
     scale,

@@ -23,8 +23,8 @@ const answered = (images: string[], seeds?: number[]) => ({
   info: JSON.stringify(seeds ? { all_seeds: seeds } : {}),
 });
 
-describe('what it has', () => {
-  test('is read from its lists', async () => {
+describe('a1111Server.facts', () => {
+  test('reads the lists', async () => {
     const { connection } = fakeConnection({
       '/sdapi/v1/options': () => ({ sd_model_checkpoint: 'dream [abc]' }),
       '/sdapi/v1/sd-models': () => [
@@ -51,7 +51,7 @@ describe('what it has', () => {
     });
   });
 
-  test('is little where it has no lists, and a hash of eights is none', async () => {
+  test('has defaults without lists, and ignores a hash of eights', async () => {
     const { connection } = fakeConnection({
       '/sdapi/v1/sd-models': () => [{ title: 'kobold', sha256: '8'.repeat(64) }],
     });
@@ -62,8 +62,8 @@ describe('what it has', () => {
   });
 });
 
-describe('drawing', () => {
-  test('asks for words by the one path and for changes by the other', async () => {
+describe('a1111Server.draw', () => {
+  test('uses txt2img or img2img', async () => {
     const { connection, bodies } = fakeConnection({
       '/sdapi/v1/txt2img': () => answered([base64(1)]),
       '/sdapi/v1/img2img': () => answered([base64(2)]),
@@ -85,7 +85,7 @@ describe('drawing', () => {
     });
   });
 
-  test('gives the picture with the seed that was told, or that was asked for', async () => {
+  test('returns the picture with the reported or requested seed', async () => {
     const give = async (answer: object) => {
       const { connection } = fakeConnection({ '/sdapi/v1/txt2img': () => answer });
       const { bytes, seed } = await draw(a1111Server(connection, unseen), { seed: 5 });
@@ -99,7 +99,7 @@ describe('drawing', () => {
     }
   });
 
-  test('shows each step once, with the picture so far where it is wanted', async () => {
+  test('reports each step once, with a preview if requested', async () => {
     const steps: unknown[] = [];
     const seen = [0, 1, 1, 2].map((sampling_step) => ({
       state: { sampling_step, sampling_steps: 2, job_no: 0 },
@@ -126,14 +126,14 @@ describe('drawing', () => {
     expect(asked.some(({ path }) => path === '/sdapi/v1/progress?skip_current_image=false')).toBe(true);
   });
 
-  test('is stopped by its interrupt', async () => {
+  test('stop sends interrupt', async () => {
     const { connection, bodies } = fakeConnection({ '/sdapi/v1/interrupt': () => ({}) });
     await a1111Server(connection, unseen).stop();
     expect(bodies('/sdapi/v1/interrupt')).toEqual([{}]);
   });
 });
 
-test('enlarging goes to a size, and without a picture is a failure', async () => {
+test('a1111Server.upscale: has the requested size, and rejects without a picture', async () => {
   const request = { picture: Uint8Array.of(1), upscaler: 'R-ESRGAN', width: 20, height: 30 };
   const { connection, bodies } = fakeConnection({ '/sdapi/v1/extra-single-image': () => ({ image: base64(3) }) });
   expect([...(await a1111Server(connection, unseen).upscale(request, never))]).toEqual([3]);

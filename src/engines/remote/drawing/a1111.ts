@@ -6,6 +6,7 @@ import {
   drawingDefaults,
   drawingFailed,
   found,
+  type Progress,
   pictureBytes,
   type RemotePicture,
   shortRequestMs,
@@ -74,14 +75,12 @@ function pictureIn({ images, info }: Readonly<Record<string, unknown>>, { seed }
   return { bytes: Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64'), seed: used };
 }
 
-interface Watching {
-  readonly done: AbortSignal;
-  readonly progress: Parameters<DrawingServer['draw']>[2];
-  readonly preview: boolean;
-}
-
 /** Polls progress until the picture is complete. Failed polls are ignored. */
-async function watch(connection: DrawingConnection, wait: Wait, { done, progress, preview }: Watching): Promise<void> {
+async function watch(
+  connection: DrawingConnection,
+  wait: Wait,
+  { done, progress, preview }: { done: AbortSignal; progress: Progress; preview: boolean },
+): Promise<void> {
   const path = `/sdapi/v1/progress?skip_current_image=${!preview}`;
   const options = { signal: done, milliseconds: shortRequestMs };
   let last = '';

@@ -40,8 +40,8 @@ function world(more: Readonly<Record<string, (asked: Asked) => unknown>> = {}) {
   return { ...fake, server, draw, tell: (event: string, data: unknown) => told(event, data), silenced: () => silenced };
 }
 
-describe('what it has', () => {
-  test('is read from its classes, in the older form of lists and in the newer', async () => {
+describe('comfyServer.facts', () => {
+  test('reads old and new lists of choices', async () => {
     expect(await world().server.facts()).toMatchObject({
       name: 'dream',
       title: 'dream.safetensors',
@@ -57,14 +57,14 @@ describe('what it has', () => {
     ]);
   });
 
-  test('must be a checkpoint at least', async () => {
+  test('rejects a server without a checkpoint', async () => {
     const empty = world({ '/object_info/CheckpointLoaderSimple': () => ({}) });
     await expect(empty.server.facts()).rejects.toThrow('has no checkpoint');
   });
 });
 
-describe('drawing', () => {
-  test('queues a graph, waits for its history and fetches the picture', async () => {
+describe('comfyServer.draw', () => {
+  test('queues a graph, polls its history and downloads the picture', async () => {
     let looks = 0;
     const own = world({ '/history/p': () => (++looks < 3 ? {} : { p: done }) });
     await own.server.facts();
@@ -77,7 +77,7 @@ describe('drawing', () => {
     expect([looks, own.silenced()]).toEqual([3, 1]);
   });
 
-  test('sends pictures before it names them', async () => {
+  test('uploads pictures first', async () => {
     const own = world();
     await own.draw({ initial: Uint8Array.of(1), mask: Uint8Array.of(2), strength: 0.3 });
     expect(own.bodies('/upload/image')).toHaveLength(2);
@@ -90,7 +90,7 @@ describe('drawing', () => {
     });
   });
 
-  test('shows the steps that are told meanwhile, and nothing else', async () => {
+  test('reports progress messages only', async () => {
     const steps: string[] = [];
     const own = world({
       '/prompt': () => {
@@ -104,7 +104,7 @@ describe('drawing', () => {
     expect(steps).toEqual(['1/2']);
   });
 
-  test('says what went wrong there', async () => {
+  test('rejects with the error of the server', async () => {
     const broken = {
       outputs: {},
       status: {
@@ -123,7 +123,7 @@ describe('drawing', () => {
     );
   });
 
-  test('that is stopped while it waits is taken out of the queue', async () => {
+  test('an abort removes the graph from the queue', async () => {
     const stop = new AbortController();
     const own = world({ '/queue': () => ({}) });
     const { json } = own.connection;
@@ -142,7 +142,7 @@ describe('drawing', () => {
 });
 
 describe('graphs', () => {
-  test('go through LoRAs and a shorter text encoder where they are asked for', () => {
+  test('drawingGraph: LoRAs and clip skip', () => {
     const loras = [
       { name: 'a', weight: 1 },
       { name: 'b', weight: 0.5 },
@@ -155,7 +155,7 @@ describe('graphs', () => {
     expect(graph.positive).toMatchObject({ inputs: { clip: ['skip', 0] } });
   });
 
-  test('every link leads to a node that is there', () => {
+  test('drawingGraph: every link leads to a node', () => {
     const graphs = [
       drawingGraph(imageRequest(), { checkpoint: 'm' }),
       drawingGraph(imageRequest({ clipSkip: 3 }), { checkpoint: 'm', initial: 'a' }),
@@ -169,7 +169,7 @@ describe('graphs', () => {
     }
   });
 
-  test('enlarge by a network or plainly, and to the size at last', async () => {
+  test('upscalingGraph: with a model or a plain method, to the requested size', async () => {
     const own = world();
     const request = { picture: Uint8Array.of(1), upscaler: 'nearest', width: 20, height: 30 };
     expect(await own.server.upscale(request, never)).toEqual(Uint8Array.of(9));

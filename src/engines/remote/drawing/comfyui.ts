@@ -128,18 +128,19 @@ async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
   };
 }
 
+type Size = Pick<ImageRequest, 'width' | 'height'>;
+
 /** A graph in ComfyUI's API format: nodes by id. */
 type Graph = Readonly<Record<string, { readonly class_type: string; readonly inputs: object }>>;
 
-interface GraphParts {
-  readonly checkpoint: string;
-  /** Names of the uploaded pictures. */
-  readonly initial?: string | undefined;
-  readonly mask?: string | undefined;
-}
-
-/** Graph for one picture. Each picture has its own graph, because ComfyUI does not increment the seed within a batch. */
-export function drawingGraph(request: ImageRequest, { checkpoint, initial, mask }: GraphParts): Graph {
+/**
+ * Graph for one picture, with the names of the uploaded pictures. Each picture has its own graph, because ComfyUI does not
+ * increment the seed within a batch.
+ */
+export function drawingGraph(
+  request: ImageRequest,
+  { checkpoint, initial, mask }: { checkpoint: string; initial?: string | undefined; mask?: string | undefined },
+): Graph {
   const { width, height, loras = [] } = request;
   const before = (index: number): string => (index === 0 ? 'model' : `lora${index - 1}`);
   const last = before(loras.length);
@@ -147,16 +148,10 @@ export function drawingGraph(request: ImageRequest, { checkpoint, initial, mask 
   return {
     model: node('CheckpointLoaderSimple', { ckpt_name: checkpoint }),
     ...Object.fromEntries(
-      loras.map(({ name, weight }, index) => [
-        `lora${index}`,
-        node('LoraLoader', {
-          model: [before(index), 0],
-          clip: [before(index), 1],
-          lora_name: name,
-          strength_model: weight,
-          strength_clip: weight,
-        }),
-      ]),
+      loras.map(({ name, weight }, index) => {
+        const inputs = { model: [before(index), 0], clip: [before(index), 1], lora_name: name };
+        return [`lora${index}`, node('LoraLoader', { ...inputs, strength_model: weight, strength_clip: weight })];
+      }),
     ),
     ...(request.clipSkip > 1
       ? { skip: node('CLIPSetLastLayer', { clip: [last, 1], stop_at_clip_layer: -request.clipSkip }) }
@@ -181,42 +176,34 @@ export function drawingGraph(request: ImageRequest, { checkpoint, initial, mask 
   };
 }
 
-export function upscalingGraph(picture: string, upscaler: string, size: { width: number; height: number }): Graph {
+export function upscalingGraph(picture: string, upscaler: string, size: Size): Graph {
   const plain = /^(?:none|nearest|lanczos)$/i.exec(upscaler)?.[0]?.toLowerCase();
-  const method = plain === 'nearest' ? 'nearest-exact' : 'lanczos';
+  const scaled = (image: string): Graph => {
+    const method = plain === 'nearest' ? 'nearest-exact' : 'lanczos';
+    const sized = { image: [image, 0], upscale_method: method, ...size, crop: 'disabled' };
+    return { sized: node('ImageScale', sized), output: node('PreviewImage', { images: ['sized', 0] }) };
+  };
+  const start = { picture: node('LoadImage', { image: picture }) };
+  if (plain !== undefined) return { ...start, ...scaled('picture') };
   return {
-    picture: node('LoadImage', { image: picture }),
-    ...(plain === undefined
-      ? {
-          loader: node('UpscaleModelLoader', { model_name: upscaler }),
-          larger: node('ImageUpscaleWithModel', { upscale_model: ['loader', 0], image: ['picture', 0] }),
-        }
-      : {}),
-    sized: node('ImageScale', {
-      image: [plain === undefined ? 'larger' : 'picture', 0],
-      upscale_method: method,
-      ...size,
-      crop: 'disabled',
-    }),
-    output: node('PreviewImage', { images: ['sized', 0] }),
+    ...start,
+    loader: node('UpscaleModelLoader', { model_name: upscaler }),
+    larger: node('ImageUpscaleWithModel', { upscale_model: ['loader', 0], image: ['picture', 0] }),
+    ...scaled('larger'),
   };
 }
 
-function startNodes(
-  initial: string | undefined,
-  mask: string | undefined,
-  size: { width: number; height: number },
-): Graph {
+function startNodes(initial: string | undefined, mask: string | undefined, size: Size): Graph {
   if (initial === undefined) return { latent: node('EmptyLatentImage', { ...size, batch_size: 1 }) };
-  return {
+  const start = {
     picture: node('LoadImage', { image: initial }),
     latent: node('VAEEncode', { pixels: ['picture', 0], vae: ['model', 2] }),
-    ...(mask === undefined
-      ? {}
-      : {
-          mask: node('LoadImageMask', { image: mask, channel: 'red' }),
-          masked: node('SetLatentNoiseMask', { samples: ['latent', 0], mask: ['mask', 0] }),
-        }),
+  };
+  if (mask === undefined) return start;
+  return {
+    ...start,
+    mask: node('LoadImageMask', { image: mask, channel: 'red' }),
+    masked: node('SetLatentNoiseMask', { samples: ['latent', 0], mask: ['mask', 0] }),
   };
 }
 

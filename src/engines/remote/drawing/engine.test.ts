@@ -34,8 +34,8 @@ async function world(handlers: Readonly<Record<string, Handler>> = {}) {
   return { ...watch, engine, one, draw };
 }
 
-describe('RemoteDrawing: the backend', () => {
-  test('is ready with its samplers once it has answered', async () => {
+describe('RemoteDrawing: backend', () => {
+  test('has its facts after the first probe', async () => {
     const { engine, lines, one, tick } = await world();
     expect(engine.facts()?.samplers).toEqual(['Heun']);
     expect(lines).toEqual([`The remote backend at ${one.host} is ready (A1111): remote`]);
@@ -43,7 +43,7 @@ describe('RemoteDrawing: the backend', () => {
     expect(tick()).toBeUndefined();
   });
 
-  test('that is not reachable is a 503 that says so, until it comes', async () => {
+  test('is a 503 while it is not reachable', async () => {
     const { engine, one, draw, pool, tick } = await world({ '/sdapi/v1/samplers': json({}, 503) });
     expect(engine.facts()).toBeUndefined();
     await expect(draw()).rejects.toMatchObject({ code: 'remote-down', status: 503 });
@@ -53,7 +53,7 @@ describe('RemoteDrawing: the backend', () => {
     expect((await draw()).map(({ type }) => type)).toEqual(['picture', 'finish']);
   });
 
-  test('that went away fails the request with its address, and is looked for', async () => {
+  test('fails the request with its address when it goes down, and is checked again', async () => {
     const { one, draw, tick } = await world();
     await one.die();
     await expect(draw()).rejects.toMatchObject({
@@ -64,8 +64,8 @@ describe('RemoteDrawing: the backend', () => {
   });
 });
 
-describe('RemoteDrawing: drawing', () => {
-  test('asks for one picture after the other, with seeds that count up', async () => {
+describe('RemoteDrawing.draw', () => {
+  test('requests one picture after the other, with increasing seeds', async () => {
     const { draw, one } = await world();
     const events = await draw({ count: 2, seed: 5 });
     expect(one.asked('/sdapi/v1/txt2img').map(({ body }) => body.seed)).toEqual([5, 6]);
@@ -73,7 +73,7 @@ describe('RemoteDrawing: drawing', () => {
     expect(events[1]).toMatchObject({ index: 1, seed: 6 });
   });
 
-  test('a picture that cannot be read is a 502 of the backend, not a fault of the client', async () => {
+  test('an unreadable picture is a 502', async () => {
     const { draw, one } = await world({ '/sdapi/v1/txt2img': picture('text') });
     await expect(draw()).rejects.toMatchObject({
       code: 'remote-answer',
@@ -82,7 +82,7 @@ describe('RemoteDrawing: drawing', () => {
     });
   });
 
-  test('an answer without an end is given up, and the connection is closed', async () => {
+  test('an endless response is aborted, and its connection closed', async () => {
     const sent = { megabytes: 0, closed: false };
     const flood = (_: unknown, response: ServerResponse): void => {
       const piece = Buffer.alloc(2 ** 20, 'x');
@@ -104,7 +104,7 @@ describe('RemoteDrawing: drawing', () => {
     expect(sent.megabytes).toBeLessThan(256);
   });
 
-  test('does not follow a redirect with the prompt', async () => {
+  test('does not follow a redirect', async () => {
     const other = await upstream({ '/sdapi/v1/txt2img': picture('png') });
     const away: Handler = (_, response) => {
       response.writeHead(307, { location: `${other.base}/sdapi/v1/txt2img` }).end();
@@ -114,14 +114,14 @@ describe('RemoteDrawing: drawing', () => {
     expect(other.received).toEqual([]);
   });
 
-  test('that somebody stops is stopped there, and ends with the reason', async () => {
+  test('an abort interrupts the backend and rejects with its reason', async () => {
     const stop = new AbortController();
     const { draw, one } = await world({ '/sdapi/v1/txt2img': () => stop.abort(new AppError('stopped', {})) });
     await expect(draw({}, stop.signal)).rejects.toMatchObject({ code: 'stopped' });
     await expect.poll(() => one.asked('/sdapi/v1/interrupt').length).toBe(1);
   });
 
-  test('that nobody reads any more is stopped there too', async () => {
+  test('ending the iteration interrupts the backend', async () => {
     const progress = json({ state: { sampling_step: 1, sampling_steps: 2, job_no: 0 } });
     const { engine, one } = await world({
       '/sdapi/v1/txt2img': () => undefined,
@@ -135,7 +135,7 @@ describe('RemoteDrawing: drawing', () => {
   });
 });
 
-test('RemoteDrawing: an enlarged picture has the size that was asked for, whatever came', async () => {
+test('RemoteDrawing.upscale: has the requested size for any response', async () => {
   const { engine } = await world({ '/sdapi/v1/extra-single-image': json({ image: base64('png') }) });
   const larger = await engine.upscale({ picture: Uint8Array.of(1), upscaler: 'x', width: 20, height: 10 }, never);
   expect(Buffer.from(larger).toString()).toBe('png 20x10');

@@ -30,13 +30,13 @@ test('identifyDrawing: rejects a server that has neither', async () => {
   await expect(identity).rejects.toThrow('is no image server that is known here');
 });
 
-test('identifyDrawing: does not ask for a kind that was given', async () => {
+test('identifyDrawing: does not probe a configured kind', async () => {
   const { identity, one } = await identified({ '/object_info/CheckpointLoaderSimple': json(loader) }, 'comfyui');
   await identity;
   expect(one.received.map(({ path }) => path)).not.toContain('/sdapi/v1/samplers');
 });
 
-test('identifyDrawing: a server that wants a key is reported as such, and one that redirects has nothing', async () => {
+test('identifyDrawing: reports a missing key, and ignores redirects', async () => {
   const locked = await identified({ '/sdapi/v1/samplers': json({}, 401) });
   await expect(locked.identity).rejects.toMatchObject({ facts: { status: 401 } });
   const moved = await identified({

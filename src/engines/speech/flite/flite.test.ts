@@ -43,7 +43,7 @@ const request = (own: Partial<SpeechRequest>): SpeechRequest => ({
   ...own,
 });
 
-describe('the built-in voices', () => {
+describe('Flite voices', () => {
   test.each(fliteVoices.map(({ name }) => name))('%s can be heard', async (voice) => {
     const sound = await flite.say(sentence, { voice, speed: 1 }, watch);
     expect(seconds(sound)).toBeGreaterThan(1.5);
@@ -52,75 +52,75 @@ describe('the built-in voices', () => {
     expect(sound.rate).toBe(voice === 'kal' ? 8000 : 16_000);
   });
 
-  test.each([0.25, 0.5, 2, 4])('speak at %d times the usual pace', async (speed) => {
+  test.each([0.25, 0.5, 2, 4])('speed %d', async (speed) => {
     const usual = seconds(await flite.say(sentence, { voice: 'slt', speed: 1 }, watch));
     const other = seconds(await flite.say(sentence, { voice: 'slt', speed }, watch));
     expect(other * speed).toBeGreaterThan(0.85 * usual);
     expect(other * speed).toBeLessThan(1.35 * usual);
   });
 
-  test('say the same text in the same way', async () => {
+  test('are deterministic', async () => {
     const manner = { voice: 'rms', speed: 1 };
     const first = await flite.say(sentence, manner, watch);
     await flite.say('Something else in between.', { voice: 'awb', speed: 2 }, watch);
     expect(await flite.say(sentence, manner, watch)).toEqual(first);
   });
 
-  test('say a long number and a word without end in time that is bounded', async () => {
+  test('take bounded time for long numbers and endless words', async () => {
     await flite.say('1'.repeat(60), { voice: 'kal16', speed: 1 }, watch);
     await flite.say('x'.repeat(120), { voice: 'kal16', speed: 1 }, watch);
     expect(Math.max(...bounds)).toBeLessThanOrEqual(120_000);
     expect(Math.min(...bounds)).toBeGreaterThan(1000);
   });
 
-  test('read signs as they are: nothing in a text is taken for an option', async () => {
+  test('do not take text for command-line options', async () => {
     const sound = await flite.say('-voice kal & <b> %s "quoted" \\ {x}', { voice: 'slt', speed: 1 }, watch);
     expect(sound.rate).toBe(16_000);
     expect(seconds(sound)).toBeGreaterThan(2);
   });
 });
 
-describe('what they cannot do', () => {
-  test('text of another script is refused', () => {
+describe('Flite: unsupported input', () => {
+  test('rejects text in another script', () => {
     expect(() => flite.readable('日本語です。')).toThrow(/read English in Latin letters.*--ttsmodel/);
   });
 
-  test('letters in between are left out, and that is told', () => {
+  test('drops other letters, with a note', () => {
     expect(flite.readable('Tokyo is 東京.')).toEqual({
       text: 'Tokyo is   .',
       notes: ['2 characters are not spoken: the built-in voices read Latin letters only.'],
     });
   });
 
-  test.each(['...', '🙂', '— !'])('%s is silence and no fault', (text) => {
+  test.each(['...', '🙂', '— !'])('%s is silence', (text) => {
     expect(flite.readable(text).notes).toEqual([]);
   });
 
-  test('another language and instructions are told', () => {
+  test('notes another language and instructions', () => {
     expect(flite.unheeded(request({ language: 'de' }))).toEqual(['The built-in voices read everything as English.']);
     expect(flite.unheeded(request({ instruction: 'whisper' }))).toHaveLength(1);
     for (const language of ['', 'en', 'en-US', 'EN', 'auto']) expect(flite.unheeded(request({ language }))).toEqual([]);
   });
 });
 
-describe('the program', () => {
-  test('that is another one is not run', async () => {
+describe('openFlite', () => {
+  test('rejects another program file', async () => {
     const other = join(folder, 'flite.wasm');
     await writeFile(other, 'not it');
     await expect(openFlite({ type: 'flite', path: other })).rejects.toThrow(/not the file that belongs here/);
   });
 
-  test('that is missing is a fault with its name', async () => {
+  test('rejects a missing file by name', async () => {
     await expect(openFlite({ type: 'flite', path: join(folder, 'none') })).rejects.toThrow(/none/);
   });
 
-  test('does not speak with another voice than the one that was asked for', async () => {
+  test('rejects an unknown voice', async () => {
     const failing = flite.say('Hello.', { voice: 'nobody', speed: 1 }, watch);
     await expect(failing).rejects.toThrow('The speech engine could not do this: there is no voice nobody.');
   });
 });
 
-describe('a text for a voice that knows ASCII alone', () => {
+describe('plainText', () => {
   test.each([
     ['plain words', 'Hello, world!', 'Hello, world!'],
     ['marks on letters', 'naïve café Ångström', 'naive cafe Angstrom'],
@@ -137,20 +137,20 @@ describe('a text for a voice that knows ASCII alone', () => {
     expect(plainText(sent)).toEqual({ text, lost: 0 });
   });
 
-  test('counts letters that it cannot say', () => {
+  test('counts dropped letters', () => {
     expect(plainText('Tokyo 東京')).toEqual({ text: 'Tokyo   ', lost: 2 });
     expect(plainText('Привет')).toMatchObject({ lost: 6 });
   });
 
-  test('leaves pictures out without a word: they are nothing to be said', () => {
+  test('drops emoji without counting them', () => {
     expect(plainText('fine 🙂!')).toEqual({ text: 'fine  !', lost: 0 });
   });
 
-  test('has no byte that ends a text', () => {
+  test('has no control characters', () => {
     expect(plainText('a\0b\u001bc').text).toBe('a b c');
   });
 
-  test('is ASCII whatever was sent', () => {
+  test('is ASCII for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (sent) => {
         expect(plainText(sent).text).toMatch(/^[\t\n\r\x20-\x7e]*$/);

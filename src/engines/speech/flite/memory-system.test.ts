@@ -29,8 +29,8 @@ const ending = Uint8Array.from([
 /** The same with a trap instead. */
 const trapping = Uint8Array.from([...ending.slice(0, -10), 0x0a, 0x05, 0x01, 0x03, 0x00, 0x00, 0x0b]);
 
-describe('a program in a memory of its own', () => {
-  test('reads the files that it is given and leaves the files that it writes', () => {
+describe('runInMemory', () => {
+  test('reads the given files and returns the written ones', () => {
     const { code, files } = say('Hello.');
     expect(code).toBe(0);
     expect([...files.keys()]).toEqual(['text', 'sound']);
@@ -38,37 +38,37 @@ describe('a program in a memory of its own', () => {
     expect(Buffer.from(files.get('text') ?? []).toString()).toBe('Hello.');
   });
 
-  test('writes the length into a head that it has written before: it can go back in a file', () => {
+  test('supports seeking back to write the length into a header', () => {
     const sound = Buffer.from(say('Hello, my friend.').files.get('sound') ?? []);
     expect(sound.readUInt32LE(40)).toBe(sound.length - 44);
   });
 
-  test('starts from nothing each time', () => {
+  test('starts each run with a new memory', () => {
     const [first, second] = [say('One and two.'), say('One and two.')];
     expect(second.files.get('sound')).toEqual(first.files.get('sound'));
     const third = runInMemory(flite, ['flite', '-voice', 'kal16', '-f', 'text', '-o', 'other'], text('Three.'));
     expect([...third.files.keys()]).toEqual(['text', 'other']);
   });
 
-  test('knows no file but those', () => {
+  test('has no other files', () => {
     const { files, complaints } = runInMemory(flite, ['flite', '-f', '/etc/passwd', '-o', 'sound'], new Map());
     expect(complaints).toContain('/etc/passwd');
     expect(files.has('/etc/passwd')).toBe(false);
   });
 
-  test('does not change what it was given', () => {
+  test('does not modify the given files', () => {
     const given = Buffer.from('Hello.');
     runInMemory(flite, ['flite', '-voice', 'kal16', '-f', 'text', '-o', 'text'], new Map([['text', given]]));
     expect(given.toString()).toBe('Hello.');
   });
 
-  test('overwrites a file that is there', () => {
+  test('overwrites an existing file', () => {
     const given = new Map<string, Uint8Array>([...text('Hi.'), ['sound', new Uint8Array(1_000_000)]]);
     const { files } = runInMemory(flite, ['flite', '-voice', 'kal16', '-f', 'text', '-o', 'sound'], given);
     expect(files.get('sound')?.length).toBeLessThan(500_000);
   });
 
-  test('may complain as much as it likes: only the beginning is kept', () => {
+  test('bounds the recorded standard error', () => {
     const words = 'The weather in Paris is lovely today. '.repeat(20);
     const { complaints } = runInMemory(
       flite,
@@ -79,12 +79,12 @@ describe('a program in a memory of its own', () => {
     expect(complaints.length).toBeLessThan(6000);
   });
 
-  test('tells how it ended', async () => {
+  test('returns the exit code', async () => {
     const program = await WebAssembly.compile(ending);
     expect(runInMemory(program, [], new Map())).toMatchObject({ code: 3, complaints: '' });
   });
 
-  test('that breaks throws what broke it', async () => {
+  test('throws the trap of a program', async () => {
     const program = await WebAssembly.compile(trapping);
     expect(() => runInMemory(program, [], new Map())).toThrow(/unreachable/);
   });

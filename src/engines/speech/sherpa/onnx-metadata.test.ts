@@ -18,22 +18,22 @@ async function file(...parts: readonly Uint8Array[]): Promise<string> {
   return path;
 }
 
-describe('what an ONNX file says of itself', () => {
-  test('is found behind its weights', async () => {
+describe('readOnnxMetadata', () => {
+  test('finds metadata after the weights', async () => {
     const path = await file(tinyOnnx({ graphBytes: 100_000 }), onnxMetadata(new Map([['model_type', 'vits']])));
     expect(await readOnnxMetadata(path)).toEqual(new Map([['model_type', 'vits']]));
   });
 
-  test('is found before them too', async () => {
+  test('finds metadata before the weights', async () => {
     const path = await file(onnxMetadata(new Map([['a', 'b']])), tinyOnnx({ graphBytes: 300 }));
     expect(await readOnnxMetadata(path)).toEqual(new Map([['a', 'b']]));
   });
 
-  test('is nothing in a file that says nothing', async () => {
+  test('is empty without metadata', async () => {
     expect(await readOnnxMetadata(await file(tinyOnnx()))).toEqual(new Map());
   });
 
-  test('is read again as it was written', async () => {
+  test('reads what onnxMetadata has written', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(fc.string({ minLength: 1, unit: 'grapheme' }), fc.string({ unit: 'grapheme' })),
@@ -46,23 +46,23 @@ describe('what an ONNX file says of itself', () => {
     );
   });
 
-  test('may be long', async () => {
+  test('supports long values', async () => {
     const told = new Map([['long', 'x'.repeat(100_000)]]);
     expect(await readOnnxMetadata(await file(tinyOnnx(), onnxMetadata(told)))).toEqual(told);
   });
 
-  test('is what was said last', async () => {
+  test('the last entry of a key counts', async () => {
     const path = await file(tinyOnnx(), onnxMetadata(new Map([['k', 'old']])), onnxMetadata(new Map([['k', 'new']])));
     expect((await readOnnxMetadata(path)).get('k')).toBe('new');
   });
 
-  test('has the bytes that others read', () => {
+  test('onnxMetadata has the bytes of the format', () => {
     const bytes = Buffer.from(onnxMetadata(new Map([['k', 'v']])));
     expect(bytes.toString('hex')).toBe('72060a016b120176');
   });
 });
 
-describe('a file that is none', () => {
+describe('readOnnxMetadata: invalid files', () => {
   test.each([
     ['empty', Buffer.alloc(0), /is empty/],
     ['text', Buffer.from('this is no model at all, just words'), /no ONNX file/],
@@ -76,13 +76,13 @@ describe('a file that is none', () => {
     expect(await read).toMatch(reason);
   });
 
-  test('a model that was not fetched to its end is told', async () => {
+  test('truncated model', async () => {
     const whole = tinyOnnx({ graphBytes: 5000 });
     const path = await file(whole.subarray(0, whole.length - 100));
     await expect(readOnnxMetadata(path)).rejects.toThrow(/not complete/);
   });
 
-  test('whatever the bytes are, it ends with an answer or a sentence', async () => {
+  test('arbitrary bytes give metadata or an error message', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), async (bytes) => {
         const path = await file(bytes);

@@ -7,8 +7,7 @@ import type { SpeechRequest, Voice } from '../../../core/speech.ts';
 import type { SherpaOptions } from '../host.ts';
 import type { Synthesiser } from '../speak.ts';
 import { onnxMetadata, readOnnxMetadata } from './onnx-metadata.ts';
-import { piperMetadata, piperTokens, readPiperVoice } from './piper.ts';
-import type { VoiceModel } from './voice-model.ts';
+import { piperMetadata, piperTokens, readPiperVoice, type VoiceModel } from './voice-model.ts';
 
 /** The used part of the library, which has no types. */
 interface Library {

@@ -1,9 +1,8 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Voice } from '../../../core/speech.ts';
 import { findEspeakData } from './espeak-data.ts';
 import { readOnnxMetadata } from './onnx-metadata.ts';
-import { piperVoices, readPiperVoice } from './piper.ts';
 
 /** A voice model: its kind and its files. */
 export interface VoiceModel {
@@ -98,7 +97,8 @@ async function tabled(found: Found, tokens: string, voiceTable: string): Promise
 
 async function matcha(found: Found, tokens: string): Promise<VoiceModel> {
   const { name, model, metadata } = found;
-  const vocoder = found.second || vocoderIn(found.names, found.folder);
+  const beside = found.names.find((file) => /^(vocos|hifigan).*\.onnx$/i.test(file));
+  const vocoder = found.second || (beside && join(found.folder, beside));
   if (vocoder === undefined) {
     throw new Error(
       'it is a Matcha model, and its vocoder is missing: put it into the folder, or name it with --ttswavtokenizer',
@@ -143,11 +143,6 @@ function isAcoustic(name: string): boolean {
   return /^model-steps.*\.onnx$/i.test(name);
 }
 
-function vocoderIn(names: readonly string[], folder: string): string | undefined {
-  const found = names.find((name) => /^(vocos|hifigan).*\.onnx$/i.test(name));
-  return found === undefined ? undefined : join(folder, found);
-}
-
 function lexiconsIn(names: readonly string[], folder: string): string {
   return names
     .filter((name) => /^lexicon.*\.txt$/i.test(name))
@@ -181,10 +176,10 @@ const kokoroLanguages: Readonly<Record<string, string>> = {
 const rowBytes = [510 * 256 * 4, 511 * 256 * 4];
 
 function kokoroVoices(metadata: ReadonlyMap<string, string>, tableBytes: number, name: string): readonly Voice[] {
-  const told = metadata.get('speaker_names')?.split(',').filter(Boolean);
+  const declared = metadata.get('speaker_names')?.split(',').filter(Boolean);
   const row = rowBytes.find((bytes) => tableBytes % bytes === 0);
   const count = Number(metadata.get('n_speakers') ?? (row === undefined ? 1 : tableBytes / row)) || 1;
-  const names = told?.length === count ? told : kokoroTables.get(count);
+  const names = declared?.length === count ? declared : kokoroTables.get(count);
   if (names === undefined) return numberedVoices(metadata, name, count);
   return names.map((voice) => {
     const [, language = '', sound = ''] = /^([a-z])([fm])(?:_|$)/.exec(voice) ?? [];
@@ -210,4 +205,72 @@ function numberedVoices(
     language,
     description: `voice ${id + 1} of ${name}`,
   }));
+}
+
+type PiperVoice = ReturnType<typeof piperVoice>;
+
+/** Reads the configuration of a Piper voice (`.onnx.json`). */
+export async function readPiperVoice(path: string, name: string): Promise<PiperVoice> {
+  return piperVoice(JSON.parse(await readFile(path, 'utf8')), name);
+}
+
+export function piperVoice(value: unknown, name: string) {
+  const config = asObject(value);
+  const sampleRate = Number(asObject(config.audio).sample_rate);
+  const espeakVoice = String(asObject(config.espeak).voice ?? '');
+  const phonemes = Object.entries(asObject(config.phoneme_id_map)).flatMap(([symbol, ids]): [string, number][] => {
+    const id = Number(Array.isArray(ids) ? ids[0] : ids);
+    return Number.isInteger(id) ? [[symbol, id]] : [];
+  });
+  if (!(sampleRate > 0) || phonemes.length === 0) {
+    throw new Error('the file beside it (.onnx.json) is not that of a Piper voice');
+  }
+  if ((config.phoneme_type ?? 'espeak') !== 'espeak' || espeakVoice === '') {
+    throw new Error('it is a Piper voice that does not work on phonemes of eSpeak, which is not possible here');
+  }
+  const code = String(asObject(config.language).code ?? espeakVoice);
+  return {
+    sampleRate,
+    espeakVoice,
+    language: code.slice(0, 2).toLowerCase(),
+    speakers: speakersOf(config, name),
+    phonemes: new Map(phonemes),
+  };
+}
+
+/** Names by speaker id; the id if there is no name. */
+function speakersOf(config: Readonly<Record<string, unknown>>, name: string): readonly string[] {
+  const count = Math.max(1, Math.trunc(Number(config.num_speakers ?? 1)) || 1);
+  if (count === 1) return [name];
+  const names = new Map(Object.entries(asObject(config.speaker_id_map)).map(([speaker, id]) => [Number(id), speaker]));
+  return Array.from({ length: count }, (_, id) => names.get(id) ?? `${name}-${id}`);
+}
+
+/** Metadata that sherpa-onnx expects in the model. */
+export function piperMetadata({ sampleRate, espeakVoice, language, speakers }: PiperVoice) {
+  return new Map([
+    ['model_type', 'vits'],
+    ['comment', 'piper'],
+    ['language', language],
+    ['voice', espeakVoice],
+    ['has_espeak', '1'],
+    ['n_speakers', String(speakers.length)],
+    ['sample_rate', String(sampleRate)],
+  ]);
+}
+
+/** A symbol and its id per line; line breaks cannot be represented. */
+export function piperTokens({ phonemes }: PiperVoice): string {
+  return [...phonemes]
+    .filter(([symbol]) => !/[\r\n]/.test(symbol))
+    .map(([symbol, id]) => `${symbol} ${id}\n`)
+    .join('');
+}
+
+export function piperVoices({ speakers, language }: PiperVoice, name: string): readonly Voice[] {
+  return speakers.map((speaker) => ({ name: speaker, language, description: `Piper voice ${name}` }));
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

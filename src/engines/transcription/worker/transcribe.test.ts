@@ -5,7 +5,7 @@ import { sine, wavFile } from '../../../audio/testing/waves.ts';
 import type { TranscriptionEvent } from '../../../core/transcription.ts';
 import type { Span } from '../cut.ts';
 import type { TranscriptionTask } from '../host.ts';
-import type { Heard, Recogniser } from '../recognisers/recogniser.ts';
+import type { Heard, Recogniser } from '../recogniser.ts';
 import { quietestPlace, transcribe } from './transcribe.ts';
 import type { Activity } from './voice-activity.ts';
 
@@ -84,7 +84,7 @@ async function play(scene: Scene) {
   return { events, lengths, bounds, error, types: events.map(({ type }) => type) };
 }
 
-test('tells its length, each sentence with its times, how far it is, and that it is done', async () => {
+test('transcribe: sends the duration, timed segments, progress and finish', async () => {
   const { events } = await play({ hear: () => ({ text: 'One two. Three.', language: 'en' }) });
   expect(events).toMatchObject([
     { type: 'start', seconds: 10 },
@@ -95,13 +95,13 @@ test('tells its length, each sentence with its times, how far it is, and that it
   ]);
 });
 
-test('a recording in which nobody speaks has no text, and nobody is asked about it', async () => {
+test('transcribe: silence has no segments and is not recognised', async () => {
   const { types, lengths } = await play({ speech: [] });
   expect(types).toEqual(['start', 'finish']);
   expect(lengths).toEqual([]);
 });
 
-test('long speech is heard in pieces that are not too long, with the time that each may take', async () => {
+test('transcribe: long speech is recognised in chunks, each with its time-out', async () => {
   const { lengths, bounds, events } = await play({ seconds: 20, speech: [[1, 15]] });
   expect(lengths.length).toBeGreaterThan(2);
   expect(Math.max(...lengths)).toBeLessThanOrEqual(5);
@@ -110,12 +110,12 @@ test('long speech is heard in pieces that are not too long, with the time that e
   expect([...starts].sort((a, b) => a - b)).toEqual(starts);
 });
 
-test('what is heard is the sound around the speech', async () => {
+test('transcribe: recognises the speech with its margins', async () => {
   expect((await play({ speech: [[2, 3]] })).lengths[0]).toBeCloseTo(1.8, 5);
   expect((await play({ speech: [[9.5, 11]] })).lengths[0]).toBeCloseTo(0.9, 5);
 });
 
-describe('transcribe: a recording that is too long to be held in memory', () => {
+describe('transcribe: recording beyond the buffer', () => {
   /** Each second is as loud as it is late. */
   function staircase(seconds: number): Uint8Array {
     const samples = new Float32Array(rate * seconds);
@@ -123,7 +123,7 @@ describe('transcribe: a recording that is too long to be held in memory', () => 
     return wavFile([samples], rate);
   }
 
-  test('is decoded piece by piece, and each chunk is the sound of its time', async () => {
+  test('is decoded twice, and each chunk has the audio of its time', async () => {
     const heard: number[] = [];
     const speech = [
       [2, 4],
@@ -142,7 +142,7 @@ describe('transcribe: a recording that is too long to be held in memory', () => 
     expect(types.filter((type) => type === 'segment')).toHaveLength(3);
   });
 
-  test('that is quiet is heard to its end and has no text', async () => {
+  test('of silence has no segments', async () => {
     const recording = quietFlac({ frames: 50, promised: 0 });
     const { events, error } = await play({ recording, speech: [], bufferSeconds: 10 });
     expect(error).toBeUndefined();
@@ -152,14 +152,14 @@ describe('transcribe: a recording that is too long to be held in memory', () => 
     ]);
   });
 
-  test('of ten hours is refused at once, with the limit', async () => {
+  test('of ten hours is rejected at once, with the limit', async () => {
     const { error, types } = await play({ recording: quietFlac({ frames: 8790 }) });
     expect(error?.message).toMatch(/at most 3 hours, and this one is 10.0 hours long/);
     expect(types).toEqual([]);
   });
 });
 
-test('words come with their times where they are asked for, and only there', async () => {
+test('transcribe: has word times only on request', async () => {
   const [, asked] = (await play({ task: { words: true } })).events;
   expect(asked).toMatchObject({
     segment: {
@@ -173,7 +173,7 @@ test('words come with their times where they are asked for, and only there', asy
   expect(unasked).toEqual({ type: 'segment', segment: expect.not.objectContaining({ words: expect.anything() }) });
 });
 
-test('times of a recogniser that knows them are its own', async () => {
+test('transcribe: keeps the times of the recogniser', async () => {
   const words = [{ word: 'Hi', start: 0.5, end: 0.75 }];
   const heard = { text: 'Hi', language: 'en', segments: [{ start: 0.5, end: 0.75, text: ' Hi', words }] };
   const { events } = await play({ speech: [[2, 3]], task: { words: true }, hear: () => heard });
@@ -183,7 +183,7 @@ test('times of a recogniser that knows them are its own', async () => {
   });
 });
 
-test('the language is the one that was asked for, or the first that was heard', async () => {
+test('transcribe: the language is the requested one or the first detected one', async () => {
   const hear = (_: number, count: number): Heard => ({ text: 'x', language: count === 1 ? 'fr' : 'en' });
   const speech = [
     [1, 2],
@@ -193,36 +193,36 @@ test('the language is the one that was asked for, or the first that was heard', 
   expect((await play({ hear, speech, task: { language: 'en' } })).events.at(-1)).toMatchObject({ language: 'en' });
 });
 
-test('what had no effect is told at the end', async () => {
+test('transcribe: finish has the notes of the recogniser', async () => {
   expect((await play({ task: { prompt: 'Names: Ann' } })).events.at(-1)).toMatchObject({
     notes: ['prompt has no effect'],
   });
 });
 
-test('whoever goes away ends it between two pieces', async () => {
+test('transcribe: an abort takes effect between two chunks', async () => {
   const { error, lengths, types } = await play({ seconds: 40, speech: [[1, 30]], stopAfter: 2 });
   expect(error).toMatchObject({ message: 'gone' });
   expect(lengths).toHaveLength(2);
   expect(types).not.toContain('finish');
 });
 
-describe('is refused before anything is decoded', () => {
+describe('transcribe: rejected before decoding', () => {
   const broken = Buffer.from('no sound at all');
 
-  test('a language that the recogniser does not know', async () => {
+  test('unknown language', async () => {
     const { error, types } = await play({ task: { language: 'de' }, recording: broken });
     expect(error).toMatchObject({ status: 400, details: { field: 'language' } });
     expect(error?.message).toMatch(/"de" is not possible: ear cannot do that; start the server with --whispermodel/);
     expect(types).toEqual([]);
   });
 
-  test('a translation, by one that only writes what it hears', async () => {
+  test('translation without support', async () => {
     const facts = { name: 'ear', languages: ['en', 'fr'], translates: false };
     const { error } = await play({ task: { translate: true }, recording: broken, recogniser: { facts } });
     expect(error?.message).toMatch(/Translation is not possible: ear cannot do that.*--whispermodel/);
   });
 
-  test('transcribe: a translation from another language by a recogniser that hears English only', async () => {
+  test('translation of another language with an English-only recogniser', async () => {
     const facts = { name: 'ear', languages: ['en'], translates: false };
     const task = { translate: true, language: 'de' };
     const { error } = await play({ task, recording: broken, recogniser: { facts } });
@@ -230,7 +230,7 @@ describe('is refused before anything is decoded', () => {
     expect(error?.message).toMatch(/"de" is not possible: ear hears English only.*--whispermodel/);
   });
 
-  test('but not by one that can', async () => {
+  test('not rejected with a multilingual one', async () => {
     const facts = { name: 'ear', languages: ['en', 'de'], translates: true };
     const { events } = await play({ task: { translate: true, language: 'de' }, recogniser: { facts } });
     expect(events.at(-1)).toMatchObject({ type: 'finish', language: 'de' });
@@ -251,27 +251,27 @@ test.each([undefined, 'en'])(
   },
 );
 
-test('what is no sound is refused with what it is', async () => {
+test('transcribe: rejects a file that is no audio, by its type', async () => {
   const { error, types } = await play({ recording: Buffer.from('no sound at all') });
   expect(error).toMatchObject({ status: 400, message: expect.stringContaining('this is text') });
   expect(types).toEqual([]);
 });
 
-test('is in the middle of the softest frame', () => {
+test('quietestPlace: is the middle of the quietest frame', () => {
   const samples = new Float32Array(1000).fill(0.5);
   samples.fill(0.01, 400, 440);
   expect(quietestPlace(samples, 100, 900, 20)).toBe(430);
 });
 
-test('is the last of those that are alike', () => {
+test('quietestPlace: is the last of equally quiet frames', () => {
   expect(quietestPlace(new Float32Array(1000), 100, 900, 20)).toBe(890);
 });
 
-test('is the end where there is no room for a frame', () => {
+test('quietestPlace: is the end without a whole frame', () => {
   expect(quietestPlace(new Float32Array(1000), 100, 110, 20)).toBe(110);
 });
 
-test('lies between the two, also behind the end of the sound', () => {
+test('quietestPlace: is within the range, also beyond the end of the samples', () => {
   fc.assert(
     fc.property(fc.nat(300), fc.nat(300), fc.integer({ min: 1, max: 50 }), (from, more, frame) => {
       const samples = Float32Array.from({ length: 200 }, (_, index) => Math.sin(index));

@@ -5,14 +5,14 @@ import type { Segment, TranscriptionEvent, TranscriptionFacts } from '../../../c
 import type { TaskTools } from '../../host/task-worker.ts';
 import { type Chunk, ChunkCutter, type Span } from '../cut.ts';
 import type { TranscriptionTask } from '../host.ts';
-import { type Heard, type Recogniser, soundRate } from '../recognisers/recogniser.ts';
+import { type Heard, type Recogniser, soundRate } from '../recogniser.ts';
 import { timedSentences } from '../timing.ts';
 import type { Activity, SpeechTools } from './voice-activity.ts';
 
 /** Documented in the table of fields. */
 const maxSeconds = 3 * 3600;
-/** As samples of 16 kHz this is some 40 MB. */
-const usuallyHeldSeconds = 10 * 60;
+/** Some 40 MB of samples. */
+const defaultBufferSeconds = 10 * 60;
 
 export interface TranscribeParts {
   readonly recogniser: Recogniser;
@@ -24,14 +24,14 @@ export interface TranscribeParts {
 }
 
 /**
- * From the bytes of a file to segments of text: decoded, cut where nobody speaks, recognised piece by piece. Of a long recording
- * only the sound from the open chunk on is in memory.
+ * Transcribes an audio file: decodes it, cuts it at pauses, and recognises it chunk by chunk. Of a long recording, only the audio
+ * from the open chunk on is in memory.
  */
 export async function transcribe(
   bytes: Uint8Array,
   asked: TranscriptionTask,
   { tell, signal, watch }: TaskTools<TranscriptionEvent>,
-  { recogniser, voice, ffmpeg, bufferSeconds = usuallyHeldSeconds }: TranscribeParts,
+  { recogniser, voice, ffmpeg, bufferSeconds = defaultBufferSeconds }: TranscribeParts,
 ): Promise<void> {
   refuseUnlessAble(asked, recogniser.facts);
   // Translating English to English is transcription.
@@ -63,12 +63,17 @@ export async function transcribe(
   }
 
   for await (const { spans, settled } of voice.listen(recent.noting(recording.samples()), { signal, watch })) {
-    for (const span of spans) await hear(cutter.add(withinSound(span, recent.end)));
+    for (const { start, end } of spans) {
+      // The last VAD window may exceed the end.
+      await hear(cutter.add({ start: Math.min(start, recent.end), end: Math.min(end, recent.end) }));
+    }
     await hear(cutter.settle(settled));
     recent.forget(cutter.neededFrom(settled));
   }
   await hear(cutter.end(recent.end));
-  const notes = [...recogniser.notes(task), ...(untranslated ? [takenForEnglish(recogniser.facts)] : [])];
+  // Speech in another language gives nonsense.
+  const note = `${recogniser.facts.name} hears English only: the recording was taken for English, and nothing was translated.`;
+  const notes = [...recogniser.notes(task), ...(untranslated ? [note] : [])];
   tell({ type: 'finish', seconds, language: language ?? recogniser.facts.languages[0] ?? 'en', notes });
 }
 
@@ -108,23 +113,13 @@ class RecentSound {
 
 /** Checked before decoding. */
 function refuseUnlessAble({ language, translate }: TranscriptionTask, facts: TranscriptionFacts): void {
-  const instead = `${facts.name} ${facts.languages.join() === 'en' ? 'hears English only' : 'cannot do that'}; start the server with --whispermodel FILE and a model that can`;
-  const hearsEnglish = facts.languages.join() === 'en';
-  if (translate && !facts.translates && !hearsEnglish)
+  const isEnglish = facts.languages.join() === 'en';
+  const instead = `${facts.name} ${isEnglish ? 'hears English only' : 'cannot do that'}; start the server with --whispermodel FILE and a model that can`;
+  if (translate && !facts.translates && !isEnglish)
     throw new AppError('unsupported', { feature: 'Translation', instead });
   if (language === undefined || facts.languages.includes(language)) return;
   const details = { feature: `The language ${JSON.stringify(language)}`, instead, field: 'language' };
   throw new AppError('unsupported', details);
-}
-
-/** Speech in another language gives nonsense, so the client gets a note. */
-function takenForEnglish({ name }: TranscriptionFacts): string {
-  return `${name} hears English only: the recording was taken for English, and nothing was translated.`;
-}
-
-/** The last VAD window may exceed the end. */
-function withinSound({ start, end }: Span, length: number): Span {
-  return { start: Math.min(start, length), end: Math.min(end, length) };
 }
 
 function segmentsOf({ text, segments }: Heard, chunk: Chunk, { words }: TranscriptionTask): readonly Segment[] {
@@ -135,15 +130,13 @@ function segmentsOf({ text, segments }: Heard, chunk: Chunk, { words }: Transcri
 }
 
 function moved({ words, ...segment }: Segment, offset: number): Segment {
-  const later = <Timed extends Span>(timed: Timed): Timed => ({
-    ...timed,
-    start: timed.start + offset,
-    end: timed.end + offset,
-  });
+  const later = <Timed extends Span>(timed: Timed): Timed => {
+    return { ...timed, start: timed.start + offset, end: timed.end + offset };
+  };
   return { ...later(segment), ...(words ? { words: words.map(later) } : {}) };
 }
 
-/** Where between two samples the sound is softest, looked at in frames of this length. */
+/** The middle of the frame with the least energy. */
 export function quietestPlace(samples: Float32Array, from: number, to: number, frame: number): number {
   let best = { place: to, energy: Number.POSITIVE_INFINITY };
   for (let start = from; start + frame <= to; start += frame) {

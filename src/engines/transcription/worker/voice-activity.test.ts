@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Vad } from '../sherpa.ts';
+import type { Vad } from '../recogniser.ts';
 import { VoiceActivity } from './voice-activity.ts';
 
 /** Takes a window for speech where its first sample is loud, and tells a stretch once it is over. */
@@ -57,7 +57,7 @@ function sound(length: number, ...loud: readonly (readonly [number, number])[]):
   return samples;
 }
 
-test('tells where somebody speaks, also where the recording ends in the middle of it', async () => {
+test('VoiceActivity: finds speech, also at the end of the recording', async () => {
   const spans = await spansOf(new VoiceActivity(new FakeVad()), sound(10_240, [1024, 2048], [9728, 10_240]));
   expect(spans).toEqual([
     { start: 1024, end: 2048 },
@@ -65,13 +65,13 @@ test('tells where somebody speaks, also where the recording ends in the middle o
   ]);
 });
 
-test('gives the model whole windows only, the last one filled up with silence', async () => {
+test('VoiceActivity: sends whole windows, the last one padded with silence', async () => {
   const vad = new FakeVad();
   await spansOf(new VoiceActivity(vad), sound(1300));
   expect(vad.windows).toEqual([512, 512, 512]);
 });
 
-test('begins anew with each recording', async () => {
+test('VoiceActivity: resets for each recording', async () => {
   const vad = new FakeVad();
   const voice = new VoiceActivity(vad);
   const first = await spansOf(voice, sound(5120, [1024, 5120]));
@@ -79,14 +79,14 @@ test('begins anew with each recording', async () => {
   expect(vad.resets).toBe(2);
 });
 
-test('VoiceActivity: tells speech without a pause in parts of some 30 seconds', async () => {
+test('VoiceActivity: reports speech without pauses in parts of some 30 seconds', async () => {
   const spans = await spansOf(new VoiceActivity(new FakeVad()), sound(16_000 * 120, [0, 16_000 * 120]));
   expect(spans.length).toBeGreaterThanOrEqual(3);
   expect(Math.max(...spans.map(({ start, end }) => end - start))).toBeLessThanOrEqual(16_000 * 34);
   expect(spans.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(16_000 * 120);
 });
 
-test('VoiceActivity: no span begins before what was settled, and silence is settled soon', async () => {
+test('VoiceActivity: no span starts before the settled sample, and silence settles soon', async () => {
   const samples = sound(16_000 * 90, [16_000, 32_000], [16_000 * 40, 16_000 * 75]);
   let settled = 0;
   let heard = 0;
@@ -99,11 +99,11 @@ test('VoiceActivity: no span begins before what was settled, and silence is sett
   }
 });
 
-test('nothing is said in nothing', async () => {
+test('VoiceActivity: finds nothing in an empty recording', async () => {
   expect(await spansOf(new VoiceActivity(new FakeVad()), sound(0))).toEqual([]);
 });
 
-test('lets others in, and ends with whoever goes away', async () => {
+test('VoiceActivity: yields to the event loop and stops on abort', async () => {
   const stop = new AbortController();
   setImmediate(() => stop.abort(new Error('gone')));
   const vad = new FakeVad();

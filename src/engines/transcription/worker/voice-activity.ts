@@ -1,8 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { checkedWeights, weights } from '../../weights.ts';
 import type { Span } from '../cut.ts';
-import { soundRate } from '../recognisers/recogniser.ts';
-import { loadSherpa, type Vad } from '../sherpa.ts';
+import { loadSherpa, soundRate, type Vad } from '../recogniser.ts';
 
 /** Window of the VAD model. */
 const windowSamples = 512;
@@ -33,26 +32,16 @@ export class VoiceActivity {
   constructor(private readonly vad: Vad) {}
 
   static async open(): Promise<VoiceActivity> {
-    const model = await checkedWeights(weights.voiceActivity);
+    const sileroVad = {
+      model: await checkedWeights(weights.voiceActivity),
+      threshold: 0.4,
+      minSpeechDuration: 0.1,
+      minSilenceDuration: 0.25,
+      maxSpeechDuration: 20,
+      windowSize: windowSamples,
+    };
     const { Vad } = loadSherpa();
-    return new VoiceActivity(
-      new Vad(
-        {
-          sileroVad: {
-            model,
-            threshold: 0.4,
-            minSpeechDuration: 0.1,
-            minSilenceDuration: 0.25,
-            maxSpeechDuration: 20,
-            windowSize: windowSamples,
-          },
-          sampleRate: soundRate,
-          numThreads: 1,
-          debug: 0,
-        },
-        60,
-      ),
-    );
+    return new VoiceActivity(new Vad({ sileroVad, sampleRate: soundRate, numThreads: 1, debug: 0 }, 60));
   }
 
   /** Processes audio incrementally, without buffering it. */

@@ -86,8 +86,8 @@ const params = (prompt: string) => ({ prompt, seed: 1 }) as PaintParams;
 const types = () => told.map(({ message }) => message.type);
 const until = (type: FromPainter['type']) => vi.waitFor(() => expect(types()).toContain(type));
 
-describe('the process that has the driver in it', () => {
-  test('says why a model could not be loaded', async () => {
+describe('bare process', () => {
+  test('reports why a model cannot be loaded', async () => {
     say({ type: 'load', load: { ...load, files: { model: '/broken' } } });
     await until('load-failed');
     expect(told[0]?.message).toEqual({ type: 'load-failed', reason: 'not a model' });
@@ -95,13 +95,13 @@ describe('the process that has the driver in it', () => {
     await vi.waitFor(() => expect(types()).toEqual(['load-failed', 'load-failed']));
   });
 
-  test('loads what it is told to, with the configuration', async () => {
+  test('loads the files with the configuration', async () => {
     say({ type: 'load', load });
     await until('loaded');
     expect(log).toEqual([['model', { files: load.files, config: load.config }]]);
   });
 
-  test('draws, and tells steps, the picture and the end', async () => {
+  test('sends progress, the picture and the end', async () => {
     say({ type: 'draw', id: 1, params: params('a boat'), initial: true }, Uint8Array.of(5, 6, 7));
     await until('ended');
     expect(told).toEqual([
@@ -112,13 +112,13 @@ describe('the process that has the driver in it', () => {
     expect(log).toEqual([['run', { prompt: 'a boat', seed: 1, init_image: Uint8Array.of(5, 6, 7) }]]);
   });
 
-  test('begins from nothing where no picture was sent', async () => {
+  test('has no initial picture unless one is sent', async () => {
     say({ type: 'draw', id: 2, params: params('a boat'), initial: false });
     await until('ended');
     expect(log).toEqual([['run', { prompt: 'a boat', seed: 1 }]]);
   });
 
-  test('tells a failure, and is there for the next one', async () => {
+  test('reports a failure and takes the next job', async () => {
     say({ type: 'draw', id: 3, params: params('fail'), initial: false });
     await until('failed');
     expect(told.at(-1)?.message).toEqual({ type: 'failed', id: 3, reason: 'out of memory' });
@@ -126,7 +126,7 @@ describe('the process that has the driver in it', () => {
     await until('ended');
   });
 
-  test('stops what it draws, and nothing where it draws nothing', async () => {
+  test('cancels the running job, if there is one', async () => {
     say({ type: 'cancel' });
     expect(log).toEqual([]);
     say({ type: 'draw', id: 5, params: params('wait'), initial: false });
@@ -137,7 +137,7 @@ describe('the process that has the driver in it', () => {
     expect(log.at(-1)).toEqual(['cancel']);
   });
 
-  test('opens the upscaler when somebody wants it, and once', async () => {
+  test('opens the upscaler once, on first use', async () => {
     for (const id of [6, 7]) {
       told.length = 0;
       say({ type: 'upscale', id }, Uint8Array.of(1, 2, 3, 4));
@@ -151,7 +151,7 @@ describe('the process that has the driver in it', () => {
     ]);
   });
 
-  test('ends when the other end of the pipe is gone', () => {
+  test('exits when the pipe closes', () => {
     heard.get('end')?.(new Uint8Array());
     heard.get('error')?.(new Uint8Array());
     expect(exits).toEqual([0, 0]);

@@ -1,11 +1,4 @@
-import {
-  FrameReader,
-  type FromPainter,
-  frame,
-  type PainterLoad,
-  type PaintParams,
-  type ToPainter,
-} from '../messages.ts';
+import { FrameReader, type FromPainter, frame, type PainterLoad, type ToPainter } from '../messages.ts';
 
 // Runs in the Bare runtime, not in Node: it has the driver and the pipe, nothing else.
 
@@ -19,7 +12,7 @@ declare const Bare: { readonly IPC: Pipe; exit(code: number): never };
 
 /** Progress is JSON text, pictures are bytes. */
 interface Response {
-  onUpdate(listener: (told: Uint8Array | string) => void): Response;
+  onUpdate(listener: (update: Uint8Array | string) => void): Response;
   await(): Promise<unknown>;
 }
 
@@ -32,20 +25,20 @@ interface Drawing extends Model {
   run(params: object): Promise<Response>;
 }
 
-interface Enlarging extends Model {
+interface Upscaling extends Model {
   upscale(picture: Uint8Array, options: { readonly repeats: number }): Promise<Response>;
 }
 
 interface Driver {
   readonly ImgStableDiffusion: new (parts: object) => Drawing;
-  readonly EsrganUpscaler: new (parts: object) => Enlarging;
+  readonly EsrganUpscaler: new (parts: object) => Upscaling;
 }
 
 let driver: Driver | undefined;
+let options: PainterLoad | undefined;
 let drawing: Drawing | undefined;
-let enlarging: Promise<Enlarging> | undefined;
+let upscaling: Promise<Upscaling> | undefined;
 let busy: Model | undefined;
-let asked: PainterLoad | undefined;
 
 const send = (message: FromPainter, bytes?: Uint8Array): void => void Bare.IPC.write(frame(message, bytes));
 const why = (error: unknown): string => (error instanceof Error && error.message) || String(error);
@@ -54,7 +47,7 @@ async function load(wanted: PainterLoad): Promise<void> {
   try {
     const found = (await import(wanted.module)) as Driver & { readonly default: Driver };
     driver = found.ImgStableDiffusion ? found : found.default;
-    asked = wanted;
+    options = wanted;
     drawing = new driver.ImgStableDiffusion({ files: wanted.files, config: wanted.config });
     await drawing.load();
     send({ type: 'loaded' });
@@ -63,11 +56,16 @@ async function load(wanted: PainterLoad): Promise<void> {
   }
 }
 
-async function work(id: number, model: Model, begin: () => Promise<Response>): Promise<void> {
-  busy = model;
+async function work<Some extends Model>(
+  id: number,
+  open: () => Promise<Some>,
+  begin: (model: Some) => Promise<Response>,
+): Promise<void> {
   try {
-    const response = await begin();
-    await response.onUpdate((told) => tell(id, told)).await();
+    const model = await open();
+    busy = model;
+    const response = await begin(model);
+    await response.onUpdate((update) => report(id, update)).await();
     send({ type: 'ended', id });
   } catch (error) {
     send({ type: 'failed', id, reason: why(error) });
@@ -76,54 +74,46 @@ async function work(id: number, model: Model, begin: () => Promise<Response>): P
   }
 }
 
-function tell(id: number, told: Uint8Array | string): void {
-  if (typeof told !== 'string') {
-    send({ type: 'picture', id }, told);
+function report(id: number, update: Uint8Array | string): void {
+  if (typeof update !== 'string') {
+    send({ type: 'picture', id }, update);
     return;
   }
-  const { step, total } = JSON.parse(told) as { step?: number; total?: number };
+  const { step, total } = JSON.parse(update) as { step?: number; total?: number };
   if (step !== undefined && total !== undefined) send({ type: 'progress', id, step, steps: total });
 }
 
-function draw(id: number, params: PaintParams, initial: Uint8Array | undefined): Promise<void> {
-  const model = drawing;
-  if (!model) return Promise.resolve(send({ type: 'failed', id, reason: 'no model is loaded' }));
-  return work(id, model, () => model.run({ ...params, ...(initial && { init_image: initial }) }));
+async function drawingModel(): Promise<Drawing> {
+  if (!drawing) throw new Error('no model is loaded');
+  return drawing;
 }
 
-async function upscale(id: number, picture: Uint8Array): Promise<void> {
-  try {
-    enlarging ??= openUpscaler();
-    const model = await enlarging;
-    await work(id, model, () => model.upscale(picture, { repeats: 1 }));
-  } catch (error) {
-    enlarging = undefined;
-    send({ type: 'failed', id, reason: why(error) });
-  }
+/** Loaded on first use; a failed load is retried. */
+function upscalingModel(): Promise<Upscaling> {
+  upscaling ??= openUpscaler();
+  upscaling.catch(() => {
+    upscaling = undefined;
+  });
+  return upscaling;
 }
 
-async function openUpscaler(): Promise<Enlarging> {
-  if (!driver || asked?.upscaler === undefined) throw new Error('there is no file that enlarges pictures');
-  const files = { esrgan: asked.upscaler };
-  const model = new driver.EsrganUpscaler({ files, config: asked.upscalerConfig });
+async function openUpscaler(): Promise<Upscaling> {
+  if (!driver || options?.upscaler === undefined) throw new Error('there is no file that enlarges pictures');
+  const model = new driver.EsrganUpscaler({ files: { esrgan: options.upscaler }, config: options.upscalerConfig });
   await model.load();
   return model;
 }
 
 const reader = new FrameReader<ToPainter>((message, bytes) => {
-  switch (message.type) {
-    case 'load':
-      void load(message.load);
-      return;
-    case 'draw':
-      void draw(message.id, message.params, message.initial ? new Uint8Array(bytes) : undefined);
-      return;
-    case 'upscale':
-      void upscale(message.id, new Uint8Array(bytes));
-      return;
-    case 'cancel':
-      void busy?.cancel();
+  if (message.type === 'load') return void load(message.load);
+  if (message.type === 'cancel') return void busy?.cancel();
+  const picture = new Uint8Array(bytes);
+  const { id } = message;
+  if (message.type === 'upscale') {
+    return void work(id, upscalingModel, (model) => model.upscale(picture, { repeats: 1 }));
   }
+  const params = { ...message.params, ...(message.initial && { init_image: picture }) };
+  return void work(id, drawingModel, (model) => model.run(params));
 });
 
 Bare.IPC.on('data', (chunk) => reader.push(chunk))

@@ -54,8 +54,8 @@ const pixelAt = async (png: Uint8Array | undefined, x: number) => {
   return [...data.subarray(x * 3, x * 3 + 3)];
 };
 
-describe('drawing', () => {
-  test('tells each step, each picture with its seed, and what was done', async () => {
+describe('draw', () => {
+  test('sends progress, each picture with its seed, and finish', async () => {
     const { run, told, asked } = world();
     await run({ count: 2, seed: 2 ** 32 - 1, steps: 3 });
     expect(told.map(({ type }) => type)).toEqual(['progress', 'picture', 'progress', 'picture', 'finish']);
@@ -64,7 +64,7 @@ describe('drawing', () => {
     expect(told.at(-1)).toMatchObject({ width: 64, height: 64, steps: 3, sampler: 'euler_a', scheduler: 'discrete' });
   });
 
-  test('says what the driver says where it cannot', async () => {
+  test('rejects with the message of the driver', async () => {
     const { run } = world({ draw: () => Promise.reject(new Error('out of memory.')) });
     await expect(run()).rejects.toMatchObject({
       code: 'engine-failed',
@@ -72,7 +72,7 @@ describe('drawing', () => {
     });
   });
 
-  test('ends with the reason where it was stopped, whatever the driver says', async () => {
+  test('an abort rejects with its reason, whatever the driver reports', async () => {
     const own = world({
       draw: async () => {
         own.stop.abort(new AppError('stopped', {}));
@@ -84,21 +84,21 @@ describe('drawing', () => {
   });
 });
 
-describe('from a picture', () => {
-  test('sends it in the size of the result', async () => {
+describe('draw: img2img', () => {
+  test('sends the initial picture at the size of the result', async () => {
     const { run, asked } = world();
     await run({ initial: blue, width: 128, height: 64, strength: 0.5 });
     expect(asked).toMatchObject([{ initial: true, params: { width: 128, strength: 0.5 } }]);
   });
 
-  test('of which nothing goes draws nothing', async () => {
+  test('strength 0 draws nothing', async () => {
     const { run, asked, pictures } = world();
     await run({ initial: blue, strength: 0 });
     expect(asked).toEqual([]);
     expect(await pixelAt(pictures()[0], 5)).toEqual([32, 96, 192]);
   });
 
-  test('with a mask leaves to the last bit what is black, and paints what is white', async () => {
+  test('inpainting keeps black areas bit for bit and redraws white ones', async () => {
     const { run, told, pictures } = world();
     await run({ initial: blue, mask, strength: 0.5 });
     expect([await pixelAt(pictures()[0], 0), await pixelAt(pictures()[0], 31)]).toEqual([
@@ -109,7 +109,7 @@ describe('from a picture', () => {
     expect(told.at(-1)).toMatchObject({ notes: [expect.stringContaining('no mask of its own')] });
   });
 
-  test('that is none is refused before anything is drawn', async () => {
+  test('rejects an unreadable picture before drawing', async () => {
     const { run, asked } = world();
     await expect(run({ initial: Uint8Array.of(1, 2, 3) })).rejects.toMatchObject({ status: 400 });
     await expect(run({ initial: blue, mask: Uint8Array.of(1) })).rejects.toThrow('mask must be');
@@ -130,8 +130,8 @@ function plan(
   return paintPlan(imageRequest({ sampler: '', scheduler: '', ...changes }), given, options);
 }
 
-describe('what the driver is told', () => {
-  test('has all that was asked for, by its names', () => {
+describe('paintPlan: params', () => {
+  test('have all fields by their names in the driver', () => {
     const { params, notes } = plan({
       prompt: 'a boat',
       negativePrompt: 'fog',
@@ -159,37 +159,37 @@ describe('what the driver is told', () => {
     expect(notes).toEqual([]);
   });
 
-  test("leaves the model's own schedule to it", () => {
+  test('omit the default scheduler', () => {
     expect(plan().params).not.toHaveProperty('scheduler');
     expect(plan({ scheduler: 'discrete' }).params).not.toHaveProperty('scheduler');
     expect(plan().params.sampling_method).toBe('euler_a');
   });
 
-  test('is never without a word, since that is refused there', () => {
+  test('have a space for an empty prompt, which the driver rejects', () => {
     expect(plan({ prompt: '' }).params.prompt).toBe(' ');
   });
 
-  test('has sides that the network can halve', () => {
+  test('have sides divisible by 8', () => {
     const { params, notes } = plan({ width: 100, height: 20 });
     expect([params.width, params.height]).toEqual([96, 64]);
     expect(notes).toEqual(['The picture is 96×64.']);
   });
 
-  test('has another kind of guidance for models that learnt it, which know no negative prompt', () => {
+  test('distilled models get guidance instead of cfg_scale, and no negative prompt', () => {
     const { params, notes } = plan({ guidance: 3, negativePrompt: 'x' }, nothing, { family: 'flux' });
     expect(params).toMatchObject({ cfg_scale: 1, guidance: 3 });
     expect(notes).toEqual(['The model knows no negative prompt.']);
   });
 
-  test('decodes large pictures in tiles, and none with 0', () => {
+  test('tile large pictures, unless the flag is 0', () => {
     const tiled = (width: number, tiledFrom: number) =>
       plan({ width, height: 512 }, nothing, { tiledFrom }).params.vae_tiling;
     expect([tiled(512, 512), tiled(576, 512), tiled(4096, 0)]).toEqual([false, true, false]);
   });
 });
 
-describe('what is told about it', () => {
-  test('names that the engine does not have', () => {
+describe('paintPlan: notes', () => {
+  test('unknown samplers and schedulers', () => {
     const { params, notes } = plan({ sampler: 'unipc', scheduler: 'turbo' });
     expect(params).toMatchObject({ sampling_method: 'euler_a' });
     expect(notes).toEqual([
@@ -198,44 +198,44 @@ describe('what is told about it', () => {
     ]);
   });
 
-  test('how a mask is done, and that one alone means nothing', () => {
+  test('masks', () => {
     expect(plan({}, { initial: true, mask: true }).notes[0]).toMatch(/^The engine has no mask of its own/);
     expect(plan({}, { initial: false, mask: true }).notes[0]).toMatch(/^There is no initial picture/);
   });
 
-  test('that there is nothing to see on the way', () => {
+  test('missing previews', () => {
     expect(plan({ previewEvery: 4 }).notes).toEqual(['The engine shows no pictures on the way.']);
   });
 });
 
-describe('beginning from a picture', () => {
+describe('paintPlan: strength', () => {
   const given = { initial: true, mask: false };
 
-  test('takes as many steps as its strength leaves', () => {
+  test('determines the steps', () => {
     const steps = (strength: number) => plan({ steps: 10, strength }, given).steps;
     expect([steps(1), steps(0.6), steps(0.25), steps(0)]).toEqual([10, 6, 2, 0]);
     expect(plan({ strength: 0.4 }, given).params.strength).toBe(0.4);
     expect(plan({ strength: 0.4 }).params).not.toHaveProperty('strength');
   });
 
-  test('with no strength leaves it as it is', () => {
+  test('0 leaves the picture unchanged', () => {
     expect([plan({ strength: 0 }, given).untouched, plan({ strength: 0 }).untouched]).toEqual([true, false]);
   });
 });
 
-test('what the driver says becomes one sentence with one full stop', () => {
+test('asEngineFailure: has one full stop', () => {
   expect(asEngineFailure(new Error(' out of memory. ')).message).toBe(
     'The image engine could not do this: out of memory.',
   );
   expect(asEngineFailure('odd')).toMatchObject({ code: 'engine-failed', status: 500 });
 });
 
-test('what is refused already stays as it is', () => {
+test('asEngineFailure: keeps an AppError', () => {
   const refused = new AppError('invalid-field', { field: 'mask', expected: 'a picture' });
   expect(asEngineFailure(refused)).toBe(refused);
 });
 
-test('a model that cannot be loaded is told by what people can do about it', () => {
+test('loadReason: says what to do', () => {
   const said = 'SdModel::load() failed -- could not create stable-diffusion context. Check backend, params_backend';
   expect(loadReason(new Error(said))).toMatch(/^the engine could make no model of it.*--sdvae/);
   expect(loadReason(new Error('no such file'))).toBe('no such file');

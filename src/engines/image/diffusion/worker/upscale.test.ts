@@ -33,34 +33,34 @@ function world(upscaler: string | undefined = '/up/4x-Ultra.pth') {
   return { sent, run };
 }
 
-describe('enlarging', () => {
-  test("is done by the person's file where it is named, and brought to the very size", async () => {
+describe('upscale', () => {
+  test('uses the named file and returns exactly the requested size', async () => {
     const { run, sent } = world();
     expect(await run('4X-ultra', 20, 24)).toBe('20×24×3');
     expect(sent).toEqual(['8×8×3']);
   });
 
-  test('keeps what is transparent, which the network does not see', async () => {
+  test('keeps alpha, which the network does not get', async () => {
     const { run, sent } = world();
     expect(await run('4x-Ultra', 32, 32, clear)).toBe('32×32×4');
     expect(sent).toEqual(['8×8×3']);
   });
 
-  test('is done by what is built in otherwise', async () => {
+  test('uses a built-in method otherwise', async () => {
     const { run, sent } = world();
     expect(await run('ESRGAN-slim 2x', 16, 16)).toBe('16×16×3');
     expect(await run('Lanczos', 9, 9)).toBe('9×9×3');
     expect(sent.every((each) => each.startsWith('built-in'))).toBe(true);
   });
 
-  test('is refused by names that nobody has, and in sizes beyond all bounds', async () => {
+  test('rejects unknown names and sizes out of range', async () => {
     await expect(world().run('4x-Other', 16, 16)).rejects.toThrow('upscaler must be one of');
     await expect(world().run('4x-Ultra', 9000, 16)).rejects.toThrow('width must be');
     await expect(world().run('4x-Ultra', 16, 0)).rejects.toThrow('height must be');
     await expect(world().run('4x-Ultra', 16, 16, Uint8Array.of(1) as never)).rejects.toThrow('image must be');
   });
 
-  test('that the driver cannot do is a failure of the engine', async () => {
+  test('a driver error is an engine failure', async () => {
     const failing = { upscale: () => Promise.reject(new Error('bad file')) };
     const parts = { painter: failing, networkOf: async (scale: number) => repeating(scale), signal: never };
     const work = upscale({ picture, upscaler: '4x', width: 9, height: 9 }, { upscaler: '/4x.pth' }, parts);

@@ -20,7 +20,7 @@ function run() {
   return { calls, signal, never, stop };
 }
 
-test('a run that nobody stops gives its result, or its error', async () => {
+test('unlessStopped: settles with the run', async () => {
   const { signal, stop, calls } = run();
   expect(await unlessStopped({ promise: Promise.resolve('heard'), stop }, signal.signal)).toBe('heard');
   const broken = Promise.reject(new Error('deaf'));
@@ -28,7 +28,7 @@ test('a run that nobody stops gives its result, or its error', async () => {
   expect(calls).toEqual([]);
 });
 
-test('one that was told to stop ends with the reason, though the addon never says so', async () => {
+test('unlessStopped: rejects on abort, though the addon never settles', async () => {
   const { signal, stop, calls, never } = run();
   const heard = unlessStopped({ promise: never, stop }, signal.signal);
   signal.abort(new Error('gone'));
@@ -56,7 +56,7 @@ test.each([
   [51_864, false],
   [51_865, true],
   [51_866, true],
-])('a model of %i tokens hears many languages: %s', async (tokens, multilingual) => {
+])('readWhisperHeader: a model of %i tokens is multilingual: %s', async (tokens, multilingual) => {
   expect(await readWhisperHeader(file(head(0x67676d6c, tokens)))).toEqual({ multilingual });
 });
 
@@ -64,15 +64,15 @@ test.each([
   ['nothing at all', Buffer.alloc(0)],
   ['half of a head', head(0x67676d6c, 51_864).subarray(0, 20)],
   ['a GGUF file', Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(100)])],
-])('%s is no Whisper model', async (_, bytes) => {
+])('readWhisperHeader: rejects %s', async (_, bytes) => {
   await expect(readWhisperHeader(file(bytes))).rejects.toThrow('it is no Whisper model of whisper.cpp');
 });
 
-test('a file of another kind of model by the same makers is told by what is strange in it', async () => {
+test('readWhisperHeader: names the unknown vocabulary size of another GGML model', async () => {
   await expect(readWhisperHeader(file(head(0x67676d6c, 32_000)))).rejects.toThrow('32000 tokens');
 });
 
-test('a file that is not there is told as such', async () => {
+test('readWhisperHeader: rejects a missing file', async () => {
   await expect(readWhisperHeader(join(folder, 'nowhere.bin'))).rejects.toThrow('ENOENT');
 });
 
@@ -80,22 +80,22 @@ const segments = (...parts: readonly (readonly [string, number, number])[]) => (
   segments: parts.map(([text, t0, t1]) => ({ text, t0, t1 })),
 });
 
-describe('segments as they come', () => {
-  test('have their times in seconds', () => {
+describe('wholeSegments', () => {
+  test('times are in seconds', () => {
     expect(wholeSegments(segments([' Hello there.', 0, 1500]))).toEqual([
       { text: ' Hello there.', start: 0, end: 1.5 },
     ]);
   });
 
-  test('without a word are left out, and none ends before it begins', () => {
+  test('drops blank segments and negative durations', () => {
     expect(wholeSegments(segments(['  ', 0, 100], [' Yes.', 900, 800]))).toEqual([
       { text: ' Yes.', start: 0.9, end: 0.9 },
     ]);
   });
 });
 
-describe('words', () => {
-  test('are made of their tokens, from the beginning of the first to the end of the last', () => {
+describe('spokenWords', () => {
+  test('joins tokens to words', () => {
     const [sentence] = spokenWords(segments(['', 0, 0], [' lov', 100, 200], ['ely', 200, 400], [' day', 500, 600]));
     expect(sentence?.words).toEqual([
       { word: 'lovely', start: 0.1, end: 0.4 },
@@ -104,16 +104,16 @@ describe('words', () => {
     expect(sentence).toMatchObject({ text: ' lovely day', start: 0.1, end: 0.6 });
   });
 
-  test('stand in sentences, which end where one does, in quotes too', () => {
+  test('ends sentences at sentence marks, also in quotes', () => {
     const found = spokenWords(segments([' Go', 0, 1], ['."', 1, 2], [' No', 3, 4], ['!', 4, 5], [' And', 6, 7]));
     expect(found.map(({ text }) => text)).toEqual([' Go."', ' No!', ' And']);
   });
 
-  test('are nothing where nothing was said', () => {
+  test('is empty without segments', () => {
     expect(spokenWords(segments(['', 0, 0], [' ', 0, 100]))).toEqual([]);
   });
 
-  test('keep every letter, in order', () => {
+  test('keeps every letter in order', () => {
     const token = tuple(constantFrom(' a', 'b', ' c.', '!', ' d', ',', ' "e'), constantFrom(0, 10, 20));
     assert(
       property(array(token), (tokens) => {
@@ -148,36 +148,36 @@ function world(installed: readonly string[], broken: readonly string[] = []) {
   return { parts, notes };
 }
 
-describe('the build of whisper.cpp', () => {
-  test('is that of this system', () => {
+describe('loadWhisperAddon', () => {
+  test('loads the build of this system', () => {
     const { parts, notes } = world([base]);
     expect(loadWhisperAddon(parts)).toEqual({ addon: { folder: `/packages/${base}` }, gpu: false });
     expect(notes).toEqual([]);
   });
 
-  test('is that for the graphics card where its pack is installed', () => {
+  test('loads an installed GPU build', () => {
     const { parts } = world([base, `${base}-vulkan`, `${base}-cuda`]);
     expect(loadWhisperAddon(parts)).toEqual({ addon: { folder: `/packages/${base}-cuda` }, gpu: true });
   });
 
-  test('is the next one where that does not start, and tells why', () => {
+  test('loads the next build if one fails, with a note', () => {
     const { parts, notes } = world([base, `${base}-vulkan`, `${base}-cuda`], ['-cuda']);
     expect(loadWhisperAddon(parts)).toMatchObject({ addon: { folder: `/packages/${base}-vulkan` } });
     expect(notes).toEqual(['whisper-cuda could not be used: libcuda.so: cannot open']);
   });
 
-  test('is none for graphics cards where nobody wants that', () => {
+  test('cpuOnly ignores GPU builds', () => {
     const { parts } = world([base, `${base}-cuda`]);
     expect(loadWhisperAddon({ ...parts, cpuOnly: true }).gpu).toBe(false);
   });
 
-  test('that is not installed is named', () => {
+  test('names the missing package', () => {
     expect(() => loadWhisperAddon(world([]).parts)).toThrow(
       `${base} is not installed, or there is none for this system`,
     );
   });
 
-  test('that cannot be loaded says why', () => {
+  test('reports why a build cannot be loaded', () => {
     const { parts } = world([base], [base]);
     expect(() => loadWhisperAddon(parts)).toThrow(`${base} could not be loaded: libcuda.so: cannot open`);
   });

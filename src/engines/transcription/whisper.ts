@@ -1,16 +1,16 @@
 import { open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { languageCodes } from '../../../core/languages.ts';
-import type { Segment, TimedWord } from '../../../core/transcription.ts';
-import { unlessAborted } from '../../../core/unless-aborted.ts';
-import { packageFolder } from '../../package-folder.ts';
-import type { RecogniserOptions } from '../host.ts';
+import { languageCodes } from '../../core/languages.ts';
+import type { Segment, TimedWord } from '../../core/transcription.ts';
+import { unlessAborted } from '../../core/unless-aborted.ts';
+import { packageFolder } from '../package-folder.ts';
+import type { RecogniserOptions } from './host.ts';
 import type { Recogniser } from './recogniser.ts';
 
 /** Watchdog time-out of a chunk. */
 const longestMs = 5 * 60_000;
 
-/** A model of whisper.cpp, in this process: many languages, translation, times of words. */
+/** Recogniser with whisper.cpp: many languages, translation, word timestamps. */
 export async function openWhisper(
   { model, name, threads, cpuOnly }: RecogniserOptions & { type: 'whisper' },
   note: (text: string) => void,
@@ -43,7 +43,7 @@ export async function openWhisper(
   };
 }
 
-/** The addon never settles the promise of a run that it was told to stop; what comes next waits for its end by itself. */
+/** The addon never settles the promise of a stopped run. */
 export async function unlessStopped<Result>(
   { promise, stop }: { readonly promise: Promise<Result>; stop(): Promise<void> },
   signal: AbortSignal,
@@ -62,23 +62,13 @@ function sixteenBits(samples: Float32Array): ArrayBuffer {
   return whole.buffer;
 }
 
-/** What the head of a Whisper file (`ggml-*.bin`) says of it. */
-interface WhisperHeader {
-  /** It knows all languages and can translate; others hear English only. */
-  readonly multilingual: boolean;
-}
-
-/** Only these numbers of tokens exist: the smallest is that of the models for English. */
-const vocabularies: ReadonlyMap<number, WhisperHeader> = new Map([
-  [51_864, { multilingual: false }],
-  [51_865, { multilingual: true }],
-  [51_866, { multilingual: true }],
-]);
+/** Vocabulary sizes of the models. Multilingual ones can also translate; the others are English only. */
+const vocabularies = { english: 51_864, multilingual: [51_865, 51_866] };
 
 const magic = 0x67676d6c;
 
-/** Rejects with one sentence for what is no such file, before native code has to find that out. */
-export async function readWhisperHeader(path: string): Promise<WhisperHeader> {
+/** Reads the header of a model (`ggml-*.bin`). Rejects other files, before native code reads them. */
+export async function readWhisperHeader(path: string): Promise<{ readonly multilingual: boolean }> {
   const file = await open(path);
   try {
     const head = Buffer.alloc(48);
@@ -86,22 +76,22 @@ export async function readWhisperHeader(path: string): Promise<WhisperHeader> {
     if (bytesRead < head.length || head.readUInt32LE(0) !== magic) {
       throw new Error('it is no Whisper model of whisper.cpp (a file like ggml-base.bin)');
     }
-    const header = vocabularies.get(head.readInt32LE(4));
-    if (!header) throw new Error(`it is no Whisper model that is known here (${head.readInt32LE(4)} tokens)`);
-    return header;
+    const tokens = head.readInt32LE(4);
+    const multilingual = vocabularies.multilingual.includes(tokens);
+    if (multilingual || tokens === vocabularies.english) return { multilingual };
+    throw new Error(`it is no Whisper model that is known here (${tokens} tokens)`);
   } finally {
     await file.close();
   }
 }
 
-/** Collects segments. */
 export function wholeSegments({ segments }: WhisperResult): readonly Segment[] {
   return segments
     .filter(({ text }) => text.trim() !== '')
     .map(({ text, t0, t1 }) => ({ text, start: t0 / 1000, end: Math.max(t0, t1) / 1000 }));
 }
 
-/** Sentences of words, from a segment for each token: a token that begins with a space begins a word. */
+/** Joins segments of single tokens to words, which start with a space, and words to sentences. */
 export function spokenWords({ segments }: WhisperResult): readonly Segment[] {
   const words: TimedWord[] = [];
   for (const { text, t0, t1 } of segments) {
@@ -130,17 +120,17 @@ function sentences(words: readonly TimedWord[]): readonly Segment[] {
   }));
 }
 
-/** What we use of the addon, which is whisper.cpp for one system in one file. */
+/** The used part of the addon, which has no types. */
 interface WhisperAddon {
   readonly WhisperContext: new (options: {
-    readonly filePath: string;
-    readonly useGpu: boolean;
-    readonly useFlashAttn: boolean;
+    filePath: string;
+    useGpu: boolean;
+    useFlashAttn: boolean;
   }) => WhisperContext;
 }
 
 interface WhisperContext {
-  /** 16 bits a sample, 16 kHz, one channel. */
+  /** 16-bit samples, 16 kHz, mono. */
   transcribeData(
     samples: ArrayBuffer,
     options: WhisperOptions,
@@ -154,7 +144,7 @@ interface WhisperOptions {
   readonly maxThreads: number;
   readonly temperature: number;
   readonly prompt?: string;
-  /** The longest segment, in letters; 1 for a segment for each token. */
+  /** Maximum segment length in characters; 1 means a segment per token. */
   readonly maxLen?: number;
   readonly tokenTimestamps?: boolean;
 }
@@ -165,12 +155,7 @@ interface WhisperResult {
   readonly segments: readonly { readonly text: string; readonly t0: number; readonly t1: number }[];
 }
 
-interface LoadedAddon {
-  readonly addon: WhisperAddon;
-  readonly gpu: boolean;
-}
-
-/** Builds for graphics cards are packs; where one is installed but does not start, the next is tried. */
+/** GPU builds are packs. If an installed one does not load, the next is tried. */
 const variants = ['-cuda', '-vulkan', ''] as const;
 
 export interface AddonParts {
@@ -188,7 +173,7 @@ export function loadWhisperAddon({
   find = packageFolder,
   load = createRequire(import.meta.url),
   system = process,
-}: AddonParts): LoadedAddon {
+}: AddonParts) {
   const base = `@fugood/node-whisper-${system.platform}-${system.arch}`;
   for (const variant of cpuOnly ? ([''] as const) : variants) {
     const folder = find(`${base}${variant}`);

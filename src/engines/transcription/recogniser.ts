@@ -1,0 +1,99 @@
+import { createRequire } from 'node:module';
+import type { Segment, TranscriptionFacts } from '../../core/transcription.ts';
+import { checkedWeights, weights } from '../weights.ts';
+import type { TranscriptionTask } from './host.ts';
+
+/** Sample rate in Hz of all models. */
+export const soundRate = 16_000;
+
+/** Speech recogniser. */
+export interface Recogniser {
+  readonly facts: TranscriptionFacts;
+  /** Longest chunk that it recognises well. */
+  readonly longestSeconds: number;
+  /** Watchdog time-out of a chunk. */
+  patienceMs(seconds: number): number;
+  /** Fields of the request that are ignored, as sentences. */
+  notes(task: TranscriptionTask): readonly string[];
+  /** Runs off the main thread. A result after an abort is ignored, because it may be partial. */
+  recognise(samples: Float32Array, task: TranscriptionTask, signal: AbortSignal): Promise<Heard>;
+  close?(): Promise<void> | void;
+}
+
+export interface Heard {
+  readonly text: string;
+  /** ISO 639-1. */
+  readonly language: string;
+  /** With times from the start of the chunk. Estimated if undefined. */
+  readonly segments?: readonly Segment[];
+}
+
+/** The used part of `sherpa-onnx-node`, which has no types. */
+interface Sherpa {
+  readonly OfflineRecognizer: { createAsync(config: object): Promise<OfflineRecognizer> };
+  readonly Vad: new (config: object, bufferSeconds: number) => Vad;
+}
+
+interface OfflineRecognizer {
+  createStream(): { acceptWaveform(wave: { readonly samples: Float32Array; readonly sampleRate: number }): void };
+  decodeAsync(stream: object): Promise<{ readonly text: string }>;
+}
+
+export interface Vad {
+  acceptWaveform(samples: Float32Array): void;
+  isEmpty(): boolean;
+  /** Whether the current window is speech. */
+  isDetected(): boolean;
+  front(external: boolean): { readonly start: number; readonly samples: Float32Array };
+  pop(): void;
+  flush(): void;
+  reset(): void;
+}
+
+/** Throws a clear error if there is no native package for this system. */
+export function loadSherpa(): Sherpa {
+  try {
+    return createRequire(import.meta.url)('sherpa-onnx-node') as Sherpa;
+  } catch (error) {
+    const system = `${process.platform}-${process.arch}`;
+    throw new Error(`sherpa-onnx-node could not be loaded on ${system}; run \`npm install\``, { cause: error });
+  }
+}
+
+/** The model is too small to use more threads. */
+const mostThreads = 4;
+
+/** Built-in recogniser Moonshine-tiny: English only, ten times faster than real time. */
+export async function openMoonshine(threads: number): Promise<Recogniser> {
+  const { OfflineRecognizer } = loadSherpa();
+  const [encoder, mergedDecoder, tokens] = await Promise.all([
+    checkedWeights(weights.moonshineEncoder),
+    checkedWeights(weights.moonshineDecoder),
+    checkedWeights(weights.moonshineTokens),
+  ]);
+  const recogniser = await OfflineRecognizer.createAsync({
+    modelConfig: {
+      moonshine: { encoder, mergedDecoder },
+      tokens,
+      numThreads: Math.min(threads, mostThreads),
+      provider: 'cpu',
+      debug: 0,
+    },
+  });
+  const name = 'moonshine-tiny';
+  return {
+    facts: { name, languages: ['en'], translates: false },
+    longestSeconds: 25,
+    patienceMs: (seconds) => 60_000 + seconds * 4000,
+    notes: ({ prompt, temperature }) => [
+      ...(prompt.trim() === '' ? [] : [`prompt has no effect: ${name} takes none`]),
+      ...(temperature > 0 ? [`temperature has no effect: ${name} always writes what is most likely`] : []),
+    ],
+    recognise: async (samples) => {
+      const stream = recogniser.createStream();
+      stream.acceptWaveform({ samples, sampleRate: soundRate });
+      const { text } = await recogniser.decodeAsync(stream);
+      return { text: text.trim(), language: 'en' };
+    },
+  };
+}
