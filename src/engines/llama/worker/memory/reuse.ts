@@ -29,8 +29,8 @@ export function planReuse(
 }
 
 /**
- * A shift pays when the new prompt goes on, right where the two part, with a long passage that stands further back in
- * the cache. Only an exact match counts, and only a long one: a shifted cache has seen the text that was taken out.
+ * A shift pays if the new prompt continues, where it differs, with a long passage from further on in the cache. Only long exact
+ * matches count: a shifted cache has seen the removed text.
  */
 function planShift(
   cached: Int32Array,
@@ -55,7 +55,7 @@ export function commonPrefix(a: Int32Array, b: Int32Array): number {
   return index;
 }
 
-/** Where in `old` the longest beginning of `next` stands (Z-function over next + old: linear time). */
+/** Where in `old` the longest prefix of `next` is (Z-function over next + old: linear time). */
 export function longestContinuation(old: Int32Array, next: Int32Array): { start: number; length: number } {
   const joined = new Int32Array(next.length + 1 + old.length);
   joined.set(next);
@@ -76,22 +76,20 @@ export function longestContinuation(old: Int32Array, next: Int32Array): { start:
   return best;
 }
 
-/** A text in the cache. */
+/** A cached text: a prompt of the length `asked`, and the reply. */
 export interface KeptText {
   readonly cached: Int32Array;
-  /** How long the prompt was that it came from; what follows is the reply. */
   readonly asked: number;
 }
 
-/** So few tokens are computed again before anybody notices. */
+/** So few tokens are computed again without a noticeable delay. */
 const little = 32;
 const nearlyAll = 0.9;
 const passageLength = 24;
 
 /**
- * Whether a prompt is the next of the chat that is kept, rather than another chat that begins alike, such as one with
- * the same system prompt. Of its own chat only the reply is lost (it is asked for again, or comes back without its
- * thoughts), or the last words; or a line near the top has changed, and a passage from further down is there again.
+ * Whether a prompt continues the cached chat, rather than another one with the same system prompt. In the same chat only the reply
+ * differs (regenerated, or sent back without its reasoning), or the last words; or a line near the top, and a later passage matches.
  */
 export function isSameChat({ cached, asked }: KeptText, wanted: Int32Array, common: number): boolean {
   if (common === 0) return false;
@@ -112,26 +110,26 @@ function stands(passage: Int32Array, text: Int32Array): boolean {
 
 export interface SlotView extends KeptText {
   readonly busy: boolean;
-  /** When it was last used; 0 for never. */
+  /** 0 for never. */
   readonly usedAt: number;
-  /** How many of its first tokens could stay if the rest were forgotten. */
+  /** How many of its first tokens would stay after a rewind to `index`. */
   reach(index: number): number;
 }
 
 interface SlotChoice<View extends SlotView> {
   readonly slot: View;
-  /** Another slot that shares more with the prompt; copying its beginning is far quicker than computing it. */
+  /** Another slot that shares more with the prompt: copying is far faster than computing. */
   readonly copyFrom: View | undefined;
-  /** How much of the prompt then needs no computing. */
+  /** How many tokens of the prompt then need no computing. */
   readonly atHand: number;
 }
 
-/** Below this a common beginning is computed as quickly as it is copied. */
+/** Shorter prefixes are computed as fast as copied. */
 const worthCopying = 64;
 
 /**
- * Where a prompt is best computed. A chat goes on in its own slot. Anything else, such as a side task that only shares the
- * system prompt, takes an empty slot or else the one that was not used for the longest time, and copies what it shares.
+ * The best slot for a prompt. A chat continues in its own slot. Anything else, such as a side task with the same system prompt, gets
+ * an empty slot or the least recently used one, and copies the common prefix.
  */
 export function chooseSlot<View extends SlotView>(
   slots: readonly View[],

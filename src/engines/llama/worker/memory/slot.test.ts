@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chunk } from '../testing/media.ts';
 import { fakeMemory, fakeWindow } from '../testing/memory.ts';
-import type { Context } from './context.ts';
+import type { Context, StateKind } from './context.ts';
 import { Slot } from './slot.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -292,13 +292,15 @@ describe('a memory that cannot forget its end', () => {
   test('its checkpoints come along with a copy and with a snapshot', () => {
     const { slot, computeAll, world } = read('state');
     computeAll();
-    const state = { cache: [...world.cache], part: world.context.part(0) };
+    const state = { cache: [...world.cache], part: world.context.state(0, 'part') };
     const context = {
       ...world.context,
-      state: () => new Uint8Array(1),
-      restore: () => {
+      state: (sequence: number, kind: StateKind) =>
+        kind === 'part' ? world.context.state(sequence, kind) : new Uint8Array(1),
+      restore: (sequence: number, bytes: Uint8Array, kind: StateKind) => {
+        if (kind === 'part') return world.context.restore(sequence, bytes, kind);
         world.cache.push(...state.cache);
-        return world.context.restorePart(1, state.part);
+        return world.context.restore(1, state.part, 'part');
       },
     } as unknown as Context;
     const source = Object.assign(slot, { context });

@@ -2,7 +2,7 @@ import type { LoadOptions, MetadataOverride } from '../../load-options.ts';
 import type { Native } from './native.ts';
 import type { ModelParams, Pointer } from './structs.ts';
 
-/** The library refused the file and has said why on standard error. */
+/** The library refused the file; its reason is on standard error. */
 export class NativeLoadError extends Error {}
 
 type Overrides = Pick<LoadOptions, 'metadataOverrides' | 'tensorOverrides'>;
@@ -51,7 +51,7 @@ export async function loadWeights(
   }
 }
 
-/** Devices that the model may use: those named by the user, or every real GPU. */
+/** The devices for the model: those named by the user, or every GPU. */
 export function gpuDevices(native: Native, options: Pick<LoadOptions, 'backend' | 'gpuLayers' | 'devices'>): Pointer[] {
   if (options.backend === 'cpu' || options.gpuLayers === 0) return [];
   const all = Array.from({ length: native.deviceCount() }, (_, index) => native.device(index));

@@ -164,9 +164,6 @@ function listContext(logits: (token: number) => Float32Array): Context {
     get size() {
       return batch.length;
     },
-    get room() {
-      return 256 - batch.length;
-    },
     add: (token: number) => batch.push(token) - 1,
     clearBatch: () => {
       batch = [];
@@ -178,7 +175,7 @@ function listContext(logits: (token: number) => Float32Array): Context {
     reaches: () => true,
     forget: () => true,
     copy: () => undefined,
-    part: () => new Uint8Array(1),
-    restorePart: () => true,
+    state: () => new Uint8Array(1),
+    restore: () => true,
   } as unknown as Context;
 }
