@@ -167,12 +167,7 @@ function cutToBytes(text: string): string {
 }
 
 /** How many tokens follow the nearest breaker in the last `count` of the history; all of them where there is none. */
-export function tokensAfterBreaker(
-  { heads, tails }: DryBreakers,
-  history: Int32Array,
-  length: number,
-  count: number,
-): number {
+export function tokensAfterBreaker({ heads, tails }: DryBreakers, history: Int32Array, length: number, count: number) {
   for (let after = 0; after < count; after += 1) {
     const place = length - 1 - after;
     const token = history[place] as number;

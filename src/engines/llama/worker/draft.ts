@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { type LoadOptions, readModelFile } from '../load-options.ts';
 import { Context, contextParams } from './memory/context.ts';
-import { commonPrefix } from './memory/reuse.ts';
+import { commonPrefix } from './memory/snapshot.ts';
 import type { Native, Threadpools } from './native/native.ts';
 import { type ProcessMemory, withUntouchedGivenBack } from './native/process-memory.ts';
 import type { Pointer } from './native/structs.ts';

@@ -126,12 +126,7 @@ export class BatchLoop {
   }
 
   /** Computes one batch; returns its number of tokens. */
-  async #compute(
-    generations: readonly Generation[],
-    idle: readonly Slot[],
-    limit: number,
-    pieces: Piece[],
-  ): Promise<number> {
+  async #compute(generations: readonly Generation[], idle: readonly Slot[], limit: number, pieces: Piece[]) {
     const { context } = this;
     context.clearBatch();
     const share = Math.floor(context.batchCapacity / (generations.length + idle.length));

@@ -3,15 +3,13 @@ import type { CacheReport } from '../../../core/cache-report.ts';
 import { plainError } from '../../../core/errors.ts';
 import { openParent } from '../../host/parent.ts';
 import { closingMs, type FromWorker, type ToWorker } from '../messages.ts';
-import { CacheMissLog } from './cache/miss-log.ts';
-import { SavedStateSlots } from './cache/saved-states.ts';
-import { openSnapshotCache } from './cache/snapshot-cache.ts';
+import { CacheMissLog, openSnapshotCache, SavedStateSlots } from './cache/snapshot-cache.ts';
 import { GrammarCache } from './grammar.ts';
 import { type Loaded, loadModel } from './load/model.ts';
 import { BatchLoop } from './loop.ts';
 import { portionSize } from './memory/batch-size.ts';
 import { Slot } from './memory/slot.ts';
-import type { CheckpointLimits } from './memory/snapshot.ts';
+import type { CacheLimits } from './memory/snapshot.ts';
 import { NativeLoadError } from './native/weights.ts';
 import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
 
@@ -102,7 +100,7 @@ async function answer(id: number, work: () => unknown): Promise<void> {
 /** What checkpoints may take of the main memory: all of them together, and those of a slot in any case. */
 const checkpointMemory = { together: 2 * 2 ** 30, slot: 256 * 2 ** 20 };
 
-function checkpointLimits(slots: number): CheckpointLimits {
+function checkpointLimits(slots: number): CacheLimits {
   return { count: 8, bytes: Math.max(checkpointMemory.together / slots, checkpointMemory.slot) };
 }
 

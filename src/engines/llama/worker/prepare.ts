@@ -5,18 +5,24 @@ import { type DryBreakers, dryBreakers } from '../../../sampling/dry.ts';
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import { type FromWorker, type Piece, type ToWorker, unstarted } from '../messages.ts';
-import type { CacheMissLog } from './cache/miss-log.ts';
-import type { SnapshotCache } from './cache/snapshot-cache.ts';
+import type { CacheMissLog, SnapshotCache } from './cache/snapshot-cache.ts';
 import { drafter } from './draft.ts';
 import { Generation, type Planned } from './generation.ts';
 import type { GrammarCache } from './grammar.ts';
 import type { Loaded } from './load/model.ts';
 import { type BatchLoop, errorPiece } from './loop.ts';
-import { findSpans, markTokens, mentionAll, placeMedia, type ReadMedium } from './media/media-prompt.ts';
+import {
+  findSpans,
+  markTokens,
+  mentionAll,
+  type PromptTexts,
+  placeMedia,
+  type ReadMedium,
+} from './media/media-prompt.ts';
 import { readMedia } from './media/projector.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
-import { chooseSlot, commonPrefix, planReuse } from './memory/reuse.ts';
 import type { Slot } from './memory/slot.ts';
+import { chooseSlot, commonPrefix, planReuse } from './memory/snapshot.ts';
 import { OutputText } from './text/output-text.ts';
 import { type MarkedTokens, type PromptPlan, planPrompt } from './text/prompt.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
@@ -54,10 +60,7 @@ interface BeginParts {
  * Reads media, prompt and snapshot while other requests go on; the request can be stopped meanwhile. Then takes a slot. Sequences
  * share tables of the library, so that must not happen during a batch.
  */
-export async function beginGeneration(
-  { worker, loop, reading, send }: BeginParts,
-  message: GenerateMessage,
-): Promise<void> {
+export async function beginGeneration({ worker, loop, reading, send }: BeginParts, message: GenerateMessage) {
   const { id, request, seed } = message;
   const pieces: Piece[] = [];
   /** It was stopped, has failed, or runs. */
@@ -290,19 +293,12 @@ function takeSlot({ slots, now }: WorkerContext, wanted: Int32Array, canCopy: bo
   return slot;
 }
 
-async function negativePrompt(
-  { loaded, negative }: WorkerContext,
-  { guidance }: GenerationRequest,
-): Promise<Int32Array | undefined> {
+async function negativePrompt({ loaded, negative }: WorkerContext, { guidance }: GenerationRequest) {
   if (!guidance || !negative || guidance.scale === 1 || guidance.negativePrompt === '') return undefined;
   return loaded.vocabulary.tokenizeAside(guidance.negativePrompt, { addSpecial: true });
 }
 
-function reasoningBudget(
-  worker: WorkerContext,
-  request: GenerationRequest,
-  plan: PromptPlan,
-): ReasoningBudget | undefined {
+function reasoningBudget(worker: WorkerContext, request: GenerationRequest, plan: PromptPlan) {
   if (!request.reasoning) return undefined;
   if (worker.reasoning === 'unknown') worker.reasoning = findReasoning(worker.loaded.vocabulary);
   if (!worker.reasoning) return undefined;
@@ -349,10 +345,7 @@ function samplingVocabulary(vocabulary: Vocabulary) {
 const glmPrefix = '[gMASK]<sop>';
 
 /** GLM models want their two opening marks exactly once, at the very front of whatever is sent. */
-export function withFamilyPrefix(
-  template: string | undefined,
-  { prompt, memory }: { readonly prompt: string; readonly memory: string },
-): { readonly prompt: string; readonly memory: string } {
+export function withFamilyPrefix(template: string | undefined, { prompt, memory }: PromptTexts): PromptTexts {
   if (!template?.includes(glmPrefix)) return { prompt, memory };
   const bare = { prompt: prompt.replaceAll(glmPrefix, ''), memory: memory.replaceAll(glmPrefix, '') };
   return bare.memory === ''

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CacheMissLog } from './miss-log.ts';
+import { CacheMissLog } from './snapshot-cache.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
 const text = (...parts: number[][]) => ({ cached: Int32Array.from(parts.flat()), asked: parts.flat().length });

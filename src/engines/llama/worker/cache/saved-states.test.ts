@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Slot } from '../memory/slot.ts';
 import type { Snapshot } from '../memory/snapshot.ts';
-import { SavedStateSlots } from './saved-states.ts';
+import { SavedStateSlots } from './snapshot-cache.ts';
 
 const snapshot = (...tokens: number[]): Snapshot => ({
   tokens: Int32Array.from(tokens),
@@ -45,7 +46,7 @@ function world({ slots: count = 1, places = 2 } = {}) {
     return slot;
   };
   const held = () => slots.map(({ cached }) => [...cached]);
-  return { slots, use, held, places: new SavedStateSlots(slots, places, now) };
+  return { slots, use, held, places: new SavedStateSlots(slots as unknown as readonly Slot[], places, now) };
 }
 
 test('what was saved comes back, as often as it is wanted', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Watch } from '../../../host/heartbeat.ts';
+import { packageFolders } from '../../../package-folder.ts';
 import type { BuildFiles } from '../../gpu-builds.ts';
 import type { GpuBuild } from '../../load-options.ts';
 import { chosenBuild, cpuBuilds, type Engine, mediaLibraryFolder, StepPace, watchedEngine } from './library.ts';
@@ -62,7 +63,6 @@ test('a build that cannot run here is refused with the names of those that can',
 
 const packs = mkdtempSync(join(tmpdir(), 'packs-'));
 const folder = join(packs, 'node_modules/@qvac/fabric');
-const none = () => undefined;
 afterAll(() => rmSync(packs, { recursive: true }));
 
 function pack(version: string, system = `${process.platform}-${process.arch}`): void {
@@ -72,30 +72,34 @@ function pack(version: string, system = `${process.platform}-${process.arch}`): 
 }
 
 test('without the package the reason says what to run', () => {
-  expect(() => mediaLibraryFolder({}, none)).toThrow('@qvac/fabric; fetch it with: parley pack add vision');
-  expect(() => mediaLibraryFolder({ PARLEY_PACKS: join(packs, 'nowhere') }, none)).toThrow('parley pack add vision');
+  expect(() => mediaLibraryFolder([])).toThrow('@qvac/fabric; fetch it with: parley pack add vision');
+  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: join(packs, 'nowhere') }))).toThrow(
+    'parley pack add vision',
+  );
 });
 
 test('the folder that PARLEY_PACKS names is looked into', () => {
   pack('0.15.0');
-  expect(mediaLibraryFolder({ PARLEY_PACKS: packs }, none)).toBe(
+  expect(mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: packs }))).toBe(
     join(folder, 'prebuilds', `${process.platform}-${process.arch}`),
   );
 });
 
 test('another version is named, and not loaded', () => {
   pack('0.16.1');
-  expect(() => mediaLibraryFolder({ PARLEY_PACKS: packs }, none)).toThrow('0.16.1 is there');
+  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: packs }))).toThrow('0.16.1 is there');
 });
 
 test('a system that the package does not serve is named', () => {
   pack('0.15.0', 'plan9-mips');
-  expect(() => mediaLibraryFolder({ PARLEY_PACKS: packs }, none)).toThrow('no library for this system');
+  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: packs }))).toThrow(
+    'no library for this system',
+  );
 });
 
 test('an installed package comes first', () => {
   pack('0.15.0');
-  expect(mediaLibraryFolder({ PARLEY_PACKS: '/nowhere' }, () => folder)).toContain(folder);
+  expect(mediaLibraryFolder([folder, '/nowhere'])).toContain(folder);
 });
 
 /** An engine of a few calls, each of which takes so long, and a watch that writes down what it is told. */

@@ -1,7 +1,7 @@
 import type { Watch } from '../../../host/heartbeat.ts';
 import { cacheTypes, contextSizeFor, type LoadedModel, type LoadOptions } from '../../load-options.ts';
-import { type DraftModel, draftBytes, openDraft } from '../draft.ts';
-import { openProjector, type Projector, projectorBytes } from '../media/projector.ts';
+import { draftBytes, openDraft } from '../draft.ts';
+import { openProjector, projectorBytes } from '../media/projector.ts';
 import { steadyNotes } from '../memory/batch-size.ts';
 import { Context, contextParams } from '../memory/context.ts';
 import { makeThreadpools, metadata, type Native } from '../native/native.ts';
@@ -11,28 +11,15 @@ import {
   withCopiedLetGo,
   withUntouchedGivenBack,
 } from '../native/process-memory.ts';
-import type { ContextParams, Pointer } from '../native/structs.ts';
+import type { Pointer } from '../native/structs.ts';
 import { gpuDevices, loadWeights, NativeLoadError } from '../native/weights.ts';
 import { fillMarks, Vocabulary } from '../text/vocabulary.ts';
 import { openEngine, watchedEngine } from './library.ts';
 
-export interface Loaded {
-  readonly native: Native;
-  readonly vocabulary: Vocabulary;
-  readonly context: Context;
-  readonly projector: Projector | undefined;
-  readonly draft: DraftModel | undefined;
-  readonly options: LoadOptions;
-  /** Of one sequence. */
-  readonly contextSize: number;
-  readonly info: LoadedModel;
-}
+/** The loaded model; `contextSize` is that of one sequence. */
+export type Loaded = Awaited<ReturnType<typeof loadModel>>;
 
-export async function loadModel(
-  options: LoadOptions,
-  progress: (fraction: number) => void,
-  watch?: Watch,
-): Promise<Loaded> {
+export async function loadModel(options: LoadOptions, progress: (fraction: number) => void, watch?: Watch) {
   const opened = openEngine(options);
   const engine = watch ? watchedEngine(opened, watch, () => performance.now()) : opened;
   const { native } = engine;
@@ -55,7 +42,7 @@ export async function loadModel(
   const trainedContext = options.trainedContextOverride || native.modelTrainedContext(model);
   const contextSize = contextSizeFor(options, trainedContext);
   const vocabulary = new Vocabulary(native, native.modelVocabulary(model), options);
-  const params = modelContextParams(native, model, options, contextSize, trainedContext, notes);
+  const params = modelContextParams(native, model, options, { contextSize, trainedContext }, notes);
   const width = native.modelInputWidth(model);
   const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
   if (projector === null) throw new NativeLoadError();
@@ -120,14 +107,12 @@ function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Point
   });
 }
 
-function modelContextParams(
-  native: Native,
-  model: Pointer,
-  options: LoadOptions,
-  contextSize: number,
-  trainedContext: number,
-  notes: string[],
-): ContextParams {
+interface Sizes {
+  readonly contextSize: number;
+  readonly trainedContext: number;
+}
+
+function modelContextParams(native: Native, model: Pointer, options: LoadOptions, sizes: Sizes, notes: string[]) {
   const sequences = options.sequences + (options.guidance ? 1 : 0);
   const type = cacheTypes[options.cacheType];
   const quantised = !['f16', 'bf16'].includes(options.cacheType);
@@ -135,24 +120,18 @@ function modelContextParams(
     notes.push('Without flash attention only the keys of the cache are quantised, not the values.');
   }
   return {
-    ...contextParams(native, options, contextSize, sequences),
+    ...contextParams(native, options, sizes.contextSize, sequences),
     // One for the last token of each sequence, and one for each drafted token after it.
     n_outputs_max_per_seq: 1 + (options.draft?.amount ?? 0),
     type_k: type,
     type_v: quantised && !options.flashAttention ? cacheTypes.f16 : type,
     swa_full: options.fullSlidingWindow,
-    ...rope(native, model, options, contextSize, trainedContext, notes),
+    ...rope(native, model, options, sizes, notes),
   };
 }
 
-function rope(
-  native: Native,
-  model: Pointer,
-  options: LoadOptions,
-  contextSize: number,
-  trainedContext: number,
-  notes: string[],
-): { rope_freq_base: number; rope_freq_scale: number } {
+function rope(native: Native, model: Pointer, options: LoadOptions, sizes: Sizes, notes: string[]) {
+  const { contextSize, trainedContext } = sizes;
   if (options.rope.scale > 0) return { rope_freq_base: options.rope.base, rope_freq_scale: options.rope.scale };
   if (contextSize <= trainedContext) return { rope_freq_base: 0, rope_freq_scale: 0 };
   const architecture = metadata(native, model, 'general.architecture');

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Medium } from '../../../../core/request.ts';
-import { joinTokens, type MarkedTokens } from '../text/prompt.ts';
+import { joinTokens } from '../text/prompt.ts';
 
-interface PromptTexts {
+export interface PromptTexts {
   readonly prompt: string;
   readonly memory: string;
 }
@@ -28,10 +28,7 @@ export function mentionAll(texts: PromptTexts, media: readonly Pick<Medium, 'kin
 }
 
 /** Splits both texts at the placeholders. Only the first placeholder of a medium becomes the medium; others stay text. */
-export function placeMedia(
-  texts: PromptTexts,
-  media: readonly ReadMedium[],
-): { readonly memory: readonly PromptPart[]; readonly prompt: readonly PromptPart[] } {
+export function placeMedia(texts: PromptTexts, media: readonly ReadMedium[]) {
   const placed = new Set<number>();
   return { memory: cut(texts.memory, media, placed), prompt: cut(texts.prompt, media, placed) };
 }
@@ -74,10 +71,7 @@ function mediumOf(piece: string, media: readonly Pick<Medium, 'kind'>[]): number
 }
 
 /** One list of tokens, with the spans that must not be cut. */
-export async function markTokens(
-  parts: readonly PromptPart[],
-  tokenize: (text: string) => Promise<Int32Array>,
-): Promise<MarkedTokens> {
+export async function markTokens(parts: readonly PromptPart[], tokenize: (text: string) => Promise<Int32Array>) {
   const lists: Int32Array[] = [];
   const media: { start: number; end: number }[] = [];
   let at = 0;

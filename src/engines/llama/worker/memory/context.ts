@@ -198,12 +198,7 @@ function decodeResult(code: number): DecodeResult {
 }
 
 /** Parameters that all contexts share. */
-export function contextParams(
-  native: Native,
-  options: LoadOptions,
-  contextSize: number,
-  sequences: number,
-): ContextParams {
+export function contextParams(native: Native, options: LoadOptions, contextSize: number, sequences: number) {
   // Each sequence must be able to add a token to a batch.
   const batchSize = Math.min(Math.max(options.batchSize, sequences), contextSize);
   return {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { longestContinuation, planReuse } from './reuse.ts';
+import { longestContinuation, planReuse } from './snapshot.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
 const ask = (cached: number[], wanted: number[], { contextSize = 2048, canShift = true } = {}) =>

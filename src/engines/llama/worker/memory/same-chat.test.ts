@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commonPrefix, isSameChat } from './reuse.ts';
+import { commonPrefix, isSameChat } from './snapshot.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const join = (...parts: Int32Array[]) => Int32Array.from(parts.flatMap((part) => [...part]));

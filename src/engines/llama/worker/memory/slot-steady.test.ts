@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { chunk } from '../testing/media.ts';
 import { fakeMemory } from '../testing/memory.ts';
 import type { MemoryKind } from './context.ts';
-import { commonPrefix } from './reuse.ts';
 import { Slot } from './slot.ts';
+import { commonPrefix } from './snapshot.ts';
 
 const size = 4;
 const limits = { count: 8, bytes: 2 ** 20 };

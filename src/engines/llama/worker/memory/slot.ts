@@ -1,7 +1,7 @@
 import type { MediumSpan } from '../media/media-prompt.ts';
 import { borderUpTo, portionOf, steadyPortion } from './batch-size.ts';
 import type { Context, DecodeResult } from './context.ts';
-import { type CheckpointLimits, Checkpoints, checkpointCuts, type Snapshot } from './snapshot.ts';
+import { type CacheLimits, Checkpoints, checkpointCuts, type Snapshot } from './snapshot.ts';
 
 /** A reply gets a checkpoint each time it has grown by this much. */
 const replyStep = 256;
@@ -45,7 +45,7 @@ export class Slot {
     readonly context: Context,
     readonly sequence: number,
     capacity: number,
-    limits: CheckpointLimits = { count: 8, bytes: 2 ** 30 },
+    limits: CacheLimits = { count: 8, bytes: 2 ** 30 },
     /** Size of the steady portions; undefined if a batch may have any number of tokens. */
     readonly portion?: number,
   ) {

@@ -129,10 +129,7 @@ export function runsOf(ranges: readonly Range[], holdsOnlyZeros: (piece: Range) 
  * in another order; the mapped file then lies beside its copy, resident and read by nobody. What is still read of it comes
  * back from the system's own cache with the first decode.
  */
-export async function withCopiedLetGo<Made>(
-  memory: ProcessMemory | undefined,
-  work: () => Promise<Made>,
-): Promise<Made> {
+export async function withCopiedLetGo<Made>(memory: ProcessMemory | undefined, work: () => Promise<Made>) {
   if (!memory) return work();
   const before = memory.maps();
   const made = await work();

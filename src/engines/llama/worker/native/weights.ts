@@ -84,10 +84,7 @@ export function kvOverrides(list: readonly MetadataOverride[]): Uint8Array | nul
 }
 
 /** Pairs of a pattern and a buffer type, ended by a pair of nulls. The patterns must live until the weights are read. */
-export function tensorOverrides(
-  native: Native,
-  { tensorOverrides: list }: Pick<LoadOptions, 'tensorOverrides'>,
-): { list: Uint8Array | null; release: () => void } {
+export function tensorOverrides(native: Native, { tensorOverrides: list }: Pick<LoadOptions, 'tensorOverrides'>) {
   if (list.length === 0) return { list: null, release: () => {} };
   const patterns = list.map(({ pattern }) => nativeString(native, pattern));
   const pairs = new BigUint64Array(2 * (list.length + 1));

@@ -1,8 +1,7 @@
 import type { TokenizeOptions } from '../../../../core/text-service.ts';
 import { plainRequest } from '../../../../server/request.ts';
 import type { FromWorker, Piece } from '../../messages.ts';
-import { CacheMissLog } from '../cache/miss-log.ts';
-import type { SnapshotCache } from '../cache/snapshot-cache.ts';
+import { CacheMissLog, type SnapshotCache } from '../cache/snapshot-cache.ts';
 import { GrammarCache } from '../grammar.ts';
 import type { Loaded } from '../load/model.ts';
 import { BatchLoop } from '../loop.ts';
