@@ -144,8 +144,8 @@ describe('which build comes next', () => {
   });
 
   test('the processor alone is always the last resort, and only where nobody asked for a GPU', () => {
-    expect(gpuBuilds('auto').at(-1)).toBe('none');
-    expect([...gpuBuilds('cuda'), ...gpuBuilds('vulkan')]).not.toContain('none');
+    expect(gpuBuilds.auto.at(-1)).toBe('none');
+    expect([...gpuBuilds.cuda, ...gpuBuilds.vulkan]).not.toContain('none');
   });
 });
 

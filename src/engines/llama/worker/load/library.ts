@@ -60,7 +60,7 @@ export function chosenBuild(
   const build = nextGpuBuild(backend, [...installed.keys()], failedGpuBuilds);
   const files = build && installed.get(build);
   if (build && files) return { build, files };
-  const wanted = gpuBuilds(backend).flatMap((one) => packagesFor(one, process.platform, process.arch));
+  const wanted = gpuBuilds[backend].flatMap((one) => packagesFor(one, process.platform, process.arch));
   const names = [...new Set(wanted)];
   const best = backend === 'auto' ? packagesFor('none', process.platform, process.arch)[0] : names[0];
   const how = backend === 'cuda' ? 'parley pack add cuda' : `npm install ${best}@${engineVersion}`;

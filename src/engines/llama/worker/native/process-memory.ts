@@ -65,10 +65,9 @@ const pieceBytes = 2 ** 20;
 const leastRunBytes = 4 * 2 ** 20;
 
 /**
- * Runs what makes a context, and gives back the pages of its cache. The library writes zeros all over the cache, which
- * makes every page of it resident; a page of zeros that is given back reads the same, and takes memory only when
- * a conversation reaches it. Only what `work` has mapped is looked at, and nobody else may write there meanwhile:
- * `work` is synchronous, and the threads that compute have nothing to do yet.
+ * Runs `work`, which creates a context, and returns the zero pages of its cache to the system. The library fills the cache with
+ * zeros, which makes all of it resident; a returned page reads as zeros and takes memory only when it is written. Only memory that
+ * `work` has mapped is examined; `work` is synchronous, so that nothing else writes there.
  */
 export function withUntouchedGivenBack<Made>(memory: ProcessMemory | undefined, work: () => Made): Made {
   if (!memory) return work();
@@ -125,9 +124,8 @@ export function runsOf(ranges: readonly Range[], holdsOnlyZeros: (piece: Range) 
 }
 
 /**
- * Runs what loads weights, and lets the file go where the library has made copies of it. Some processors want the weights
- * in another order; the mapped file then lies beside its copy, resident and read by nobody. What is still read of it comes
- * back from the system's own cache with the first decode.
+ * Runs `work`, which loads weights, and releases the pages of the mapped file if the library has copied it: for some processors it
+ * reorders the weights. What is still read of the file comes back from the system's cache.
  */
 export async function withCopiedLetGo<Made>(memory: ProcessMemory | undefined, work: () => Promise<Made>) {
   if (!memory) return work();
@@ -137,7 +135,7 @@ export async function withCopiedLetGo<Made>(memory: ProcessMemory | undefined, w
   return made;
 }
 
-/** The files that were mapped for reading meanwhile, if at least half as much memory was taken beside them. */
+/** The newly mapped files, if at least half as much memory was allocated. */
 export function copiedFiles(before: string, now: string): Range[] {
   const files = addedRanges(fileRanges(before), fileRanges(now));
   const copies = addedRanges(anonymousRanges(before), anonymousRanges(now));
