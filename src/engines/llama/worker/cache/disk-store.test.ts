@@ -135,7 +135,7 @@ describe('the limit', () => {
     expect(store.health()).toEqual({ otherBytes: 0, failures: 0, lastFailure: null });
   });
 
-  test('is told once when a snapshot alone is larger', async () => {
+  test('reports once a snapshot that is larger alone', async () => {
     const { open, told, names } = world();
     const store = await open({ bytes: 2 ** 20 });
     for (const first of [1, 2]) {
@@ -149,7 +149,7 @@ describe('the limit', () => {
 });
 
 describe('a write that fails', () => {
-  test.runIf(existsSync('/dev/full'))('leaves nothing on a full disk, and is counted and told', async () => {
+  test.runIf(existsSync('/dev/full'))('leaves nothing on a full disk, and counts and reports the failure', async () => {
     const { folder, open, told, names } = world();
     const store = await open();
     for (const first of [1, 2]) {
@@ -187,7 +187,7 @@ describe('a folder that is deleted', () => {
     expect(store.health().failures).toBe(0);
   });
 
-  test('and cannot be made is told, and costs nothing but time', async () => {
+  test('that cannot be created is reported, without an error', async () => {
     const { folder, open, told } = world();
     const file = join(folder, 'file');
     writeFileSync(file, '');
@@ -198,7 +198,7 @@ describe('a folder that is deleted', () => {
   });
 });
 
-test('parts of processes that are gone are removed, and those of others stay', async () => {
+test('DiskStore.open: removes partial files of ended processes only', async () => {
   const { folder, open, names } = world();
   const name = `${'0'.repeat(32)}.parley-cache`;
   const left = (part: string, at: number) => {
@@ -219,7 +219,7 @@ test.each<[string, (path: string) => void, number]>([
   ['changed', (path) => appendFileSync(path, 'x'), 1],
   ['emptied', (path) => writeFileSync(path, ''), 1],
   ['deleted', (path) => rmSync(path), 0],
-])('a file that was %s by somebody gives nothing, and no error', async (_, damage, failures) => {
+])('DiskStore.read: undefined without an error for a file that was %s', async (_, damage, failures) => {
   const { folder, open, names } = world();
   const store = await open();
   await store.write(snapshot(5));
@@ -232,7 +232,7 @@ test.each<[string, (path: string) => void, number]>([
   expect(firsts(await open())).toEqual([]);
 });
 
-test('our own names are known again, and no others', () => {
+test('isSnapshotName, isPartName: match own file names only', () => {
   const name = snapshotName('ab'.repeat(32));
   expect([isSnapshotName(name), isPartName(partName(name, 7))]).toEqual([true, true]);
   expect([isSnapshotName(partName(name, 7)), isPartName(name)]).toEqual([false, false]);
@@ -308,7 +308,7 @@ describe('nothing is made of a file that', () => {
     expect(await damaged((path) => truncateSync(path, length))).toBeUndefined();
   });
 
-  test('goes on behind its end', async () => {
+  test('continues after its end', async () => {
     expect(await damaged((path) => appendFileSync(path, 'more'))).toBeUndefined();
   });
 
@@ -376,7 +376,7 @@ test('parts have the checksum of the whole', async () => {
   expect(await checksum(parts)).toBe(createHash('sha256').update(whole).digest('hex'));
 });
 
-test('others get their turn in between', async () => {
+test('checksum: does not block the event loop', async () => {
   let turns = 0;
   const count = () => {
     turns += 1;

@@ -19,10 +19,7 @@ export interface DiskStoreOptions {
   readonly tell: (sentence: string) => void;
 }
 
-interface AtomicFile {
-  readonly id: string;
-  readonly bytes: number;
-  readonly usedAt: number;
+interface SnapshotFile extends Pick<SnapshotEntry, 'id' | 'bytes' | 'usedAt'> {
   /** Undefined for a file of another model or other settings: it only counts against the limit. */
   readonly outline: Outline | undefined;
 }
@@ -35,7 +32,7 @@ const coarseMs = 2000;
  * Damaged, foreign and deleted files are ignored. A failing disk costs only time, so failures are counted and reported.
  */
 export class DiskStore implements SnapshotStore {
-  readonly #files = new Map<string, AtomicFile>();
+  readonly #files = new Map<string, SnapshotFile>();
   readonly #failures: Failures;
   /** Modification time of the folder when it was last listed. */
   #changedAt: number | undefined;

@@ -105,12 +105,12 @@ test.each([
   [{ width: 5000, height: 1 }, 500, { width: 500, height: 1 }],
 ])('%j within %i is %j', (size, side, expected) => expect(fittingSize(size, side)).toEqual(expected));
 
-test('a new pixel is the mean of those that it stands for', () => {
+test('shrinkPicture: a new pixel is the mean of those that it replaces', () => {
   const pixels = Uint8Array.of(0, 10, 20, 100, 30, 40, 0, 10, 20, 100, 30, 40);
   expect([...shrinkPicture(pixels, { width: 2, height: 2 }, { width: 1, height: 1 })]).toEqual([50, 20, 30]);
 });
 
-test('of one colour it stays, whatever the sizes', () => {
+test('shrinkPicture: one colour stays at any size', () => {
   const side = fc.integer({ min: 1, max: 40 });
   fc.assert(
     fc.property(side, side, side, (width, height, longest) => {

@@ -72,7 +72,7 @@ describe('a banned phrase', () => {
     expect(banned.flush()).toEqual({ text: 'Hello wor' });
   });
 
-  test('does not confuse the characters that stay', () => {
+  test('keeps the decoder state of the remaining characters', () => {
     const banned = output({}, banning('bad word'));
     texts(banned, [6, 7, 8]);
     expect(banned.accept(9).type).toBe('rewind');
