@@ -207,7 +207,7 @@ describe('readGguf: one sentence for a damaged file', () => {
       /multiple of 32/,
     ],
     ['weights beyond the end', header(architecture, [tensor]), /cut off: the tensor a ends at/],
-    ['a tensor twice', header(architecture, [tensor, tensor]), /the tensor a stands there twice/],
+    ['a tensor twice', header(architecture, [tensor, tensor]), /the tensor a occurs twice/],
   ])('%s', async (_, bytes, sentence) => {
     writeFileSync(path, bytes);
     const error = await readGguf(path).catch((reason: unknown) => reason);

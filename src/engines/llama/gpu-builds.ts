@@ -79,8 +79,8 @@ export function gpuFailure(lines: readonly string[]): GpuFailure | undefined {
 /** Vulkan prints `ggml_vulkan: … failed`, or the C++ runtime an uncaught `vk::…Error`. */
 function vulkanReason(lines: readonly string[]): string | undefined {
   const thrown = lines.findLast((line) => /vk::\w*Error|ErrorDeviceLost|ErrorOutOfDeviceMemory/.test(line));
-  const told = lines.findLast((line) => /^ggml_vulkan: .*(error|failed|unable)/i.test(line));
-  const text = thrown ?? told;
+  const printed = lines.findLast((line) => /^ggml_vulkan: .*(error|failed|unable)/i.test(line));
+  const text = thrown ?? printed;
   return text?.replace(/^(ggml_vulkan:|\s*what\(\):)\s*/, '').trim();
 }
 

@@ -27,16 +27,16 @@ export class PromptScores {
 
   /** The tokens whose logits are in the computed batch; the very first has none. */
   read(slot: Pick<Slot, 'scoredRows' | 'context'>): readonly PromptToken[] {
-    const told: PromptToken[] = [];
-    if (this.#next === 0) told.push(this.#tell(0));
+    const found: PromptToken[] = [];
+    if (this.#next === 0) found.push(this.#score(0));
     const { from, end, place } = slot.scoredRows;
     for (let row = Math.max(from, this.#next - 1); row < end; row += 1) {
-      told.push(this.#tell(row + 1, slot.context.logits(place + row - from)));
+      found.push(this.#score(row + 1, slot.context.logits(place + row - from)));
     }
-    return told;
+    return found;
   }
 
-  #tell(index: number, logits?: Float32Array): PromptToken {
+  #score(index: number, logits?: Float32Array): PromptToken {
     const token = this.plan.tokens[index] as number;
     this.#next = index + 1;
     const figures = logits && plainLogprobs(logits, token, this.alternatives);
