@@ -239,7 +239,8 @@ export class Generation {
   #append(token: number, pieces: Piece[]): void {
     const { slot, negative, grammar, budget, output, plan } = this.parts;
     if (grammar?.accept(token) === false) {
-      const text = 'A trigger was found, but the text after it does not match the grammar; it continues without the grammar.';
+      const text =
+        'A trigger was found, but the text after it does not match the grammar; it continues without the grammar.';
       pieces.push({ type: 'warning', id: this.id, code: 'grammar-not-begun', text });
     }
     budget?.accept(token);
