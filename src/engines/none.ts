@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import type { TextEngine } from '../core/text-service.ts';
 
-/** Stands where a text engine would: a server that was started without a text model. */
+/** The text engine of a server without a text model: every request gets model-missing. */
 export function noTextEngine(contextSize: number): TextEngine & { start(): void; stop(): Promise<void> } {
   const missing = () => new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
   return {

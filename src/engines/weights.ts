@@ -37,10 +37,10 @@ export const weights = {
 /** The embeddings model that comes with the program; its size is needed before the file is read. */
 export const embeddingModel = { name: 'all-MiniLM-L6-v2', bytes: 35_235_424 } as const;
 
-/** Beside `src` and `dist`, so that a clone and an installed package find it in the same place. */
+/** Next to `src` and `dist`: the same place in a clone and in an installed package. */
 export const weightsFolder = fileURLToPath(new URL('../../weights', import.meta.url));
 
-/** The path of the file, once its hash is known to be right. */
+/** The path of the file, after its hash was verified. */
 export async function checkedWeights({ file, sha256 }: WeightsFile, folder: string = weightsFolder): Promise<string> {
   const path = join(folder, file);
   let found: string;

@@ -53,7 +53,7 @@ const content: GgufContent = {
 const header = (entries: Record<string, GgufEntry>, tensors: GgufContent['tensors'] = []) =>
   encodeHeader({ metadata: entries, tensors });
 
-test('what was written is read back: every kind of value, every tensor', async () => {
+test('readGguf: reads back every value type and tensor of writeGguf', async () => {
   const size = await writeGguf(path, content);
   const read = await readGguf(path, { arrayEntries: Number.POSITIVE_INFINITY });
   expect(Object.fromEntries(read.metadata)).toEqual(metadata);
@@ -68,7 +68,7 @@ test('what was written is read back: every kind of value, every tensor', async (
   expect(bytes[read.dataOffset + 256 + 10]).toBe(1);
 });
 
-test('of long arrays only the first entries are kept, and the length', async () => {
+test('readGguf: keeps the first entries and the length of long arrays', async () => {
   await writeGguf(path, content);
   const read = await readGguf(path, { arrayEntries: 2 });
   expect(read.metadata.get('tokenizer.ggml.tokens')?.value).toEqual({
@@ -85,7 +85,7 @@ test('of long arrays only the first entries are kept, and the length', async () 
   expect([textOf(read, 'llama.block_count'), numberOf(read, 'missing')]).toEqual([undefined, undefined]);
 });
 
-test('texts that are passed over are passed over exactly, wherever the pieces of the file that are read at once end', async () => {
+test('readGguf: skips texts exactly at any chunk boundary', async () => {
   // Pieces of 256 KiB: some texts are cut by their ends, some are longer than one, and lengths are cut, too.
   const lengths = fc.oneof(fc.nat(40), fc.integer({ min: 262_110, max: 262_150 }), fc.constantFrom(0, 600_000));
   const texts = fc.array(lengths, { maxLength: 12 });
@@ -110,7 +110,7 @@ test('texts that are passed over are passed over exactly, wherever the pieces of
   );
 });
 
-test('version 2 and another alignment are read too', async () => {
+test('readGguf: reads version 2 and other alignments', async () => {
   const aligned = {
     ...content,
     metadata: { ...metadata, 'general.alignment': { type: 'uint32', value: 256 } as const },
@@ -124,13 +124,13 @@ test('version 2 and another alignment are read too', async () => {
   expect([read.dataOffset % 256, ...read.tensors.map(({ offset }) => offset)]).toEqual([0, 0, 256, 512]);
 });
 
-test('the writer refuses data that does not fit its shape', async () => {
+test('writeGguf: refuses data that does not fit its shape', async () => {
   const tensors = [{ name: 'a', shape: [4], type: 'F32' as const, data: new Float32Array(3) }];
   await expect(writeGguf(path, { metadata, tensors })).rejects.toThrow('a needs 16 bytes and got 12');
   expect(tensorBytes('Q4_K', [100])).toBeUndefined();
 });
 
-describe('a damaged file is described in one sentence', () => {
+describe('readGguf: one sentence for a damaged file', () => {
   const architecture = { 'general.architecture': metadata['general.architecture'] as GgufEntry };
   const tensor = { name: 'a', shape: [4], type: 'F32' as const, data: new Float32Array(4) };
   const patched = (bytes: Buffer, patch: (bytes: Buffer) => void) => {
@@ -207,7 +207,7 @@ describe('a damaged file is described in one sentence', () => {
       /multiple of 32/,
     ],
     ['weights beyond the end', header(architecture, [tensor]), /cut off: the tensor a ends at/],
-    ['a tensor twice', header(architecture, [tensor, tensor]), /the tensor a stands there twice/],
+    ['a tensor twice', header(architecture, [tensor, tensor]), /the tensor a occurs twice/],
   ])('%s', async (_, bytes, sentence) => {
     writeFileSync(path, bytes);
     const error = await readGguf(path).catch((reason: unknown) => reason);
@@ -216,7 +216,7 @@ describe('a damaged file is described in one sentence', () => {
     expect((error as Error).message).toMatch(/^[A-Z][^\n]*\.$/);
   });
 
-  test('wherever the file is cut, and whichever byte is changed, it is read or refused with a sentence', async () => {
+  test('any cut or changed byte: read, or refused with a sentence', async () => {
     const whole = header({ ...architecture, a: arrayEntry('string', ['x', 'y']), b: { type: 'uint64', value: 3 } }, [
       tensor,
     ]);
@@ -233,13 +233,13 @@ describe('a damaged file is described in one sentence', () => {
     );
   });
 
-  test('a missing file is an error of the file system', async () => {
+  test('a missing file: file system error', async () => {
     await expect(readGguf(join(folder, 'missing.gguf'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });
 
-describe('the description', () => {
-  test('tells what people ask first, then everything, with long values shortened', async () => {
+describe('describeGguf', () => {
+  test('summary, metadata and tensors, with long values shortened', async () => {
     await writeGguf(path, content);
     const text = describeGguf(await readGguf(path));
     const line = (start: string) =>
@@ -264,7 +264,7 @@ describe('the description', () => {
     expect(Math.max(...text.split('\n').map((row) => [...row].length))).toBeLessThan(180);
   });
 
-  test('the embedded model is described from its header alone', async () => {
+  test('describes the embedded model by its header', async () => {
     const read = await readGguf(join(import.meta.dirname, '../../models/parley-mini.gguf'));
     expect(read.dataOffset).toBeLessThan(read.fileSize / 10);
     expect(describeGguf(read)).toMatch(/Parameters: +46\.\d M/);

@@ -48,7 +48,7 @@ async function readHeader(cursor: Cursor, keep: number): Promise<Omit<GgufHeader
   const metadata = new Map<string, GgufEntry>();
   for (let index = 0; index < entryCount; index += 1) {
     const key = await cursor.text('a metadata key', longestName);
-    if (metadata.has(key)) throw damaged(`${key} stands there twice`);
+    if (metadata.has(key)) throw damaged(`${key} occurs twice`);
     const what = key === '' ? 'a metadata value' : key;
     const type = await readType(cursor, what);
     metadata.set(key, { type, value: await readValue(cursor, type, what, keep, 0) });
@@ -61,7 +61,7 @@ async function readHeader(cursor: Cursor, keep: number): Promise<Omit<GgufHeader
   const tensors = new Map<string, GgufTensor>();
   for (let index = 0; index < tensorCount; index += 1) {
     const tensor = await readTensor(cursor, alignment);
-    if (tensors.has(tensor.name)) throw damaged(`the tensor ${tensor.name} stands there twice`);
+    if (tensors.has(tensor.name)) throw damaged(`the tensor ${tensor.name} occurs twice`);
     tensors.set(tensor.name, tensor);
   }
   const dataOffset = aligned(cursor.position, alignment);

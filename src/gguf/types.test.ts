@@ -10,7 +10,7 @@ const available = process.platform === 'linux' && process.arch === 'x64' && exis
 if (!available)
   console.warn('The table of tensor types is not compared here: the test knows the library for linux-x64 only.');
 
-test.skipIf(!available)('the library knows every tensor type by the same number and size', () => {
+test.skipIf(!available)('tensorTypes: same ids and sizes as the library', () => {
   const ggml = createRequire(import.meta.url)('koffi').load(library);
   const name = ggml.func('const char *ggml_type_name(int type)');
   const block = ggml.func('int64 ggml_blck_size(int type)');

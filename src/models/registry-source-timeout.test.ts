@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
-import { fakeEngine } from '../engines/fake/engine.ts';
+import { fakeEngine } from '../engines/testing/fake-engine.ts';
 import { handTimer } from '../http/testing/world.ts';
 import { type Arrival, Arriving } from './arrival.ts';
 import { EngineLifecycle } from './engine-lifecycle.ts';

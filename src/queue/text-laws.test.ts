@@ -7,7 +7,7 @@ import type { GenerationEvent } from '../core/events.ts';
 import type { Ticket } from '../core/request.ts';
 import type { TextState } from '../core/text-service.ts';
 import { alwaysThere } from '../core/text-source.ts';
-import { fakeEngine, type Script } from '../engines/fake/engine.ts';
+import { fakeEngine, type Script } from '../engines/testing/fake-engine.ts';
 import { plainRequest } from '../server/request.ts';
 import { type Place, Queue, type QueueRequest } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';

@@ -6,7 +6,7 @@ import { fold } from '../core/fold.ts';
 import type { QueueStatus } from '../core/request.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
 import { alwaysThere } from '../core/text-source.ts';
-import { fakeEngine, type Script } from '../engines/fake/engine.ts';
+import { fakeEngine, type Script } from '../engines/testing/fake-engine.ts';
 import { plainRequest } from '../server/request.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';

@@ -10,7 +10,7 @@ function feed(bans: PhraseBans, texts: readonly string[], first = 100): BanStep[
     .filter((step) => step.type === 'rewind' || step.end > step.start);
 }
 
-test('text is released once it is older than the delay', () => {
+test('PhraseBans: releases text after the delay', () => {
   const bans = new PhraseBans(['never mind'], 2);
   expect(feed(bans, ['a', 'b', 'c', 'd'])).toEqual([
     { type: 'release', start: 0, end: 1, text: 'a' },
@@ -19,7 +19,7 @@ test('text is released once it is older than the delay', () => {
   expect(bans.flush()).toEqual({ type: 'release', start: 2, end: 4, text: 'cd' });
 });
 
-test('a phrase sends back to the token in which it starts, in any case and inside of a token', () => {
+test('PhraseBans: rewinds to the token in which the phrase starts, ignoring case', () => {
   const bans = new PhraseBans(['never mind'], 5);
   expect(feed(bans, ['Oh', ' NEV', 'er', ' Mind'])).toEqual([{ type: 'rewind', position: 1, token: 101 }]);
   expect(bans.forbidden).toEqual([101]);
@@ -28,7 +28,7 @@ test('a phrase sends back to the token in which it starts, in any case and insid
   expect(bans.flush()).toMatchObject({ end: 2, text: 'Oh well' });
 });
 
-test('bans at one position add up, and those behind it are forgotten', () => {
+test('PhraseBans: bans at one position add up, later ones are dropped', () => {
   const bans = new PhraseBans(['xy', 'az', 'ab'], 9);
   feed(bans, ['a', 'x', 'y'], 1);
   expect(bans.forbidden).toEqual([2]);
@@ -40,22 +40,22 @@ test('bans at one position add up, and those behind it are forgotten', () => {
   expect(bans.forbidden).toEqual([]);
 });
 
-test('a character that is spread over tokens belongs to the first of them', () => {
+test('PhraseBans: a character of several tokens begins in the first', () => {
   const bans = new PhraseBans(['😀!'], 9);
   expect(feed(bans, ['a', '', '', '😀', '!'])).toEqual([{ type: 'rewind', position: 1, token: 101 }]);
 });
 
-test('a silent token before plain text is left where it is', () => {
+test('PhraseBans: keeps a token without text before ASCII', () => {
   const bans = new PhraseBans(['no'], 9);
   expect(feed(bans, ['a', '', 'no'])).toEqual([{ type: 'rewind', position: 2, token: 102 }]);
 });
 
-test('letters whose lower case is longer or depends on the place do not shift the positions', () => {
+test('PhraseBans: case folding does not shift positions', () => {
   const bans = new PhraseBans(['ΟΔΟΣ'], 9);
   expect(feed(bans, ['İİ', 'x', 'ΟΔΟ', 'Σ'])).toEqual([{ type: 'rewind', position: 2, token: 102 }]);
 });
 
-test('a phrase spelled in more tokens than the delay does not slip through', () => {
+test('PhraseBans: finds a phrase of more tokens than the delay', () => {
   const bans = new PhraseBans(['abcdef'], 2);
   expect(feed(bans, [...'zabcdef'])).toEqual([
     { type: 'release', start: 0, end: 1, text: 'z' },
@@ -63,7 +63,7 @@ test('a phrase spelled in more tokens than the delay does not slip through', () 
   ]);
 });
 
-test('whatever comes, the released text is in order, whole and free of the phrases', () => {
+test('PhraseBans: released text is complete, in order and without the phrases', () => {
   const pieces = fc.array(fc.constantFrom('a', 'b', 'ab', 'ba', 'c', '', 'A'), { maxLength: 60 });
   fc.assert(
     fc.property(pieces, fc.integer({ min: 0, max: 6 }), (texts, delay) => {
@@ -92,7 +92,7 @@ test('whatever comes, the released text is in order, whole and free of the phras
   );
 });
 
-test('long phrases that a text is full of beginnings of cost each token its length', () => {
+test('PhraseBans: linear time with many partial matches of long phrases', () => {
   const phrases = Array.from({ length: 700 }, (_, index) => `${'a'.repeat(60)}${index}.`);
   const bans = new PhraseBans([...phrases, `${'a'.repeat(5000)}b`], 1300);
   const steps = feed(bans, new Array(20_000).fill('aaaa'));
@@ -100,7 +100,7 @@ test('long phrases that a text is full of beginnings of cost each token its leng
   expect(bans.accept(1, 'b')).toMatchObject({ type: 'rewind', position: 20_000 - 1250 });
 });
 
-test('a phrase that began in what was shown is broken off at the first token that was not', () => {
+test('PhraseBans: a phrase that began in released text is cut at the first held token', () => {
   const bans = new PhraseBans(['xbc', 'bd'], 1);
   feed(bans, ['x', 'b', 'd'], 1);
   expect(bans.forbidden).toEqual([2]);
@@ -112,7 +112,7 @@ test('a phrase that began in what was shown is broken off at the first token tha
 
 const vocabulary = vocabularyOf(['a', 'b', 'cat', ' Cat', 'scatter', ' ', 'incomprehensible', '']);
 
-test('a short single token forbids every token that contains it, in any case', () => {
+test('splitBans: a short single-token entry bans every token that contains it, ignoring case', () => {
   expect(splitBans(['CAT'.toLowerCase()], vocabulary)).toEqual({
     tokens: Int32Array.of(2, 3, 4),
     phrases: [],
@@ -121,19 +121,19 @@ test('a short single token forbids every token that contains it, in any case', (
   });
 });
 
-test('several tokens or 12 bytes make a phrase, and the longest sets the delay', () => {
+test('splitBans: several tokens or 12 bytes make a phrase; the longest sets the delay', () => {
   const { tokens, phrases, delay } = splitBans(['a b a', 'ab', 'incomprehensible', '', 'b'], vocabulary);
   expect([...tokens]).toEqual([1, 6]);
   expect(phrases).toEqual(['a b a', 'ab', 'incomprehensible']);
   expect(delay).toBe(5 + 3);
 });
 
-test('what is past 768 entries is counted as dropped', () => {
+test('splitBans: counts entries beyond 768 as dropped', () => {
   const { phrases, dropped } = splitBans(new Array(770).fill('ab'), vocabulary);
   expect([phrases.length, dropped]).toEqual([768, 2]);
 });
 
-test('hundreds of short entries are looked for together', () => {
+test('splitBans: searches hundreds of short entries in one pass', () => {
   const entries = Array.from({ length: 600 }, (_, index) => String.fromCharCode(0x4e00 + index));
   const pieces = Array.from({ length: 5000 }, (_, index) => `x${String.fromCharCode(0x4e00 + index)}y`);
   const { tokens } = splitBans(entries, { ...vocabularyOf(pieces), tokenize: () => [0] });

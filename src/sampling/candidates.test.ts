@@ -7,7 +7,7 @@ import { anyLogits, candidatesOf, idsOf, logitsOf, probabilitiesOf, weighted } f
 const naiveOrder = (logits: readonly number[]): number[] =>
   logits.map((_, id) => id).sort((a, b) => (logits[b] === logits[a] ? a - b : Number(logits[b]) - Number(logits[a])));
 
-test('sorts best first, lower ids before equals', () => {
+test('Candidates.sort: highest logit first, equals by ascending id', () => {
   const candidates = candidatesOf([1, 3, -2, 3, 0, -0, -Infinity, Infinity]);
   candidates.sort();
   expect(idsOf(candidates)).toEqual([7, 1, 3, 0, 4, 5, 2, 6]);
@@ -16,7 +16,7 @@ test('sorts best first, lower ids before equals', () => {
 test.each([
   ['few', anyLogits(128)],
   ['many', anyLogits(400, 129)],
-])('sorts %s as a plain sort does', (_, logitsOfThatMany) => {
+])('Candidates.sort: sorts %s as a comparison sort does', (_, logitsOfThatMany) => {
   fc.assert(
     fc.property(logitsOfThatMany, (values) => {
       const candidates = candidatesOf(values);
@@ -30,7 +30,7 @@ test.each([
   );
 });
 
-test('equals come by id even after an earlier order was lost', () => {
+test('Candidates.sort: equals by id after the order was lost', () => {
   const candidates = candidatesOf([1, 2, 3]);
   candidates.sort();
   candidates.logits.fill(5);
@@ -39,7 +39,7 @@ test('equals come by id even after an earlier order was lost', () => {
   expect(idsOf(candidates)).toEqual([0, 1, 2]);
 });
 
-test('probabilities sum to 1, whatever the logits', () => {
+test('softmax: probabilities sum to 1 for any logits', () => {
   fc.assert(
     fc.property(anyLogits(), (values) => {
       const candidates = candidatesOf(values);
@@ -59,13 +59,13 @@ test.each([
   expect(probabilitiesOf(candidates)).toEqual(expected);
 });
 
-test('the entropy of four equals is ln 4', () => {
+test('entropy: ln 4 for four equal candidates', () => {
   const candidates = weighted(1, 1, 1, 1);
   candidates.softmax();
   expect(candidates.entropy()).toBeCloseTo(Math.log(4), 6);
 });
 
-test('the best of equals is the one with the lowest id, sorted or not', () => {
+test('keepBest: the lowest id of equal logits, sorted or not', () => {
   for (const prepare of ['unsorted', 'sorted', 'disordered']) {
     const candidates = candidatesOf([1, 4, 4, 0]);
     if (prepare !== 'unsorted') candidates.sort();
@@ -79,7 +79,7 @@ test('the best of equals is the one with the lowest id, sorted or not', () => {
   }
 });
 
-test('a threshold above the best keeps the best', () => {
+test('keepAtLeast: a threshold above the best keeps the best', () => {
   const candidates = candidatesOf([1, 2, 2]);
   candidates.keepAtLeast(9);
   expect(idsOf(candidates)).toEqual([1, 2]);
@@ -105,7 +105,7 @@ const anyLogit = fc.oneof(
   fc.constantFrom(Number.NaN, Infinity, -Infinity, 0, -0),
 );
 
-test('takes what a plain sort would take, in the order of the ids', () => {
+test('keepHighest: same entries as a full sort, in the order of the ids', () => {
   const logits = fc.array(anyLogit, { minLength: 1, maxLength: 300 }).map((values) => Float32Array.from(values));
   fc.assert(
     fc.property(logits, fc.integer({ min: 1, max: 320 }), (values, count) => {
@@ -114,7 +114,7 @@ test('takes what a plain sort would take, in the order of the ids', () => {
   );
 });
 
-test('what is not a number is as impossible as minus infinity, and the lower id goes first', () => {
+test('keepHighest: NaN counts as minus infinity, lower ids first', () => {
   const logits = Float32Array.of(0, Number.NaN, -Infinity, 0, -0, 0, 0, 0);
   expect(idsOf(select(logits, 7))).toEqual([0, 1, 3, 4, 5, 6, 7]);
 });
@@ -134,7 +134,7 @@ const shapes: readonly (readonly [string, (id: number) => number])[] = [
   ['mostly not a number', (id) => (id % 50 === 3 ? bell() : Number.NaN)],
 ];
 
-test.each(shapes)('is exact on a large vocabulary: %s', (_, shape) => {
+test.each(shapes)('keepHighest: exact on a large vocabulary (%s)', (_, shape) => {
   const logits = Float32Array.from({ length: size }, (_, id) => shape(id));
   for (const count of [1, 100, 3000]) {
     const candidates = select(logits, count);
@@ -144,7 +144,7 @@ test.each(shapes)('is exact on a large vocabulary: %s', (_, shape) => {
   }
 });
 
-test('trims ties by id where the order was lost', () => {
+test('trimToHighest: ties by id after the order was lost', () => {
   const candidates = candidatesOf([0, 1, 2, 3]);
   candidates.sort();
   candidates.logits.fill(1);

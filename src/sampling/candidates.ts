@@ -4,27 +4,26 @@ import { BorderSearch, RadixSort } from './float-sort.ts';
 export type CandidateOrder = 'ids' | 'best' | 'none';
 
 /**
- * The tokens that may come next, as parallel arrays that are made once and reused for every token: at 32k entries an
- * array of objects would cost more than the sampling itself. Samplers change it in place; only the first `size` entries
- * count. Sorting is the dearest step, so the order is kept track of and made only where a sampler needs it.
+ * The tokens that may come next, as parallel arrays that are reused for every token. Samplers change them in place; only the first
+ * `size` entries count. Sorting is the most expensive step, so the order is tracked, and made only if a sampler needs it.
  */
 export class Candidates {
   readonly ids: Int32Array;
   readonly logits: Float32Array;
-  /** True only right after `softmax`: a sampler that cuts or changes logits leaves them stale. */
+  /** Valid only right after `softmax`. */
   readonly probabilities: Float32Array;
-  /** The memory of `logits` read as whole numbers. */
+  /** The memory of `logits` as integers. */
   readonly bits: Int32Array;
   readonly border: BorderSearch;
   readonly #sorting: RadixSort;
-  /** Powers of e, in proportion to the probabilities: making them is what is dear about a softmax. */
+  /** Exponentials of the logits, the expensive part of a softmax. */
   readonly #weights: Float64Array;
-  /** How many of the first weights are those of the present logits. */
+  /** How many of the first weights are valid. */
   #weighed = 0;
   size = 0;
   order: CandidateOrder = 'ids';
 
-  /** Untouched memory costs nothing, so the capacity may well be the whole vocabulary. */
+  /** Untouched memory costs nothing, so the capacity can be the whole vocabulary. */
   constructor(readonly capacity: number) {
     this.ids = new Int32Array(capacity);
     this.logits = new Float32Array(capacity);
@@ -35,7 +34,7 @@ export class Candidates {
     this.#weights = new Float64Array(capacity);
   }
 
-  /** The whole vocabulary; what is not a number counts as impossible. */
+  /** Loads the whole vocabulary; NaN counts as impossible. */
   loadAll(logits: Float32Array): void {
     for (let id = 0; id < logits.length; id += 1) {
       const logit = logits[id] as number;
@@ -45,7 +44,7 @@ export class Candidates {
     this.loaded(logits.length);
   }
 
-  /** To be called after ids and logits were written, in the order of the ids. */
+  /** Call after ids and logits were written, in the order of the ids. */
   loaded(size: number): void {
     this.size = size;
     this.order = 'ids';
@@ -62,12 +61,12 @@ export class Candidates {
     this.#weighed = 0;
   }
 
-  /** To be called after logits were changed in a way that keeps their order. */
+  /** Call after a change of logits that keeps their order. */
   changed(): void {
     this.#weighed = 0;
   }
 
-  /** To be called after logits were changed in a way that can change their order. */
+  /** Call after a change of logits that can change their order. */
   reordered(): void {
     this.#weighed = 0;
     if (this.order === 'best') this.order = 'none';
@@ -104,7 +103,7 @@ export class Candidates {
     }
   }
 
-  /** The highest logit is taken off first, so that nothing overflows. */
+  /** Subtracts the highest logit first, so that nothing overflows. */
   #weigh(): void {
     const { logits, size } = this;
     const weights = this.#weights;
@@ -112,7 +111,7 @@ export class Candidates {
     const finite = Number.isFinite(highest);
     for (let index = 0; index < size; index += 1) {
       const logit = logits[index] as number;
-      // An infinite best logit has no distance to the others: all that share it are equally likely.
+      // With an infinite highest logit, all that share it are equally likely.
       weights[index] = finite ? Math.exp(logit - highest) : Number(logit === highest);
     }
     this.#weighed = size;
@@ -139,12 +138,12 @@ export class Candidates {
     let kept = 0;
     for (let index = 0; index < size; index += 1) {
       const logit = logits[index] as number;
-      // Written before it is known to belong: a branch here would often be guessed wrong.
+      // Written unconditionally: a branch would often be mispredicted.
       ids[kept] = ids[index] as number;
       logits[kept] = logit;
       kept += Number(logit >= threshold);
     }
-    // Of sorted ones the first are left, where they were.
+    // Sorted entries stay in place.
     if (this.order !== 'best') this.#weighed = 0;
     this.size = kept;
   }
@@ -161,7 +160,7 @@ export class Candidates {
     this.loadOne(this.ids[best] as number, this.logits[best] as number);
   }
 
-  /** Drops what the test refuses and leaves the rest in its order; may leave nothing. */
+  /** Drops entries that fail the test, keeping the order; may leave nothing. */
   retain(test: (id: number, logit: number) => boolean): void {
     const { ids, logits } = this;
     let kept = 0;
@@ -187,7 +186,7 @@ export class Candidates {
     this.size = end - start;
   }
 
-  /** Equal logits stand together after the sort, in the order they came; where that was not by id, it is made so. */
+  /** Sorts equal logits by id. */
   #orderTies(): void {
     const { ids, logits } = this;
     for (let index = 1; index < this.size; index += 1) {
@@ -206,9 +205,8 @@ export class Candidates {
 const sampleSize = 1024;
 
 /**
- * Loads the `count` highest logits of a vocabulary, unsorted; of equals at the border the lower ids. What is not a
- * number counts as impossible. A small sample tells a floor that surely more than `count` reach; one pass gathers those,
- * and only they are looked at closely.
+ * Loads the `count` highest logits of a vocabulary, unsorted; of equals at the border the lower ids. NaN counts as impossible. A
+ * small sample gives a floor that more than `count` logits reach; one pass gathers those, and only they are examined further.
  */
 export function keepHighest(logits: Float32Array, count: number, into: Candidates): void {
   if (logits.length <= count) {
@@ -217,7 +215,7 @@ export function keepHighest(logits: Float32Array, count: number, into: Candidate
   }
   const floor = likelyFloor(logits, count, into);
   if (floor > -Infinity) gather(logits, floor, count, into);
-  // Without a floor all count, also what is not a number, which no comparison would let through.
+  // Without a floor all are loaded, including NaN, which no comparison lets through.
   if (floor === -Infinity || into.size < count) into.loadAll(logits);
   trimToHighest(into, count);
 }
@@ -242,7 +240,7 @@ export function trimToHighest(candidates: Candidates, count: number): void {
   });
 }
 
-/** A logit that more than `count` entries very probably reach: the sample's share of them with a wide margin. */
+/** A logit that more than `count` entries very probably reach: by their share of the sample, with a wide margin. */
 function likelyFloor(logits: Float32Array, count: number, { logits: sample, bits, border }: Candidates): number {
   const stride = Math.max(1, Math.floor(logits.length / sampleSize));
   let size = 0;
@@ -259,7 +257,7 @@ function likelyFloor(logits: Float32Array, count: number, { logits: sample, bits
 
 function gather(logits: Float32Array, floor: number, count: number, into: Candidates): void {
   const { ids } = into;
-  // Where most fours hold nothing, passing over them is guessed right.
+  // If most groups of four have nothing, the branch is predicted well.
   const sparse = count * 64 < logits.length;
   let size = 0;
   const fours = logits.length - (logits.length % 4);
@@ -269,7 +267,7 @@ function gather(logits: Float32Array, floor: number, count: number, into: Candid
     const c = (logits[id + 2] as number) >= floor;
     const d = (logits[id + 3] as number) >= floor;
     if (sparse && !(a || b || c || d)) continue;
-    // Each is written before it is known to belong: branches would often be guessed wrong.
+    // Written unconditionally: branches would often be mispredicted.
     ids[size] = id;
     size += Number(a);
     ids[size] = id + 1;

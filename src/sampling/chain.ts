@@ -6,7 +6,7 @@ import { AdaptiveP, draw, Mirostat } from './selection.ts';
 import { dynamicTemperature, smoothing, temperature } from './temperature.ts';
 import { minP, nSigma, tailFree, topA, topK, topP, typical, xtc } from './truncation.ts';
 
-/** How many of the vocabulary's logits the samplers get to see. */
+/** The samplers see this many of the highest logits. */
 export const candidateLimit = 3000;
 
 interface Step {
@@ -16,7 +16,7 @@ interface Step {
 
 const adaptiveMinP = 0.002;
 
-/** Each stage as the samplers it consists of: whether one is on, and what it does. */
+/** The samplers of each stage: whether one is enabled, and what it does. */
 type Sampler = readonly [on: boolean, run: Step['run']];
 const samplersOf: Record<SamplerStage, (settings: Sampling, repetition: Repetition) => readonly Sampler[]> = {
   'top-k': ({ topK: count }) => [[count > 0, (candidates) => topK(candidates, count)]],
@@ -27,17 +27,13 @@ const samplersOf: Record<SamplerStage, (settings: Sampling, repetition: Repetiti
   ],
   'tail-free': ({ tailFree: limit }) => [[limit < 1, (candidates) => tailFree(candidates, limit)]],
   typical: ({ typical: limit }) => [[limit < 1, (candidates) => typical(candidates, limit)]],
-  temperature: ({
-    temperature: value,
-    dynamicRange,
-    dynamicExponent,
-    smoothingFactor,
-    smoothingCurve,
-    nSigma: width,
-  }) => [
-    [value !== 1 && dynamicRange === 0, (candidates) => temperature(candidates, value)],
-    [dynamicRange !== 0, (candidates) => dynamicTemperature(candidates, value, dynamicRange, dynamicExponent)],
-    [smoothingFactor > 0, (candidates) => smoothing(candidates, smoothingFactor, smoothingCurve)],
+  temperature: ({ temperature: value, dynamicRange: range, nSigma: width, ...settings }) => [
+    [value !== 1 && range === 0, (candidates) => temperature(candidates, value)],
+    [range !== 0, (candidates) => dynamicTemperature(candidates, value, range, settings.dynamicExponent)],
+    [
+      settings.smoothingFactor > 0,
+      (candidates) => smoothing(candidates, settings.smoothingFactor, settings.smoothingCurve),
+    ],
     [width > 0, (candidates) => nSigma(candidates, width)],
   ],
   repetition: (_, repetition) => [
@@ -52,7 +48,7 @@ function activeSteps(settings: Sampling, repetition: Repetition): readonly Step[
   );
 }
 
-/** Adaptive-P without any cut of the tail would like nonsense; then a small one is made. */
+/** Adaptive-P needs some truncation of the tail: without any, a small min-p is used. */
 function completed(settings: Sampling): Sampling {
   const uncut = settings.adaptiveTarget > 0 && settings.minP <= 0 && settings.topP >= 1;
   return uncut ? { ...settings, minP: adaptiveMinP } : settings;
@@ -66,17 +62,17 @@ const mirostatSettings = (settings: Sampling): Sampling => ({
   nSigma: 0,
 });
 
-/** From the loaded candidates to the chosen one, with what must be remembered between the tokens of one request. */
+/** From the loaded candidates to the chosen one; holds the samplers' state between the tokens of one request. */
 export class Chain {
   readonly #settings: Sampling;
   readonly #steps: readonly Step[];
   readonly #mirostat: Mirostat | undefined;
   readonly #adaptive: AdaptiveP | undefined;
-  /** How many of the best candidates are enough: with more of them, the choice and what is left are the same. */
+  /** How many of the best candidates suffice: more would not change the result. */
   readonly candidateCount: number;
-  /** The first step, a penalty, is to be taken off the vocabulary's logits before any are selected. */
+  /** The first step, a penalty, is applied to the whole vocabulary before candidates are selected. */
   readonly penaltyFirst: boolean;
-  /** The choice is the best logit of the vocabulary, once the repetition penalty has been taken off there. */
+  /** The choice is the highest logit of the vocabulary after the repetition penalty. */
   readonly greedy: boolean;
 
   constructor(
@@ -103,7 +99,7 @@ export class Chain {
       : enoughForTopK(this.#steps, this.#settings, repetition);
   }
 
-  /** Returns the index of the chosen candidate; the candidates are left sorted, with their probabilities. */
+  /** Returns the index of the chosen candidate; leaves the candidates sorted, with probabilities. */
   pick(candidates: Candidates, history: Int32Array, length: number): number {
     for (const { run } of this.#steps) run(candidates, history, length);
     if (this.#mirostat) return this.#mirostat.pick(candidates, this.random);
@@ -113,8 +109,8 @@ export class Chain {
 }
 
 /**
- * A penalty and then a top-k choose the same tokens whether the penalty sees the vocabulary or only its best part: it can
- * lower no more tokens than its range holds, so the k best after it stood among the k + range best before it.
+ * A penalty followed by top-k gives the same result on the whole vocabulary as on its best part: it lowers at most `range` tokens,
+ * so the k best after it were among the k + range best before it.
  */
 function canPenaliseFirst(steps: readonly Step[], settings: Sampling, repetition: Repetition): boolean {
   const [first, second] = steps;
@@ -123,10 +119,10 @@ function canPenaliseFirst(steps: readonly Step[], settings: Sampling, repetition
   return !again && Math.floor(settings.topK) + repetition.range < candidateLimit;
 }
 
-/** How many candidates a penalty can take from their place, where it can only lower them. */
+/** How many candidates a lowering penalty can move. */
 const loweredCount = (repetition: Repetition): number => (repetition.active ? repetition.range : 0);
 
-/** A top-k that comes first, or right after a penalty, makes the others pointless. */
+/** Top-k as the first step, or right after a penalty, needs no more candidates. */
 function enoughForTopK(steps: readonly Step[], settings: Sampling, repetition: Repetition): number {
   const kept = Math.max(1, Math.floor(settings.topK));
   if (steps[0]?.stage === 'top-k') return Math.min(candidateLimit, kept);
@@ -134,9 +130,8 @@ function enoughForTopK(steps: readonly Step[], settings: Sampling, repetition: R
 }
 
 /**
- * A temperature of 0 leaves one candidate, the best, and every later step is idle with one. Of the steps before it only
- * `typical` can drop the best. A penalty must come before any cut, must not lift what was left out of the candidates,
- * and must leave some of them untouched: then the best of the candidates is the best of the vocabulary.
+ * A temperature of 0 leaves only the best candidate. Of the steps before it only `typical` can drop the best. A penalty must come
+ * first, only lower, and leave some candidates untouched: then the best candidate is the best of the vocabulary.
  */
 function isGreedy(steps: readonly Step[], settings: Sampling, repetition: Repetition): boolean {
   const end = steps.findIndex(({ stage }) => stage === 'temperature');

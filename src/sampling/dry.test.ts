@@ -16,46 +16,46 @@ function losses(text: string, changes: Partial<DrySettings> = {}, breakers: stri
   return Object.fromEntries([...logits].flatMap((logit, token) => (logit < 0 ? [[letters.piece(token), -logit]] : [])));
 }
 
-test('the token that went on after the same passage is punished by its length', () => {
+test('Dry: lowers the token that followed the same passage, by the length of the passage', () => {
   expect(losses('abcdabc')).toEqual({ d: 2 });
   expect(losses('abcdeabcd')).toEqual({ e: 4 });
 });
 
-test('a repetition of just the allowed length costs the multiplier, a shorter one nothing', () => {
+test('Dry: a repetition of the allowed length costs the multiplier, a shorter one nothing', () => {
   expect(losses('abcgab', { dryMultiplier: 3 })).toEqual({ c: 3 });
   expect(losses('acga')).toEqual({});
 });
 
-test('the longest repetition counts for each token', () => {
+test('Dry: the longest repetition of each token counts', () => {
   // "bc" was followed by e and by d, "abc" by d.
   expect(losses('abcdhbcdgbceabc')).toEqual({ d: 2, e: 1 });
 });
 
-test('repetitions may overlap with the text they repeat', () => {
+test('Dry: repetitions may overlap with the repeated text', () => {
   expect(losses('aaaa')).toEqual({ a: 2 });
 });
 
-test('only the last tokens of the range are looked at', () => {
+test('Dry: only tokens within the range count', () => {
   expect(losses('abcdabc', { dryRange: 6 })).toEqual({ d: 1 });
   expect(losses('abcdabc', { dryRange: 4 })).toEqual({});
 });
 
-test('a passage counts only up to the nearest breaker', () => {
+test('Dry: a passage counts up to the nearest breaker', () => {
   expect(losses('ab\ncdegab\ncde', {}, ['\n'])).toEqual({ g: 2 });
   expect(losses('abcgabc', {}, ['c'])).toEqual({});
 });
 
-test('the power stays under what a float can hold', () => {
+test('Dry: the penalty stays finite', () => {
   const [loss] = Object.values(losses('a'.repeat(400)));
   expect(loss).toBe(2 ** 127);
 });
 
-test('it does nothing where it is off', () => {
+test('Dry: no change when disabled', () => {
   expect(losses('abcdabc', { dryMultiplier: 0 })).toEqual({});
   expect(losses('abcdabc', { dryBase: 0 })).toEqual({});
 });
 
-test('nothing is remembered from one token to the next', () => {
+test('Dry: no state between tokens', () => {
   const dry = new Dry(settings, 1000, letters.size);
   const first = new Float32Array(letters.size);
   dry.penalise(first, history('abcdabc'), 7);
@@ -66,7 +66,7 @@ test('nothing is remembered from one token to the next', () => {
 
 const anyText = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 60 });
 
-test('common suffixes are those that plain comparison finds', () => {
+test('commonSuffixes: same as naive comparison', () => {
   fc.assert(
     fc.property(anyText, fc.nat({ max: 5 }), (tokens, before) => {
       const text = Int32Array.from([...new Array(before).fill(1), ...tokens]);
@@ -83,7 +83,7 @@ test('common suffixes are those that plain comparison finds', () => {
   );
 });
 
-test('the penalties are those of the definition', () => {
+test('Dry: penalties equal those of the definition', () => {
   fc.assert(
     fc.property(anyText, fc.integer({ min: 1, max: 4 }), fc.boolean(), (tokens, dryAllowedLength, broken) => {
       const breakers = broken ? dryBreakers(['c'], letters) : undefined;
@@ -114,7 +114,7 @@ const vocabulary = vocabularyOf(['x', 'a\n', '\n', 'Us', 'User', 'er', ':', 'e',
 const after = (breakers: string[], tokens: number[]): number =>
   tokensAfterBreaker(dryBreakers(breakers, vocabulary), Int32Array.from(tokens), tokens.length, tokens.length);
 
-test('every token that contains the string breaks by itself', () => {
+test('dryBreakers: a token that contains the string is a breaker', () => {
   expect([...dryBreakers(['\n'], vocabulary).tails]).toEqual([
     [1, [new Int32Array()]],
     [2, [new Int32Array()]],
@@ -122,28 +122,28 @@ test('every token that contains the string breaks by itself', () => {
   expect(after(['\n'], [0, 1, 0, 0])).toBe(2);
 });
 
-test('a token that begins the string breaks only where the rest follows', () => {
+test('dryBreakers: a token that begins the string needs the rest after it', () => {
   expect(after(['User:'], [0, 3, 5, 6, 0, 0])).toBe(2);
   expect(after(['User:'], [0, 4, 6, 0])).toBe(1);
   expect(after(['User:'], [0, 3, 0, 0])).toBe(4);
   expect(after(['User:'], [0, 3])).toBe(2);
 });
 
-test('a token that ends with the beginning of the string is such a head', () => {
+test('dryBreakers: a token that ends with a prefix of the string is a head', () => {
   expect(after(['User'], [13, 9, 5, 0])).toBe(1);
 });
 
-test('the nearest breaker counts', () => {
+test('tokensAfterBreaker: uses the nearest breaker', () => {
   expect(after(['\n', ':'], [2, 0, 6, 0, 0, 0])).toBe(3);
   expect(after([], [0, 0])).toBe(2);
 });
 
-test('a string without any ASCII is only looked for as a whole', () => {
+test('dryBreakers: a string without ASCII is matched as a whole only', () => {
   expect([...dryBreakers(['。あ'], vocabulary).tails.keys()]).toEqual([]);
   expect([...dryBreakers(['。'], vocabulary).tails.keys()]).toEqual([10, 11]);
 });
 
-test('strings are cut to 40 bytes at a character, their tails to 20 tokens, and there are 128 of them', () => {
+test('dryBreakers: limits of 40 bytes, 20 tail tokens and 128 strings', () => {
   const long = dryBreakers([`U${'s'.repeat(60)}`], vocabulary);
   expect(long.tails.get(12)).toEqual([new Int32Array(20).fill(9)]);
   const wide = dryBreakers([`U${'。'.repeat(20)}`], vocabulary);
@@ -152,7 +152,7 @@ test('strings are cut to 40 bytes at a character, their tails to 20 tokens, and 
   expect([...dryBreakers(many, vocabulary).tails.keys()]).toEqual([0]);
 });
 
-test('any breakers are found in any pieces as by comparing each with each', () => {
+test('dryBreakers: same as naive comparison of all strings and pieces', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', '。'), minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(fc.array(letters, { maxLength: 5 }), fc.array(letters, { maxLength: 8 }), (breakers, pieces) => {

@@ -9,9 +9,8 @@ export type DrySettings = Pick<Sampling, 'dryMultiplier' | 'dryBase' | 'dryAllow
 const largestExponent = 88.7228391;
 
 /**
- * Into `lengths[i]` goes how many tokens the text that ends `i` tokens before its end has in common, from the end
- * backwards, with the whole text of the last `count` tokens. This is the Z-function of the reversed text: `left` and
- * `right` bound the match that reaches farthest, and what lies inside it is known already. Takes linear time.
+ * Sets `lengths[i]` to the length of the common suffix of the last `count` tokens and of the text without its last `i` tokens: the
+ * Z-function of the reversed text, in linear time. `left` and `right` bound the match that reaches farthest.
  */
 export function commonSuffixes(history: Int32Array, length: number, count: number, lengths: Int32Array): void {
   const last = length - 1;
@@ -84,10 +83,7 @@ const maximumCount = 128;
 const maximumBytes = 40;
 const maximumTail = 20;
 
-/**
- * The token patterns that end a repetition: a head, and the tokens that must follow it (none where the head holds the
- * whole breaker). Depends only on the strings and the vocabulary, so one result serves every request that has them.
- */
+/** Token patterns that end a repetition: a head, and the tokens that must follow it (none if the head has the whole breaker). */
 export interface DryBreakers {
   /** 1 for each token of the vocabulary that begins a pattern. */
   readonly heads: Uint8Array;
@@ -158,12 +154,7 @@ class BreakerTree {
 }
 
 /** How many tokens follow the nearest breaker in the last `count` of the history; all of them where there is none. */
-export function tokensAfterBreaker(
-  { heads, tails }: DryBreakers,
-  history: Int32Array,
-  length: number,
-  count: number,
-): number {
+export function tokensAfterBreaker({ heads, tails }: DryBreakers, history: Int32Array, length: number, count: number) {
   for (let after = 0; after < count; after += 1) {
     const place = length - 1 - after;
     const token = history[place] as number;

@@ -1,7 +1,4 @@
-/**
- * A float's bits as a whole number that orders the same way: higher floats give higher numbers. Both zeros are one
- * value, as they are for `===`.
- */
+/** The bits of a float as an integer with the same order; both zeros are equal. */
 export function orderKey(bits: number): number {
   if (bits === -0x80000000) return 0;
   return bits ^ ((bits >> 31) & 0x7fffffff);
@@ -15,10 +12,7 @@ const levels = [
   { shift: 0, mask: 1023 },
 ] as const;
 
-/**
- * Finds the float that stands at a given rank, without sorting: counts keys by their leading bits, then looks only into
- * the bin where the rank falls.
- */
+/** Finds the float at a given rank without sorting: counts keys by their leading bits, then examines only the bin of the rank. */
 export class BorderSearch {
   readonly #left: Int32Array;
   readonly #bins = new Int32Array(binCount);
@@ -58,7 +52,7 @@ export class BorderSearch {
       let kept = 0;
       for (let index = 0; index < left; index += 1) {
         const raw = from[index] as number;
-        // Written before it is known to belong: a branch here would often be guessed wrong.
+        // Written unconditionally: a branch would often be mispredicted.
         to[kept] = raw;
         kept += Number(((orderKey(raw) >>> shift) & mask) === digits);
       }
@@ -74,14 +68,14 @@ export class BorderSearch {
   }
 }
 
-/** Up to here every entry is cheaper to move to its place than all are to count. */
+/** Up to here insertion sort is faster. */
 const fewEntries = 128;
 const digitCount = 2048;
 const digitMask = digitCount - 1;
 
 /**
- * Sorts floats with their ids, highest first, equals in the order they came: three passes by eleven bits of the key, the
- * lowest first. They are written out, since a loop over them with exchanged arrays takes a third longer.
+ * Stable radix sort of floats with their ids, highest first: three passes by eleven bits of the key. The passes are unrolled: a loop
+ * with swapped arrays takes a third longer.
  */
 export class RadixSort {
   readonly #keys: Int32Array;

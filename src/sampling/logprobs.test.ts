@@ -13,7 +13,7 @@ function naive(logits: readonly number[], token: number) {
 
 const rows = fc.array(fc.float({ min: -20, max: 20, noNaN: true }), { minLength: 1, maxLength: 60 });
 
-test('the figures are those of the plain distribution', () => {
+test('plainLogprobs: same as the plain distribution', () => {
   fc.assert(
     fc.property(rows, fc.nat(), fc.nat(25), (logits, pick, count) => {
       const token = pick % logits.length;
@@ -27,7 +27,7 @@ test('the figures are those of the plain distribution', () => {
   );
 });
 
-test('the probabilities of all tokens add up to one', () => {
+test('plainLogprobs: probabilities of all tokens sum to 1', () => {
   fc.assert(
     fc.property(rows, (logits) => {
       const { top } = plainLogprobs(Float32Array.from(logits), 0, logits.length);
@@ -36,27 +36,27 @@ test('the probabilities of all tokens add up to one', () => {
   );
 });
 
-test('logits far beyond what an exponential can hold do no harm', () => {
+test('plainLogprobs: no overflow with large logits', () => {
   const { logprob, top } = plainLogprobs(Float32Array.of(5000, 4999, -5000), 1, 2);
   expect(logprob).toBeCloseTo(Math.log(Math.exp(-1) / (1 + Math.exp(-1))), 9);
   expect(top.map(({ token }) => token)).toEqual([0, 1]);
 });
 
-test('a token that cannot come has no likelihood at all, and the last rank', () => {
+test('plainLogprobs: minus infinity and the last rank for an impossible token', () => {
   const impossible = Number.NEGATIVE_INFINITY;
   expect(plainLogprobs(Float32Array.of(1, impossible, 2), 1, 3)).toMatchObject({ logprob: impossible, rank: 3 });
 });
 
-test('without alternatives only the token itself is told', () => {
+test('plainLogprobs: no top list with count 0', () => {
   expect(plainLogprobs(Float32Array.of(0, 0), 1, 0)).toEqual({ logprob: Math.log(0.5), rank: 1, top: [] });
 });
 
-test('of equally likely tokens the one with the lower number comes first', () => {
+test('plainLogprobs: equal tokens by ascending id', () => {
   const { top } = plainLogprobs(Float32Array.of(1, 3, 3, 3, 2), 0, 2);
   expect(top.map(({ token }) => token)).toEqual([1, 2]);
 });
 
-test('the row itself stays as it is: others may read it too', () => {
+test('plainLogprobs: does not change the row', () => {
   const logits = Float32Array.of(3, 1, 2);
   plainLogprobs(logits, 0, 3);
   expect([...logits]).toEqual([3, 1, 2]);
@@ -64,7 +64,7 @@ test('the row itself stays as it is: others may read it too', () => {
 
 const slow = (row: Float32Array, highest: number) => row.reduce((sum, one) => sum + Math.exp(one - highest), 0);
 
-test('the sum is that of the exponentials, to ten digits', () => {
+test('sumOfExponentials: exact to ten digits', () => {
   const numbers = fc.array(fc.float({ min: -60, max: 60, noNaN: true }), { minLength: 1, maxLength: 200 });
   fc.assert(
     fc.property(numbers, (list) => {
@@ -84,12 +84,12 @@ test.each([
   ['one far below', [0, -5000], 1],
   ['one that is no number', [0, Number.NaN], 1],
   ['nothing', [], 0],
-])('of %s', (_, list, expected) => {
+])('sumOfExponentials: %s', (_, list, expected) => {
   const row = Float32Array.from(list);
   expect(sumOfExponentials(row, Math.max(...list.filter((one) => !Number.isNaN(one)), -1e9))).toBeCloseTo(expected, 12);
 });
 
-test('half a vocabulary far below still counts', () => {
+test('sumOfExponentials: includes many small terms', () => {
   const row = new Float32Array(100_000).fill(-20);
   row[0] = 0;
   expect(sumOfExponentials(row, 0)).toBeCloseTo(slow(row, 0), 12);

@@ -13,7 +13,7 @@ export interface PickedLogprobs {
   readonly top: readonly Alternative[];
 }
 
-/** Natural logarithms over what the samplers left; a token that is not left counts as the least probable. */
+/** Natural logarithms over the remaining candidates; any other token counts as the least probable. */
 export function logprobsOf(candidates: Candidates, picked: number, count: number): PickedLogprobs {
   const { ids, probabilities, size } = candidates;
   const logprobAt = (index: number): number => Math.log(Math.max(leastProbability, probabilities[index] as number));
@@ -30,10 +30,7 @@ interface PlainLogprobs extends PickedLogprobs {
   readonly rank: number;
 }
 
-/**
- * How likely a token was by the model alone: natural logarithms over the whole vocabulary, which no sampler has touched.
- * The row is only read, and nothing of its size is kept.
- */
+/** Logprob and rank of a token over the whole vocabulary, without samplers. Reads the row only, allocates nothing of its size. */
 export function plainLogprobs(logits: Float32Array, token: number, count: number): PlainLogprobs {
   const own = logits[token] as number;
   const best = new BestFew(count);
@@ -51,7 +48,7 @@ export function plainLogprobs(logits: Float32Array, token: number, count: number
   return { logprob: own - logTotal, rank: likelier + 1, top };
 }
 
-/** The few largest of a long list, in order; nearly all of the list stays below the border and costs one comparison. */
+/** The few largest of a long list, in order; nearly all entries cost one comparison with the border. */
 class BestFew {
   readonly found: { readonly token: number; readonly logit: number }[] = [];
   border: number;
@@ -75,23 +72,20 @@ class BestFew {
 /** Powers of two in steps of a 2048th, from 1 up to 2. */
 const steps = 2048;
 const between = Float64Array.from({ length: steps }, (_, step) => 2 ** (step / steps));
-/** Whole powers of two: below the last of them nothing counts any more beside the likeliest token. */
+/** Integer powers of two; smaller terms do not matter. */
 const deepest = 64;
 const powers = Float64Array.from({ length: deepest + 1 }, (_, index) => 2 ** (index - deepest));
 const stepsPerUnit = steps / Math.LN2;
 
-/**
- * The sum of the exponentials of all numbers in a row, each less `highest`, which is the largest of them. Good to ten digits,
- * and some three times as fast as the function of the language: a row has as many numbers as a vocabulary has tokens.
- */
+/** The sum of exp(x - highest) over a row, exact to ten digits and about three times as fast as with `Math.exp`. */
 export function sumOfExponentials(row: Float32Array, highest: number): number {
   let sum = 0;
   for (let index = 0; index < row.length; index += 1) {
     const place = ((row[index] as number) - highest) * stepsPerUnit;
-    // Also true of what is not a number.
+    // Also skips NaN.
     if (!(place > -deepest * steps)) continue;
     const step = Math.floor(place);
-    // What the table leaves is so small that two terms of the series are enough for it.
+    // The remainder is so small that two terms of the series suffice.
     const rest = (place - step) / stepsPerUnit;
     const power = powers[(step >> 11) + deepest] as number;
     sum += power * (between[step & (steps - 1)] as number) * (1 + rest * (1 + rest / 2));

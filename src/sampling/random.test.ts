@@ -7,18 +7,18 @@ import { xtc } from './truncation.ts';
 test.each([
   [5489, [3499211612, 581869302, 3890346734, 3586334585, 545404204]],
   [1, [1791095845, 4282876139, 3093770124, 4005303368, 491263]],
-])('seed %i gives the well-known first numbers', (seed, expected) => {
+])('Random: seed %i gives the known first numbers of MT19937', (seed, expected) => {
   const random = new Random(seed);
   expect(expected.map(() => random.nextInteger())).toEqual(expected);
 });
 
-test('the 10000th number of the usual seed is the one that the standard of C++ names', () => {
+test('Random: the 10000th number of seed 5489 is that of the C++ standard', () => {
   const random = new Random(5489);
   for (let count = 1; count < 10_000; count += 1) random.nextInteger();
   expect(random.nextInteger()).toBe(4123659995);
 });
 
-test('draws lie from 0 up to 1', () => {
+test('Random.next: numbers from 0 up to 1, evenly distributed', () => {
   const random = new Random(3);
   const draws = Array.from({ length: 5000 }, () => random.next());
   expect(Math.min(...draws)).toBeGreaterThanOrEqual(0);
@@ -43,13 +43,13 @@ test.each([
   [0.51, 3],
   [0.76, 0],
   [0.9999999999, 2],
-])('a draw of %f from 1/2, 1/4, 1/8, 1/8 takes the token %i', (number, token) => {
+])('draw: %f from 1/2, 1/4, 1/8, 1/8 takes token %i', (number, token) => {
   const candidates = weighted(1, 4, 1, 2);
   const picked = draw(candidates, loaded(number));
   expect(candidates.ids[picked]).toBe(token);
 });
 
-test('tokens are drawn as often as they are likely', () => {
+test('draw: frequencies match the probabilities', () => {
   const random = new Random(42);
   const counts = [0, 0, 0, 0];
   for (let round = 0; round < 20_000; round += 1) {
@@ -62,12 +62,12 @@ test('tokens are drawn as often as they are likely', () => {
   });
 });
 
-test('a token without any probability is never drawn', () => {
+test('draw: never takes a token of probability 0', () => {
   const candidates = candidatesOf([0, -Infinity]);
   expect(draw(candidates, loaded(1 - 2 ** -32))).toBe(0);
 });
 
-test('XTC puts the likely ones but the least likely out of reach', () => {
+test('xtc: excludes all likely candidates but the least likely of them', () => {
   const candidates = weighted(1, 4, 1, 2);
   xtc(candidates, 0.2, 0.5, loaded(0.4));
   expect(draw(candidates, loaded(0))).toBe(0);
@@ -80,18 +80,18 @@ test.each([
   ['only one is likely enough', 0.3, 0.5, [0.1]],
   ['the threshold is too high', 0.6, 0.5, []],
   ['it is off', 0.1, 0, []],
-])('XTC changes nothing where %s', (_, threshold, probability, draws) => {
+])('xtc: no change if %s', (_, threshold, probability, draws) => {
   const candidates = weighted(1, 4, 1, 2);
   const before = logitsOf(candidates).sort();
   xtc(candidates, threshold, probability, loaded(...draws));
   expect(logitsOf(candidates).sort()).toEqual(before);
 });
 
-test('XTC draws nothing for a single candidate', () => {
+test('xtc: does not draw for a single candidate', () => {
   xtc(weighted(1), 0.1, 1, loaded());
 });
 
-test('Adaptive-P likes the token nearest to the target', () => {
+test('AdaptiveP: prefers the token nearest to the target', () => {
   const candidates = weighted(1, 4, 1, 2);
   const adaptive = new AdaptiveP(0.25, 0.5, 4);
   expect(adaptive.aim).toBeCloseTo(0.25);
@@ -102,7 +102,7 @@ test('Adaptive-P likes the token nearest to the target', () => {
   expect(candidates.logits[idsOf(candidates).indexOf(1)]).toBeCloseTo(5 - (10 * distance ** 2) / (1 + distance), 4);
 });
 
-test('Adaptive-P moves its aim against what was chosen', () => {
+test('AdaptiveP: moves the aim against the chosen probability', () => {
   const adaptive = new AdaptiveP(0.4, 0.5, 4);
   const candidates = weighted(1, 4, 1, 2);
   // The order by liking is 1 (0.5), 3 (0.25), 0 and 2: the first draw takes 1.

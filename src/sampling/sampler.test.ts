@@ -65,7 +65,7 @@ function text(sampler: Sampler, logits: readonly number[], before: readonly numb
   return [...history.subarray(before.length)];
 }
 
-test('whatever the settings, a token is picked from what is left, and the probabilities sum to 1', () => {
+test('Sampler: picks a remaining candidate for any settings; probabilities sum to 1', () => {
   fc.assert(
     fc.property(anyLogits(), seen, anySettings, (logits, before, settings) => {
       const sampler = samplerOf(settings, logits.length);
@@ -82,7 +82,7 @@ test('whatever the settings, a token is picked from what is left, and the probab
   );
 });
 
-test('the same seed and settings give the same text', () => {
+test('Sampler: same seed and settings give the same text', () => {
   fc.assert(
     fc.property(anyLogits(), seen, anySettings, fc.nat(), (logits, before, settings, seed) => {
       const [first, second] = [0, 1].map(() => text(samplerOf(settings, logits.length, { seed }), logits, before));
@@ -91,7 +91,7 @@ test('the same seed and settings give the same text', () => {
   );
 });
 
-test('the short way of greedy sampling picks what the whole way picks', () => {
+test('Sampler: greedy shortcut picks the token of the full chain', () => {
   fc.assert(
     fc.property(anyLogits(), seen, anySettings, (logits, before, settings) => {
       const greedy = { ...settings, temperature: 0, mirostat: 0, dynamicRange: 0 };
@@ -104,7 +104,7 @@ test('the short way of greedy sampling picks what the whole way picks', () => {
   );
 });
 
-test('the short way holds on a vocabulary larger than the candidates', () => {
+test('Sampler: greedy shortcut on a vocabulary larger than the candidate limit', () => {
   const random = new Random(11);
   const vocabularySize = 9000;
   for (const range of [320, 2999, 3000, 4096]) {
@@ -118,7 +118,7 @@ test('the short way holds on a vocabulary larger than the candidates', () => {
   }
 });
 
-test('a top-k that comes first gives what it gives after keeping 3000', () => {
+test('Sampler: top-k first gives the same as after the candidate limit', () => {
   const random = new Random(5);
   const logits = Array.from({ length: 9000 }, () => 12 * random.next());
   // An n-sigma so wide that it keeps all stands in the way of the shortcut, and changes nothing.
@@ -128,7 +128,7 @@ test('a top-k that comes first gives what it gives after keeping 3000', () => {
   expect(idsOf(direct.candidates)).toEqual(idsOf(indirect.candidates));
 });
 
-test('a penalty and then a top-k give the same on the whole vocabulary as on the 3000 best', () => {
+test('Sampler: penalty and top-k give the same on the vocabulary as on the 3000 best', () => {
   const random = new Random(7);
   for (const [topK, repetitionRange] of [
     [40, 320],
@@ -147,7 +147,7 @@ test('a penalty and then a top-k give the same on the whole vocabulary as on the
   }
 });
 
-test('stages that are off change nothing, in whatever order', () => {
+test('Sampler: disabled stages change nothing in any order', () => {
   fc.assert(
     fc.property(anyLogits(), seen, anyOrder, (logits, before, order) => {
       const without = text(samplerOf({ order: [] }, logits.length), logits, before);
@@ -156,7 +156,7 @@ test('stages that are off change nothing, in whatever order', () => {
   );
 });
 
-test('the order matters: a penalty after top-k cannot bring others in', () => {
+test('Sampler: a penalty after top-k brings no other tokens in', () => {
   const logits = [4, 3, 2];
   const settings = { topK: 1, repetitionPenalty: 4 };
   const pick = (order: Sampling['order']): number =>
@@ -165,20 +165,20 @@ test('the order matters: a penalty after top-k cannot bring others in', () => {
   expect(pick(['repetition', 'top-k'])).toBe(1);
 });
 
-test('banned, forbidden and end tokens lie 8 under the lowest logit', () => {
+test('Sampler: banned, forbidden and end tokens are 8 below the lowest logit', () => {
   const logits = Float32Array.of(5, 4, 3, 2, -1);
   const options = { bannedTokens: [0], endTokens: [1] };
   expect(samplerOf({ temperature: 0 }, 5, options).pick(logits, none, 0, [2, 99])).toBe(3);
   expect([...logits]).toEqual([-9, -9, -9, 2, -1]);
 });
 
-test('they lie at 0 where no logit is negative', () => {
+test('Sampler: banned tokens are 0 if no logit is negative', () => {
   const logits = Float32Array.of(5, 4);
   samplerOf({}, 2, { bannedTokens: [0] }).pick(logits, none, 0);
   expect([...logits]).toEqual([0, 4]);
 });
 
-test('a bias is added after the bans', () => {
+test('Sampler: adds the logit bias after the bans', () => {
   const logits = Float32Array.of(5, 4);
   const options = {
     bannedTokens: [0],
@@ -193,7 +193,7 @@ test('a bias is added after the bans', () => {
   expect([...logits]).toEqual([3, 3]);
 });
 
-test('Adaptive-P without a cut gets a small min-p', () => {
+test('Chain: Adaptive-P without truncation uses a small min-p', () => {
   const logits = [0, -5, -7];
   const kept = (settings: Partial<Sampling>): number => {
     const sampler = samplerOf({ adaptiveTarget: 0.5, order: ['top-p'], ...settings }, 3);
@@ -205,7 +205,7 @@ test('Adaptive-P without a cut gets a small min-p', () => {
   expect(kept({ topP: 0.999999 })).toBe(3);
 });
 
-test('mirostat heeds the penalty and the temperature and no other sampler', () => {
+test('Chain: mirostat uses only penalty and temperature', () => {
   expect(pickOne([1, 2, 3], { mirostat: 2, temperature: 0, order: [] })).toBe(2);
   const sampler = samplerOf({ mirostat: 2, topK: 1, mirostatTau: 50 }, 3);
   sampler.pick(Float32Array.of(1, 1, 1), none, 0);
@@ -214,24 +214,24 @@ test('mirostat heeds the penalty and the temperature and no other sampler', () =
 
 const onlyAbove = (id: number) => ({ keepAllowed: (candidates: Candidates) => candidates.retain((one) => one > id) });
 
-test('a grammar narrows the candidates', () => {
+test('Sampler: a grammar filters the candidates', () => {
   expect(pickOne([9, 8, 7, 6], { temperature: 0 }, { grammar: onlyAbove(1) })).toBe(2);
 });
 
-test('a grammar that allows none of the best is asked about the whole vocabulary', () => {
+test('Sampler: a grammar that allows none of the best checks the whole vocabulary', () => {
   const logits = Array.from({ length: 5000 }, (_, id) => -id);
   expect(pickOne(logits, { temperature: 0 }, { grammar: onlyAbove(4000) })).toBe(4001);
 });
 
-test('a grammar that allows nothing at all is reported', () => {
+test('Sampler: returns noToken if the grammar allows nothing', () => {
   expect(pickOne([1, 2], {}, { grammar: onlyAbove(5) })).toBe(noToken);
 });
 
-test('logits of another size than the vocabulary are refused', () => {
+test('Sampler: refuses logits of another size than the vocabulary', () => {
   expect(() => samplerOf({}, 3).pick(new Float32Array(2), none, 0)).toThrow(RangeError);
 });
 
-test('logprobs come from what the samplers left, and are never below that of 0.0001', () => {
+test('logprobsOf: over the remaining candidates, at least log 0.0001', () => {
   const sampler = samplerOf({ topK: 3 }, 4);
   const picked = sampler.pick(Float32Array.of(Math.log(3), 0, -50, -60), none, 0);
   const { logprob, top } = logprobsOf(sampler.candidates, picked, 10);
@@ -248,13 +248,13 @@ test.each([
   [1, [3, -1]],
   [2, [5, -4]],
   [0, [1, 2]],
-])('a scale of %f moves the logits away from the negative ones', (scale, expected) => {
+])('mixGuidance: scale %f moves the logits away from the negative ones', (scale, expected) => {
   const main = Float32Array.of(3, -1);
   mixGuidance(main, Float32Array.of(1, 2), scale);
   expect([...main]).toEqual(expected);
 });
 
-test('impossible tokens never become what is not a number', () => {
+test('mixGuidance: no NaN from infinite logits', () => {
   const main = Float32Array.of(-Infinity, 1, -Infinity);
   mixGuidance(main, Float32Array.of(-Infinity, -Infinity, 1), 2);
   expect([...main]).toEqual([-Infinity, 1, -Infinity]);

@@ -54,10 +54,7 @@ export class Sampler {
     this.#greedy = this.#chain.greedy && free && !options.keepDistribution;
   }
 
-  /**
-   * Chooses the next token after `history` (prompt and output so far; only the first `length` entries count), or
-   * `noToken`. Changes `logits` in place. `forbidden` cannot be chosen at this position only.
-   */
+  /** Chooses the next token after the first `length` tokens of `history`, or `noToken`. Changes `logits` in place. */
   pick(logits: Float32Array, history: Int32Array, length: number, forbidden: readonly number[] = []): number {
     if (logits.length !== this.options.vocabularySize) {
       throw new RangeError(`${logits.length} logits for a vocabulary of ${this.options.vocabularySize}`);

@@ -155,10 +155,10 @@ function expectTheDefinition({ settings, size, steps, seed, allows, seen }: Mode
   expect(byTheSampler(one)).toEqual(byTheDefinition(one));
 }
 
-test('every shortcut gives what the definition gives, to the last bit', () => {
+test('Sampler: shortcuts give exactly the result of the full chain', () => {
   fc.assert(fc.property(anyRecipe(5, 300), expectTheDefinition), { numRuns: 600 });
 });
 
-test('every shortcut holds on a vocabulary larger than the candidates', () => {
+test('Sampler: shortcuts give the full result on a vocabulary larger than the candidate limit', () => {
   fc.assert(fc.property(anyRecipe(7000), expectTheDefinition), { numRuns: 50 });
 });

@@ -46,7 +46,7 @@ function softmaxOf(logits: readonly number[]): number[] {
   return weights.map((weight) => Math.fround(Math.fround(weight) * (1 / sum)));
 }
 
-test('the probabilities are those of the present logits, whatever was done since the last ones', () => {
+test('softmax: probabilities of the current logits after any step', () => {
   const anySteps = fc.array(fc.constantFrom(...Object.keys(steps)), { maxLength: 8 });
   fc.assert(
     fc.property(anyLogits(200), anySteps, (logits, names) => {

@@ -3,7 +3,7 @@ import type { Candidates } from './candidates.ts';
 /** Divides the logits; 0 or less keeps only the best candidate. */
 export function temperature(candidates: Candidates, value: number): void {
   const highest = candidates.highest();
-  // Past the largest float every good token would become equally infinite; the best one is what the division tends to.
+  // Beyond the largest float all good tokens would become infinite; the limit of the division is the best one.
   const overflows = Number.isFinite(highest) && !Number.isFinite(Math.fround(highest / value));
   if (value <= 0 || overflows) {
     candidates.keepBest();
@@ -15,10 +15,7 @@ export function temperature(candidates: Candidates, value: number): void {
   candidates.changed();
 }
 
-/**
- * A temperature between `value - range` and `value + range`, higher the more evenly the probabilities are spread. A
- * range of 0 is for the caller to leave to the plain temperature.
- */
+/** A temperature between `value - range` and `value + range`, by the normalized entropy. The range is not 0. */
 export function dynamicTemperature(candidates: Candidates, value: number, range: number, exponent: number): void {
   if (candidates.size <= 1) return;
   candidates.softmax();
@@ -28,7 +25,7 @@ export function dynamicTemperature(candidates: Candidates, value: number, range:
   temperature(candidates, low + (high - low) * evenness ** exponent);
 }
 
-/** Bends the distances to the best logit along a quadratic and cubic curve; a factor of 0 or less changes nothing. */
+/** Maps the distances to the best logit by a quadratic and cubic curve; a factor of 0 or less changes nothing. */
 export function smoothing(candidates: Candidates, factor: number, curve: number): void {
   if (factor <= 0 || candidates.size <= 1) return;
   const highest = candidates.highest();
@@ -41,7 +38,7 @@ export function smoothing(candidates: Candidates, factor: number, curve: number)
     if (distance === -Infinity) continue;
     logits[index] = square * distance ** 2 + cube * distance ** 3 + highest;
   }
-  // Outside of these curves the line turns back: what was worse can become better.
+  // Outside of this range the curve is not monotonic.
   if (curve < 1 || curve > 3) candidates.reordered();
   else candidates.changed();
 }

@@ -37,13 +37,13 @@ test.each<[string, Cut, number, number[]]>([
   ['typical', typical, 0.26, [1, 3]],
   ['typical', typical, 0.76, [0, 1, 3]],
   ['typical', typical, 1, [0, 1, 2, 3]],
-])('%s, %f is the value: keeps the right ones of 1/2, 1/4, 1/8, 1/8', (_, cut, value, kept) => {
+])('%s with %f: kept candidates of 1/2, 1/4, 1/8, 1/8', (_, cut, value, kept) => {
   const candidates = halves();
   (cut as Cut)(candidates, value);
   expect(idsOf(candidates).sort()).toEqual(kept);
 });
 
-test('typical drops the best where it is too little surprising', () => {
+test('typical: drops the best candidate if its surprise is too low', () => {
   // One token of 0.4, and six of 0.1: the entropy is 1.75, the surprises are 0.92 and 2.30.
   const candidates = weighted(4, 1, 1, 1, 1, 1, 1);
   typical(candidates, 0.35);
@@ -56,13 +56,13 @@ test.each([
   [0.9, 2],
   [0.999, 2],
   [1, 5],
-])('tail-free with %f keeps %i of .5 .3 .1 .06 .04', (limit, kept) => {
+])('tailFree: %f keeps %i of .5 .3 .1 .06 .04', (limit, kept) => {
   const candidates = weighted(50, 30, 10, 6, 4);
   tailFree(candidates, limit);
   expect(candidates.size).toBe(kept);
 });
 
-test('tail-free counts all bends alike where the curve has none', () => {
+test('tailFree: a straight curve counts evenly', () => {
   // Six equals have four bends of 1/4 each: the running shares from the second on are .5, .75, 1.
   const candidates = weighted(1, 1, 1, 1, 1, 1);
   tailFree(candidates, 0.6);
@@ -76,19 +76,19 @@ test.each([
   [0.5, [0]],
   [2.4, [0, 1, 2, 3]],
   [3, [0, 1, 2, 3, 4]],
-])('n-sigma with %f keeps what lies within so many deviations', (width, kept) => {
+])('nSigma: %f keeps candidates within that many deviations', (width, kept) => {
   const candidates = candidatesOf([5, 3, 1, 1, 0]);
   nSigma(candidates, width);
   expect(idsOf(candidates)).toEqual(kept);
 });
 
-test('n-sigma takes no account of impossible tokens', () => {
+test('nSigma: ignores infinite logits', () => {
   const candidates = candidatesOf([5, -Infinity, 3, 1, 1, 0]);
   nSigma(candidates, 1.2);
   expect(idsOf(candidates)).toEqual([0, 2]);
 });
 
-test.each(Object.entries(cuts))('%s never leaves nothing, and all but typical keep the best', (name, cut) => {
+test.each(Object.entries(cuts))('%s: leaves at least one candidate, and all but typical keep the best', (name, cut) => {
   fc.assert(
     fc.property(anyLogits(), fc.double({ min: -2, max: 12, noNaN: true }), (logits, value) => {
       const candidates = candidatesOf(logits);

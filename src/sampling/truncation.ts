@@ -40,9 +40,7 @@ export function topA(candidates: Candidates, share: number): void {
 
 const flat = 1e-6;
 
-/**
- * Cuts where the curve of the sorted probabilities has spent the share `limit` of all its bending; 1 or more keeps all.
- */
+/** Tail-free sampling: cuts where the sorted probabilities have used `limit` of their total curvature; 1 or more keeps all. */
 export function tailFree(candidates: Candidates, limit: number): void {
   if (limit >= 1 || candidates.size <= 2) return;
   candidates.sort();
@@ -67,9 +65,8 @@ function bend(probabilities: Float32Array, index: number): number {
 }
 
 /**
- * Keeps the candidates whose surprise is nearest to the expected one until their probabilities exceed `limit`; 1 or
- * more keeps all. Along the sorted candidates the surprise only grows, so those nearest to any value stand side by side:
- * the kept range starts where the surprise passes the expected one and grows to whichever side is nearer.
+ * Keeps the candidates whose surprise is nearest to the entropy until their probabilities exceed `limit`; 1 or more keeps all. In
+ * sorted order the surprise only grows, so the kept range starts where it passes the entropy and grows to the nearer side.
  */
 export function typical(candidates: Candidates, limit: number): void {
   if (limit >= 1 || candidates.size <= 1) return;
@@ -95,10 +92,7 @@ export function typical(candidates: Candidates, limit: number): void {
   candidates.keepRange(start, end);
 }
 
-/**
- * Keeps candidates within `width` standard deviations of the best logit; 0 or less keeps all. Impossible candidates take
- * no part in the deviation.
- */
+/** Keeps candidates within `width` standard deviations of the best logit; 0 or less keeps all. Infinite logits do not count. */
 export function nSigma(candidates: Candidates, width: number): void {
   if (width <= 0 || candidates.size <= 1) return;
   const { logits, size } = candidates;
@@ -119,8 +113,8 @@ export function nSigma(candidates: Candidates, width: number): void {
 const exclusion = 999;
 
 /**
- * Now and then leaves the top choices out: of the candidates at least as likely as `threshold` only the least likely
- * stays in reach. Draws once whenever it is on and there is a choice, whether it acts or not.
+ * Exclude Top Choices: with `probability`, of the candidates at least as likely as `threshold` only the least likely stays. Draws
+ * once if enabled and there is more than one candidate.
  */
 export function xtc(candidates: Candidates, threshold: number, probability: number, random: Random): void {
   if (threshold > 0.5 || probability <= 0 || candidates.size <= 1) return;

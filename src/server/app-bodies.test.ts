@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { settingsFrom } from '../config/flags.ts';
 import { alwaysThere } from '../core/text-source.ts';
-import { fakeEmbeddingSource, fakeEngine } from '../engines/fake/engine.ts';
+import { fakeEmbeddingSource, fakeEngine } from '../engines/testing/fake-engine.ts';
 import { ask, serve, type World } from '../http/testing/world.ts';
 import { loadChatFormat } from '../models/chat-format.ts';
 import { answerFault } from '../protocols/testing/answer-fault.ts';

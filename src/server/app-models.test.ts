@@ -5,7 +5,7 @@ import { modelId } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import { alwaysThere } from '../core/text-source.ts';
-import { fakeEngine } from '../engines/fake/engine.ts';
+import { fakeEngine } from '../engines/testing/fake-engine.ts';
 import { router } from '../http/router.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
 import { type AppParts, createApp } from './app.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { chatAdapter } from '../chat/adapters/adapter.ts';
-import type { Script } from '../engines/fake/engine.ts';
+import type { Script } from '../engines/testing/fake-engine.ts';
 import { terminalChat } from './terminal-chat.ts';
 import { fakeService } from './testing/service.ts';
 

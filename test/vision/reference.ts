@@ -22,7 +22,7 @@ export interface Reference {
 
 /** The library in the process of the test itself; it can be opened only once. */
 export function openReference(): Reference {
-  const folder = mediaLibraryFolder(process.env);
+  const folder = mediaLibraryFolder();
   const { native, media } = openFabric(folder);
   const declare = declaring(koffi.load(join(folder, 'qvac__fabric.bare')));
   const evaluate = asynchronous(

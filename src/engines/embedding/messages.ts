@@ -1,12 +1,26 @@
 import type { Embedded, EmbeddingRequest, Ranked, RankRequest } from '../../core/embedding.ts';
 import type { LoadOptions } from '../llama/load-options.ts';
-import type { WeightOptions } from '../llama/worker/native/weights.ts';
 
 /** Options that text models have too. */
-type BuildOptions = 'threads' | 'flashAttention' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants' | 'failedGpuBuilds';
+type SharedOptions =
+  | 'backend'
+  | 'gpuLayers'
+  | 'devices'
+  | 'mainGpu'
+  | 'tensorSplit'
+  | 'splitMode'
+  | 'loadMode'
+  | 'metadataOverrides'
+  | 'tensorOverrides'
+  | 'threads'
+  | 'flashAttention'
+  | 'cpuLevel'
+  | 'cpuBuild'
+  | 'skipCpuVariants'
+  | 'failedGpuBuilds';
 
 /** Load options, as JSON. */
-export interface EmbeddingOptions extends Omit<WeightOptions, 'model'>, Pick<LoadOptions, BuildOptions> {
+export interface EmbeddingOptions extends Pick<LoadOptions, SharedOptions> {
   /** A file, or the built-in model. */
   readonly model: { readonly path: string } | { readonly builtIn: true };
   /** Maximum input length; 0 means that of the model. */

@@ -14,7 +14,7 @@ test('a folder is made with those above it, for its owner only', async () => {
   await makeFolder(path);
 });
 
-test('a folder that is there stays as it is', async () => {
+test('makeFolder: leaves an existing folder unchanged', async () => {
   const path = join(root, 'shared');
   mkdirSync(path, { mode: 0o755 });
   await tryFolder(path, 1);

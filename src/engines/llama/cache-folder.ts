@@ -1,13 +1,10 @@
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** What people wrote is nobody else's business. */
+/** Only for the user: the files contain chats. */
 export const privately = { folder: 0o700, file: 0o600 };
 
-/**
- * Makes the folder and those above it where they are missing. Step by step: the recursive way of the runtime tries for ever
- * where the system says of an existing folder that there is no such place for another (/proc).
- */
+/** Creates a folder and its parents. Not by `recursive`, which loops for ever under /proc. */
 export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: privately.folder });
@@ -21,7 +18,7 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Throws unless files can be written there: better at the start than after hours of use. */
+/** Throws unless files can be written there. */
 export async function tryFolder(path: string, processId: number): Promise<void> {
   await makeFolder(path);
   const trial = join(path, `trial.${processId}.part`);

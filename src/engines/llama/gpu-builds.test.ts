@@ -89,7 +89,7 @@ const oldDriver = [
 ];
 
 describe('what the engine printed about a card', () => {
-  test('the reason stands above the last words', () => {
+  test('gpuFailure: the reason above the last lines', () => {
     expect(gpuFailure(oldDriver)).toEqual({ reason: 'the provided PTX was compiled with an unsupported toolchain' });
   });
 
@@ -130,7 +130,7 @@ describe('which build comes next', () => {
     expect(order).toEqual(['cuda', 'cuda-ext', 'vulkan', 'none']);
   });
 
-  test('what was asked for by name is never replaced by something else', () => {
+  test('a backend from a flag is never replaced', () => {
     expect(nextGpuBuild('cuda', all, [])).toBe('cuda');
     expect(nextGpuBuild('cuda', all, ['cuda'])).toBe('cuda-ext');
     expect(nextGpuBuild('cuda', all, ['cuda', 'cuda-ext'])).toBeUndefined();
@@ -138,18 +138,18 @@ describe('which build comes next', () => {
     expect(nextGpuBuild('cpu', all, [])).toBe('none');
   });
 
-  test('what is not installed is passed over', () => {
+  test('skips builds that are not installed', () => {
     expect(nextGpuBuild('auto', ['vulkan', 'none'], [])).toBe('vulkan');
     expect(nextGpuBuild('cuda', ['vulkan', 'none'], [])).toBeUndefined();
   });
 
-  test('the processor alone is always the last resort, and only where nobody asked for a GPU', () => {
-    expect(gpuBuilds('auto').at(-1)).toBe('none');
-    expect([...gpuBuilds('cuda'), ...gpuBuilds('vulkan')]).not.toContain('none');
+  test('the CPU is last, and only without a GPU flag', () => {
+    expect(gpuBuilds.auto.at(-1)).toBe('none');
+    expect([...gpuBuilds.cuda, ...gpuBuilds.vulkan]).not.toContain('none');
   });
 });
 
-describe('what a person is told', () => {
+describe('messages', () => {
   const failure = { reason: 'the driver is too old' };
 
   test('the reason, what is used instead, and what may help', () => {
@@ -167,7 +167,7 @@ describe('what a person is told', () => {
     expect(told).not.toContain('--usecpu');
   });
 
-  test('a build that was asked for and cannot be had ends in the reason and the ways out', () => {
+  test('failedForGood: reason and what to try', () => {
     expect(failedForGood('cuda', failure, ['cuda'])).toMatch(
       /^CUDA cannot be used here: the driver is too old\. What may help: .*driver.*cuda-ext.*--usevulkan.*--usecpu\.$/,
     );

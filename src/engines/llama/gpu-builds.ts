@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { packageFolder } from '../package-folder.ts';
 import type { GpuBuild, LoadOptions } from './load-options.ts';
 
-/** The version of the engine packages that this program was made for. */
+/** The required version of the engine packages. */
 export const engineVersion = '3.21.1';
 
-/** Where the libraries of a build lie, and where its GPU library does if that comes in a package of its own. */
+/** The folder of the libraries of a build, and its GPU library if that is in another package. */
 export interface BuildFiles {
   readonly folder: string;
   readonly gpuLibrary?: string;
@@ -14,7 +14,7 @@ export interface BuildFiles {
 
 export type InstalledBuilds = ReadonlyMap<GpuBuild, BuildFiles>;
 
-/** The packages that hold a build, in the order of preference: every package can also compute on the processor alone. */
+/** The packages of a build, in the order of preference; every package can also run on the CPU alone. */
 const endings: Readonly<Record<GpuBuild, readonly string[]>> = {
   cuda: ['-cuda'],
   'cuda-ext': ['-cuda'],
@@ -28,7 +28,7 @@ export function packagesFor(build: GpuBuild, platform: string, arch: string): st
   return endings[build].map((ending) => `@node-llama-cpp/${system}-${arch}${ending}`);
 }
 
-/** What is installed beside this program; `find` gives the folder of a package. */
+/** The installed builds; `find` gives the folder of a package. */
 export function installedBuilds(
   find: (name: string) => string | undefined = packageFolder,
   { platform, arch }: Pick<NodeJS.Process, 'platform' | 'arch'> = process,
@@ -53,21 +53,20 @@ function binaries(packageFolderPath: string | undefined): string | undefined {
   return folder === undefined ? undefined : join(bins, folder);
 }
 
-/** The CUDA library that was made with an older toolkit: it replaces the one of the package that it extends. */
+/** The CUDA library that was built with an older toolkit; it replaces that of the main package. */
 function fallbackLibrary(packageFolderPath: string | undefined): string | undefined {
   const folder = binaries(packageFolderPath);
   if (folder === undefined) return undefined;
   return ['libggml-cuda.so', 'ggml-cuda.dll'].map((file) => join(folder, 'fallback', file)).find(existsSync);
 }
 
-/** What the engine printed about a graphics card before it gave up. */
 interface GpuFailure {
   readonly reason: string;
 }
 
 /**
- * A card that cannot be used is often noticed only at the first computation, where the library ends the process. Its last
- * words are then "…/ggml-cuda.cu:108: CUDA error"; the reason stands some lines above it.
+ * The reason of a GPU failure in the last lines of the engine. Often the library ends the process at the first computation with
+ * "…/ggml-cuda.cu:108: CUDA error"; the reason is some lines above.
  */
 export function gpuFailure(lines: readonly string[]): GpuFailure | undefined {
   const said = lines.map((line) => /\b(?:CUDA|HIP|MUSA|Metal) error: (?<reason>.*\S)/.exec(line)?.groups?.reason);
@@ -77,36 +76,30 @@ export function gpuFailure(lines: readonly string[]): GpuFailure | undefined {
   return unexplained === undefined ? undefined : { reason: unexplained.trim() };
 }
 
-/** Vulkan throws: `ggml_vulkan: … failed`, or the C++ runtime tells of an uncaught `vk::…Error`. */
+/** Vulkan prints `ggml_vulkan: … failed`, or the C++ runtime an uncaught `vk::…Error`. */
 function vulkanReason(lines: readonly string[]): string | undefined {
   const thrown = lines.findLast((line) => /vk::\w*Error|ErrorDeviceLost|ErrorOutOfDeviceMemory/.test(line));
-  const told = lines.findLast((line) => /^ggml_vulkan: .*(error|failed|unable)/i.test(line));
-  const text = thrown ?? told;
+  const printed = lines.findLast((line) => /^ggml_vulkan: .*(error|failed|unable)/i.test(line));
+  const text = thrown ?? printed;
   return text?.replace(/^(ggml_vulkan:|\s*what\(\):)\s*/, '').trim();
 }
 
-/** Who was asked for by name is not replaced in silence; without a word the next best one is used. */
+/** The next best build; a backend that was requested by a flag is not replaced. */
 export function nextGpuBuild(
   backend: LoadOptions['backend'],
   installed: readonly GpuBuild[],
   failed: readonly GpuBuild[],
 ): GpuBuild | undefined {
-  return gpuBuilds(backend).find((build) => installed.includes(build) && !failed.includes(build));
+  return gpuBuilds[backend].find((build) => installed.includes(build) && !failed.includes(build));
 }
 
-/** The GPU builds that serve what was asked for, the fastest first. `none` is the processor alone. */
-export function gpuBuilds(backend: LoadOptions['backend']): readonly GpuBuild[] {
-  switch (backend) {
-    case 'auto':
-      return ['cuda', 'cuda-ext', 'vulkan', 'metal', 'none'];
-    case 'cuda':
-      return ['cuda', 'cuda-ext'];
-    case 'vulkan':
-      return ['vulkan'];
-    case 'cpu':
-      return ['none'];
-  }
-}
+/** The builds for a backend, the fastest first. `none` is the CPU alone. */
+export const gpuBuilds: Readonly<Record<LoadOptions['backend'], readonly GpuBuild[]>> = {
+  auto: ['cuda', 'cuda-ext', 'vulkan', 'metal', 'none'],
+  cuda: ['cuda', 'cuda-ext'],
+  vulkan: ['vulkan'],
+  cpu: ['none'],
+};
 
 const title: Readonly<Record<GpuBuild, string>> = {
   cuda: 'CUDA',
@@ -116,7 +109,7 @@ const title: Readonly<Record<GpuBuild, string>> = {
   none: 'the CPU',
 };
 
-/** One sentence for the console when a build cannot be used and another one can. */
+/** A sentence for the console if a build cannot be used and another one can. */
 export function fallBackNote(failed: GpuBuild, { reason }: GpuFailure, next: GpuBuild): string {
   return `${title[failed]} cannot be used here (${reason}); going on with ${title[next]}. ${whatToTry(failed, [next])}`;
 }
@@ -127,27 +120,23 @@ export function failedForGood(failed: GpuBuild, { reason }: GpuFailure, installe
   return `${title[failed]} cannot be used here: ${reason}. ${whatToTry(failed, tried)}`;
 }
 
+const cudaExt =
+  '@node-llama-cpp/linux-x64-cuda-ext (made with CUDA 12, needs the libraries of CUDA 12 on this machine)';
+
 function whatToTry(failed: GpuBuild, tried: readonly GpuBuild[]): string {
   if (failed !== 'cuda' && failed !== 'cuda-ext') {
     return 'A newer graphics driver may help; --usecpu uses the processor alone.';
   }
   const tries = [
     'a newer NVIDIA driver',
-    ...(failed === 'cuda' && !tried.includes('cuda-ext')
-      ? [
-          'the package @node-llama-cpp/linux-x64-cuda-ext (made with CUDA 12, needs the libraries of CUDA 12 on this machine)',
-        ]
-      : []),
+    ...(failed === 'cuda' && !tried.includes('cuda-ext') ? [`the package ${cudaExt}`] : []),
     ...(tried.includes('vulkan') ? [] : ['--usevulkan']),
     ...(tried.includes('none') ? [] : ['--usecpu']),
   ];
   return `What may help: ${tries.join(', or ')}.`;
 }
 
-/**
- * Native code reports a failed load on its standard error, among much else. The most telling line of the last ones, as
- * the end of a sentence.
- */
+/** The line of standard error that best explains a failed load, as the end of a sentence. */
 export function loadReason(lines: readonly string[], fallback: string): string {
   const card = gpuFailure(lines);
   if (card) return card.reason;

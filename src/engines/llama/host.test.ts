@@ -88,7 +88,7 @@ const finish = {
   timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 1 },
 } as const;
 
-test('it loads, tells how far it is, and is ready', async () => {
+test('LlamaHost: loading, progress, ready', async () => {
   const { host, worker, seen } = world();
   expect(worker().sent).toMatchObject([{ type: 'load', options: { model: 'm.gguf', skipCpuVariants: 0 } }]);
   worker().say({ type: 'progress', fraction: 0.5 });
@@ -104,7 +104,7 @@ test('it loads, tells how far it is, and is ready', async () => {
   expect(seen).toEqual(['starting', 'progress: 0.5', 'loaded']);
 });
 
-test('the context size is what the file promises until it is known, and stays known through a restart', () => {
+test('contextSize: by the file until loaded, then kept through a restart', () => {
   const { host, worker, advance } = world();
   expect(host.contextSize()).toBe(2048);
   worker().say({ type: 'loaded', model });
@@ -116,7 +116,7 @@ test('the context size is what the file promises until it is known, and stays kn
   expect(host.contextSize()).toBe(512);
 });
 
-test('what the worker says of the model is told as it is', () => {
+test('state: the model as the worker reports it', () => {
   const { host, worker } = world();
   worker().say({ type: 'loaded', model });
   expect(host.state()).toMatchObject({
@@ -124,7 +124,7 @@ test('what the worker says of the model is told as it is', () => {
   });
 });
 
-test('special tokens of a text are read unless told otherwise, and pieces may be bytes', async () => {
+test('tokenize: parses special tokens by default; pieces may be bytes', async () => {
   const { host, worker } = world();
   worker().say({ type: 'loaded', model });
   void host.tokenize('<s>', { addSpecial: false });
@@ -179,7 +179,7 @@ test('questions get their answers, or the error in words', async () => {
   await expect(text).rejects.toMatchObject({ code: 'internal' });
 });
 
-test('states are there once a model is, and each wish about them is a question', async () => {
+test('states: only with a loaded model; each operation is a question to the worker', async () => {
   const { host, worker } = world();
   expect(host.states).toBeUndefined();
   worker().say({ type: 'loaded', model });
@@ -192,7 +192,7 @@ test('states are there once a model is, and each wish about them is a question',
   expect(await saved).toEqual({ tokens: 4, bytes: 40 });
 });
 
-test.each(['check', 'load', 'clear'] as const)('the wish to %s a state is passed on', async (action) => {
+test.each(['check', 'load', 'clear'] as const)('states: passes %s on to the worker', async (action) => {
   const { host, worker } = world();
   worker().say({ type: 'loaded', model });
   void host.states?.[action](2);
@@ -200,7 +200,7 @@ test.each(['check', 'load', 'clear'] as const)('the wish to %s a state is passed
   expect(worker().sent.at(-1)).toMatchObject({ type: 'states', action: { type: action } });
 });
 
-test('tokens are counted after the load, for whoever asks during it', async () => {
+test('tokenize: during the load, answered after it', async () => {
   const { host, worker } = world();
   const tokens = host.tokenize('a', { addSpecial: false });
   expect(worker().sent).toHaveLength(1);
@@ -212,7 +212,7 @@ test('tokens are counted after the load, for whoever asks during it', async () =
   expect(await tokens).toEqual([7]);
 });
 
-test('the cache is empty while there is no model, and nobody waits to hear that', async () => {
+test('cacheReport: empty at once without a model', async () => {
   const { host, worker, advance } = world();
   const report = { slots: [{ tokens: 4, busy: false }], memory: null, disk: null, misses: [] };
   expect(await host.cacheReport()).toEqual(emptyCacheReport);
@@ -250,7 +250,7 @@ test('a worker that dies costs its requests an error, and is started again at on
   expect(seen).toEqual(['starting', 'loaded', 'lost: SIGSEGV, 1 in a row', 'starting', 'loaded']);
 });
 
-test('one that hangs is ended, and its requests are told that it did not answer', () => {
+test('a hanging worker is ended; its requests get engine-silent', () => {
   const { host, worker, advance } = world();
   worker().say({ type: 'loaded', model });
   const { events } = generate(host);
@@ -261,7 +261,7 @@ test('one that hangs is ended, and its requests are told that it did not answer'
   expect(events).toMatchObject([{ type: 'error', error: { code: 'engine-silent', status: 500 } }]);
 });
 
-test('one that dies again and again is tried for ever; whoever comes meanwhile is told why and when to come again', () => {
+test('a worker that keeps dying is restarted without limit; new requests get the reason and Retry-After', () => {
   const { host, worker, advance, seen } = world();
   for (let death = 0; death < 6; death += 1) {
     worker().say({ type: 'loaded', model });
@@ -292,7 +292,7 @@ test('a finished generation clears the record', () => {
   expect(losses).toHaveLength(8);
 });
 
-test('a request that ends the worker twice is refused, with whatever seed it comes; others are served', () => {
+test('a request that ends the worker twice is refused with any seed; others are served', () => {
   const { host, worker, advance } = world();
   for (const seed of [1, 2]) {
     worker().say({ type: 'loaded', model });
@@ -348,7 +348,7 @@ test.each([
   },
 );
 
-test('one that was loaded before is tried again, whatever is wrong with it now', () => {
+test('proven: a failing load is retried', () => {
   const { host, worker, workers } = world({ proven: true });
   worker().say({ type: 'load-failed', reason: 'not enough memory' });
   worker().exit({ code: 3, signal: null });
@@ -362,7 +362,7 @@ test('a worker that dies while it loads for the first time is not tried again', 
   expect(host.state()).toEqual({ type: 'failed', name: 'm', reason: 'the engine process died of SIGKILL' });
 });
 
-test('a host that is stopped while it loads lets nobody wait, and says why', async () => {
+test('stop during the load: settles at once, with the reason', async () => {
   const { host, worker, workers } = world();
   const settled = host.settled();
   await host.stop();
@@ -372,7 +372,7 @@ test('a host that is stopped while it loads lets nobody wait, and says why', asy
   expect(workers).toHaveLength(1);
 });
 
-test('what the worker wants to be known is told', () => {
+test('note: passes notes of the worker on', () => {
   const { worker, seen } = world();
   worker().say({ type: 'note', text: 'The disk is full' });
   expect(seen).toEqual(['starting', 'note: The disk is full']);
@@ -405,7 +405,7 @@ describe('a graphics card that cannot be used', () => {
     ]);
   });
 
-  test('asked for by its flag it ends in the reason and what may help', () => {
+  test('with a backend flag: failed, with reason and what to try', () => {
     const { host, worker, workers } = world({ gpuBuilds: ['cuda', 'vulkan', 'none'] }, { backend: 'cuda' });
     worker().exit(death);
     expect(host.state()).toMatchObject({

@@ -16,7 +16,7 @@ const options = {
   shape,
 };
 
-test('a default context ends where the training did, one that was asked for does not', () => {
+test('contextSizeFor: a default is limited by the trained context, a given one is not', () => {
   expect(contextSizeFor({ contextSize: 4096, contextSizeGiven: false }, 2048)).toBe(2048);
   expect(contextSizeFor({ contextSize: 1024, contextSizeGiven: false }, 2048)).toBe(1024);
   expect(contextSizeFor({ contextSize: 4096, contextSizeGiven: true }, 2048)).toBe(4096);

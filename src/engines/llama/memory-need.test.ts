@@ -10,7 +10,7 @@ test('weights, cache and something for computing', () => {
   expect(need).toBeLessThan(6e9);
 });
 
-test('each sequence has a cache of its own; without batching there is one', () => {
+test('memoryNeed: one cache per sequence, at least one', () => {
   const one = memoryNeed(shape, 4096, 1);
   expect(memoryNeed(shape, 4096, 4) - one).toBe(3 * 4096 * 131_072);
   expect(memoryNeed(shape, 4096, 0)).toBe(one);

@@ -9,7 +9,7 @@ import type { ToolServers } from '../../core/tool-servers.ts';
 import { Queue } from '../../queue/queue.ts';
 import { RequestQueue } from '../../queue/request-queue.ts';
 import { textService } from '../../queue/text.ts';
-import { fakeEngine } from '../fake/engine.ts';
+import { fakeEngine } from '../testing/fake-engine.ts';
 import { remoteChatService } from './chat-service.ts';
 import { poolOf } from './testing/backend-pool.ts';
 import { chatRequest, controlsWith } from './testing/requests.ts';

@@ -4,7 +4,7 @@ import { turns } from '../../chat/adapters/adapter.ts';
 import { chatService } from '../../chat/service.ts';
 import { fold } from '../../core/fold.ts';
 import { alwaysThere } from '../../core/text-source.ts';
-import { fakeEngine } from '../../engines/fake/engine.ts';
+import { fakeEngine } from '../../engines/testing/fake-engine.ts';
 import type { Endpoint } from '../../http/call.ts';
 import { handTimer, serve } from '../../http/testing/world.ts';
 import { Queue } from '../../queue/queue.ts';

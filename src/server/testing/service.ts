@@ -1,7 +1,7 @@
 import type { GenerationRequest } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { alwaysThere } from '../../core/text-source.ts';
-import { type FakeEngine, fakeEngine, type Script } from '../../engines/fake/engine.ts';
+import { type FakeEngine, fakeEngine, type Script } from '../../engines/testing/fake-engine.ts';
 import { Queue } from '../../queue/queue.ts';
 import { RequestQueue } from '../../queue/request-queue.ts';
 import { textService } from '../../queue/text.ts';

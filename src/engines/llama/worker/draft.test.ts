@@ -46,7 +46,7 @@ function counting(batchCapacity = 8, sequences = 1) {
   return { propose, batches, caches, cache: cacheOf(0), results };
 }
 
-test('it goes on with what it finds most likely', () => {
+test('DraftModel: proposes the most likely tokens', () => {
   expect(counting().propose([1, 2, 3], 4)).toEqual([4, 5, 6, 7]);
 });
 
@@ -71,7 +71,7 @@ test('behind the end of a text nothing is guessed', () => {
   expect(counting().propose([17], 5)).toEqual([18]);
 });
 
-test('a token that it does not know stops it, until the text goes on without', () => {
+test('DraftModel: proposes nothing after an unknown token', () => {
   const { propose } = counting();
   expect(propose([1, 25], 3)).toEqual([]);
   expect(propose([1, 2], 1)).toEqual([3]);
@@ -101,7 +101,7 @@ test('nothing is guessed beyond its context', () => {
   ).toEqual([]);
 });
 
-test('whatever texts come one after the other, its cache is a beginning of the last one and its guesses', () => {
+test('DraftModel: its cache is always a prefix of the last text and its proposals', () => {
   const text = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 12 });
   fc.assert(
     fc.property(fc.array(text, { minLength: 1, maxLength: 6 }), (texts) => {
@@ -140,7 +140,7 @@ test('texts that take turns are each followed where they are, and read once', ()
   }
 });
 
-test('two long texts in one sequence would be read anew at every token, which is why they have two', () => {
+test('DraftModel: separate sequences avoid computing two long texts again at every token', () => {
   const texts = [
     [1, ...Array.from({ length: 30 }, () => 3)],
     [2, ...Array.from({ length: 30 }, () => 4)],
@@ -169,7 +169,7 @@ test('a sequence that it does not have gets no guesses', () => {
   expect(counting(8, 2).propose([1, 2, 3], 4, 2)).toEqual([]);
 });
 
-test('whatever texts come in whatever sequences, each cache is a beginning of its own text and guesses', () => {
+test('DraftModel: each cache is a prefix of its own text and proposals', () => {
   const text = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 12 });
   const step = fc.record({ sequence: fc.nat(2), text });
   fc.assert(
@@ -205,7 +205,7 @@ test('another size is another vocabulary', () => {
   expect(disagreement(vocabulary(5000), vocabulary(6000))).toBe('it has 6000 tokens and the model has 5000');
 });
 
-test('other texts are another vocabulary, of whatever size', () => {
+test('disagreement: different texts at any size', () => {
   const other = vocabulary(300, (token) => (token < 200 ? `t${token}` : `u${token}`));
   expect(disagreement(vocabulary(300), other)).toBe('token 200 is "u200" there and "t200" here');
 });

@@ -2,27 +2,26 @@ import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { type LoadOptions, readModelFile } from '../load-options.ts';
-import { Context } from './memory/context.ts';
-import { commonPrefix } from './memory/reuse.ts';
+import { Context, contextParams } from './memory/context.ts';
+import { commonPrefix } from './memory/snapshot.ts';
 import type { Native, Threadpools } from './native/native.ts';
 import { type ProcessMemory, withUntouchedGivenBack } from './native/process-memory.ts';
 import type { Pointer } from './native/structs.ts';
 import { gpuDevices, loadWeights, NativeLoadError } from './native/weights.ts';
 import { Vocabulary } from './text/vocabulary.ts';
 
-export interface DraftModelParts {
-  /** How many texts it can follow at the same time. */
+interface DraftModelParts {
   readonly sequences: number;
   readonly context: Pick<Context, 'batchCapacity' | 'clearBatch' | 'add' | 'decodeNow' | 'logits' | 'forget'>;
   readonly contextSize: number;
-  /** The tokens that both models know are those below this. */
+  /** Both models have the tokens below this. */
   readonly sharedTokens: number;
   readonly isEnd: (token: number) => boolean;
 }
 
 const nothing = new Int32Array(0);
 
-/** What it has computed of one text. */
+/** The draft model's sequence for one text. */
 interface Followed {
   readonly sequence: number;
   readonly tokens: Int32Array;
@@ -30,9 +29,8 @@ interface Followed {
 }
 
 /**
- * A small model that follows the texts of a large one and says how they would go on: each with a sequence of its own, since
- * texts that take turns in one would be read anew at every token. It keeps what it has computed and goes back only as
- * far as a text has changed, so that several chats in turn are followed as well as one.
+ * A small model that proposes how the texts of a large one continue. Each text has its own sequence, which is rewound only as far
+ * as the text has changed, so that nothing is computed twice.
  */
 export class DraftModel {
   readonly #followed: readonly Followed[];
@@ -44,8 +42,8 @@ export class DraftModel {
   }
 
   /**
-   * The tokens that it finds most likely, up to `most`. It reads at most one batch of unknown text each time and guesses
-   * nothing until it has caught up: a long prompt must not hold up the text that is being written behind it.
+   * The most likely tokens, up to `most`. Computes at most one batch of new text per call and proposes nothing until it has caught
+   * up: a long prompt must not delay the text.
    */
   propose(sequence: number, tokens: Int32Array, length: number, most: number): Int32Array {
     const count = Math.min(most, this.parts.contextSize - length);
@@ -53,7 +51,7 @@ export class DraftModel {
     if (!followed || count <= 0 || length === 0) return nothing;
     const text = tokens.subarray(0, length);
     const cached = followed.tokens.subarray(0, followed.computed);
-    // The last token is computed again in any case: its logits are gone.
+    // The last token is always computed again: its logits are gone.
     this.#keep(followed, Math.min(commonPrefix(cached, text), length - 1));
     const { computed } = followed;
     let place = this.#read(followed, text.subarray(computed, computed + this.parts.context.batchCapacity));
@@ -61,7 +59,6 @@ export class DraftModel {
     const guesses: number[] = [];
     for (;;) {
       const token = likeliest(this.parts.context.logits(place), this.parts.sharedTokens);
-      // Behind the end of a text there is nothing to guess.
       if (this.parts.isEnd(token)) break;
       guesses.push(token);
       if (guesses.length >= count) break;
@@ -71,7 +68,7 @@ export class DraftModel {
     return Int32Array.from(guesses);
   }
 
-  /** Computes more text; the place of its last logits, or undefined where it cannot be followed. */
+  /** Computes tokens; returns the index of the last logits, or undefined if that is not possible. */
   #read(followed: Followed, tokens: Int32Array): number | undefined {
     const { context, sharedTokens } = this.parts;
     if (tokens.some((token) => token >= sharedTokens)) return undefined;
@@ -108,20 +105,20 @@ interface DraftSurroundings {
   readonly native: Native;
   readonly options: LoadOptions;
   readonly vocabulary: Vocabulary;
+  /** Of the model that is drafted for. */
+  readonly context: Pick<Context, 'memory'>;
   readonly contextSize: number;
   readonly threadpools: Threadpools;
   readonly memory: ProcessMemory | undefined;
-  /** Whether the model that is guessed for can take wrong guesses back. */
-  readonly canRewind: boolean;
   readonly notes: string[];
 }
 
-/** The small model of `--draftmodel`; undefined without one. Throws a sentence where it cannot serve. */
+/** The model of `--draftmodel`; undefined without one. Throws a sentence if it cannot be used. */
 export async function openDraft(surroundings: DraftSurroundings): Promise<DraftModel | undefined> {
-  const { native, options, vocabulary, contextSize, threadpools, memory, canRewind, notes } = surroundings;
-  const { draft } = options;
+  const { native, options, vocabulary, contextSize, threadpools, memory, notes } = surroundings;
+  const { draft, sequences } = options;
   if (!draft || options.deterministic) return undefined;
-  if (!canRewind) {
+  if (surroundings.context.memory === 'state') {
     notes.push('This kind of model cannot take guesses back: drafting has no effect.');
     return undefined;
   }
@@ -134,7 +131,12 @@ export async function openDraft(surroundings: DraftSurroundings): Promise<DraftM
   const words = new Vocabulary(native, native.modelVocabulary(model), options);
   const reason = disagreement(vocabulary, words);
   if (reason) throw new Error(`the draft model ${path} does not have the vocabulary of the model: ${reason}`);
-  const params = contextParams(native, options, contextSize);
+  // Rewinding a few tokens must always find what was before them.
+  const params = {
+    ...contextParams(native, options, contextSize, sequences),
+    n_outputs_max_per_seq: 1,
+    swa_full: true,
+  };
   const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, words.size));
   threadpools.attach(context.pointer);
   const trained = native.modelTrainedContext(model);
@@ -145,11 +147,10 @@ export async function openDraft(surroundings: DraftSurroundings): Promise<DraftM
   }
   notes.push(`${basename(path)} drafts up to ${draft.amount} tokens at each step.`);
   const sharedTokens = Math.min(vocabulary.size, words.size);
-  const { sequences } = options;
   return new DraftModel({ context, sequences, contextSize, sharedTokens, isEnd: (token) => vocabulary.isEnd(token) });
 }
 
-/** Nothing that was said about the large model's weights holds for these, besides how files are read. */
+/** Of the options for the large model's weights, only the load mode applies. */
 async function draftWeights(
   native: Native,
   options: LoadOptions,
@@ -166,42 +167,18 @@ async function draftWeights(
   }
 }
 
-function contextParams(native: Native, options: LoadOptions, contextSize: number) {
-  const batchSize = Math.min(options.batchSize, contextSize);
-  return {
-    ...native.contextDefaults(),
-    n_ctx: contextSize * options.sequences,
-    n_batch: batchSize,
-    n_ubatch: Math.min(options.microBatchSize, batchSize),
-    n_seq_max: options.sequences,
-    kv_unified: false,
-    n_outputs_max_per_seq: 1,
-    n_threads: options.threads,
-    n_threads_batch: options.batchThreads,
-    flash_attn_type: options.flashAttention ? -1 : 0,
-    offload_kqv: options.offloadCache,
-    no_perf: true,
-    // Going back a few tokens must always find what stood before them.
-    swa_full: true,
-  };
-}
-
-/** What the draft model will take of the graphics memory, at least. */
+/** The least graphics memory of the draft model. */
 export function draftBytes({ draft }: Pick<LoadOptions, 'draft'>): number {
   return draft?.model && draft.model.gpuLayers > 0 ? statSync(draft.model.path).size : 0;
 }
 
-/** What must be alike in two vocabularies for the guesses of one model to mean anything to the other. */
-interface TokenTexts {
-  readonly size: number;
-  bytes(token: number, renderSpecial: boolean): Uint8Array;
-}
+type TokenTexts = Pick<Vocabulary, 'size' | 'bytes'>;
 
-/** Sizes of one family differ by a little padding behind the last real token. */
+/** Vocabularies of one family may differ in the padding after the last real token. */
 const padding = 128;
 const samples = 512;
 
-/** Undefined where the two agree, and otherwise a sentence about where they part. */
+/** How two vocabularies differ, as a sentence; undefined if they agree. */
 export function disagreement(model: TokenTexts, draft: TokenTexts): string | undefined {
   if (Math.abs(model.size - draft.size) > padding) {
     return `it has ${draft.size} tokens and the model has ${model.size}`;

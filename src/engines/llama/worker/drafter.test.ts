@@ -17,16 +17,16 @@ function guesses(pattern: number, draft: DraftModel | undefined, tokens: Int32Ar
   return made && [...made(tokens, tokens.length, 9)];
 }
 
-test('the text is looked through first, and the model asked where it has nothing', () => {
+test('drafter: prompt lookup first, then the draft model', () => {
   expect(guesses(2, model, repeating)).toEqual([3, 1]);
   expect(guesses(2, model, fresh)).toEqual([5, 7]);
 });
 
-test('the model is asked about the sequence that is guessed for', () => {
+test('drafter: calls the draft model with the sequence', () => {
   expect(guesses(0, model, repeating)).toEqual([5, 7]);
 });
 
-test('the model is not asked under a grammar', () => {
+test('drafter: no draft model with a grammar', () => {
   expect(guesses(0, model, fresh, grammar)).toBeUndefined();
   expect(guesses(2, model, fresh, grammar)).toEqual([]);
 });
@@ -35,7 +35,7 @@ test.each([
   ['where nothing asks for it', { draft: undefined, deterministic: false }, 'plain'],
   ['where wrong guesses stay', options(2), 'state'],
   ['where a text must be rounded the same every time', options(2, true), 'plain'],
-] as const)('nobody guesses %s', (_, given, memory) => {
+] as const)('drafter: none %s', (_, given, memory) => {
   expect(drafter({ options: given, context: { memory }, draft: model }, { grammar: undefined }, 0)).toBeUndefined();
 });
 
@@ -50,7 +50,7 @@ test('the latest place counts', () => expect(draft([1, 2, 3, 1, 2, 7, 1, 2], 2, 
 test('a text that repeats itself at the end is guessed to go on so', () => expect(draft([5, 5, 5])).toEqual([5]));
 test('without a place before there is no guess', () => expect(draft([1, 2, 3, 4])).toEqual([]));
 test('a text shorter than the pattern gives none', () => expect(draft([1], 3)).toEqual([]));
-test('a guess is never longer than asked for, and always stood in the text', () => {
+test('lookupDraft: at most `most` tokens, which occur in the text', () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat(3), { maxLength: 40 }),

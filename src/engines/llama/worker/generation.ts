@@ -59,13 +59,13 @@ export class Generation {
   readonly #promptTokens: number;
   finished = false;
   aborted = false;
-  /** Tokens chosen, including those that were taken back: they count against the limit. */
+  /** Tokens chosen, including rewound ones: they count against the limit. */
   #chosen = 0;
   #drafted = { accepted: 0, rejected: 0 };
   #pendingLogprobs: TokenLogprob[] = [];
   #firstDecodeAt: number | undefined;
   #firstTokenAt: number | undefined;
-  /** What the negative prompt led to, where that was computed in a batch of its own. */
+  /** Logits after the negative prompt, if they were computed in a separate batch. */
   #steeredFrom: Float32Array | undefined;
   readonly #history: TextHistory;
 
@@ -93,12 +93,12 @@ export class Generation {
     return { type: 'start', id: this.id, ...counts, droppedTokens: plan.dropped, seed, ...(miss && { miss }) };
   }
 
-  /** A picture or sound is next in its prompt, which no batch can take. */
+  /** The next part of its prompt is a medium, which is not computed in a batch. */
   get atMedium(): boolean {
     return this.parts.slot.nextMedium !== undefined;
   }
 
-  /** Computes that picture or sound; `advance` or `interrupt` follow as after a batch. */
+  /** Computes that medium; `advance` or `interrupt` follow as after a batch. */
   async computeMedium(): Promise<DecodeResult> {
     const { slot, now } = this.parts;
     this.#firstDecodeAt ??= now();
@@ -106,7 +106,7 @@ export class Generation {
     return medium ? slot.computeMedium(medium) : 'ok';
   }
 
-  /** Puts its next tokens into the batch. */
+  /** Adds its next tokens to the batch. */
   fill(limit: number): void {
     const { slot, negative, scores, now } = this.parts;
     const room = scores && this.readingPrompt ? Math.min(limit, scores.rowsAtOnce) : limit;
@@ -117,17 +117,17 @@ export class Generation {
       return;
     }
     if (slot.portion !== undefined) {
-      // Each has portions of its own; the negative one goes first, and its logits are kept until the other's are there.
+      // Both have their own portions; the negative one goes first, and its logits are kept for the other's.
       (negative.remaining > 0 ? negative : slot).fill(room);
       return;
     }
-    // Both logits must come from the same batch: whoever is done sooner keeps its last token back for the other.
+    // Both logits must come from the same batch: the shorter one holds its last token back.
     const half = Math.floor(room / 2);
     const together = slot.remaining <= half && negative.remaining <= half;
     for (const one of [slot, negative]) one.fill(together ? half : Math.min(half, one.remaining - 1));
   }
 
-  /** The batch was computed: chooses a token where the logits for one are there. */
+  /** The batch was computed: chooses a token if its logits are there. */
   advance(pieces: Piece[]): void {
     const { slot, negative, cachedTokens, plan } = this.parts;
     // The next batch overwrites the logits.
@@ -140,7 +140,7 @@ export class Generation {
       this.#finish('aborted', pieces);
     } else if (place === undefined) {
       this.#keepSteering();
-      // What is read again after a banned phrase is no news to anybody.
+      // Not for tokens that are computed again after a banned phrase.
       if (this.#firstTokenAt !== undefined) return;
       const done = slot.computed - cachedTokens;
       pieces.push({ type: 'prompt-progress', id: this.id, done, total: this.#promptTokens - cachedTokens });
@@ -166,10 +166,7 @@ export class Generation {
     negative.place = undefined;
   }
 
-  /**
-   * Chooses after the last certain token, and goes on as long as what it chooses was guessed: its logits are there already.
-   * Each choice sees exactly what it would have seen without the guess, so the text is the same, only sooner.
-   */
+  /** Chooses after the last certain token, and continues while the choice equals the draft: the text is the same as without it. */
   #chooseAll(lastPlace: number, pieces: Piece[]): void {
     const { slot } = this.parts;
     const guesses = slot.tokens.slice(slot.length - slot.guessed, slot.length);
@@ -188,7 +185,7 @@ export class Generation {
     if (guesses.length > 0 && !this.finished) slot.dropWrong();
   }
 
-  /** A few tokens that are likely to come, never beyond the limit or the context. */
+  /** Adds drafted tokens, never beyond the limit or the context. */
   #guess(room: number): void {
     const { slot, draft, plan } = this.parts;
     if (!draft) return;
@@ -198,7 +195,7 @@ export class Generation {
     slot.guess(draft(tokens, length, most).slice());
   }
 
-  /** The batch was not computed because somebody gave up on it. */
+  /** The batch was aborted. */
   interrupt(pieces: Piece[]): void {
     this.parts.slot.rollback();
     this.parts.negative?.rollback();
@@ -242,7 +239,8 @@ export class Generation {
   #append(token: number, pieces: Piece[]): void {
     const { slot, negative, grammar, budget, output, plan } = this.parts;
     if (grammar?.accept(token) === false) {
-      const text = 'A trigger was found, but what stands there does not fit the grammar; the text goes on without it.';
+      const text =
+        'A trigger was found, but the text after it does not match the grammar; it continues without the grammar.';
       pieces.push({ type: 'warning', id: this.id, code: 'grammar-not-begun', text });
     }
     budget?.accept(token);
@@ -255,7 +253,7 @@ export class Generation {
     else if (this.#chosen >= plan.maxTokens || slot.length >= slot.tokens.length) this.#finish('limit', pieces);
   }
 
-  /** A banned phrase was complete: back to where it began, to choose again. */
+  /** A banned phrase was complete: back to its start, to choose again. */
   #rewind(position: number): void {
     const { slot, negative, grammar, budget, output } = this.parts;
     const removed = slot.length - (this.#promptTokens + position);

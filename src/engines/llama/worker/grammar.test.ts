@@ -54,7 +54,7 @@ describe('a grammar over tokens', () => {
     expect(allowed(grammar)).toEqual(['b', 'c']);
   });
 
-  test('may name tokens, whatever their text', () => {
+  test('may name tokens with any text', () => {
     const grammar = make(`root ::= <x> "a" !<[${idOf('b')}]>`);
     expect(allowed(grammar)).toEqual(['<x>']);
     take(grammar, '<x>', 'a');
@@ -71,7 +71,7 @@ describe('a grammar over tokens', () => {
     expect(allowed(grammar)).toEqual(['a', 'c']);
   });
 
-  test('is kept in its state where that is wanted, and only for the same grammar', () => {
+  test('retainState: keeps its state for the same grammar only', () => {
     const shelf = new GrammarCache(vocabulary);
     const wanted = { gbnf: 'root ::= "a" "b" "c"', retainState: true };
     const first = shelf.take(wanted);
@@ -208,7 +208,7 @@ describe('a shelf of grammars', () => {
     expect(asked()).toBe(6);
   });
 
-  test('gives each request a text of its own', () => {
+  test('each request has its own state', () => {
     const shelf = new GrammarCache(plain);
     const same = { gbnf: 'root ::= "a" "b"', retainState: false };
     const [one, other] = [shelf.take(same), shelf.take(same)];

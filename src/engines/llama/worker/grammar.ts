@@ -15,15 +15,12 @@ import type { Candidates } from '../../../sampling/candidates.ts';
 import type { GrammarFilter } from '../../../sampling/sampler.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
 
-/**
- * The grammar of one request. It sees the candidates of each step and is told the token that was taken; after a rewind it
- * starts again where the request began, and is told the text that is left.
- */
+/** The grammar of one request: filters the candidates of each step and accepts the chosen token; replays the text after a rewind. */
 export class RequestGrammar implements GrammarFilter {
-  /** Reads along until the grammar begins; undefined once it has. */
+  /** Watches for a trigger; undefined once the grammar has begun. */
   #watch: TriggerWatch | undefined;
   #text: TokenGrammar;
-  /** Where this request began, which an earlier one may have left in the middle. */
+  /** State at the start of this request, which may continue an earlier one. */
   #beginning: { readonly standing: TextPosition; readonly waits: boolean };
 
   constructor(
@@ -42,15 +39,14 @@ export class RequestGrammar implements GrammarFilter {
     if (!this.#watch) this.#text.keepAllowed(candidates);
   }
 
-  /** A request begins, in whatever state the last one left the grammar. */
+  /** Starts a request in the state that the last one left. */
   begin(): void {
     this.#beginning = { standing: this.#text.standing, waits: this.#watch !== undefined };
   }
 
   /**
-   * False where the text has come to a trigger but does not fit the grammar from there: then it goes on freely, and what
-   * comes next may still be a trigger. A token that is forced on the text and that the grammar does not know, or an end
-   * token that did not end it, is no part of what the grammar rules.
+   * False if a trigger was found but the text does not match the grammar from there: then the text continues without it until the
+   * next trigger. Forced tokens that the grammar does not allow, and end tokens that are ignored, do not count.
    */
   accept(token: number): boolean {
     if (this.vocabulary.isEnd(token)) return true;
@@ -78,7 +74,7 @@ export class RequestGrammar implements GrammarFilter {
     this.#text = new TokenGrammar(this.machine, this.vocabulary, standing);
   }
 
-  /** What is known beforehand to fail is refused; of a pattern nobody knows what it will find. */
+  /** Refuses triggers that cannot match; a pattern cannot be checked beforehand. */
   #refuseMisfit(trigger: GrammarTrigger): void {
     if (trigger.type === 'pattern') return;
     const text = new TokenGrammar(this.machine, this.vocabulary);
@@ -94,7 +90,7 @@ export class RequestGrammar implements GrammarFilter {
 
 type GrammarVocabulary = Pick<Vocabulary, 'bytes' | 'isEnd'>;
 
-/** Where the tokens of one text stand in a grammar. */
+/** The state of one text in a grammar. */
 export class TokenGrammar {
   readonly #walk: TextWalk;
   #standing: TextPosition;
@@ -112,7 +108,7 @@ export class TokenGrammar {
     return this.#standing;
   }
 
-  /** Takes out what may not come next. */
+  /** Removes candidates that may not come next. */
   keepAllowed(candidates: Candidates): void {
     const { size, ids, logits } = candidates;
     this.machine.renewBudget();
@@ -127,7 +123,7 @@ export class TokenGrammar {
     candidates.size = kept;
   }
 
-  /** Goes on with a token; false, and nothing happens, where the grammar does not allow it. */
+  /** Accepts a token; false, without an effect, if the grammar does not allow it. */
   accept(token: number): boolean {
     this.machine.renewBudget();
     const bytes = this.vocabulary.bytes(token, true);
@@ -139,7 +135,7 @@ export class TokenGrammar {
     return this.#stand(standingAt(this.machine.joined(named, whole) ?? named));
   }
 
-  /** Goes on with a text that need not be whole tokens. */
+  /** Accepts text that need not be whole tokens. */
   acceptBytes(bytes: Uint8Array): boolean {
     this.machine.renewBudget();
     return this.#stand(this.#walk.after(this.#standing, bytes));
@@ -164,10 +160,10 @@ export class TokenGrammar {
 /** Chats with tools send the same grammar with each turn. */
 const kept = 4;
 
-/** Makes the grammars of requests, and keeps what the last ones had found out about their texts. */
+/** Creates the grammars of requests, and caches the machines of the last ones. */
 export class GrammarCache {
   readonly #machines = new Map<string, GrammarMachine>();
-  /** The grammar of the last request that wanted its state kept. */
+  /** The grammar of the last request with `retainState`. */
   #retained: RequestGrammar | undefined;
 
   constructor(private readonly vocabulary: Pick<Vocabulary, 'bytes' | 'isEnd' | 'tokenize'>) {}
@@ -182,14 +178,14 @@ export class GrammarCache {
     return retained;
   }
 
-  /** After the end: a grammar whose state is to be kept waits for the next request. */
+  /** After the end: keeps a grammar with `retainState` for the next request. */
   giveBack(grammar: RequestGrammar): void {
     if (grammar.grammar.retainState) this.#retained = grammar;
   }
 
   #machine(gbnf: string): GrammarMachine {
     const machine = this.#machines.get(gbnf) ?? new GrammarMachine(compileGbnf(gbnf, (text) => this.#token(text)));
-    // The one that was used last stands last.
+    // Least recently used first.
     this.#machines.delete(gbnf);
     this.#machines.set(gbnf, machine);
     const [oldest] = this.#machines.keys();
@@ -203,7 +199,7 @@ export class GrammarCache {
   }
 }
 
-/** A part of the text that the grammar has to be told of: a whole token, or the last bytes of one. */
+/** Text that the grammar must still accept: a whole token, or the last bytes of one. */
 type Overdue = { readonly token: number } | { readonly bytes: Uint8Array };
 
 interface Read {
@@ -213,7 +209,7 @@ interface Read {
   readonly place: number;
 }
 
-/** Reads a text until something in it says that the grammar begins. Each character is looked at once. */
+/** Reads a text until a trigger of the grammar. Each character is read once. */
 export class TriggerWatch {
   readonly #searches: readonly PatternSearch[];
   readonly #tokens: ReadonlySet<number>;
@@ -227,7 +223,7 @@ export class TriggerWatch {
     this.#tokens = new Set(triggers.flatMap((trigger) => (trigger.type === 'token' ? [trigger.token] : [])));
   }
 
-  /** What the grammar rules of the text so far, beginning where the trigger does; undefined while there is none. */
+  /** The text from the trigger on; undefined without one. */
   push(token: number, bytes: Uint8Array): readonly Overdue[] | undefined {
     if (this.#tokens.has(token)) return [{ token }];
     this.#read.push({ token, bytes, place: this.#place });

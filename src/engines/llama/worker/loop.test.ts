@@ -167,7 +167,7 @@ test('the tokens of all who write share a batch, and one message', async () => {
   expect(Math.max(...messages.map((message) => (message.type === 'step' ? message.pieces.length : 0)))).toBe(2);
 });
 
-test('whoever writes goes on while another reads', async () => {
+test('decode continues during the prefill of another request', async () => {
   const { begin, over, pieces } = world();
   begin({ id: 1, prompt: 1, reply: 6 });
   begin({ id: 2, prompt: 300, reply: 1 });
@@ -200,7 +200,7 @@ test('an idle sequence between two that write takes a token along, and forgets i
   expect(fillers).toEqual(['added 2', 'dropped 2']);
 });
 
-test('one that is stopped in the middle of a batch ends, and the others compute theirs again', async () => {
+test('abort during a batch: ends one request, the others compute theirs again', async () => {
   const { loop, begin, over, whileDecoding } = world();
   const stopped = begin({ id: 1, prompt: 90, reply: 5 });
   const other = begin({ id: 2, prompt: 5, reply: 2 });
@@ -257,7 +257,7 @@ test('work that comes after a rest begins again', async () => {
   expect(pieces()).toHaveLength(2);
 });
 
-test('a picture is computed by itself, and the prompt goes on behind it', async () => {
+test('a medium is computed separately, then the prompt continues', async () => {
   const { begin, over, batches, pieces } = world();
   const generation = begin({ id: 1, prompt: 30, reply: 1 });
   let computed = 0;
@@ -330,7 +330,7 @@ test('with nothing to do, what begins does so at once', () => {
   expect(begun).toBe(true);
 });
 
-test('where a text must not depend on its company, everybody is computed alone and still told of in one message', async () => {
+test('deterministic: each request is computed alone, with one message per step', async () => {
   const { begin, over, batches, messages, fillers } = world([], true);
   for (const id of [1, 3, 4]) begin({ id, prompt: 1, reply: 3 });
   await over(3);
@@ -339,7 +339,7 @@ test('where a text must not depend on its company, everybody is computed alone a
   expect(Math.max(...messages.map((message) => (message.type === 'step' ? message.pieces.length : 0)))).toBe(3);
 });
 
-test('one that fails alone takes nobody along', async () => {
+test('a failing generation does not affect others', async () => {
   const { begin, over, pieces } = world(['ok', 'failed'], true);
   begin({ id: 1, prompt: 1, reply: 2 });
   begin({ id: 2, prompt: 1, reply: 2 });
@@ -375,10 +375,10 @@ test('the oldest and the shortest take turns', () => {
   expect([0, 1, 2, 3].map((turn) => nextReader(readers, turn)?.name)).toEqual(['book', 'question', 'book', 'question']);
 });
 
-test('of equally long ones the oldest goes on', () =>
+test('nextReader: the oldest of equally long ones', () =>
   expect(nextReader([letter, { ...letter, name: 'later' }], 1)?.name).toBe('letter'));
 
-test('nobody reads where there is nothing to read', () => expect(nextReader([], 1)).toBeUndefined());
+test('nextReader: undefined without prompts', () => expect(nextReader([], 1)).toBeUndefined());
 
 const slots = (...lengths: number[]) => lengths.map((computed, sequence) => ({ sequence, computed, capacity: 100 }));
 
@@ -399,7 +399,6 @@ test('a long gap is not, and nothing before the first writer or behind the last'
   expect(taken(slots(9, 9, 9), 0, 1, 2)).toEqual([]);
 });
 
-test('a text longer than all that are being written stays out of it', () =>
-  expect(taken(slots(9, 10, 9), 0, 2)).toEqual([]));
+test('bridges: no slot longer than all that write', () => expect(taken(slots(9, 10, 9), 0, 2)).toEqual([]));
 
-test('a sequence without room stays out of it', () => expect(taken(slots(100, 100, 9), 0, 2)).toEqual([]));
+test('bridges: no slot without room', () => expect(taken(slots(100, 100, 9), 0, 2)).toEqual([]));

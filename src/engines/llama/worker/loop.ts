@@ -6,15 +6,12 @@ import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 
-/** A batch this small is computed sooner than another thread could take it over. */
+/** A smaller batch is computed faster than on another thread. */
 const smallBatch = 63;
-/** While others write, further prompts are begun only within this time. */
+/** Further prompts are begun in the same step only within this time. */
 const longestReadingMs = 200;
 
-/**
- * The heart of the worker: as long as there is work, fill a batch with the next tokens of every generation, compute it,
- * and let each choose. How many generations there are is decided by whoever adds them; the loop does not care.
- */
+/** The loop of the worker: fills a batch with the next tokens of every generation, computes it, and lets each sample. */
 export class BatchLoop {
   readonly #active = new Set<Generation>();
   readonly #between: (() => Promise<void>)[] = [];
@@ -25,11 +22,11 @@ export class BatchLoop {
 
   constructor(
     private readonly context: Context,
-    /** Those that may take a token along for nothing; none where the memory could not forget it. */
+    /** The slots that may compute a filler token; none if the memory cannot remove it. */
     private readonly slots: readonly Slot[],
     private readonly send: (message: FromWorker) => void,
     private readonly now: () => number,
-    /** Whoever writes is computed alone: what a token becomes must not depend on who else is served (see `steady`). */
+    /** Computes each generation alone: its tokens must not depend on other requests (see `steadyPortion`). */
     private readonly apart = false,
   ) {}
 
@@ -38,7 +35,7 @@ export class BatchLoop {
     if (!this.#running) void this.#run();
   }
 
-  /** Runs work that must not meet a batch in the library: between two steps, and one after the other. */
+  /** Runs work that must not overlap with a batch: between two steps, one at a time. */
   between<Result>(work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#between.push(() => work().then(resolve, reject));
@@ -46,7 +43,7 @@ export class BatchLoop {
     });
   }
 
-  /** Runs short work that must not meet a batch: before the next one, together with all other such work. */
+  /** Runs short work that must not overlap with a batch: all of it before the next one. */
   beforeNextBatch(work: () => void): void {
     this.#beginnings.push(work);
     if (!this.#running) void this.#run();
@@ -56,7 +53,7 @@ export class BatchLoop {
     for (const generation of this.#active) {
       if (generation.id !== id) continue;
       generation.aborted = true;
-      // Others lose only this one batch, which is computed again without it.
+      // The others lose this one batch, which is computed again without it.
       this.context.abortDecode();
     }
   }
@@ -66,23 +63,20 @@ export class BatchLoop {
     while (this.#active.size + this.#between.length + this.#beginnings.length > 0) {
       const work = this.#between.shift();
       if (work) await work();
-      // Right before the batch: the library makes copies of sequences with it, and nothing may change them until then.
+      // Right before the batch: the library copies sequences with it, and nothing may change them until then.
       for (const begin of this.#beginnings.splice(0)) begin();
-      // Whoever has woken us may have more to add.
+      // The caller may add more in the same turn.
       await undefined;
       const pieces: Piece[] = [];
       await this.#step(pieces);
       if (pieces.length > 0) this.send({ type: 'step', pieces });
-      // Lets messages in: an abort, a question, the next request.
+      // Lets messages in: aborts, questions, requests.
       await nextTurn();
     }
     this.#running = false;
   }
 
-  /**
-   * First everybody who writes gets one token, then prompts go on: whole batches of them while nobody writes, and otherwise a
-   * chunk that is short enough not to be noticed in the streams.
-   */
+  /** First one token for each generation in decode, then prefill: whole batches if nothing decodes, otherwise a short chunk. */
   async #step(pieces: Piece[]): Promise<void> {
     this.#dropAborted(pieces);
     const writers = [...this.#active].filter(({ readingPrompt }) => !readingPrompt);
@@ -106,7 +100,7 @@ export class BatchLoop {
     }
   }
 
-  /** Several short prompts are read in one go: whoever begins to write at the same time is computed together from then on. */
+  /** Reads several short prompts in one step: generations that start together are computed together from then on. */
   async #read(busy: boolean, pieces: Piece[]): Promise<void> {
     const startedAt = this.now();
     for (;;) {
@@ -131,13 +125,8 @@ export class BatchLoop {
     }
   }
 
-  /** Computes one batch of these, and returns how many tokens it had. */
-  async #compute(
-    generations: readonly Generation[],
-    idle: readonly Slot[],
-    limit: number,
-    pieces: Piece[],
-  ): Promise<number> {
+  /** Computes one batch; returns its number of tokens. */
+  async #compute(generations: readonly Generation[], idle: readonly Slot[], limit: number, pieces: Piece[]) {
     const { context } = this;
     context.clearBatch();
     const share = Math.floor(context.batchCapacity / (generations.length + idle.length));
@@ -145,7 +134,7 @@ export class BatchLoop {
       ...generations.map((one) => ({ slot: one.slot, fill: () => one.fill(Math.min(limit, share)) })),
       ...idle.map((slot) => ({ slot, fill: () => slot.addFiller() })),
     ];
-    // In one pass the library takes sequences only in the order of their numbers.
+    // The library computes sequences in one pass only in ascending order.
     for (const { fill } of parts.sort((a, b) => a.slot.sequence - b.slot.sequence)) fill();
     const { size } = context;
     if (size === 0) return 0;
@@ -184,8 +173,8 @@ export function errorPiece(id: number, error: unknown): Piece {
 }
 
 /**
- * Which prompt is read on with: in turn the one that waits for longest, and the one with least left to read. A short
- * question does not wait for somebody's book, and the book gets at least every second chunk.
+ * The prompt to continue with: alternately the oldest one and the one with the fewest tokens left, so that a short prompt does not
+ * wait for a long one, and the long one gets at least every second chunk.
  */
 export function nextReader<Reader extends { readonly remaining: number }>(
   oldestFirst: readonly Reader[],
@@ -196,26 +185,21 @@ export function nextReader<Reader extends { readonly remaining: number }>(
   return oldestFirst.reduce((least, reader) => (reader.remaining < least.remaining ? reader : least), oldest);
 }
 
-/** A sequence as it stands between two batches. */
-interface Neighbour {
-  readonly sequence: number;
-  /** Tokens that the cache holds of it. */
-  readonly computed: number;
-  readonly capacity: number;
-}
-
-/** A pass over the weights costs about as much as this many more rows in it, on small models; more on large ones. */
+/** On small models, a pass over the weights costs about as much as this many more rows; on large ones more. */
 const longestGap = 3;
 
 /**
- * The library computes sequences in one pass only where their numbers follow each other without a gap. Where few are
- * missing it is quicker to let those take a token along, which is forgotten afterwards, than to go over all the weights
- * twice. None that is longer than all who write: attention over a long text would cost more than it saves.
+ * The idle slots that should compute a filler token. The library computes sequences in one pass only if their numbers are
+ * consecutive; for small gaps, fillers are faster than a second pass over the weights. None is longer than all that write:
+ * attention over a long text would cost more than it saves.
  */
-export function bridges<Slot extends Neighbour>(writing: readonly Slot[], all: readonly Slot[]): Slot[] {
+export function bridges<Neighbour extends Pick<Slot, 'sequence' | 'computed' | 'capacity'>>(
+  writing: readonly Neighbour[],
+  all: readonly Neighbour[],
+): Neighbour[] {
   const longest = Math.max(...writing.map(({ computed }) => computed));
-  const found: Slot[] = [];
-  let gap: Slot[] = [];
+  const found: Neighbour[] = [];
+  let gap: Neighbour[] = [];
   let begun = false;
   for (const slot of [...all].sort((a, b) => a.sequence - b.sequence)) {
     if (!writing.includes(slot)) {

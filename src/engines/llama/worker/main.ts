@@ -3,26 +3,22 @@ import { plainError } from '../../../core/errors.ts';
 import type { CacheReport } from '../../../core/text-service.ts';
 import { openParent } from '../../host/parent.ts';
 import { closingMs, type FromWorker, type ToWorker } from '../messages.ts';
-import { CacheMissLog } from './cache/miss-log.ts';
-import { SavedStateSlots } from './cache/saved-states.ts';
-import { openSnapshotCache } from './cache/snapshot-cache.ts';
+import { CacheMissLog, openSnapshotCache, SavedStateSlots } from './cache/snapshot-cache.ts';
 import { GrammarCache } from './grammar.ts';
 import { type Loaded, loadModel } from './load/model.ts';
 import { BatchLoop } from './loop.ts';
 import { portionSize } from './memory/batch-size.ts';
 import { Slot } from './memory/slot.ts';
-import type { CheckpointLimits } from './memory/snapshot.ts';
 import { NativeLoadError } from './native/weights.ts';
 import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
 
-/** The engine's own process: it loads one model and serves it until its channel closes. */
+/** The worker process: loads one model and serves it until its channel closes. */
 let serving: Serving | undefined;
 
 interface Serving {
   readonly worker: WorkerContext;
   readonly loop: BatchLoop;
   readonly places: SavedStateSlots;
-  /** Requests that have no slot yet, because something is being read for them. */
   readonly reading: ReadingRequests;
 }
 
@@ -38,7 +34,7 @@ async function receive(message: ToWorker): Promise<void> {
       const progress = (fraction: number) => send({ type: 'progress', fraction });
       const loaded = await loadModel(message.options, progress, parent.watch);
       serving = await serve(loaded);
-      // What is half written when the server is gone for so long is lost.
+      // After this time without the server, unfinished writes are lost.
       parent.watch.serving(closingMs.writing);
       send({ type: 'loaded', model: loaded.info });
     } catch (error) {
@@ -99,18 +95,14 @@ async function answer(id: number, work: () => unknown): Promise<void> {
   }
 }
 
-/** What checkpoints may take of the main memory: all of them together, and those of a slot in any case. */
-const checkpointMemory = { together: 2 * 2 ** 30, slot: 256 * 2 ** 20 };
-
-function checkpointLimits(slots: number): CheckpointLimits {
-  return { count: 8, bytes: Math.max(checkpointMemory.together / slots, checkpointMemory.slot) };
-}
+/** Memory for all checkpoints, and the least for those of one slot. */
+const checkpointMemory = { all: 2 * 2 ** 30, slot: 256 * 2 ** 20 };
 
 async function serve(loaded: Loaded): Promise<Serving> {
   const { context, options, contextSize } = loaded;
   const now = () => performance.now();
   const portion = portionSize(options, context.batchCapacity);
-  const limits = checkpointLimits(options.sequences);
+  const limits = { count: 8, bytes: Math.max(checkpointMemory.all / options.sequences, checkpointMemory.slot) };
   const newSlot = (sequence: number) => new Slot(context, sequence, contextSize, limits, portion);
   const worker: WorkerContext = {
     loaded,

@@ -29,7 +29,7 @@ function slowProjector() {
 }
 
 describe('a request', () => {
-  test('is told once that it begins, and then what it says', async () => {
+  test('sends one start, then its text', async () => {
     const world = workerWorld();
     await world.begin(7, 'abc');
     await world.settled();
@@ -88,7 +88,7 @@ describe('a prompt that is too long', () => {
     expect([world.slots[0]?.busy, world.slots[0]?.computed, world.reading.size]).toEqual([false, 0, 0]);
   });
 
-  test('loses its beginning where the family wants that, and the client is told', async () => {
+  test('with overflow trim: drops its beginning, with a warning', async () => {
     const world = workerWorld({ contextSize: 32 });
     await world.begin(1, long, { overflow: 'trim' });
     await world.settled();
@@ -116,7 +116,7 @@ describe('a prompt that is too long', () => {
 });
 
 describe('a request that is refused', () => {
-  test('for its grammar is told so once, and leaves its slot to the next', async () => {
+  test('for its grammar: one error, and its slot is free', async () => {
     const world = workerWorld();
     await world.begin(1, 'abc', brokenGrammar);
     await world.settled();
@@ -136,7 +136,7 @@ describe('a request that is refused', () => {
     expect(world.slots[0]?.busy).toBe(false);
   });
 
-  test('for a picture that nothing here can see is told what is missing', async () => {
+  test('for an image without a projector: the error names what is missing', async () => {
     const world = workerWorld();
     await world.begin(1, 'abc', { media: [picture] });
     await world.settled();
@@ -203,7 +203,7 @@ describe('an abort', () => {
     expect([world.pieces(1).length, world.slots[0]?.busy]).toEqual([2, false]);
   });
 
-  test('while a failing request is read is told, and the failure is not', async () => {
+  test('while a failing request is read: sends the abort, not the failure', async () => {
     const world = workerWorld({ contextSize: 32 });
     world.hold();
     const begun = world.begin(1, 'a'.repeat(100));
@@ -244,7 +244,7 @@ describe('an abort', () => {
     expect(world.slots[0]?.busy).toBe(false);
   });
 
-  test('of somebody who is not there, or is done, is nothing', async () => {
+  test('of an unknown or finished request: no effect', async () => {
     const world = workerWorld();
     world.abort(9);
     await world.begin(1, 'abc');
@@ -321,7 +321,7 @@ describe('what the cache holds', () => {
   });
 });
 
-test('whatever comes in whatever order: each is told one beginning at most and one end, and no slot stays taken', () =>
+test('any order of requests and aborts: at most one start and one end each, and all slots free', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(

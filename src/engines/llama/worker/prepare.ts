@@ -5,18 +5,24 @@ import { type DryBreakers, dryBreakers } from '../../../sampling/dry.ts';
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import { type FromWorker, type Piece, type ToWorker, unstarted } from '../messages.ts';
-import type { CacheMissLog } from './cache/miss-log.ts';
-import type { SnapshotCache } from './cache/snapshot-cache.ts';
+import type { CacheMissLog, SnapshotCache } from './cache/snapshot-cache.ts';
 import { drafter } from './draft.ts';
 import { Generation, type Planned } from './generation.ts';
 import type { GrammarCache } from './grammar.ts';
 import type { Loaded } from './load/model.ts';
 import { type BatchLoop, errorPiece } from './loop.ts';
-import { findSpans, markTokens, mentionAll, placeMedia, type ReadMedium } from './media/media-prompt.ts';
+import {
+  findSpans,
+  markTokens,
+  mentionAll,
+  type PromptTexts,
+  placeMedia,
+  type ReadMedium,
+} from './media/media-prompt.ts';
 import { readMedia } from './media/projector.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
-import { chooseSlot, commonPrefix, planReuse } from './memory/reuse.ts';
 import type { Slot } from './memory/slot.ts';
+import { chooseSlot, commonPrefix, planReuse } from './memory/snapshot.ts';
 import { OutputText } from './text/output-text.ts';
 import { type MarkedTokens, type PromptPlan, planPrompt } from './text/prompt.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
@@ -54,10 +60,7 @@ interface BeginParts {
  * Reads media, prompt and snapshot while other requests go on; the request can be stopped meanwhile. Then takes a slot. Sequences
  * share tables of the library, so that must not happen during a batch.
  */
-export async function beginGeneration(
-  { worker, loop, reading, send }: BeginParts,
-  message: GenerateMessage,
-): Promise<void> {
+export async function beginGeneration({ worker, loop, reading, send }: BeginParts, message: GenerateMessage) {
   const { id, request, seed } = message;
   const pieces: Piece[] = [];
   /** It was stopped, has failed, or runs. */
@@ -119,10 +122,11 @@ async function planGeneration(
   if (negativeTokens && media.length > 0) throw withoutMedia('A negative prompt');
   if (request.promptLogprobs !== undefined && media.length > 0) throw withoutMedia('Figures of the prompt');
   const plan = await promptPlan(loaded, request, media, negativeTokens?.length ?? 0);
-  if (plan.dropped > 0) {
+  const { dropped } = plan;
+  if (dropped > 0) {
     warn(
       'prompt-trimmed',
-      `${plan.dropped} tokens at the beginning of the prompt did not fit into the context and were dropped.`,
+      `${dropped} tokens at the beginning of the prompt did not fit into the context and were dropped.`,
     );
   }
   const spans = findSpans(plan.tokens, media);
@@ -154,7 +158,7 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
   const cachedTokens = slot.computed;
   const budget = reasoningBudget(worker, request, plan);
   const negative = negativeTokens && worker.negative;
-  // Two texts in step cannot stop at places of their own.
+  // With guidance both texts advance together and cannot stop for checkpoints.
   if (!negative && (loaded.options.reusePrompt || bans.phrases.length > 0)) {
     slot.planCheckpoints((index) => vocabulary.isControl(plan.tokens[index] ?? -1));
   }
@@ -184,12 +188,7 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
     sampler,
     grammar,
     budget,
-    output: new OutputText(vocabulary, {
-      renderSpecial: request.renderSpecial !== false,
-      stop: request.stop,
-      trimStop: request.trimStop,
-      bans,
-    }),
+    output: new OutputText(vocabulary, request, bans),
     stopTokens: silentStops(vocabulary, request),
     cachedTokens,
     miss,
@@ -198,7 +197,7 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
     now,
     ended: () => {
       if (grammar) worker.grammars.giveBack(grammar);
-      // What could not be kept is computed again.
+      // What could not be saved is computed again.
       worker.snapshots?.ended(slot).catch(() => undefined);
     },
   });
@@ -228,47 +227,44 @@ async function promptPlan(
     {
       contextSize: Math.min(contextSize, Math.max(smallestContext, limit)),
       maxTokens: request.maxTokens,
-      // Figures of a text that was shortened would be those of another text.
+      // Logprobs of a trimmed prompt would be those of another text.
       overflow: request.promptLogprobs === undefined ? request.overflow : 'refuse',
     },
   );
-  // The opening marks of a family are no part of what was asked about.
+  // The opening marks of a model family are not part of the client's prompt.
   const marks = text.prompt.endsWith(request.prompt) ? text.prompt.slice(0, -request.prompt.length || undefined) : '';
   const front = plan.front + (await tokens(marks)).length;
-  // Something must be computed to have logits at all, also after an empty prompt.
+  // The last position must be a token, since it gives the logits, even after an empty prompt.
   return (plan.tokens.at(-1) ?? -1) >= 0
     ? { ...plan, front }
     : { ...plan, tokens: Int32Array.of(...plan.tokens, firstToken(vocabulary)), front: front + 1 };
 }
 
-/** The prompt as the client sent it, token by token; a token that begins a text can only stand before everything. */
+/** The prompt as tokens from the client; a BOS token after the memory is dropped. */
 function sentTokens({ memory }: GenerationRequest, sent: readonly number[], vocabulary: Vocabulary): MarkedTokens {
   if (!sent.every((token) => Number.isInteger(token) && token >= 0 && token < vocabulary.size)) {
     const expected = `made of token numbers of this model, which are whole and below ${vocabulary.size}`;
     throw new AppError('invalid-field', { field: 'prompt', expected });
   }
-  const behindMemory = memory !== '' && sent[0] === vocabulary.bos;
-  return { tokens: Int32Array.from(behindMemory ? sent.slice(1) : sent), media: [] };
+  const dropsBos = memory !== '' && sent[0] === vocabulary.bos;
+  return { tokens: Int32Array.from(dropsBos ? sent.slice(1) : sent), media: [] };
 }
 
-function withoutMedia(feature: string): AppError {
-  return new AppError('unsupported', {
-    feature: `${feature} together with pictures or sound`,
-    instead: 'leave out one of them',
-  });
+function withoutMedia(what: string): AppError {
+  const feature = `${what} together with pictures or sound`;
+  return new AppError('unsupported', { feature, instead: 'leave out one of them' });
 }
 
 function firstToken(vocabulary: Vocabulary): number {
   return vocabulary.bos >= 0 ? vocabulary.bos : (vocabulary.endTokens[0] ?? 0);
 }
 
-/** Whether the cache may serve this request. */
+/** Whether the request may use the cache; with prompt logprobs all of it must be computed. */
 function reuses({ loaded }: WorkerContext, { freshPrompt, promptLogprobs }: GenerationRequest): boolean {
-  // Only what is computed has figures.
   return loaded.options.reusePrompt && !freshPrompt && promptLogprobs === undefined;
 }
 
-/** Moves what the slot holds where that serves the prompt, and returns how much of it can stay. */
+/** Shifts the cache if that helps; returns how many tokens of the prompt are cached. */
 function shiftedAndKept({ options, contextSize, context }: Loaded, slot: Slot, { plan, warn }: Planned): number {
   const canShift = options.contextShift && context.canShift;
   const { shift, keep } = planReuse(slot.cached, plan, contextSize, canShift);
@@ -278,31 +274,22 @@ function shiftedAndKept({ options, contextSize, context }: Loaded, slot: Slot, {
   return keep;
 }
 
-/** The slot where the prompt is best computed, with what it can share already in it. */
+/** Takes the best slot for the prompt, and copies the prefix of another slot if that shares more. */
 function takeSlot({ slots, now }: WorkerContext, wanted: Int32Array, canCopy: boolean): Slot {
   const choice = chooseSlot(slots, wanted, canCopy);
-  if (!choice) {
-    throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
-  }
+  if (!choice) throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
   const { slot, copyFrom } = choice;
   if (copyFrom) slot.copyFrom(copyFrom, commonPrefix(copyFrom.cached, wanted));
   slot.take(now());
   return slot;
 }
 
-async function negativePrompt(
-  { loaded, negative }: WorkerContext,
-  { guidance }: GenerationRequest,
-): Promise<Int32Array | undefined> {
+async function negativePrompt({ loaded, negative }: WorkerContext, { guidance }: GenerationRequest) {
   if (!guidance || !negative || guidance.scale === 1 || guidance.negativePrompt === '') return undefined;
   return loaded.vocabulary.tokenizeAside(guidance.negativePrompt, { addSpecial: true });
 }
 
-function reasoningBudget(
-  worker: WorkerContext,
-  request: GenerationRequest,
-  plan: PromptPlan,
-): ReasoningBudget | undefined {
+function reasoningBudget(worker: WorkerContext, request: GenerationRequest, plan: PromptPlan) {
   if (!request.reasoning) return undefined;
   if (worker.reasoning === 'unknown') worker.reasoning = findReasoning(worker.loaded.vocabulary);
   if (!worker.reasoning) return undefined;
@@ -323,10 +310,10 @@ function dryOption(worker: WorkerContext, { sampling }: GenerationRequest): { dr
   return { dryBreakers: worker.breakers.found };
 }
 
-/** No model has a longer token; what is longer need not be cut into tokens to know that it is several. */
+/** No model has a longer token. */
 const longestToken = 1000;
 
-/** Stop texts that are one token without visible text: they can only be noticed by their number. */
+/** Stop texts that are one token without visible text: they can only be recognized by their id. */
 function silentStops(vocabulary: Vocabulary, { stop, renderSpecial }: GenerationRequest): ReadonlySet<number> {
   const found = new Set<number>();
   for (const text of stop) {
@@ -348,11 +335,8 @@ function samplingVocabulary(vocabulary: Vocabulary) {
 
 const glmPrefix = '[gMASK]<sop>';
 
-/** GLM models want their two opening marks exactly once, at the very front of whatever is sent. */
-export function withFamilyPrefix(
-  template: string | undefined,
-  { prompt, memory }: { readonly prompt: string; readonly memory: string },
-): { readonly prompt: string; readonly memory: string } {
+/** GLM models need their two opening marks exactly once, at the very front. */
+export function withFamilyPrefix(template: string | undefined, { prompt, memory }: PromptTexts): PromptTexts {
   if (!template?.includes(glmPrefix)) return { prompt, memory };
   const bare = { prompt: prompt.replaceAll(glmPrefix, ''), memory: memory.replaceAll(glmPrefix, '') };
   return bare.memory === ''
@@ -360,7 +344,7 @@ export function withFamilyPrefix(
     : { prompt: bare.prompt, memory: glmPrefix + bare.memory };
 }
 
-/** How each family writes its thinking, and of how many tokens the opening must consist for us to trust it. */
+/** Reasoning tags of model families, and how many tokens the start tag must have. */
 const families = [
   { start: '<think>', startTokens: 1, end: '</think>' },
   { start: '<|channel>thought', startTokens: 2, end: '<channel|>' },
@@ -374,11 +358,11 @@ const closingWords = '\nThat is enough thinking; here is the answer.\n';
 
 interface ReasoningSetup {
   readonly tags: ReasoningTags;
-  /** A short phrase that ends the thinking, and the tag that closes it. */
+  /** A phrase that ends the reasoning, and the end tag. */
   readonly closing: readonly number[];
 }
 
-/** Undefined for a model that has no such tags: it does not think, so no budget is needed. */
+/** Undefined for a model without such tags. */
 export function findReasoning(vocabulary: Vocabulary): ReasoningSetup | undefined {
   const tokens = (text: string) => [...vocabulary.tokenize(text, { addSpecial: false })];
   for (const { start, startTokens, end } of families) {

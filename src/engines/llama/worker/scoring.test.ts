@@ -37,7 +37,7 @@ describe('a prompt with figures', () => {
     expect([told(world, 1), world.text(1)]).toEqual(['abc', 'defg']);
   });
 
-  test('is computed anew, though the cache holds all of it, and serves the next prompt', async () => {
+  test('is computed in full despite the cache, and serves the next prompt', async () => {
     const world = workerWorld();
     await world.begin(1, 'abcdefgh');
     await world.settled();
@@ -51,7 +51,7 @@ describe('a prompt with figures', () => {
     expect(scored(world, 3)).toEqual([]);
   });
 
-  test('tells what was put before it apart', async () => {
+  test('marks the tokens before it', async () => {
     const world = workerWorld({ addsBos: true });
     await world.begin(1, 'xy', { memory: 'ab', promptLogprobs: 0 });
     await world.settled();
@@ -62,7 +62,7 @@ describe('a prompt with figures', () => {
     ]);
   });
 
-  test('is the same beside others, which write what they always did', async () => {
+  test('is the same beside other requests, whose texts do not change', async () => {
     const long = 'abcdefghijklmnopqrstuvwxyz'.repeat(3);
     const alone = workerWorld({ contextSize: 256 });
     await alone.begin(1, long, { promptLogprobs: 2 });
@@ -125,7 +125,7 @@ describe('a reply of no length', () => {
 describe('token numbers as a prompt', () => {
   const read = (world: World, count: number) => Array.from(world.slots[0]?.tokens.subarray(0, count) ?? []);
 
-  test('are taken as they are, whatever their text is, and nothing is put before them', async () => {
+  test('are used unchanged, without a BOS token', async () => {
     const world = workerWorld({ addsBos: true });
     await world.begin(1, 'not this', { promptTokens: codes('abc') });
     await world.settled();

@@ -19,7 +19,7 @@ test('nothing is found where nothing is', () => {
   expect(begun([word('<call>')], 'Hello', ' <cal', 'm>')).toBeUndefined();
 });
 
-test('a word begins where it stands, with the rest of a token and the tokens after it', () => {
+test('TriggerWatch: from the trigger word on, with the rest of its token', () => {
   expect(begun([word('<call>')], 'Hm', ' <c', 'all', '>{', 'x')).toEqual(['<c', 2, 3]);
   expect(begun([word('<call>')], 'Hm', '<c', 'all', '>{')).toEqual([1, 2, 3]);
 });
@@ -33,7 +33,7 @@ test('characters of several bytes may be cut anywhere', () => {
   expect(begun([word('→')], bytes.subarray(0, 1), bytes.subarray(1, 2), bytes.subarray(2))).toEqual([0, 1, 2]);
 });
 
-test('bytes that are no text are passed over', () => {
+test('TriggerWatch: skips bytes that are not UTF-8', () => {
   expect(begun([word('a')], Uint8Array.of(0xff, 0xc3), 'a')).toEqual([1]);
 });
 
@@ -47,7 +47,7 @@ test('a whole pattern looks at the text up to the end of each token', () => {
   expect(begun([pattern('^(?:\\s*\\{)$')], ' ', '{"', 'x')).toBeUndefined();
 });
 
-test('a long text is read once, whatever the pattern', () => {
+test('TriggerWatch: linear time for any pattern', () => {
   const pieces = Array.from({ length: 20_000 }, () => 'aaaa ');
   expect(begun([pattern('(.+)+QQQ'), pattern('[\\s\\S]*?(<x>[\\s\\S]*)')], ...pieces)).toBeUndefined();
 });

@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -18,12 +20,17 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { Snapshot } from '../memory/snapshot.ts';
 import { snapshot } from '../testing/snapshot.ts';
 import {
+  bodyOf,
+  checksum,
   DiskStore,
   type DiskStoreOptions,
+  headerOf,
   isAlive,
   isPartName,
   isSnapshotName,
   partName,
+  readOutline,
+  readSnapshot,
   snapshotName,
 } from './disk-store.ts';
 
@@ -128,7 +135,7 @@ describe('the limit', () => {
     expect(store.health()).toEqual({ otherBytes: 0, failures: 0, lastFailure: null });
   });
 
-  test('is told once when a snapshot alone is larger', async () => {
+  test('reports once a snapshot that is larger alone', async () => {
     const { open, told, names } = world();
     const store = await open({ bytes: 2 ** 20 });
     for (const first of [1, 2]) {
@@ -142,7 +149,7 @@ describe('the limit', () => {
 });
 
 describe('a write that fails', () => {
-  test.runIf(existsSync('/dev/full'))('leaves nothing on a full disk, and is counted and told', async () => {
+  test.runIf(existsSync('/dev/full'))('leaves nothing on a full disk, and counts and reports the failure', async () => {
     const { folder, open, told, names } = world();
     const store = await open();
     for (const first of [1, 2]) {
@@ -180,7 +187,7 @@ describe('a folder that is deleted', () => {
     expect(store.health().failures).toBe(0);
   });
 
-  test('and cannot be made is told, and costs nothing but time', async () => {
+  test('that cannot be created is reported, without an error', async () => {
     const { folder, open, told } = world();
     const file = join(folder, 'file');
     writeFileSync(file, '');
@@ -191,7 +198,7 @@ describe('a folder that is deleted', () => {
   });
 });
 
-test('parts of processes that are gone are removed, and those of others stay', async () => {
+test('DiskStore.open: removes partial files of ended processes only', async () => {
   const { folder, open, names } = world();
   const name = `${'0'.repeat(32)}.parley-cache`;
   const left = (part: string, at: number) => {
@@ -212,7 +219,7 @@ test.each<[string, (path: string) => void, number]>([
   ['changed', (path) => appendFileSync(path, 'x'), 1],
   ['emptied', (path) => writeFileSync(path, ''), 1],
   ['deleted', (path) => rmSync(path), 0],
-])('a file that was %s by somebody gives nothing, and no error', async (_, damage, failures) => {
+])('DiskStore.read: undefined without an error for a file that was %s', async (_, damage, failures) => {
   const { folder, open, names } = world();
   const store = await open();
   await store.write(snapshot(5));
@@ -225,7 +232,7 @@ test.each<[string, (path: string) => void, number]>([
   expect(firsts(await open())).toEqual([]);
 });
 
-test('our own names are known again, and no others', () => {
+test('isSnapshotName, isPartName: match own file names only', () => {
   const name = snapshotName('ab'.repeat(32));
   expect([isSnapshotName(name), isPartName(partName(name, 7))]).toEqual([true, true]);
   expect([isSnapshotName(partName(name, 7)), isPartName(name)]).toEqual([false, false]);
@@ -235,4 +242,147 @@ test('our own names are known again, and no others', () => {
 test('a process is alive until it has ended', () => {
   expect(isAlive(process.pid)).toBe(true);
   expect(isAlive(spawnSync(process.execPath, ['--version']).pid)).toBe(false);
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-snapshot-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const fingerprint = 'f'.repeat(64);
+let files = 0;
+
+async function written(one: Snapshot): Promise<string> {
+  const path = join(folder, `${files++}.kv`);
+  const body = bodyOf(one);
+  writeFileSync(path, Buffer.concat([headerOf(body, fingerprint, await checksum(body.parts)), ...body.parts]));
+  return path;
+}
+
+const outlineOf = async (path: string) => {
+  const outline = await readOutline(path, fingerprint);
+  if (!outline) throw new Error('no outline');
+  return outline;
+};
+
+test('what was written is read again', async () => {
+  const path = await written(snapshot(5, 1000));
+  const read = await readSnapshot(path, await outlineOf(path));
+  expect(read?.tokens).toEqual(snapshot(5).tokens);
+  expect(Buffer.from(read?.state ?? []).equals(snapshot(5, 1000).state)).toBe(true);
+  expect(read?.checkpoints.map(({ index, state }) => [index, ...state])).toEqual([
+    [1, 5, 1],
+    [2, 5, 2, 2],
+  ]);
+});
+
+test('a state of several pieces is put together in order', async () => {
+  const state = Uint8Array.from({ length: 9 * 2 ** 20 + 7 }, (_, index) => index >> 12);
+  const path = await written({ ...snapshot(1), state });
+  const read = await readSnapshot(path, await outlineOf(path));
+  expect(Buffer.from(read?.state ?? []).equals(state)).toBe(true);
+});
+
+test('of many checkpoints the last two are kept', async () => {
+  const checkpoints = [1, 2, 3, 4].map((index) => ({ index, state: Uint8Array.of(index, index) }));
+  const path = await written({ ...snapshot(1), checkpoints });
+  const read = await readSnapshot(path, await outlineOf(path));
+  expect(read?.checkpoints.map(({ index, state }) => [index, ...state])).toEqual([
+    [3, 3, 3],
+    [4, 4, 4],
+  ]);
+});
+
+test('a snapshot without checkpoints is one too', async () => {
+  const path = await written({ ...snapshot(1), checkpoints: [] });
+  expect(await readSnapshot(path, await outlineOf(path))).toMatchObject({ checkpoints: [] });
+});
+
+describe('nothing is made of a file that', () => {
+  const damaged = async (harm: (path: string) => void) => {
+    const path = await written(snapshot(5, 1000));
+    const outline = await outlineOf(path);
+    harm(path);
+    return readSnapshot(path, outline);
+  };
+
+  test.each([0, 10, 140, 150, 180, 1000])('ends after %i bytes', async (length) => {
+    expect(await damaged((path) => truncateSync(path, length))).toBeUndefined();
+  });
+
+  test('continues after its end', async () => {
+    expect(await damaged((path) => appendFileSync(path, 'more'))).toBeUndefined();
+  });
+
+  test.each([80, 150, 175, 500, -1])('has another byte at %i', async (place) => {
+    const harm = (path: string) => {
+      const content = readFileSync(path);
+      const at = place < 0 ? content.length + place : place;
+      content[at] = (content[at] as number) ^ 1;
+      writeFileSync(path, content);
+    };
+    expect(await damaged(harm)).toBeUndefined();
+  });
+
+  test('claims sizes of checkpoints that it does not have', async () => {
+    const path = await written(snapshot(5, 10));
+    const outline = await outlineOf(path);
+    const content = readFileSync(path);
+    const table = content.length - 10 - 5 - 16;
+    content.writeUInt32LE(0xffff_ffff, table + 4);
+    writeFileSync(path, content);
+    expect(await readSnapshot(path, outline)).toBeUndefined();
+  });
+});
+
+/** Zeros take no room on the disk, and here none in memory either: each piece lands in the same place. */
+describe('a snapshot of more than two gigabytes', () => {
+  const state = 2 ** 31 + 2 ** 20 + 3;
+  const piece = Buffer.alloc(2 ** 20);
+  const largest: number[] = [];
+  const allocate = (length: number): Uint8Array => {
+    const scratch = new Uint8Array(Math.min(length, 2 ** 23));
+    const subarray = (from: number, to: number) => {
+      largest.push(to - from);
+      return scratch.subarray(0, to - from);
+    };
+    return { length, byteLength: length, subarray } as unknown as Uint8Array;
+  };
+
+  async function sparse(): Promise<string> {
+    const path = join(folder, 'sparse.kv');
+    const outline = { tokens: Int32Array.of(1, 2, 3), checkpoints: [] };
+    const tokens = Buffer.from(outline.tokens.buffer);
+    const hash = createHash('sha256').update(tokens);
+    for (let left = state; left > 0; left -= piece.length) hash.update(piece.subarray(0, Math.min(left, piece.length)));
+    const header = headerOf(outline, fingerprint, hash.digest('hex'));
+    writeFileSync(path, Buffer.concat([header, tokens]));
+    truncateSync(path, header.length + tokens.length + state);
+    return path;
+  }
+
+  test('is read in pieces, and its checksum with them', async () => {
+    const path = await sparse();
+    const outline = await outlineOf(path);
+    const read = await readSnapshot(path, outline, allocate);
+    expect(read?.state.length).toBe(state);
+    expect(largest.reduce((sum, one) => sum + one, 0)).toBe(state);
+    expect(Math.max(...largest)).toBeLessThanOrEqual(2 ** 23);
+    expect(statSync(path).blocks).toBeLessThan(1000);
+  }, 60_000);
+});
+
+test('parts have the checksum of the whole', async () => {
+  const whole = Buffer.alloc(10_000_000, 'some text');
+  const parts = [whole.subarray(0, 7), whole.subarray(7, 9_000_000), new Uint8Array(0), whole.subarray(9_000_000)];
+  expect(await checksum(parts)).toBe(createHash('sha256').update(whole).digest('hex'));
+});
+
+test('checksum: does not block the event loop', async () => {
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    setImmediate(count).unref();
+  };
+  setImmediate(count).unref();
+  await checksum([new Uint8Array(20_000_000)]);
+  expect(turns).toBeGreaterThan(3);
 });

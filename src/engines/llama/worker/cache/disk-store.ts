@@ -1,36 +1,26 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
-import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoreHealth } from '../../../../core/text-service.ts';
 import { makeFolder, privately } from '../../cache-folder.ts';
 import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from '../memory/snapshot.ts';
-import {
-  bodyOf,
-  checksum,
-  headerOf,
-  type Outline,
-  readOutline,
-  readSnapshot,
-  type SnapshotBody,
-} from './snapshot-file.ts';
 
 export interface DiskStoreOptions {
   readonly folder: string;
-  /** What all snapshots in the folder may take together, those of other models and servers included. */
+  /** Limit of all snapshots in the folder, including those of other models and servers. */
   readonly bytes: number;
-  /** Names the model and every setting that shapes its state: a snapshot of another one is never read. */
+  /** Of the model and the settings that its state depends on: snapshots of other ones are never read. */
   readonly fingerprint: string;
   readonly now: () => number;
   readonly processes: Processes;
-  /** Hears the first failure of each kind, in a sentence. */
+  /** Called with a sentence for the first failure of each kind. */
   readonly tell: (sentence: string) => void;
 }
 
-interface AtomicFile {
-  readonly id: string;
-  readonly bytes: number;
-  readonly usedAt: number;
-  /** Undefined for a file of another model or other settings: it only takes room. */
+interface SnapshotFile extends Pick<SnapshotEntry, 'id' | 'bytes' | 'usedAt'> {
+  /** Undefined for a file of another model or other settings: it only counts against the limit. */
   readonly outline: Outline | undefined;
 }
 
@@ -38,14 +28,13 @@ const mostFiles = 10_000;
 const coarseMs = 2000;
 
 /**
- * Snapshots on disk: they outlive restarts and model swaps. Each is one file that is written beside its place and then moved
- * there, so that a crash leaves no half ones; whatever is damaged, foreign or deleted by somebody is simply not there. A disk
- * that fails costs time and nothing else, so failures are counted and told.
+ * Snapshots on disk; they survive restarts and model swaps. Each is one file that is written under another name and then renamed.
+ * Damaged, foreign and deleted files are ignored. A failing disk costs only time, so failures are counted and reported.
  */
 export class DiskStore implements SnapshotStore {
-  readonly #files = new Map<string, AtomicFile>();
+  readonly #files = new Map<string, SnapshotFile>();
   readonly #failures: Failures;
-  /** Of the folder, when it was last looked into: it changes with every file that comes or goes. */
+  /** Modification time of the folder when it was last listed. */
   #changedAt: number | undefined;
 
   private constructor(private readonly options: DiskStoreOptions) {
@@ -92,7 +81,7 @@ export class DiskStore implements SnapshotStore {
       this.#failures.add('damaged', 'A snapshot was damaged and is removed');
       await this.remove(id);
     } catch (error) {
-      // Somebody may have emptied the folder, or another server needed the room.
+      // The folder may have been emptied, or another server has evicted the file.
       if (!isMissing(error)) this.#failures.addError('A snapshot could not be read', error);
       this.#files.delete(id);
     }
@@ -109,7 +98,7 @@ export class DiskStore implements SnapshotStore {
     }
   }
 
-  /** Rejects when the snapshot is not on the disk afterwards; that is already counted then. */
+  /** Rejects if the snapshot could not be written; that is counted already. */
   async write(snapshot: Snapshot): Promise<void> {
     const body = bodyOf(snapshot);
     if (body.bytes > this.options.bytes) {
@@ -138,7 +127,7 @@ export class DiskStore implements SnapshotStore {
       await writeFile(part, [headerOf(outline, fingerprint, sum), ...parts], { mode: privately.file });
       await rename(part, join(folder, id));
     } catch (error) {
-      // On a full disk a part would keep it full.
+      // A partial file would keep a full disk full.
       await rm(part, { force: true }).catch(() => undefined);
       throw error;
     }
@@ -147,7 +136,7 @@ export class DiskStore implements SnapshotStore {
     await markUsed(join(folder, id), usedAt);
   }
 
-  /** Finds out what lies in the folder now; of files that are new here only the beginnings are read. */
+  /** Lists the folder; of new files only the headers are read. */
   async #survey(): Promise<void> {
     const { folder, fingerprint, now } = this.options;
     const listed = await readdir(folder, { withFileTypes: true });
@@ -163,7 +152,7 @@ export class DiskStore implements SnapshotStore {
         continue;
       }
       const bytes = found.size;
-      // A time that is still to come would keep a file for ever.
+      // A time in the future would keep a file for ever.
       const usedAt = Math.min(found.mtimeMs, now());
       const same = known && known.bytes === bytes;
       const outline = same ? known.outline : await readOutline(path, fingerprint).catch(() => undefined);
@@ -185,7 +174,7 @@ export class DiskStore implements SnapshotStore {
     }
   }
 
-  /** Snapshots that somebody deleted are forgotten at once: what they held is worth keeping again. */
+  /** Drops the entries of deleted files, so that their texts are saved again. */
   #dropMissing(): void {
     const { folder, now } = this.options;
     try {
@@ -193,7 +182,7 @@ export class DiskStore implements SnapshotStore {
       if (mtimeMs === this.#changedAt) return;
       const present = new Set(readdirSync(folder));
       for (const id of this.#files.keys()) if (!present.has(id)) this.#files.delete(id);
-      // Clocks of folders are coarse: right after a change another one may bear the same time.
+      // File times are coarse: right after a change, another one may have the same time.
       if (now() - mtimeMs > coarseMs) this.#changedAt = mtimeMs;
     } catch {
       this.#files.clear();
@@ -201,7 +190,7 @@ export class DiskStore implements SnapshotStore {
   }
 }
 
-/** The time of a file tells the next start, and other servers, what was not needed for longest. */
+/** The modification time tells later starts, and other servers, which file was used last. */
 async function markUsed(path: string, usedAt: number): Promise<void> {
   await utimes(path, usedAt / 1000, usedAt / 1000).catch(() => undefined);
 }
@@ -209,28 +198,20 @@ async function markUsed(path: string, usedAt: number): Promise<void> {
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB`;
 
-/** Failures that cost time and no answer: they are counted, and each kind is told once. */
+/** Counts failures, and reports each kind once. */
 class Failures {
-  readonly #told = new Set<string>();
-  #count = 0;
-  #last: string | null = null;
+  readonly #reported = new Set<string>();
+  count = 0;
+  last: string | null = null;
 
-  constructor(private readonly tell: (sentence: string) => void) {}
-
-  get count(): number {
-    return this.#count;
-  }
-
-  get last(): string | null {
-    return this.#last;
-  }
+  constructor(private readonly report: (sentence: string) => void) {}
 
   add(kind: string, reason: string): void {
-    this.#count += 1;
-    this.#last = reason;
-    if (this.#told.has(kind)) return;
-    this.#told.add(kind);
-    this.tell(reason);
+    this.count += 1;
+    this.last = reason;
+    if (this.#reported.has(kind)) return;
+    this.#reported.add(kind);
+    this.report(reason);
   }
 
   /** `what` is the beginning of the sentence, such as "A snapshot could not be written". */
@@ -240,31 +221,31 @@ class Failures {
   }
 }
 
-/** Who writes files: this process, and others that may share the folder. */
+/** The processes that may share the folder. */
 interface Processes {
   readonly own: number;
   readonly alive: (id: number) => boolean;
 }
 
 const ending = '.parley-cache';
-/** A number that was given again to some other process would keep a part for ever. */
+/** Process ids are reused: older partial files are removed in any case. */
 const longestWriteMs = 24 * 60 * 60 * 1000;
 
 export const snapshotName = (sum: string): string => `${sum.slice(0, 32)}${ending}`;
 export const partName = (name: string, process: number): string => `${name}.${process}.part`;
 
-/** Only names that we give: whatever else lies in the folder is somebody's. */
+/** Matches only our own file names. */
 export const isSnapshotName = (name: string): boolean => /^[0-9a-f]{32}\.parley-cache$/.test(name);
 export const isPartName = (name: string): boolean => /^([0-9a-f]{32}\.parley-cache|trial)(\.\d+)?\.part$/.test(name);
 
-/** Whether a part was left by a process that ended while it wrote. Nothing of ours is being written yet. */
+/** Whether a partial file was left by a process that ended while it wrote. This process does not write yet. */
 function isLeftOver(name: string, ageMs: number, { own, alive }: Processes): boolean {
   const process = /\.(?<process>\d+)\.part$/.exec(name)?.groups?.process;
   if (ageMs > longestWriteMs) return true;
   return process !== undefined && (Number(process) === own || !alive(Number(process)));
 }
 
-/** A process of another user refuses the signal, and lives. */
+/** A process of another user refuses the signal, but is alive. */
 export function isAlive(id: number): boolean {
   try {
     process.kill(id, 0);
@@ -272,4 +253,126 @@ export function isAlive(id: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
+}
+
+/** The part of a file before its states. */
+type Outline = Pick<SnapshotEntry, 'tokens' | 'checkpoints'>;
+
+const magic = 'PARLEYKV1';
+/** Magic, fingerprint (hex), checksum of all that follows (hex), number of tokens, number of checkpoints. */
+const headerBytes = magic.length + 64 + 64 + 8;
+/** Enough for the same prompt again and for another last turn; each can be as large as the rest. */
+const keptCheckpoints = 2;
+
+/** A snapshot as it is written, without the header. */
+interface SnapshotBody extends Outline {
+  readonly parts: readonly Uint8Array[];
+  /** Of the whole file. */
+  readonly bytes: number;
+}
+
+/** The tokens, a table of the checkpoints (index, size), the state, and the states of the checkpoints. */
+export function bodyOf({ tokens, state, checkpoints: all }: Snapshot): SnapshotBody {
+  const checkpoints = all.slice(-keptCheckpoints);
+  const table = Uint32Array.from(checkpoints.flatMap((one) => [one.index, one.state.length]));
+  const parts = [bytesOf(tokens), bytesOf(table), state, ...checkpoints.map((one) => one.state)];
+  const bytes = parts.reduce((sum, part) => sum + part.byteLength, headerBytes);
+  return { tokens, checkpoints: checkpoints.map(({ index }) => index), parts, bytes };
+}
+
+export function headerOf({ tokens, checkpoints }: Outline, fingerprint: string, sum: string): Uint8Array {
+  const counts = bytesOf(Uint32Array.of(tokens.length, checkpoints.length));
+  return Buffer.concat([Buffer.from(magic), Buffer.from(fingerprint), Buffer.from(sum), counts]);
+}
+
+/** Reads the header of a file; undefined if it is not a snapshot with this fingerprint. */
+export async function readOutline(path: string, fingerprint: string): Promise<Outline | undefined> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const head = Buffer.alloc(headerBytes);
+    await file.read(head, 0, headerBytes, 0);
+    if (head.toString('latin1', 0, magic.length + 64) !== `${magic}${fingerprint}`) return undefined;
+    const count = { tokens: head.readUInt32LE(headerBytes - 8), checkpoints: head.readUInt32LE(headerBytes - 4) };
+    if (headerBytes + count.tokens * 4 + count.checkpoints * 8 > size) return undefined;
+    const tokens = new Int32Array(count.tokens);
+    await file.read(bytesOf(tokens), 0, tokens.byteLength, headerBytes);
+    const table = new Uint32Array(2 * count.checkpoints);
+    await file.read(bytesOf(table), 0, table.byteLength, headerBytes + tokens.byteLength);
+    return { tokens, checkpoints: [...table].filter((_, index) => index % 2 === 0) };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Reads the whole file in pieces, since the system reads at most 2 GB at a time; undefined if it is damaged. */
+export async function readSnapshot(
+  path: string,
+  { tokens, checkpoints }: Outline,
+  allocate: (bytes: number) => Uint8Array = (bytes) => new Uint8Array(bytes),
+): Promise<Snapshot | undefined> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const header = Buffer.alloc(headerBytes);
+    const front = Buffer.alloc(tokens.length * 4 + checkpoints.length * 8);
+    if (size < headerBytes + front.length) return undefined;
+    await readPieces(file, header, 0);
+    await readPieces(file, front, headerBytes);
+    const sizes = stateSizes(size - headerBytes - front.length, front.subarray(tokens.length * 4));
+    if (!sizes) return undefined;
+    const hash = createHash('sha256').update(front);
+    const states: Uint8Array[] = [];
+    let position = headerBytes + front.length;
+    for (const bytes of sizes) {
+      const state = allocate(bytes);
+      if (!(await readPieces(file, state, position, (piece) => hash.update(piece)))) return undefined;
+      states.push(state);
+      position += bytes;
+    }
+    if (hash.digest('hex') !== header.toString('latin1', magic.length + 64, magic.length + 128)) return undefined;
+    const [state, ...others] = states as [Uint8Array, ...Uint8Array[]];
+    const stateOf = (place: number) => others[place] ?? new Uint8Array(0);
+    return { tokens, state, checkpoints: checkpoints.map((index, place) => ({ index, state: stateOf(place) })) };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Sizes of the state and of those of the checkpoints; undefined if the table does not fit the file. */
+function stateSizes(bytes: number, table: Buffer): readonly number[] | undefined {
+  const others = Array.from({ length: table.length / 8 }, (_, place) => table.readUInt32LE(8 * place + 4));
+  const own = others.reduce((left, size) => left - size, bytes);
+  return own < 0 ? undefined : [own, ...others];
+}
+
+/** Fills `into` from a position of the file, calling `seen` with each piece; false if the file ends before. */
+async function readPieces(file: FileHandle, into: Uint8Array, position: number, seen?: (piece: Uint8Array) => void) {
+  for (let start = 0; start < into.length; ) {
+    const piece = into.subarray(start, Math.min(start + pieceBytes, into.length));
+    const { bytesRead } = await file.read(piece, 0, piece.length, position + start);
+    if (bytesRead === 0) return false;
+    seen?.(piece.subarray(0, bytesRead));
+    start += bytesRead;
+  }
+  return true;
+}
+
+function bytesOf(list: Int32Array | Uint32Array): Buffer {
+  return Buffer.from(list.buffer, list.byteOffset, list.byteLength);
+}
+
+/** Bytes that are hashed or read before the event loop runs again. */
+const pieceBytes = 4 * 2 ** 20;
+
+/** The SHA-256 of all parts in hex, computed in pieces so that the event loop is not blocked. */
+export async function checksum(parts: readonly Uint8Array[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const part of parts) {
+    for (let start = 0; start < part.length; start += pieceBytes) {
+      hash.update(part.subarray(start, start + pieceBytes));
+      await nextTurn();
+    }
+  }
+  return hash.digest('hex');
 }

@@ -2,27 +2,14 @@ import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { LoadedModel, LoadOptions } from '../../load-options.ts';
 
-export type ShapingOptions = Pick<
-  LoadOptions,
-  | 'model'
-  | 'lora'
-  | 'cacheType'
-  | 'flashAttention'
-  | 'rope'
-  | 'contextSize'
-  | 'contextSizeGiven'
-  | 'trainedContextOverride'
-  | 'metadataOverrides'
-  | 'fullSlidingWindow'
-  | 'addBos'
->;
-
+type ContextOptions = Pick<LoadOptions, 'contextSize' | 'contextSizeGiven' | 'trainedContextOverride' | 'rope'>;
+type CacheOptions = Pick<LoadOptions, 'cacheType' | 'flashAttention' | 'fullSlidingWindow'>;
+export type ShapingOptions = Pick<LoadOptions, 'model' | 'lora' | 'metadataOverrides' | 'addBos'> &
+  ContextOptions &
+  CacheOptions;
 type RoundingOptions = Pick<LoadOptions, 'deterministic' | 'threads' | 'batchThreads' | 'microBatchSize'>;
 
-/**
- * Names the library, the weights and the settings that shape a state, in 64 digits. The projector is not among them, since
- * texts with pictures or sounds are not kept, and neither is a draft model, which only guesses.
- */
+/** A hash of library, weights and the settings that a state depends on. Texts with media are not saved, so no projector. */
 export async function fingerprint(options: ShapingOptions, library: string): Promise<string> {
   const { cacheType, flashAttention, rope, contextSize, contextSizeGiven, trainedContextOverride, lora } = options;
   const { metadataOverrides, fullSlidingWindow, addBos } = options;
@@ -34,10 +21,7 @@ export async function fingerprint(options: ShapingOptions, library: string): Pro
   return hash.digest('hex');
 }
 
-/**
- * Names what computes: the library, and where a text must not depend on the cache, all that decides about the rounding of
- * what the cache holds.
- */
+/** The library, and with `--deterministic` everything that the rounding of cached values depends on. */
 export function computerName(
   library: string,
   { deterministic, threads, batchThreads, microBatchSize }: RoundingOptions,
@@ -47,7 +31,7 @@ export function computerName(
   return JSON.stringify([library, cpuVariant, gpuLayers, threads, batchThreads, microBatchSize]);
 }
 
-/** The files of a model that comes in several, whichever of them was named. */
+/** All files of a split model. */
 export function partsOf(model: string): readonly string[] {
   const { begin, count } = /^(?<begin>.*-)\d{5}-of-(?<count>\d{5})\.gguf$/s.exec(model)?.groups ?? {};
   if (begin === undefined || count === undefined) return [model];
@@ -58,10 +42,10 @@ export function partsOf(model: string): readonly string[] {
 
 const pieceBytes = 64 * 2 ** 10;
 const spreadPieces = 64;
-/** The description of a model stands at its beginning. */
+/** The header of a model is at its beginning. */
 const firstPieces = 16;
 
-/** A whole model takes too long to read: its beginning, pieces from all over it and its end tell it from others. */
+/** Reading a whole model takes too long: its beginning, spread pieces and its end identify it. */
 export function samplePlaces(size: number): readonly number[] {
   const last = Math.max(0, size - pieceBytes);
   const first = Array.from({ length: firstPieces }, (_, index) => index * pieceBytes);
@@ -70,7 +54,7 @@ export function samplePlaces(size: number): readonly number[] {
 }
 
 async function addFile(hash: Hash, path: string): Promise<void> {
-  // A model may be called like a part of one and be whole; what the library does need has just been loaded.
+  // A whole model may be named like a part; files that the library needs were just loaded.
   const file = await open(path, 'r').catch(() => undefined);
   if (!file) return;
   try {

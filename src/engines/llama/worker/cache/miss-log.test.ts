@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CacheMissLog } from './miss-log.ts';
+import { CacheMissLog } from './snapshot-cache.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
 const text = (...parts: number[][]) => ({ cached: Int32Array.from(parts.flat()), asked: parts.flat().length });
@@ -10,7 +10,7 @@ const missLog = () =>
     () => 123,
   );
 
-test('tells where a prompt parts from what was kept, what stood there, and how much of it could stay', () => {
+test('CacheMissLog: index of the difference, both texts and reusable tokens', () => {
   const seen = missLog();
   const miss = seen.look(
     text(range(0, 20), [7], range(30, 130)),
@@ -34,13 +34,13 @@ test.each([
   ['the same prompt again', range(0, 20), range(0, 20)],
   ['an empty cache', [], range(0, 20)],
   ['another chat that begins alike', range(0, 200), [...range(0, 20), ...range(500, 600)]],
-])('%s is no miss', (_, kept, wanted) => {
+])('CacheMissLog: %s is no miss', (_, kept, wanted) => {
   const seen = missLog();
   expect(seen.look(text(kept), tokens(wanted), (common) => common)).toBeUndefined();
   expect(seen.misses).toEqual([]);
 });
 
-test('pictures are passed over, and only the last misses are kept', () => {
+test('CacheMissLog: ignores media ids and keeps the last misses', () => {
   const seen = missLog();
   for (let round = 0; round < 30; round += 1)
     seen.look(text([1, 2, 3, 4]), tokens([1, -9, round + 10, 5]), (common) => common);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Slot } from '../memory/slot.ts';
 import type { Snapshot } from '../memory/snapshot.ts';
-import { SavedStateSlots } from './saved-states.ts';
+import { SavedStateSlots } from './snapshot-cache.ts';
 
 const snapshot = (...tokens: number[]): Snapshot => ({
   tokens: Int32Array.from(tokens),
@@ -45,10 +46,10 @@ function world({ slots: count = 1, places = 2 } = {}) {
     return slot;
   };
   const held = () => slots.map(({ cached }) => [...cached]);
-  return { slots, use, held, places: new SavedStateSlots(slots, places, now) };
+  return { slots, use, held, places: new SavedStateSlots(slots as unknown as readonly Slot[], places, now) };
 }
 
-test('what was saved comes back, as often as it is wanted', () => {
+test('load: restores a saved state any number of times', () => {
   const { slots, use, places } = world();
   use(0, 1, 2, 3);
   expect(places.perform({ type: 'save', place: 1 })).toEqual({ tokens: 3, bytes: 30 });
@@ -60,7 +61,7 @@ test('what was saved comes back, as often as it is wanted', () => {
   }
 });
 
-test('it tells what lies where, and what would be saved now', () => {
+test('check: sizes of the saved states and of the current one', () => {
   const { use, places } = world();
   use(0, 1, 2);
   places.perform({ type: 'save', place: 0 });
@@ -88,7 +89,7 @@ test('of several slots the one that was used last is saved', () => {
   expect(places.perform({ type: 'save', place: 0 })).toMatchObject({ tokens: 3 });
 });
 
-test('a state goes where its own chat goes on, else to the slot that was not used for the longest time', () => {
+test('load: into the slot of the same chat, else the least recently used', () => {
   const { use, held, places } = world({ slots: 3 });
   use(0, 1, 2, 3);
   places.perform({ type: 'save', place: 0 });

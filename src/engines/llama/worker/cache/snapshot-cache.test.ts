@@ -69,7 +69,7 @@ const memoryStore = () => new MemoryStore({ count: 9, bytes: 1e9 }, () => 0);
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('in memory', () => {
-  test('a chat that makes room for another comes back when it is wanted again', async () => {
+  test('restores an evicted chat when its prompt comes again', async () => {
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { memory: memoryStore() });
     await keeper.bring(range(1000, 1300));
@@ -78,7 +78,7 @@ describe('in memory', () => {
     expect([slot.restored, slot.cached]).toEqual([1, range(0, 300)]);
   });
 
-  test('a chat that goes on is neither kept nor replaced', async () => {
+  test('neither saves nor replaces a chat that continues', async () => {
     const memory = memoryStore();
     const slot = fakeSlot(range(0, 300));
     await world([slot], { memory }).keeper.bring(range(0, 320));

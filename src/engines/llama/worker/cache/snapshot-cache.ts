@@ -1,11 +1,22 @@
-import type { CacheReport, SnapshotFigures } from '../../../../core/text-service.ts';
+import type {
+  CacheMiss,
+  CacheReport,
+  SnapshotFigures,
+  StateFigures,
+  StatesReport,
+} from '../../../../core/text-service.ts';
+import type { StatesAction } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
-import { chooseSlot, commonPrefix, isSameChat } from '../memory/reuse.ts';
 import type { Slot } from '../memory/slot.ts';
 import {
+  type CacheLimits,
   type Coverage,
+  chooseSlot,
   chooseSnapshot,
+  commonPrefix,
   isCovered,
+  isSameChat,
+  type KeptText,
   outlineOf,
   overLimit,
   type Snapshot,
@@ -21,36 +32,34 @@ import { computerName, fingerprint } from './fingerprint.ts';
 
 export interface SnapshotCacheParts {
   readonly slots: readonly Slot[];
-  /** Snapshots of chats that had to make room, for as long as the program runs. */
+  /** Snapshots of evicted chats. */
   readonly memory: SnapshotStore | undefined;
-  /** Snapshots of long texts, for the next start as well. */
+  /** Snapshots of long texts; they survive a restart. */
   readonly disk: SnapshotStore | undefined;
-  /** Whether the memory can forget the end of a text without a checkpoint. */
+  /** Whether the memory can be rewound without a checkpoint. */
   readonly canRewind: boolean;
-  /** Runs work that must not meet a batch in the library. */
+  /** Runs work that must not overlap with a batch. */
   readonly exclusively: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
+/** Texts of fewer than `least` tokens, and those that another snapshot covers, are not saved. */
 interface Worth {
-  /** Shorter texts are computed sooner than they are kept. */
   readonly least: number;
-  /** What another snapshot holds so much of is not kept again. */
   readonly coverage: Coverage;
 }
 
-/** A copy in memory is made at once; a disk is spared. */
 const worth: Readonly<Record<'memory' | 'disk' | 'lastOnDisk', Worth>> = {
   memory: { least: 33, coverage: wholly },
   disk: { least: 256, coverage: usualCoverage },
   lastOnDisk: { least: 256, coverage: wholly },
 };
-/** Snapshots that wait for the disk are in memory: whoever brings one more waits until there are fewer. */
+/** Snapshots that wait for the disk are in memory: one more waits until there are fewer. */
 const mostPending = 2;
 
-/** Keeps what the slots lose, and brings it back when it is wanted again. Without stores it does nothing. */
+/** Saves what slots lose, and restores it when a prompt needs it. Without stores it does nothing. */
 export class SnapshotCache {
   #writing: Promise<void> = Promise.resolve();
-  /** On their way to the disk; as good as there. */
+  /** Being written to the disk. */
   readonly #pending = new Set<Snapshot>();
 
   constructor(private readonly parts: SnapshotCacheParts) {}
@@ -59,12 +68,12 @@ export class SnapshotCache {
     return { memory: figures(this.parts.memory), disk: figures(this.parts.disk) };
   }
 
-  /** Before a prompt is computed: whatever would be lost is kept, and the best snapshot is put where the prompt will go. */
+  /** Before a prompt is computed: saves what would be lost, and restores the best snapshot into the slot of the prompt. */
   async bring(wanted: Int32Array): Promise<void> {
     const { slots, exclusively } = this.parts;
     if (this.#stores().length === 0) return;
     const choose = async () => chooseSlot(slots, wanted, true);
-    // A memory that may need a checkpoint is asked how far it reaches.
+    // With checkpoints this calls the library.
     const choice = await (this.parts.canRewind ? choose() : exclusively(choose));
     if (!choice) return;
     const { slot, atHand } = choice;
@@ -80,7 +89,7 @@ export class SnapshotCache {
     if (lost) await this.#keep(lost);
   }
 
-  /** After a generation: a long text is worth keeping for the next start. */
+  /** After a generation: saves long texts for the next start. */
   async ended(slot: Slot): Promise<void> {
     const { disk, exclusively } = this.parts;
     if (!disk || !this.#lacking(slot).includes(disk)) return;
@@ -88,7 +97,7 @@ export class SnapshotCache {
     if (snapshot) await this.#onDisk(snapshot);
   }
 
-  /** Before the end of the program: the newest texts first, since time may not be enough for all. */
+  /** Before the worker ends: the newest texts first, since time may not suffice for all. */
   async close(): Promise<void> {
     const { slots, disk, exclusively } = this.parts;
     const newestFirst = [...slots].sort((a, b) => b.usedAt - a.usedAt);
@@ -106,7 +115,7 @@ export class SnapshotCache {
     if (disk) await this.#onDisk(snapshot);
   }
 
-  /** Resolves when the snapshot is taken over; it is written later, since nobody should have to wait for a disk. */
+  /** Resolves when the snapshot is queued; it is written later. */
   async #onDisk(snapshot: Snapshot, how = worth.disk): Promise<void> {
     const { disk } = this.parts;
     if (!disk) return;
@@ -114,12 +123,12 @@ export class SnapshotCache {
     this.#pending.add(snapshot);
     this.#writing = this.#writing
       .then(() => write(disk, snapshot, how))
-      // A full or broken disk costs time at the next start, and nothing now; the store counts it.
+      // The store counts failures.
       .catch(() => undefined)
       .finally(() => this.#pending.delete(snapshot));
   }
 
-  /** The stores that should have what is in this slot and do not. */
+  /** The stores to which the text of this slot should be saved. */
   #lacking({ cached }: Slot): SnapshotStore[] {
     const { memory, disk } = this.parts;
     return [
@@ -153,11 +162,7 @@ async function write(store: SnapshotStore, snapshot: Snapshot, how: Worth): Prom
   for (const { id } of useless) await store.remove(id);
 }
 
-function isWorthKeeping(
-  tokens: Int32Array,
-  kept: readonly { readonly tokens: Int32Array }[],
-  { least, coverage }: Worth,
-): boolean {
+function isWorthKeeping(tokens: Int32Array, kept: readonly Pick<Snapshot, 'tokens'>[], { least, coverage }: Worth) {
   return tokens.length >= least && !isCovered(kept, tokens, coverage);
 }
 
@@ -169,10 +174,10 @@ function figures(store: SnapshotStore | undefined): SnapshotFigures | null {
   return { snapshots: entries.length, bytes, ...(health ? { health } : {}) };
 }
 
-/** Snapshots in memory take as much of it as they like below this; beyond it the oldest go. */
+/** Limit of all snapshots in memory; beyond it the oldest are evicted. */
 const memoryBytes = 8 * 2 ** 30;
 
-/** The keeper that the options ask for; undefined when they ask for none. */
+/** The cache by the options; undefined if they have none. */
 export async function openSnapshotCache(
   { native, options, context, info }: Loaded,
   slots: readonly Slot[],
@@ -196,18 +201,13 @@ export async function openSnapshotCache(
   return new SnapshotCache({ slots, memory, disk, canRewind, exclusively });
 }
 
-interface MemoryLimits {
-  readonly count: number;
-  readonly bytes: number;
-}
-
-/** Snapshots in memory: gone with the program, and read at once. */
+/** Snapshots in memory. */
 export class MemoryStore implements SnapshotStore {
   readonly #kept = new Map<string, { entry: SnapshotEntry; readonly snapshot: Snapshot }>();
   #nextId = 1;
 
   constructor(
-    private readonly limits: MemoryLimits,
+    private readonly limits: CacheLimits,
     private readonly now: () => number,
   ) {}
 
@@ -232,4 +232,104 @@ export class MemoryStore implements SnapshotStore {
     this.#kept.set(id, { entry: { id, ...outlineOf(snapshot), bytes, usedAt: this.now() }, snapshot });
     for (const { id: old } of overLimit(this.entries(), this.limits)) this.#kept.delete(old);
   }
+}
+
+const shownTokens = 12;
+const remembered = 20;
+
+/** Records where prompts differ from the cached text; usually a line near the top that changes each turn. */
+export class CacheMissLog {
+  readonly #misses: CacheMiss[] = [];
+
+  constructor(
+    private readonly detokenize: (tokens: Int32Array) => string,
+    private readonly now: () => number,
+  ) {}
+
+  get misses(): readonly CacheMiss[] {
+    return [...this.#misses];
+  }
+
+  /**
+   * `kept` is the slot before `wanted` is put there; `reach` gives how much of a common prefix can be reused. A text that simply
+   * continues is no miss, nor is one of another chat.
+   */
+  look(kept: KeptText, wanted: Int32Array, reach: (common: number) => number): CacheMiss | undefined {
+    const { cached } = kept;
+    const partedAt = commonPrefix(cached, wanted);
+    if (partedAt >= cached.length - 1 || partedAt >= wanted.length - 1) return undefined;
+    if (!isSameChat(kept, wanted, partedAt)) return undefined;
+    const miss: CacheMiss = {
+      time: this.now(),
+      partedAt,
+      promptTokens: wanted.length,
+      reusedTokens: reach(partedAt),
+      before: this.#show(wanted, partedAt - shownTokens, partedAt),
+      kept: this.#show(cached, partedAt, partedAt + shownTokens),
+      wanted: this.#show(wanted, partedAt, partedAt + shownTokens),
+    };
+    this.#misses.push(miss);
+    if (this.#misses.length > remembered) this.#misses.shift();
+    return miss;
+  }
+
+  #show(tokens: Int32Array, from: number, to: number): string {
+    return this.detokenize(tokens.subarray(Math.max(0, from), Math.max(0, to)).filter((token) => token >= 0));
+  }
+}
+
+const empty: StateFigures = { tokens: 0, bytes: 0 };
+
+/** Numbered snapshots that clients save and load. They stay until they are replaced or cleared. */
+export class SavedStateSlots {
+  readonly #places: (Snapshot | undefined)[];
+
+  constructor(
+    private readonly slots: readonly Slot[],
+    count: number,
+    private readonly now: () => number,
+  ) {
+    this.#places = new Array<Snapshot | undefined>(count).fill(undefined);
+  }
+
+  /** Must not overlap with a batch. */
+  perform(action: StatesAction): StatesReport | StateFigures | null {
+    switch (action.type) {
+      case 'check':
+        return { places: this.#places.map(stateFigures), current: this.#lastUsed()?.snapshotFigures ?? empty };
+      case 'save':
+        return this.#save(action.place);
+      case 'load':
+        return this.#load(action.place);
+      case 'clear':
+        this.#places.fill(undefined);
+        return null;
+    }
+  }
+
+  #save(place: number): StateFigures | null {
+    const slot = this.#lastUsed();
+    const snapshot = slot?.busy ? undefined : slot?.snapshot();
+    if (!snapshot || !(place in this.#places)) return null;
+    this.#places[place] = snapshot;
+    return stateFigures(snapshot);
+  }
+
+  /** Restores it into the slot where the next prompt of this chat will be computed. */
+  #load(place: number): StateFigures | null {
+    const snapshot = this.#places[place];
+    if (!snapshot) return null;
+    const slot = chooseSlot(this.slots, snapshot.tokens, false)?.slot;
+    if (!slot?.restore(snapshot)) return null;
+    slot.usedAt = this.now();
+    return stateFigures(snapshot);
+  }
+
+  #lastUsed(): Slot | undefined {
+    return this.slots.toSorted((a, b) => b.usedAt - a.usedAt)[0];
+  }
+}
+
+function stateFigures(snapshot: Snapshot | undefined): StateFigures {
+  return snapshot ? { tokens: snapshot.tokens.length, bytes: snapshotBytes(snapshot) } : empty;
 }

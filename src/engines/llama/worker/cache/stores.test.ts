@@ -44,7 +44,7 @@ describe.each<[string, (limit: number) => Promise<SnapshotStore>]>([
     expect(await store.read('nothing')).toBeUndefined();
   });
 
-  test('stays within its size and gives up what was not used for longest', async () => {
+  test('evicts the least recently used beyond its limit', async () => {
     const store = await make(600);
     for (const first of [1, 2]) await store.write(snapshot(first));
     const old = store.entries().find(({ tokens }) => tokens[0] === 1);
@@ -54,7 +54,7 @@ describe.each<[string, (limit: number) => Promise<SnapshotStore>]>([
     expect(firsts(store)).not.toContain(2);
   });
 
-  test('keeps the others when one comes that is larger than all its room', async () => {
+  test('keeps others if one snapshot exceeds the limit alone', async () => {
     const store = await make(600);
     await store.write(snapshot(1));
     await store.write(snapshot(2, 5000)).catch(() => undefined);

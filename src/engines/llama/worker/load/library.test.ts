@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Watch } from '../../../host/heartbeat.ts';
+import { packageFolders } from '../../../package-folder.ts';
 import type { BuildFiles } from '../../gpu-builds.ts';
 import type { GpuBuild } from '../../load-options.ts';
 import { chosenBuild, cpuBuilds, type Engine, mediaLibraryFolder, StepPace, watchedEngine } from './library.ts';
@@ -62,7 +63,6 @@ test('a build that cannot run here is refused with the names of those that can',
 
 const packs = mkdtempSync(join(tmpdir(), 'packs-'));
 const folder = join(packs, 'node_modules/@qvac/fabric');
-const none = () => undefined;
 afterAll(() => rmSync(packs, { recursive: true }));
 
 function pack(version: string, system = `${process.platform}-${process.arch}`): void {
@@ -71,31 +71,35 @@ function pack(version: string, system = `${process.platform}-${process.arch}`): 
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ version }));
 }
 
-test('without the package the reason says what to run', () => {
-  expect(() => mediaLibraryFolder({}, none)).toThrow('@qvac/fabric; fetch it with: parley pack add vision');
-  expect(() => mediaLibraryFolder({ PARLEY_PACKS: join(packs, 'nowhere') }, none)).toThrow('parley pack add vision');
+test('mediaLibraryFolder: without the package, the error names the command', () => {
+  expect(() => mediaLibraryFolder([])).toThrow('@qvac/fabric; fetch it with: parley pack add vision');
+  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: join(packs, 'nowhere') }))).toThrow(
+    'parley pack add vision',
+  );
 });
 
-test('the folder that PARLEY_PACKS names is looked into', () => {
+test('mediaLibraryFolder: finds the package in PARLEY_PACKS', () => {
   pack('0.15.0');
-  expect(mediaLibraryFolder({ PARLEY_PACKS: packs }, none)).toBe(
+  expect(mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: packs }))).toBe(
     join(folder, 'prebuilds', `${process.platform}-${process.arch}`),
   );
 });
 
-test('another version is named, and not loaded', () => {
+test('mediaLibraryFolder: refuses another version by its number', () => {
   pack('0.16.1');
-  expect(() => mediaLibraryFolder({ PARLEY_PACKS: packs }, none)).toThrow('0.16.1 is there');
+  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: packs }))).toThrow('0.16.1 is there');
 });
 
-test('a system that the package does not serve is named', () => {
+test('mediaLibraryFolder: names an unsupported system', () => {
   pack('0.15.0', 'plan9-mips');
-  expect(() => mediaLibraryFolder({ PARLEY_PACKS: packs }, none)).toThrow('no library for this system');
+  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: packs }))).toThrow(
+    'no library for this system',
+  );
 });
 
-test('an installed package comes first', () => {
+test('mediaLibraryFolder: an installed package comes first', () => {
   pack('0.15.0');
-  expect(mediaLibraryFolder({ PARLEY_PACKS: '/nowhere' }, () => folder)).toContain(folder);
+  expect(mediaLibraryFolder([folder, '/nowhere'])).toContain(folder);
 });
 
 /** An engine of a few calls, each of which takes so long, and a watch that writes down what it is told. */
@@ -131,21 +135,21 @@ function world(milliseconds: number) {
 
 const batch = (rows: number) => ({ n_tokens: rows }) as never;
 
-test('a step in the main thread is told, with the time that the steps before it suggest', () => {
+test('watchedEngine: decodeNow is watched with a bound from earlier steps', () => {
   const { watched, told } = world(2000);
   expect(watched.native.decodeNow(0n as never, batch(1))).toBe(0);
   watched.native.decodeNow(0n as never, batch(3));
   expect(told).toEqual(['here 8000', 'here 60000']);
 });
 
-test('a prompt on another thread is told as that', async () => {
+test('watchedEngine: decode is watched as asynchronous', async () => {
   const { watched, told } = world(20_000);
   expect(await watched.native.decode(0n as never, batch(4))).toBe(0);
   await watched.native.decode(0n as never, batch(8));
   expect(told).toEqual(['aside 8000', 'aside 400000']);
 });
 
-test('copies of states and media have their own bounds, and pass everything on', async () => {
+test('watchedEngine: own bounds for states and media, all arguments passed on', async () => {
   const { watched, told } = world(1);
   expect(watched.native.stateGet(0n as never, new Uint8Array(1), 1, 0, 0)).toBe(5);
   expect(watched.native.stateSet(0n as never, new Uint8Array(1), 1, 0, 0)).toBe(5);
@@ -153,7 +157,7 @@ test('copies of states and media have their own bounds, and pass everything on',
   expect(told).toEqual(['here 60000', 'here 60000', 'aside 600000']);
 });
 
-test('everything else is as it was, and an engine without media stays without', () => {
+test('watchedEngine: leaves other calls unchanged, and no media without media', () => {
   const { watched, engine } = world(1);
   expect(watched.native.tokenBos).toBe(engine.native.tokenBos);
   expect(watched.cpuVariant).toBe('x');
@@ -161,33 +165,33 @@ test('everything else is as it was, and an engine without media stays without', 
   expect(without.media).toBeUndefined();
 });
 
-test('a model of usual speed gets eight seconds for a token', () => {
+test('StepPace: at least eight seconds for a token', () => {
   const pace = new StepPace();
   expect(pace.boundMs(1)).toBe(8000);
   pace.took(1, 50);
   expect(pace.boundMs(1)).toBe(8000);
 });
 
-test('a huge one gets ten times what its tokens take', () => {
+test('StepPace: ten times the time of a slow token', () => {
   const pace = new StepPace();
   pace.took(1, 20_000);
   expect(pace.boundMs(1)).toBe(200_000);
 });
 
-test('a prompt gets as much for each of its tokens', () => {
+test('StepPace: bound in proportion to the tokens of a prompt', () => {
   const pace = new StepPace();
   pace.took(1, 100);
   expect(pace.boundMs(512)).toBe(512_000);
 });
 
-test('one slow step is forgotten after some hundred others', () => {
+test('StepPace: forgets a slow step after some hundred others', () => {
   const pace = new StepPace();
   pace.took(1, 60_000);
   for (let step = 0; step < 600; step += 1) pace.took(1, 50);
   expect(pace.boundMs(1)).toBe(8000);
 });
 
-test('a step that takes no longer than ten times the last one of its size never hangs', () => {
+test('StepPace: never below ten times the last step of the same size', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2048 }), fc.double({ min: 0, max: 1e6, noNaN: true }), (rows, ms) => {
       const pace = new StepPace();

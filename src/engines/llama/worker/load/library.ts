@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Watch } from '../../../host/heartbeat.ts';
+import { packageFolders } from '../../../package-folder.ts';
 import {
   type BuildFiles,
   engineVersion,
@@ -16,7 +16,7 @@ import { type Native, type NativeMedia, openFabric, openLibraries, variantName }
 
 export interface Engine {
   readonly native: Native;
-  /** Only with a projector: it needs another library, which then does everything. */
+  /** Only with a projector, which needs another library for everything. */
   readonly media: NativeMedia | undefined;
   readonly cpuVariant: string;
 }
@@ -31,7 +31,7 @@ export function openEngine(options: EngineOptions): Engine {
   const { build, files } = options.projector ? mediaBuild(options) : chosenBuild(options, installedBuilds());
   const { native, media } = files
     ? { native: openLibraries(files.folder), media: undefined }
-    : openFabric(mediaLibraryFolder(process.env));
+    : openFabric(mediaLibraryFolder());
   const paths = native.cpuVariants();
   const names = cpuBuilds(paths.map(variantName), options);
   const name = names[Math.min(options.skipCpuVariants, names.length - 1)];
@@ -46,7 +46,7 @@ export function openEngine(options: EngineOptions): Engine {
   return { native, media, cpuVariant: name ?? 'builtin' };
 }
 
-/** The package for pictures and sound has one GPU library, and is found by itself. */
+/** The package for images and audio has one GPU library. */
 function mediaBuild({ backend, failedGpuBuilds }: EngineOptions): { build: GpuBuild; files: undefined } {
   const processorOnly = backend === 'cpu' || failedGpuBuilds.includes('vulkan');
   return { build: processorOnly ? 'none' : 'vulkan', files: undefined };
@@ -60,7 +60,7 @@ export function chosenBuild(
   const build = nextGpuBuild(backend, [...installed.keys()], failedGpuBuilds);
   const files = build && installed.get(build);
   if (build && files) return { build, files };
-  const wanted = gpuBuilds(backend).flatMap((one) => packagesFor(one, process.platform, process.arch));
+  const wanted = gpuBuilds[backend].flatMap((one) => packagesFor(one, process.platform, process.arch));
   const names = [...new Set(wanted)];
   const best = backend === 'auto' ? packagesFor('none', process.platform, process.arch)[0] : names[0];
   const how = backend === 'cuda' ? 'parley pack add cuda' : `npm install ${best}@${engineVersion}`;
@@ -78,8 +78,8 @@ const withoutAvx = ['sse42', 'x64'];
 const withoutAvx2 = ['sandybridge', 'ivybridge', 'piledriver', ...withoutAvx];
 
 /**
- * The CPU builds to try, best first, of those that this processor says it can run. Some virtual machines advertise
- * instructions (AMX above all) that kill the process when used; whoever starts us passes over the builds that died.
+ * The CPU builds to try, best first, of those that the processor supports. Some virtual machines advertise instructions (such as
+ * AMX) that kill the process; the host then skips the build.
  */
 export function cpuBuilds(
   runnable: readonly string[],
@@ -101,18 +101,8 @@ export function cpuBuilds(
 const packageName = '@qvac/fabric';
 const packageVersion = '0.15.0';
 
-/**
- * The package that can read pictures and sound is large and few need it, so it is no dependency: it is looked for among
- * the installed packages, and among the packs, whose folder the server names.
- */
-export function mediaLibraryFolder(
-  { PARLEY_PACKS: packs }: NodeJS.ProcessEnv,
-  installed: () => string | undefined = installedFolder,
-): string {
-  const named = packs ? join(packs, 'node_modules', packageName) : undefined;
-  const found = [installed(), named].filter(
-    (folder): folder is string => folder !== undefined && existsSync(join(folder, 'package.json')),
-  );
+/** The package for images and audio is large and not a dependency: it is installed separately, or as a pack. */
+export function mediaLibraryFolder(found: readonly string[] = packageFolders(packageName)): string {
   const install = 'fetch it with: parley pack add vision';
   const [first] = found;
   if (first === undefined) throw new Error(`pictures and sound (--mmproj) need the package ${packageName}; ${install}`);
@@ -129,23 +119,15 @@ export function mediaLibraryFolder(
   return libraries;
 }
 
-function installedFolder(): string | undefined {
-  try {
-    return dirname(createRequire(import.meta.url).resolve(`${packageName}/package`));
-  } catch {
-    return undefined;
-  }
-}
-
 function versionOf(folder: string): string {
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
   return version;
 }
 
-/** A state is copied in memory, and a picture is read on another thread: neither has a known pace, but both have an end. */
+/** Limits for copying a state and for encoding a medium. */
 const boundsMs = { state: 60_000, medium: 600_000 };
 
-/** The engine with the watchdog told of each call that may take long, and how long it may take. */
+/** The engine with a watchdog for each call that may take long. */
 export function watchedEngine(engine: Engine, watch: Watch, now: () => number): Engine {
   const { native, media } = engine;
   const pace = new StepPace();
@@ -181,17 +163,14 @@ export function watchedEngine(engine: Engine, watch: Watch, now: () => number): 
   };
 }
 
-/** What a step may take at least, however fast the model is: others use the machine too. */
+/** Any step may take this long: other programs use the machine too. */
 const leastMs = 8000;
-/** A step this many times slower than the slowest of late does not end any more. */
+/** A step this many times slower than the slowest recent one hangs. */
 const tolerance = 10;
-/** A single slow step is forgotten after some hundred others. */
+/** Decay: a single slow step is forgotten after some hundred others. */
 const memory = 0.99;
 
-/**
- * How long a step of the model may take before it hangs. A small model has its tokens in milliseconds and a huge one on an old
- * machine in minutes; what is sound for this one here is learned from its own steps, of which the first warms it up.
- */
+/** How long a step may take before it counts as hanging: from milliseconds to minutes per token, learned from earlier steps. */
 export class StepPace {
   #slowestRowMs = 0;
 

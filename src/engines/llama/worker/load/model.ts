@@ -1,9 +1,9 @@
 import type { Watch } from '../../../host/heartbeat.ts';
 import { cacheTypes, contextSizeFor, type LoadedModel, type LoadOptions } from '../../load-options.ts';
-import { type DraftModel, draftBytes, openDraft } from '../draft.ts';
-import { openProjector, type Projector, projectorBytes } from '../media/projector.ts';
+import { draftBytes, openDraft } from '../draft.ts';
+import { openProjector, projectorBytes } from '../media/projector.ts';
 import { steadyNotes } from '../memory/batch-size.ts';
-import { Context } from '../memory/context.ts';
+import { Context, contextParams } from '../memory/context.ts';
 import { makeThreadpools, metadata, type Native } from '../native/native.ts';
 import {
   openProcessMemory,
@@ -11,29 +11,15 @@ import {
   withCopiedLetGo,
   withUntouchedGivenBack,
 } from '../native/process-memory.ts';
-import type { ContextParams, Pointer } from '../native/structs.ts';
+import type { Pointer } from '../native/structs.ts';
 import { gpuDevices, loadWeights, NativeLoadError } from '../native/weights.ts';
 import { fillMarks, Vocabulary } from '../text/vocabulary.ts';
-import { type Engine, openEngine, watchedEngine } from './library.ts';
+import { openEngine, watchedEngine } from './library.ts';
 
-export interface Loaded {
-  readonly native: Native;
-  readonly vocabulary: Vocabulary;
-  readonly context: Context;
-  readonly projector: Projector | undefined;
-  /** The small model that guesses for this one. */
-  readonly draft: DraftModel | undefined;
-  readonly options: LoadOptions;
-  /** What one sequence may hold. */
-  readonly contextSize: number;
-  readonly info: LoadedModel;
-}
+/** The loaded model; `contextSize` is that of one sequence. */
+export type Loaded = Awaited<ReturnType<typeof loadModel>>;
 
-export async function loadModel(
-  options: LoadOptions,
-  progress: (fraction: number) => void,
-  watch?: Watch,
-): Promise<Loaded> {
+export async function loadModel(options: LoadOptions, progress: (fraction: number) => void, watch?: Watch) {
   const opened = openEngine(options);
   const engine = watch ? watchedEngine(opened, watch, () => performance.now()) : opened;
   const { native } = engine;
@@ -56,7 +42,7 @@ export async function loadModel(
   const trainedContext = options.trainedContextOverride || native.modelTrainedContext(model);
   const contextSize = contextSizeFor(options, trainedContext);
   const vocabulary = new Vocabulary(native, native.modelVocabulary(model), options);
-  const params = contextParams(native, model, options, contextSize, trainedContext, notes);
+  const params = modelContextParams(native, model, options, { contextSize, trainedContext }, notes);
   const width = native.modelInputWidth(model);
   const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
   if (projector === null) throw new NativeLoadError();
@@ -65,25 +51,40 @@ export async function loadModel(
   threadpools.attach(context.pointer);
   addLoras(native, model, context, options);
   warmUp(context, vocabulary);
-  const canRewind = context.memory !== 'state';
   notes.push(...steadyNotes(options, { gpuLayers, savesAll: context.savesAll }));
-  const draft = await openDraft({ native, options, vocabulary, contextSize, threadpools, memory, canRewind, notes });
-  const inputs = projector?.inputs ?? { image: false, audio: false };
-  const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary, inputs });
+  const draft = await openDraft({ native, options, vocabulary, context, contextSize, threadpools, memory, notes });
+  const layers = native.modelLayers(model);
+  const parameters = Number(native.modelParameters(model));
+  const info: LoadedModel = {
+    contextSize,
+    trainedContext,
+    vocabularySize: vocabulary.size,
+    vocabularyType: native.vocabularyType(vocabulary.pointer),
+    embeddingLength: native.modelWidth(model),
+    parameters,
+    sizeBytes: Number(native.modelSize(model)),
+    description: withSize(description(native, model), parameters),
+    chatTemplate: native.modelTemplate(model, null) ?? undefined,
+    specialTokens: vocabulary.specialTokens,
+    fillMarks: fillMarks(vocabulary),
+    layers,
+    gpuLayers: Math.min(gpuLayers, layers + 1),
+    devices: gpus.map((device) => `${native.deviceName(device)}: ${native.deviceDescription(device)}`),
+    cpuVariant: engine.cpuVariant,
+    inputs: projector?.inputs ?? { image: false, audio: false },
+    notes,
+  };
   return { native, vocabulary, context, projector, draft, options, contextSize, info };
 }
 
-/** The flag by which somebody asked for a GPU. */
+/** The flag that requests a GPU. */
 function wantedGpu({ gpuLayers, backend }: LoadOptions): string | undefined {
   if (gpuLayers === 0) return undefined;
   if (backend === 'cuda' || backend === 'vulkan') return `--use${backend}`;
   return gpuLayers === 'auto' ? undefined : `--gpulayers ${gpuLayers}`;
 }
 
-/**
- * Where pages may be given back until they are needed. A graphics driver has threads and pinned pages of its
- * own, so not beside one; and who wants to have the model in memory for certain wants its cache there too.
- */
+/** For returning unused pages to the system. Not with a graphics driver, which has threads and pinned pages, nor with mlock. */
 function sparedMemory(native: Native, { loadMode }: LoadOptions): ProcessMemory | undefined {
   const anyGpu = gpuDevices(native, { backend: 'auto', gpuLayers: 'auto', devices: [] }).length > 0;
   return anyGpu || loadMode.includes('mlock') ? undefined : openProcessMemory();
@@ -106,53 +107,31 @@ function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Point
   });
 }
 
-function contextParams(
-  native: Native,
-  model: Pointer,
-  options: LoadOptions,
-  contextSize: number,
-  trainedContext: number,
-  notes: string[],
-): ContextParams {
+interface Sizes {
+  readonly contextSize: number;
+  readonly trainedContext: number;
+}
+
+function modelContextParams(native: Native, model: Pointer, options: LoadOptions, sizes: Sizes, notes: string[]) {
   const sequences = options.sequences + (options.guidance ? 1 : 0);
   const type = cacheTypes[options.cacheType];
   const quantised = !['f16', 'bf16'].includes(options.cacheType);
   if (quantised && !options.flashAttention) {
     notes.push('Without flash attention only the keys of the cache are quantised, not the values.');
   }
-  // Each sequence must be able to add a token to a batch.
-  const batchSize = Math.min(Math.max(options.batchSize, sequences), contextSize);
   return {
-    ...native.contextDefaults(),
-    n_ctx: contextSize * sequences,
-    n_batch: batchSize,
-    n_ubatch: Math.min(options.microBatchSize, batchSize),
-    n_seq_max: sequences,
-    // One output for each sequence, and one for each guess behind it.
+    ...contextParams(native, options, sizes.contextSize, sequences),
+    // One for the last token of each sequence, and one for each drafted token after it.
     n_outputs_max_per_seq: 1 + (options.draft?.amount ?? 0),
-    n_threads: options.threads,
-    n_threads_batch: options.batchThreads,
-    flash_attn_type: options.flashAttention ? -1 : 0,
     type_k: type,
     type_v: quantised && !options.flashAttention ? cacheTypes.f16 : type,
-    offload_kqv: options.offloadCache,
-    no_perf: true,
     swa_full: options.fullSlidingWindow,
-    // Cells of its own for each sequence: attention then adds up in the same order as it would alone, so that a text does
-    // not depend on who else is being served, and nobody pays for the length of others.
-    kv_unified: false,
-    ...rope(native, model, options, contextSize, trainedContext, notes),
+    ...rope(native, model, options, sizes, notes),
   };
 }
 
-function rope(
-  native: Native,
-  model: Pointer,
-  options: LoadOptions,
-  contextSize: number,
-  trainedContext: number,
-  notes: string[],
-): { rope_freq_base: number; rope_freq_scale: number } {
+function rope(native: Native, model: Pointer, options: LoadOptions, sizes: Sizes, notes: string[]) {
+  const { contextSize, trainedContext } = sizes;
   if (options.rope.scale > 0) return { rope_freq_base: options.rope.base, rope_freq_scale: options.rope.scale };
   if (contextSize <= trainedContext) return { rope_freq_base: 0, rope_freq_scale: 0 };
   const architecture = metadata(native, model, 'general.architecture');
@@ -177,7 +156,7 @@ function addLoras(native: Native, model: Pointer, context: Context, options: Loa
   }
 }
 
-/** One decode touches every weight, so that the first request is not the one that waits, and a bad CPU build dies now. */
+/** One decode reads every weight, so that the first request does not wait for that, and an unsuitable CPU build dies now. */
 function warmUp(context: Context, vocabulary: Vocabulary): void {
   context.clearBatch();
   context.add(Math.max(0, vocabulary.bos), 0, 0, true);
@@ -185,41 +164,10 @@ function warmUp(context: Context, vocabulary: Vocabulary): void {
   context.forget(0, 0);
 }
 
-interface Found {
-  readonly contextSize: number;
-  readonly trainedContext: number;
-  readonly gpuLayers: number;
-  readonly gpus: readonly Pointer[];
-  readonly notes: readonly string[];
-  readonly vocabulary: Vocabulary;
-  readonly inputs: LoadedModel['inputs'];
-}
-
-function describe({ native, cpuVariant }: Engine, model: Pointer, found: Found): LoadedModel {
+function description(native: Native, model: Pointer): string {
   const buffer = new Uint8Array(256);
   const length = native.modelDescription(model, buffer, buffer.length);
-  const said = Buffer.from(buffer.subarray(0, Math.max(0, length))).toString();
-  const parameters = Number(native.modelParameters(model));
-  const layers = native.modelLayers(model);
-  return {
-    contextSize: found.contextSize,
-    trainedContext: found.trainedContext,
-    vocabularySize: found.vocabulary.size,
-    vocabularyType: native.vocabularyType(found.vocabulary.pointer),
-    embeddingLength: native.modelWidth(model),
-    parameters,
-    sizeBytes: Number(native.modelSize(model)),
-    description: withSize(said, parameters),
-    chatTemplate: native.modelTemplate(model, null) ?? undefined,
-    specialTokens: found.vocabulary.specialTokens,
-    fillMarks: fillMarks(found.vocabulary),
-    layers,
-    gpuLayers: Math.min(found.gpuLayers, layers + 1),
-    devices: found.gpus.map((device) => `${native.deviceName(device)}: ${native.deviceDescription(device)}`),
-    cpuVariant,
-    inputs: found.inputs,
-    notes: found.notes,
-  };
+  return Buffer.from(buffer.subarray(0, Math.max(0, length))).toString();
 }
 
 const units = [
@@ -228,45 +176,29 @@ const units = [
   ['K', 1e3],
 ] as const;
 
-/** The library knows the size of well-known models only and says `?B` of all others; the weights tell it of each. */
+/** The library gives `?B` as the size of models that it does not know; this replaces it by the number of parameters. */
 export function withSize(description: string, parameters: number): string {
   return parameters > 0 ? description.replace(/(?<= )\?B(?= |$)/, shortNumber(parameters)) : description;
 }
 
 function shortNumber(count: number): string {
   for (const [unit, size] of units) {
-    // What would be rounded up to the next unit is said in that one.
-    if (count >= size * 0.9995) return `${round(count / size)}${unit}`;
+    // What would be rounded up to the next unit is given in that one.
+    if (count >= size * 0.9995) return `${Number((count / size).toFixed(count < 10 * size ? 1 : 0))}${unit}`;
   }
   return String(count);
 }
 
-function round(value: number): string {
-  return String(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));
-}
+type GpuFit = Readonly<Record<'modelBytes' | 'layers' | 'cacheBytes' | 'freeBytes' | 'marginBytes', number>>;
 
-interface GpuFit {
-  readonly modelBytes: number;
-  readonly layers: number;
-  readonly cacheBytes: number;
-  readonly freeBytes: number;
-  readonly marginBytes: number;
-}
-
-/**
- * How many layers fit beside their share of the cache. The output layer counts as one more (a full offload is
- * `layers + 1`), and the margin stays free for the compute buffers and for everybody else's windows.
- */
+/** How many layers fit with their share of the cache. The output layer counts as one more; the margin is for compute buffers. */
 export function layersThatFit({ modelBytes, layers, cacheBytes, freeBytes, marginBytes }: GpuFit): number {
   const perLayer = (modelBytes + cacheBytes) / (layers + 1);
   const fitting = Math.floor((freeBytes - marginBytes) / perLayer);
   return Math.max(0, Math.min(layers + 1, fitting));
 }
 
-/**
- * The RoPE base that lets a model read further than it was trained: the base grows so that the longest wavelengths cover
- * the new context as they covered the old one.
- */
+/** The RoPE base for a context beyond the trained one: the longest wavelengths cover the new context as they did the old one. */
 export function stretchedRopeBase(base: number, trainedContext: number, contextSize: number): number {
   if (contextSize <= trainedContext) return base;
   const turns = (size: number) => Math.log(Math.max(size, 7) / (2 * Math.PI));

@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto';
 import type { Medium } from '../../../../core/request.ts';
-import type { MarkedTokens } from '../text/prompt.ts';
+import { joinTokens } from '../text/prompt.ts';
 
 export interface PromptTexts {
   readonly prompt: string;
   readonly memory: string;
 }
 
-export type PromptPart = string | ReadMedium;
+type PromptPart = string | ReadMedium;
 
 const words: Readonly<Record<Medium['kind'], string>> = { image: 'Image', audio: 'Audio' };
 const placeholders = /\(Attached (?:Image|Audio) \d+\)/;
 
-/** Pictures and sounds are counted apart; each has a text that says where in the prompt it belongs. */
+/** The text that marks a medium in the prompt; images and audio are counted separately. */
 function placeholder(media: readonly Pick<Medium, 'kind'>[], index: number): string {
   const kind = (media[index] as Medium).kind;
   const number = media.slice(0, index + 1).filter((medium) => medium.kind === kind).length;
   return `(Attached ${words[kind]} ${number})`;
 }
 
-/** Media that no text speaks of go in front of everything, announced by a line: none is ever left out. */
+/** Media without a placeholder in the texts go to the front, after a line that announces them. */
 export function mentionAll(texts: PromptTexts, media: readonly Pick<Medium, 'kind'>[]): PromptTexts {
   const mentioned = new Set([...mentions(texts.memory, media), ...mentions(texts.prompt, media)]);
   const missing = media.flatMap((_, index) => (mentioned.has(index) ? [] : [placeholder(media, index)]));
@@ -27,11 +27,8 @@ export function mentionAll(texts: PromptTexts, media: readonly Pick<Medium, 'kin
   return { ...texts, memory: ['Attached Media:\n', ...missing, texts.memory].join('') };
 }
 
-/** Cuts both texts at the placeholders. Only the first mention of a medium becomes the medium; the others are words. */
-export function placeMedia(
-  texts: PromptTexts,
-  media: readonly ReadMedium[],
-): { readonly memory: readonly PromptPart[]; readonly prompt: readonly PromptPart[] } {
+/** Splits both texts at the placeholders. Only the first placeholder of a medium becomes the medium; others stay text. */
+export function placeMedia(texts: PromptTexts, media: readonly ReadMedium[]) {
   const placed = new Set<number>();
   return { memory: cut(texts.memory, media, placed), prompt: cut(texts.prompt, media, placed) };
 }
@@ -48,8 +45,7 @@ function cut(text: string, media: readonly ReadMedium[], placed: Set<number>): P
       parts.push(`${parts.pop()}${piece}`);
     }
   }
-  // Two line breaks set off each medium from the text behind it. This is also what a reply can go on from: the last
-  // place of a prompt must be a token.
+  // Two line breaks after each medium: the last position of a prompt must be a token.
   return parts.map((part, index) => (typeof part === 'string' && index > 0 ? afterMedium(part) : part));
 }
 
@@ -57,7 +53,6 @@ function afterMedium(text: string): string {
   return `\n\n${text.replace(/^\n{1,2}/, '')}`;
 }
 
-/** The text and the placeholders in it, in turn. */
 function pieces(text: string): string[] {
   return text.split(new RegExp(`(${placeholders.source})`)).filter((piece) => piece !== '');
 }
@@ -66,7 +61,7 @@ function mentions(text: string, media: readonly Pick<Medium, 'kind'>[]): number[
   return pieces(text).flatMap((piece) => mediumOf(piece, media) ?? []);
 }
 
-/** A number beyond those of its kind is a place in the list of all pictures and then all sounds. */
+/** A number beyond those of its kind is an index into all images and then all audio. */
 function mediumOf(piece: string, media: readonly Pick<Medium, 'kind'>[]): number | undefined {
   const match = /^\(Attached (Image|Audio) (\d+)\)$/.exec(piece);
   if (!match) return undefined;
@@ -75,40 +70,35 @@ function mediumOf(piece: string, media: readonly Pick<Medium, 'kind'>[]): number
   return indices(match[1] === 'Image' ? 'image' : 'audio')[place] ?? [...indices('image'), ...indices('audio')][place];
 }
 
-/** One list of tokens, with the places where it must not be cut. */
-export async function markTokens(
-  parts: readonly PromptPart[],
-  tokenize: (text: string) => Promise<Int32Array>,
-): Promise<MarkedTokens> {
+/** One list of tokens, with the spans that must not be cut. */
+export async function markTokens(parts: readonly PromptPart[], tokenize: (text: string) => Promise<Int32Array>) {
   const lists: Int32Array[] = [];
-  for (const part of parts) lists.push(typeof part === 'string' ? await tokenize(part) : mediumTokens(part));
-  const tokens = new Int32Array(lists.reduce((sum, { length }) => sum + length, 0));
   const media: { start: number; end: number }[] = [];
   let at = 0;
-  for (const [index, list] of lists.entries()) {
-    tokens.set(list, at);
-    if (typeof parts[index] !== 'string') media.push({ start: at, end: at + list.length });
+  for (const part of parts) {
+    const list = typeof part === 'string' ? await tokenize(part) : mediumTokens(part);
+    lists.push(list);
+    if (typeof part !== 'string') media.push({ start: at, end: at + list.length });
     at += list.length;
   }
-  return { tokens, media };
+  return { tokens: joinTokens(lists), media };
 }
 
 /**
- * A stretch of a prompt that is not made of tokens: a picture, a tile of one, or a piece of sound. In the list of tokens
- * its places are held by negative ids that come from its content: two prompts share a picture when they share these ids,
- * also in another process, and nothing else needs to know what they stand for.
+ * A part of a prompt that is not tokens: an image, a tile of one, or a piece of audio. In the list of tokens it is represented by
+ * negative ids that are a hash of its content, so that prompts share an image if they share these ids, even in another process.
  */
 export interface MediumChunk {
-  /** One for each place that it takes in the cache. */
+  /** One per cell of the cache. */
   readonly ids: Int32Array;
-  /** How far the positions go on after it. Models that count rows and columns need fewer of them than places. */
+  /** By how much the position advances; fewer than cells for models that count rows and columns. */
   readonly positions: number;
-  /** What the library wants to know of it besides the embeddings. */
+  /** The library's serialized chunk, without the embeddings. */
   readonly description: Uint8Array;
   readonly embeddings: Float32Array;
 }
 
-/** A picture or sound that was read: what goes into the prompt for it, marks of the model included. */
+/** An encoded image or audio file: its chunks and the model's marks around them. */
 export interface ReadMedium {
   readonly kind: Medium['kind'];
   readonly parts: readonly (Int32Array | MediumChunk)[];
@@ -123,7 +113,7 @@ export function isChunk(part: Int32Array | MediumChunk): part is MediumChunk {
   return !(part instanceof Int32Array);
 }
 
-/** 31 bits of a hash for each place: what differs at all differs in nearly every one of them. −1 says nothing. */
+/** 31 bits of a hash per cell; −1 is not used. */
 export function mediumIds(content: string, length: number): Int32Array {
   const bytes = createHash('shake256', { outputLength: length * 4 })
     .update(content)
@@ -135,7 +125,7 @@ export function mediumTokens({ parts }: ReadMedium): Int32Array {
   return Int32Array.from(parts.flatMap((part) => [...(isChunk(part) ? part.ids : part)]));
 }
 
-/** Where in these tokens the media are that were put into them. */
+/** The spans of the media in these tokens. */
 export function findSpans(tokens: Int32Array, media: readonly ReadMedium[]): MediumSpan[] {
   const chunks = media.flatMap(({ parts }) => parts.filter(isChunk));
   const spans: MediumSpan[] = [];

@@ -1,7 +1,16 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Medium } from '../../../../core/request.ts';
 import { chunk, readImage } from '../testing/media.ts';
-import { MediaStore, type Projector, readMedia } from './projector.ts';
+import {
+  checkFile,
+  fittingSize,
+  MediaStore,
+  type Projector,
+  pictureSize,
+  readMedia,
+  shrinkPicture,
+} from './projector.ts';
 
 /** Each takes 40 bytes. */
 const medium = (id: number) => readImage(chunk(id, 10));
@@ -72,3 +81,75 @@ test('after a stop nothing more is read', async () => {
   expect(await read).toBeUndefined();
   expect(numbers).toEqual(['image 1']);
 });
+
+const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+
+test.each([
+  ['a PNG', hex('89504e470d0a1a0a 0000000d 49484452 00000300 00000200 08'), { width: 768, height: 512 }],
+  ['a GIF', hex('474946383961 2c01 c800'), { width: 300, height: 200 }],
+  ['a BMP', hex(`424d ${'00'.repeat(12)} 28000000 40000000 30000000`), { width: 64, height: 48 }],
+  ['a BMP from top to bottom', hex(`424d ${'00'.repeat(12)} 28000000 40000000 d0ffffff`), { width: 64, height: 48 }],
+  ['a JPEG', hex('ffd8 ffe0 0004 aabb ffff c0 0011 08 0010 0020 03'), { width: 32, height: 16 }],
+  ['a progressive JPEG', hex('ffd8 ffdb 0003 00 ffc4 0002 ffc2 0011 08 0100 0200'), { width: 512, height: 256 }],
+  ['a cut PNG', hex('89504e470d0a1a0a 0000'), undefined],
+  ['a cut JPEG', hex('ffd8 ffe0 ffff'), undefined],
+  ['a WebP', Buffer.from('RIFF1234WEBPVP8 '), undefined],
+  ['text', Buffer.from('<svg/>'), undefined],
+  ['nothing', Buffer.alloc(0), undefined],
+])('the size of %s', (_, file, size) => expect(pictureSize(file)).toEqual(size));
+
+test.each([
+  [{ width: 4000, height: 2000 }, 1024, { width: 1024, height: 512 }],
+  [{ width: 300, height: 900 }, 600, { width: 200, height: 600 }],
+  [{ width: 300, height: 200 }, 1024, { width: 300, height: 200 }],
+  [{ width: 5000, height: 1 }, 500, { width: 500, height: 1 }],
+])('%j within %i is %j', (size, side, expected) => expect(fittingSize(size, side)).toEqual(expected));
+
+test('shrinkPicture: a new pixel is the mean of those that it replaces', () => {
+  const pixels = Uint8Array.of(0, 10, 20, 100, 30, 40, 0, 10, 20, 100, 30, 40);
+  expect([...shrinkPicture(pixels, { width: 2, height: 2 }, { width: 1, height: 1 })]).toEqual([50, 20, 30]);
+});
+
+test('shrinkPicture: one colour stays at any size', () => {
+  const side = fc.integer({ min: 1, max: 40 });
+  fc.assert(
+    fc.property(side, side, side, (width, height, longest) => {
+      const to = fittingSize({ width, height }, longest);
+      const pixels = new Uint8Array(width * height * 3).fill(77);
+      const result = shrinkPicture(pixels, { width, height }, to);
+      expect(result.length).toBe(to.width * to.height * 3);
+      expect(result.every((value) => value === 77)).toBe(true);
+    }),
+  );
+});
+
+const png = (width: number, height: number) => {
+  const file = Buffer.alloc(40);
+  file.write('89504e470d0a1a0a', 'hex');
+  file.writeUInt32BE(width, 16);
+  file.writeUInt32BE(height, 20);
+  return file;
+};
+
+test.each([
+  ['image', png(10_000, 10_000)],
+  ['audio', Buffer.from('RIFF....WAVEfmt ')],
+  ['audio', Buffer.from('fLaC....................')],
+  ['audio', Buffer.from('ID3.....................')],
+  ['audio', Buffer.concat([Buffer.from([0xff, 0xfb]), Buffer.alloc(20)])],
+] as const)('%s that may be one passes', (kind, file) => expect(() => checkFile(kind, file, 1)).not.toThrow());
+
+test.each([
+  [
+    'image',
+    png(10_001, 10_000),
+    'images must be pictures of at most 100 million pixels, and number 3 has 10001 × 10000.',
+  ],
+  ['image', png(0, 5), 'images must be PNG, JPEG, GIF or BMP pictures in base64, and number 3 cannot be read as one.'],
+  ['image', Buffer.from('RIFF....WAVEfmt '), 'number 3 cannot be read as one'],
+  ['audio', png(5, 5), 'audio must be WAV, MP3 or FLAC sounds in base64, and number 3 cannot be read as one.'],
+  ['audio', Buffer.from('RIFF....AVI '), 'audio must be'],
+  ['audio', Buffer.alloc(3), 'audio must be'],
+] as const)('%s that is something else is refused in words', (kind, file, sentence) =>
+  expect(() => checkFile(kind, file, 3)).toThrow(sentence),
+);

@@ -5,23 +5,20 @@ import type { Medium } from '../../../../core/request.ts';
 import type { LoadOptions, ProjectorOptions } from '../../load-options.ts';
 import { type NativeMedia, viewOf } from '../native/native.ts';
 import type { ContextParams, Pointer } from '../native/structs.ts';
-import { checkFile, fittingSize, shrinkPicture, wrongMedium } from './media-file.ts';
 import { isChunk, type MediumChunk, mediumIds, type ReadMedium } from './media-prompt.ts';
 
-export interface ProjectorParts {
+interface ProjectorParts {
   readonly media: NativeMedia;
   readonly pointer: Pointer;
   readonly options: ProjectorOptions;
-  /** Differs where another projector would see other things in the same file. */
-  readonly identity: string;
-  /** Numbers for one place of the model's input. */
+  /** Embedding length of an input position. */
   readonly width: number;
   readonly contextSize: number;
-  /** The most places that the context computes at once. */
+  /** The most positions that the context computes at once. */
   readonly portion: number;
 }
 
-/** Runs work that must not meet a batch in the library. */
+/** Runs work that must not overlap with a batch. */
 export type Exclusively = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 const marker = '<__media__>';
@@ -29,20 +26,25 @@ const markerAlone = { text: marker, text_len: marker.length, add_special: false,
 const storeBytes = 256 * 2 ** 20;
 const textChunk = 0;
 
-/** Turns pictures and sound into what the model takes in the place of tokens, and remembers what it has read. */
+/** Encodes images and audio into embeddings that the model takes in place of tokens. Recent results are cached. */
 export class Projector {
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
   readonly #store = new MediaStore(storeBytes);
+  /** Differs if another projector, or other options, would encode the same file differently. */
+  readonly #identity: string;
 
   constructor(private readonly parts: ProjectorParts) {
-    const { media, pointer } = parts;
+    const { media, pointer, options } = parts;
+    const { size, mtimeMs } = statSync(options.path);
+    const { longestSide, minimumTokens, maximumTokens } = options;
+    this.#identity = JSON.stringify([size, mtimeMs, longestSide, minimumTokens, maximumTokens]);
     this.inputs = { image: media.seesImages(pointer), audio: media.hearsAudio(pointer) };
   }
 
-  /** `number` is its place in the request, for the words of an error. */
+  /** `number` is its number in the request, for error messages. */
   async read(medium: Medium, number: number, exclusively: Exclusively): Promise<ReadMedium> {
     const file = Buffer.from(medium.base64, 'base64');
-    const key = createHash('sha256').update(`${this.parts.identity} ${medium.kind} `).update(file).digest('base64');
+    const key = createHash('sha256').update(`${this.#identity} ${medium.kind} `).update(file).digest('base64');
     const known = this.#store.get(key);
     if (known) return known;
     checkFile(medium.kind, file, number);
@@ -66,25 +68,14 @@ export class Projector {
     const native = media.chunkLoad(chunk.description, chunk.description.length);
     if (!native) throw new Error('the library does not know its own description of a picture');
     try {
-      const end: [number | null] = [null];
-      return await media.decode(
-        pointer,
-        context,
-        native,
-        chunk.embeddings,
-        position,
-        sequence,
-        portion,
-        end,
-        null,
-        null,
-      );
+      const { embeddings } = chunk;
+      return await media.decode(pointer, context, native, embeddings, position, sequence, portion, [null], null, null);
     } finally {
       media.chunkFree(native);
     }
   }
 
-  /** Frees the bitmap, however it ends: the chunks have what they need of it. */
+  /** Frees the bitmap in any case: the chunks have copied what they need. */
   async #tokenize(chunks: Pointer, bitmap: Pointer, kind: Medium['kind'], number: number): Promise<void> {
     const { media, pointer } = this.parts;
     const used = kind === 'image' ? this.#shrunk(bitmap) : bitmap;
@@ -96,7 +87,7 @@ export class Projector {
     }
   }
 
-  /** Gives back the same bitmap, or a smaller one in its place. */
+  /** Returns the same bitmap, or a smaller one in its place. */
   #shrunk(bitmap: Pointer): Pointer {
     const { media, options } = this.parts;
     const size = { width: media.bitmapWidth(bitmap), height: media.bitmapHeight(bitmap) };
@@ -121,7 +112,7 @@ export class Projector {
     return parts;
   }
 
-  /** Sound of an hour, or a picture in many tiles, is refused before it costs minutes. */
+  /** Refuses media that are too long before minutes are spent on them. */
   #checkRoom(chunks: readonly Pointer[]): void {
     const { media, pointer, contextSize, portion } = this.parts;
     const lengths = chunks.map((chunk) => Number(media.chunkTokens(chunk)));
@@ -171,16 +162,14 @@ export class Projector {
   }
 }
 
-interface ProjectorSurroundings {
+interface ProjectorSurroundings extends Pick<ProjectorParts, 'width' | 'contextSize'> {
   readonly options: LoadOptions;
   readonly model: Pointer;
   readonly gpus: readonly Pointer[];
-  readonly width: number;
-  readonly contextSize: number;
   readonly params: Pick<ContextParams, 'n_batch' | 'n_ubatch'>;
 }
 
-/** Undefined without `--mmproj`, and null where the library refuses the file: it says why on standard error. */
+/** Undefined without `--mmproj`, null if the library refuses the file (its reason is on standard error). */
 export async function openProjector(
   media: NativeMedia | undefined,
   { options, model, gpus, width, contextSize, params }: ProjectorSurroundings,
@@ -200,21 +189,15 @@ export async function openProjector(
   });
   if (!pointer) return null;
   const portion = Math.min(params.n_batch, params.n_ubatch);
-  const identity = identityOf(projector);
-  return new Projector({ media, pointer, options: projector, identity, width, contextSize, portion });
+  return new Projector({ media, pointer, options: projector, width, contextSize, portion });
 }
 
-function identityOf({ path, longestSide, minimumTokens, maximumTokens }: ProjectorOptions): string {
-  const { size, mtimeMs } = statSync(path);
-  return JSON.stringify([size, mtimeMs, longestSide, minimumTokens, maximumTokens]);
-}
-
-/** What the projector will take of the graphics memory, at least. */
+/** The least graphics memory of the projector. */
 export function projectorBytes({ projector }: LoadOptions): number {
   return projector?.useGpu ? statSync(projector.path).size : 0;
 }
 
-/** What was read stays, the newest first, as long as it fits: a picture is sent again with every turn of its chat. */
+/** LRU cache of encoded media, limited by bytes: images are sent again with every turn of their chat. */
 export class MediaStore {
   readonly #entries = new Map<string, { readonly medium: ReadMedium; readonly bytes: number }>();
   #bytes = 0;
@@ -234,7 +217,7 @@ export class MediaStore {
     const bytes = sizeOf(medium);
     this.#entries.set(key, { medium, bytes });
     this.#bytes += bytes;
-    // A map keeps the order of insertion: the first key is the one that was not used for the longest time.
+    // A map keeps the order of insertion: the first key is the least recently used.
     for (const oldest of this.#entries.keys()) {
       if (this.#bytes <= this.limitBytes) break;
       this.#drop(oldest);
@@ -251,17 +234,11 @@ function sizeOf({ parts }: ReadMedium): number {
   return parts.reduce((sum, part) => sum + (isChunk(part) ? part.embeddings.byteLength : part.byteLength), 0);
 }
 
-interface Reading {
-  readonly exclusively: Exclusively;
-  /** Nobody waits for the result any more. */
-  readonly stopped: () => boolean;
-}
-
-/** Reads all media of a request; undefined when it was stopped on the way. Throws what is wrong with one. */
+/** Encodes all media of a request; undefined if it was stopped meanwhile. Throws what is wrong with one. */
 export async function readMedia(
   projector: Projector | undefined,
   media: readonly Medium[],
-  { exclusively, stopped }: Reading,
+  { exclusively, stopped }: { readonly exclusively: Exclusively; readonly stopped: () => boolean },
 ): Promise<readonly ReadMedium[] | undefined> {
   for (const { kind } of media) if (!projector?.inputs[kind]) throw notTaken(kind, projector !== undefined);
   const read: ReadMedium[] = [];
@@ -281,4 +258,136 @@ function notTaken(kind: Medium['kind'], hasProjector: boolean): AppError {
       ? 'the projector of the loaded model does not take it'
       : 'the loaded model has no projector for it; start the server with --mmproj FILE',
   });
+}
+
+interface PictureSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The image size in the header of a PNG, JPEG, GIF or BMP file, before it is decoded; undefined for any other file. */
+export function pictureSize(file: Buffer): PictureSize | undefined {
+  return readers.find(({ begins }) => file.subarray(0, begins.length).equals(begins))?.read(file);
+}
+
+type Reader = (file: Buffer) => PictureSize | undefined;
+
+const within =
+  (bytes: number, read: (file: Buffer) => PictureSize): Reader =>
+  (file) =>
+    file.length >= bytes ? read(file) : undefined;
+
+const gif = within(10, (file) => ({ width: file.readUInt16LE(6), height: file.readUInt16LE(8) }));
+
+const readers: readonly { readonly begins: Buffer; readonly read: Reader }[] = [
+  {
+    begins: Buffer.from('89504e470d0a1a0a', 'hex'),
+    read: within(24, (file) => ({ width: file.readUInt32BE(16), height: file.readUInt32BE(20) })),
+  },
+  { begins: Buffer.from('GIF87a'), read: gif },
+  { begins: Buffer.from('GIF89a'), read: gif },
+  {
+    begins: Buffer.from('BM'),
+    // A negative height says that the rows come from top to bottom.
+    read: within(26, (file) => ({ width: file.readInt32LE(18), height: Math.abs(file.readInt32LE(22)) })),
+  },
+  { begins: Buffer.from('ffd8ff', 'hex'), read: jpegSize },
+];
+
+/** Walks over the segments to the one that begins the frame. */
+function jpegSize(file: Buffer): PictureSize | undefined {
+  let at = 2;
+  while (at + 9 <= file.length && file[at] === 0xff) {
+    const marker = file[at + 1] as number;
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+    if (isFrame) return { width: file.readUInt16BE(at + 7), height: file.readUInt16BE(at + 5) };
+    // Fill bytes between segments.
+    at += marker === 0xff ? 1 : 2 + file.readUInt16BE(at + 2);
+  }
+  return undefined;
+}
+
+/** The size with which the longer side is at most `longestSide`, in the same proportions. */
+export function fittingSize({ width, height }: PictureSize, longestSide: number): PictureSize {
+  const scale = Math.min(1, longestSide / Math.max(width, height));
+  const scaled = (side: number) => Math.max(1, Math.round(side * scale));
+  return { width: scaled(width), height: scaled(height) };
+}
+
+const channels = 3;
+
+/** Scales RGB pixels down; each new pixel is the mean of those that it replaces. */
+export function shrinkPicture(pixels: Uint8Array, from: PictureSize, to: PictureSize): Uint8Array {
+  const result = new Uint8Array(to.width * to.height * channels);
+  let into = 0;
+  for (let y = 0; y < to.height; y += 1) {
+    const [top, bottom] = share(y, from.height, to.height);
+    for (let x = 0; x < to.width; x += 1) {
+      const [left, right] = share(x, from.width, to.width);
+      let red = 0;
+      let green = 0;
+      let blue = 0;
+      for (let row = top; row < bottom; row += 1) {
+        const end = (row * from.width + right) * channels;
+        for (let at = (row * from.width + left) * channels; at < end; at += channels) {
+          red += pixels[at] as number;
+          green += pixels[at + 1] as number;
+          blue += pixels[at + 2] as number;
+        }
+      }
+      const count = (bottom - top) * (right - left);
+      result[into] = Math.round(red / count);
+      result[into + 1] = Math.round(green / count);
+      result[into + 2] = Math.round(blue / count);
+      into += channels;
+    }
+  }
+  return result;
+}
+
+/** The range of old pixels for the new one at `index`: at least one. */
+function share(index: number, old: number, fresh: number): readonly [from: number, to: number] {
+  const from = Math.floor((index * old) / fresh);
+  return [from, Math.max(from + 1, Math.floor(((index + 1) * old) / fresh))];
+}
+
+/** 100 million pixels take 300 MB when decoded. */
+const maximumPixels = 100e6;
+
+const kinds: Readonly<Record<Medium['kind'], { readonly field: string; readonly expected: string }>> = {
+  image: { field: 'images', expected: 'PNG, JPEG, GIF or BMP pictures' },
+  audio: { field: 'audio', expected: 'WAV, MP3 or FLAC sounds' },
+};
+
+/** The library guesses the type of a file, so other types are refused here. */
+export function checkFile(kind: Medium['kind'], file: Buffer, number: number): void {
+  if (kind === 'audio') {
+    if (!isSound(file)) throw wrongMedium(kind, number);
+    return;
+  }
+  const size = pictureSize(file);
+  if (!size || size.width < 1 || size.height < 1) throw wrongMedium(kind, number);
+  if (size.width * size.height > maximumPixels) {
+    throw new AppError('invalid-field', {
+      field: kinds.image.field,
+      expected: `pictures of at most ${maximumPixels / 1e6} million pixels, and number ${number} has ${size.width} × ${size.height}`,
+    });
+  }
+}
+
+function wrongMedium(kind: Medium['kind'], number: number): AppError {
+  const { field, expected } = kinds[kind];
+  return new AppError('invalid-field', {
+    field,
+    expected: `${expected} in base64, and number ${number} cannot be read as one`,
+  });
+}
+
+function isSound(file: Buffer): boolean {
+  const text = (from: number, to: number) => file.toString('latin1', from, to);
+  if (file.length < 12) return false;
+  if (text(0, 4) === 'RIFF') return text(8, 12) === 'WAVE';
+  // MP3 files begin with a tag, or with the eleven bits by which a frame is found.
+  const isFrame = file[0] === 0xff && ((file[1] as number) & 0xe0) === 0xe0;
+  return text(0, 4) === 'fLaC' || text(0, 3) === 'ID3' || isFrame;
 }

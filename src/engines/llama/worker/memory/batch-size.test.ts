@@ -66,7 +66,7 @@ test('where nothing is left, nothing is taken', () => {
   expect(steadyPortion({ size: 8, computed: 10, length: 10, asked: 10 })).toBe(0);
 });
 
-test('from whatever border a prompt is read on, its batches are those that it would have had from the beginning', () => {
+test('steadyPortion: same batches from any border as from the beginning', () => {
   const lengths = fc.record({ size: fc.integer({ min: 1, max: 70 }), asked: fc.integer({ min: 1, max: 400 }) });
   fc.assert(
     fc.property(lengths, fc.nat(20), fc.nat(400), ({ size, asked }, reply, place) => {
@@ -98,7 +98,7 @@ test.each([
   expect(portionSize(options, capacity)).toBe(size);
 });
 
-test('people are told what has no effect, and where nobody has looked', () => {
+test('steadyNotes: options without effect and untested ones', () => {
   const draft = { amount: 2, pattern: 3, model: undefined };
   const kept = { smartCache: 5, diskCache: { folder: 'f', bytes: 1 } };
   const nothing = { draft: undefined, smartCache: 0, diskCache: undefined };

@@ -1,3 +1,4 @@
+import type { LoadOptions } from '../../load-options.ts';
 import type { MediumChunk } from '../media/media-prompt.ts';
 import type { Projector } from '../media/projector.ts';
 import type { Native } from '../native/native.ts';
@@ -6,25 +7,23 @@ import type { Batch, ContextParams, Pointer } from '../native/structs.ts';
 export type DecodeResult = 'ok' | 'no-room' | 'aborted' | 'failed';
 
 /**
- * How a memory goes back to an earlier token: `plain` ones forget any number of tokens; those with a `window` have lost
- * what lies behind it, and can take back only as much as they hold beyond it; a `state` is of its last token and no other.
+ * How a memory rewinds: `plain` removes any number of tokens; a sliding `window` only those that it holds beyond the window; a
+ * recurrent `state` none.
  */
 export type MemoryKind = 'plain' | 'window' | 'state';
 
-/** Asks the library for all of a state, or for the parts of it that cannot forget their end. */
+/** Flags of the library: the whole state of a sequence, or only the parts that cannot be rewound. */
 const stateFlags = { whole: 0, part: 1 };
+export type StateKind = keyof typeof stateFlags;
 
-/**
- * One llama.cpp context: the batch that is being filled, the KV cache behind it, and the logits that a decode leaves.
- * It knows tokens, positions and sequence numbers; what they mean is the loop's business.
- */
+/** One llama.cpp context: the batch that is being filled, its KV cache, and the logits of the last decode. */
 export class Context {
   readonly batchCapacity: number;
   readonly canShift: boolean;
   readonly memory: MemoryKind;
-  /** Whether a saved state holds every cell; of a window it holds only what the next token sees, also of one kept whole. */
+  /** Whether a saved state has every cell; with a window it has only what the next token sees, even with `swa_full`. */
   readonly savesAll: boolean;
-  /** How many tokens of a prompt it can take back by itself, also after a reply of that length. */
+  /** How many tokens of a prompt it can rewind without a checkpoint, even after a reply of that length. */
   readonly spare: number;
   readonly #window: number;
   readonly #memory: Pointer;
@@ -34,9 +33,11 @@ export class Context {
   readonly #sequences: readonly Int32Array[];
   readonly #wanted: Int8Array;
   readonly #abortCell: BigInt64Array;
-  /** The library keeps its output buffer, so the same few addresses come back for ever; making a view costs more. */
+  /** The library reuses its output buffer, so there are few addresses; creating a view is expensive. */
   readonly #views = new Map<Pointer, Float32Array>();
-  #size = 0;
+  readonly pointer: Pointer;
+  /** Tokens in the batch. */
+  size = 0;
   #decoding = false;
 
   constructor(
@@ -60,11 +61,10 @@ export class Context {
     const isState = native.modelIsRecurrent(model) || native.modelIsHybrid(model);
     this.memory = isState ? 'state' : window > 0 && !params.swa_full ? 'window' : 'plain';
     this.savesAll = window === 0;
-    // A state holds one position: that of the token before the next.
+    // A recurrent state holds one position: that of the last token.
     this.#window = isState ? 2 : window;
     // The library gives a window room for one more micro-batch.
     this.spare = { plain: params.n_ctx, window: params.n_ubatch >> 1, state: 0 }[this.memory];
-    // What was taken out of a text cannot be taken out of a state.
     this.canShift = this.memory === 'plain' && native.memoryCanShift(this.#memory);
     // The library lowers n_batch to n_ctx, and more tokens than that in a batch abort the process.
     this.batchCapacity = Math.min(params.n_batch, params.n_ctx);
@@ -78,24 +78,14 @@ export class Context {
     this.#wanted = new Int8Array(native.view(this.#batch.logits, count));
   }
 
-  readonly pointer: Pointer;
-
-  get room(): number {
-    return this.batchCapacity - this.#size;
-  }
-
-  get size(): number {
-    return this.#size;
-  }
-
   clearBatch(): void {
-    this.#size = 0;
+    this.size = 0;
   }
 
-  /** Returns the place in the batch by which `logits` finds the result. */
+  /** Returns the index in the batch, for `logits`. */
   add(token: number, position: number, sequence: number, wantLogits: boolean): number {
-    const place = this.#size;
-    this.#size += 1;
+    const place = this.size;
+    this.size += 1;
     this.#tokens[place] = token;
     this.#positions[place] = position;
     (this.#sequences[place] as Int32Array)[0] = sequence;
@@ -103,18 +93,18 @@ export class Context {
     return place;
   }
 
-  /** Blocks this process: right for steps of a token or two, which are shorter than the way to another thread. */
+  /** Blocks the event loop: right for small batches, which take less time than a thread switch. */
   decodeNow(): DecodeResult {
-    this.#batch.n_tokens = this.#size;
+    this.#batch.n_tokens = this.size;
     return decodeResult(this.native.decodeNow(this.pointer, this.#batch));
   }
 
   decode(): Promise<DecodeResult> {
-    this.#batch.n_tokens = this.#size;
+    this.#batch.n_tokens = this.size;
     return this.#abortable(this.native.decode(this.pointer, this.#batch));
   }
 
-  /** Computes a picture or sound, which is no part of any batch, from this position on. */
+  /** Computes an image or audio chunk, outside of any batch, from this position on. */
   decodeMedium(chunk: MediumChunk, position: number, sequence: number): Promise<DecodeResult> {
     if (!this.projector) throw new Error('there is no projector');
     return this.#abortable(this.projector.decode(this.pointer, chunk, position, sequence));
@@ -130,12 +120,12 @@ export class Context {
     }
   }
 
-  /** Ends a running `decode` early (on the CPU within milliseconds; elsewhere it simply finishes). */
+  /** Ends a running `decode` early: on the CPU within milliseconds; a GPU finishes it. */
   abortDecode(): void {
     if (this.#decoding) this.#abortCell.fill(0n);
   }
 
-  /** A view on the library's own buffer: changes are seen by nobody else, and the next decode overwrites it. */
+  /** A view on the library's buffer; the next decode overwrites it. */
   logits(place: number): Float32Array {
     const pointer = this.native.logits(this.pointer, place);
     if (!pointer) throw new Error('the engine has no logits for this token');
@@ -146,14 +136,14 @@ export class Context {
     return view;
   }
 
-  /** Forgets a sequence from a position on; false where this kind of memory cannot (recurrent models). */
+  /** Removes a sequence from a position on; false if the memory cannot (recurrent models). */
   forget(sequence: number, from: number): boolean {
     return this.native.sequenceRemove(this.#memory, sequence, from, -1);
   }
 
   /**
-   * Whether a sequence can go on at this position after `forget`. The library itself forgets the end of a window gladly, and
-   * then computes with what is left of it; so we look whether all that the next token sees is there.
+   * Whether a sequence can continue at this position after `forget`. The library removes the end of a window without complaint and
+   * computes with the rest, so this checks that all that the next token sees is there.
    */
   reaches(sequence: number, position: number): boolean {
     if (this.#window === 0 || position === 0) return true;
@@ -167,38 +157,19 @@ export class Context {
     this.native.sequenceCopy(this.#memory, from, to, -1, -1);
   }
 
-  /** How many bytes `state` will take. */
-  stateBytes(sequence: number): number {
-    return Number(this.native.stateSize(this.pointer, sequence, stateFlags.whole));
+  stateBytes(sequence: number, kind: StateKind): number {
+    return Number(this.native.stateSize(this.pointer, sequence, stateFlags[kind]));
   }
 
-  /** What the cache holds of a sequence, as bytes. */
-  state(sequence: number): Uint8Array {
-    return this.#save(sequence, stateFlags.whole);
+  state(sequence: number, kind: StateKind): Uint8Array {
+    const bytes = new Uint8Array(this.stateBytes(sequence, kind));
+    const length = this.native.stateGet(this.pointer, bytes, bytes.length, sequence, stateFlags[kind]);
+    return bytes.subarray(0, Number(length));
   }
 
-  /** Puts such bytes back into an empty sequence; false if they do not fit this model or its settings. */
-  restore(sequence: number, bytes: Uint8Array): boolean {
-    return this.#load(sequence, bytes, stateFlags.whole);
-  }
-
-  /** What of a sequence cannot forget its end, as bytes. */
-  part(sequence: number): Uint8Array {
-    return this.#save(sequence, stateFlags.part);
-  }
-
-  /** Puts such bytes back beside the rest of the sequence; false if that failed. */
-  restorePart(sequence: number, bytes: Uint8Array): boolean {
-    return this.#load(sequence, bytes, stateFlags.part);
-  }
-
-  #save(sequence: number, flags: number): Uint8Array {
-    const bytes = new Uint8Array(Number(this.native.stateSize(this.pointer, sequence, flags)));
-    return bytes.subarray(0, Number(this.native.stateGet(this.pointer, bytes, bytes.length, sequence, flags)));
-  }
-
-  #load(sequence: number, bytes: Uint8Array, flags: number): boolean {
-    return Number(this.native.stateSet(this.pointer, bytes, bytes.length, sequence, flags)) > 0;
+  /** Restores a whole state into an empty sequence, or a part into an existing one; false if it does not fit. */
+  restore(sequence: number, bytes: Uint8Array, kind: StateKind): boolean {
+    return Number(this.native.stateSet(this.pointer, bytes, bytes.length, sequence, stateFlags[kind])) > 0;
   }
 
   /** Takes `count` tokens out at `from`, and moves the rest of the sequence down over the gap. */
@@ -210,8 +181,8 @@ export class Context {
 }
 
 /**
- * Whether a memory that holds these positions has all that a token at `position` sees: itself and what stands before it in
- * the window. Where nothing follows `position`, the library has kept what is needed.
+ * Whether a memory with these positions has all that a token at `position` sees in its window. If nothing follows `position`, the
+ * library has kept what is needed.
  */
 export function canGoOnAt(
   position: number,
@@ -224,4 +195,25 @@ function decodeResult(code: number): DecodeResult {
   if (code === 0) return 'ok';
   if (code === 1) return 'no-room';
   return code === 2 ? 'aborted' : 'failed';
+}
+
+/** Parameters that all contexts share. */
+export function contextParams(native: Native, options: LoadOptions, contextSize: number, sequences: number) {
+  // Each sequence must be able to add a token to a batch.
+  const batchSize = Math.min(Math.max(options.batchSize, sequences), contextSize);
+  return {
+    ...native.contextDefaults(),
+    n_ctx: contextSize * sequences,
+    n_batch: batchSize,
+    n_ubatch: Math.min(options.microBatchSize, batchSize),
+    n_seq_max: sequences,
+    n_threads: options.threads,
+    n_threads_batch: options.batchThreads,
+    flash_attn_type: options.flashAttention ? -1 : 0,
+    offload_kqv: options.offloadCache,
+    no_perf: true,
+    // Separate cells for each sequence: attention adds up in the same order as it would alone, so that a text does not depend on
+    // other requests, nor its speed on their length.
+    kv_unified: false,
+  };
 }

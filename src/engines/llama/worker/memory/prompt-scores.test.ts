@@ -60,7 +60,7 @@ test('each token has the figure of the row before it, and the first has none', (
   ]);
 });
 
-test('the figures are the same in whatever portions the prompt is read', () => {
+test('PromptScores: same logprobs for any batch sizes', () => {
   const prompt = [0, 1, 2, 0, 3, 3, 1];
   const whole = scoring(prompt, { alternatives: 2 }).step(10);
   for (const portion of [1, 2, 3, 6]) {
@@ -71,7 +71,7 @@ test('the figures are the same in whatever portions the prompt is read', () => {
   }
 });
 
-test('the alternatives are the likeliest, whatever stands in the prompt, and the rank says how it did', () => {
+test('PromptScores: top tokens and rank', () => {
   const [, second] = scoring([0, 3], { alternatives: 2 }).step(10);
   expect(second).toEqual({
     token: 3,
@@ -87,7 +87,7 @@ test('the alternatives are the likeliest, whatever stands in the prompt, and the
   });
 });
 
-test('what stands in front of the prompt is told apart', () => {
+test('PromptScores: inPrompt is false before the prompt', () => {
   const told = scoring([0, 1, 2, 3], { front: 2 }).step(10);
   expect(told.map(({ inPrompt }) => inPrompt)).toEqual([false, false, true, true]);
 });
@@ -98,7 +98,7 @@ test('the last row is not scored: what comes behind it is the reply', () => {
   expect(asked).toEqual([0, 1]);
 });
 
-test('a prompt of one token is told once, however long the reply is', () => {
+test('PromptScores: a prompt of one token is returned once', () => {
   const { step, slot } = scoring([2]);
   expect(brief(step(10))).toEqual([['c', null]]);
   slot.append(1);
@@ -107,7 +107,7 @@ test('a prompt of one token is told once, however long the reply is', () => {
   expect(step(10)).toEqual([]);
 });
 
-test('rows that are computed again after a batch was given up are told once', () => {
+test('PromptScores: rows of an aborted batch are returned once', () => {
   const { slot, scores, memory, step } = scoring([0, 1, 2, 3]);
   expect(step(2)).toHaveLength(3);
   slot.forgetFrom(0);
@@ -149,7 +149,7 @@ test.each([
   [32_000, 262],
   [152_064, 64],
   [262_144, 64],
-])('with a vocabulary of %i tokens at most %i rows are asked for at once', (size, rows) => {
+])('PromptScores: vocabulary of %i tokens, at most %i rows at once', (size, rows) => {
   const scores = new PromptScores({ ...vocabulary, size }, { tokens: Int32Array.of(0), front: 0 }, 0);
   expect(scores.rowsAtOnce).toBe(rows);
 });

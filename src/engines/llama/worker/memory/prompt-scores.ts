@@ -5,18 +5,15 @@ import type { Vocabulary } from '../text/vocabulary.ts';
 import { smallestChunk } from './batch-size.ts';
 import type { Slot } from './slot.ts';
 
-/** What the logits of one batch may take in memory: a row has one number for every token of the vocabulary. */
+/** Limit of the logits of one batch. */
 const mostBytes = 32 * 2 ** 20;
-/** Minus infinity has no place in a message. */
+/** JSON has no infinity. */
 const lowest = -9999;
 
-/**
- * How likely each token of a prompt is, by the logits of the row before it. Every row is reduced to its few figures right
- * after its batch: the rows of a whole prompt would take gigabytes.
- */
+/** Logprobs of the tokens of a prompt. Rows are reduced after each batch: those of a whole prompt would take gigabytes. */
 export class PromptScores {
   readonly rowsAtOnce: number;
-  /** The first token that has not been told: rows may be computed twice when a batch is given up. */
+  /** The first token that was not returned: rows of an aborted batch are computed twice. */
   #next = 0;
 
   /** `alternatives` is the number of top tokens per position. */
@@ -28,18 +25,18 @@ export class PromptScores {
     this.rowsAtOnce = Math.max(smallestChunk, Math.floor(mostBytes / (4 * vocabulary.size)));
   }
 
-  /** Those whose figures came with the batch that has just been computed; the very first has none to wait for. */
+  /** The tokens whose logits are in the computed batch; the very first has none. */
   read(slot: Pick<Slot, 'scoredRows' | 'context'>): readonly PromptToken[] {
-    const told: PromptToken[] = [];
-    if (this.#next === 0) told.push(this.#tell(0));
+    const found: PromptToken[] = [];
+    if (this.#next === 0) found.push(this.#score(0));
     const { from, end, place } = slot.scoredRows;
     for (let row = Math.max(from, this.#next - 1); row < end; row += 1) {
-      told.push(this.#tell(row + 1, slot.context.logits(place + row - from)));
+      found.push(this.#score(row + 1, slot.context.logits(place + row - from)));
     }
-    return told;
+    return found;
   }
 
-  #tell(index: number, logits?: Float32Array): PromptToken {
+  #score(index: number, logits?: Float32Array): PromptToken {
     const token = this.plan.tokens[index] as number;
     this.#next = index + 1;
     const figures = logits && plainLogprobs(logits, token, this.alternatives);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { longestContinuation, planReuse } from './reuse.ts';
+import { longestContinuation, planReuse } from './snapshot.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
 const ask = (cached: number[], wanted: number[], { contextSize = 2048, canShift = true } = {}) =>
@@ -24,7 +24,7 @@ describe('a chat that dropped its oldest turns', () => {
     expect(ask(cached, [...range(0, 20), ...range(300, 400), ...range(5000, 5600)]).shift).toBeUndefined());
 });
 
-test('whatever is kept equals the wanted tokens, after the shift', () => {
+test('planReuse: kept tokens equal the prompt after the shift', () => {
   const tokens = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 600 });
   fc.assert(
     fc.property(tokens, tokens, fc.integer({ min: 0, max: 500 }), (head, tail, cut) => {

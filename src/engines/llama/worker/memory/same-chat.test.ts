@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commonPrefix, isSameChat } from './reuse.ts';
+import { commonPrefix, isSameChat } from './snapshot.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const join = (...parts: Int32Array[]) => Int32Array.from(parts.flatMap((part) => [...part]));
@@ -14,13 +14,13 @@ test.each<[string, Int32Array]>([
   ['whose reply comes back in other words', join(prompt, range(6000, 6100), range(7000, 7050))],
   ['whose last words were changed', join(prompt.subarray(0, 880), range(8000, 8030))],
   ['with another line near the top', join(range(0, 20), range(900, 905), prompt.subarray(21), range(7000, 7050))],
-])('a chat %s is the same', (_, wanted) => expect(isSame(wanted)).toBe(true));
+])('isSameChat: true for a chat %s', (_, wanted) => expect(isSame(wanted)).toBe(true));
 
 test.each<[string, Int32Array]>([
   ['with the same system prompt', join(system, range(3000, 3100))],
   ['that is as long', join(system, range(3000, 3400))],
   ['that shares nothing', range(9000, 9100)],
-])('a chat %s is another', (_, wanted) => expect(isSame(wanted)).toBe(false));
+])('isSameChat: false for a chat %s', (_, wanted) => expect(isSame(wanted)).toBe(false));
 
 test('a few tokens are no chat to be spared, and no tokens none at all', () => {
   const few = { cached: range(0, 30), asked: 30 };

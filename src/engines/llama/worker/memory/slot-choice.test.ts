@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooseSlot, type SlotView } from './reuse.ts';
+import { chooseSlot, type SlotView } from './snapshot.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const join = (...parts: Int32Array[]) => Int32Array.from(parts.flatMap((part) => [...part]));
@@ -14,7 +14,7 @@ const empty = slot(range(0, 0), 0);
 const system = range(0, 100);
 const chat = slot(join(system, range(1000, 1400)), 5);
 
-test('a chat goes on in its own slot', () => {
+test('chooseSlot: a chat continues in its own slot', () => {
   expect(chooseSlot([empty, chat], join(chat.cached, range(2000, 2020)), true)).toMatchObject({
     slot: chat,
     copyFrom: undefined,
@@ -29,7 +29,7 @@ test('a side task that shares the system prompt leaves the chat alone and copies
   });
 });
 
-test('a second chat with the same long system prompt gets a slot of its own', () => {
+test('chooseSlot: a second chat with the same system prompt gets another slot', () => {
   const long = range(0, 490);
   const first = slot(join(long, range(1000, 1100)), 5);
   expect(chooseSlot([first, empty], join(long, range(2000, 2100)), true)).toMatchObject({
@@ -70,7 +70,7 @@ describe('which slot is given up', () => {
     const older = slot(range(500, 600), 2);
     expect(chooseSlot([chat, older], range(9000, 9010), true)?.slot).toBe(older);
   });
-  test('an empty one before all others', () => {
+  test('an empty slot first', () => {
     const emptied = slot(range(0, 0), 9);
     expect(chooseSlot([chat, emptied], range(9000, 9010), true)?.slot).toBe(emptied);
   });

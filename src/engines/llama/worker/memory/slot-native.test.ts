@@ -70,7 +70,7 @@ test('and one that was copied from another sequence', () => {
   expect(from(other, prompt, 128)).toEqual(direct);
 });
 
-test('with steady portions the whole text is the same, whatever room there is and whatever was there', () => {
+test('steady portions: same text with any batch size and cache', () => {
   const direct = from(slotOf(0, 64), prompt, 0);
   const slot = slotOf(1, 64);
   expect(from(slot, prompt, 0, 7)).toEqual(direct);

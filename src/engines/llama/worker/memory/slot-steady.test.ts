@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { chunk } from '../testing/media.ts';
 import { fakeMemory } from '../testing/memory.ts';
 import type { MemoryKind } from './context.ts';
-import { commonPrefix } from './reuse.ts';
 import { Slot } from './slot.ts';
+import { commonPrefix } from './snapshot.ts';
 
 const size = 4;
 const limits = { count: 8, bytes: 2 ** 20 };
@@ -48,7 +48,7 @@ function steadySlot(kind: MemoryKind = 'plain') {
   return { ...memory, slot, batches, step, readAll, ask, write };
 }
 
-test('a prompt is read in portions that end at the borders, whatever room there is', () => {
+test('steady slot: portions end at the borders for any batch size', () => {
   const { slot, batch, decode, ask, readAll } = steadySlot();
   ask(counted(10));
   slot.fill(2);
@@ -84,7 +84,7 @@ test('the same prompt again begins at its last border, and one of whole portions
   }
 });
 
-test('the reply is read anew as a part of the next prompt', () => {
+test('steady slot: computes the reply again as a part of the next prompt', () => {
   const { slot, ask, readAll, write } = steadySlot();
   ask(counted(6));
   readAll();
@@ -94,7 +94,7 @@ test('the reply is read anew as a part of the next prompt', () => {
   expect(readAll()).toEqual([4, 3]);
 });
 
-test('a last token that was computed again alone makes its portion useless to others', () => {
+test('steady slot: a portion with a token that was computed alone is not reused', () => {
   const { slot, ask, readAll, write } = steadySlot();
   ask(counted(8));
   readAll();

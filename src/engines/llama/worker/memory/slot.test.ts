@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chunk } from '../testing/media.ts';
 import { fakeMemory, fakeWindow } from '../testing/memory.ts';
-import type { Context } from './context.ts';
+import type { Context, StateKind } from './context.ts';
 import { Slot } from './slot.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -43,7 +43,7 @@ test('a prompt goes into the batches in portions, and only its last token gives 
   expect([slot.remaining, cache]).toEqual([0, [1, 2, 3, 4, 5]]);
 });
 
-test('a batch that was given up is filled again, whatever of it was computed', () => {
+test('rollback: the batch is filled again', () => {
   const { context, decode, lose, cache } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3, 4), 0);
@@ -57,7 +57,7 @@ test('a batch that was given up is filled again, whatever of it was computed', (
   expect(cache).toEqual([1, 2, 3, 4]);
 });
 
-test('after a rewind the last token that stays is computed again', () => {
+test('rewind: the last token is computed again', () => {
   const { context, decode, cache, batch } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2), 0);
@@ -152,7 +152,7 @@ describe('a picture among the tokens', () => {
     }
   }
 
-  test('is computed by itself, and positions go on as it says', async () => {
+  test('is computed separately, and advances the position by its own count', async () => {
     const { slot, seen } = mediaWorld();
     slot.begin(prompt, 0, [rows]);
     await computeAll(slot);
@@ -163,7 +163,7 @@ describe('a picture among the tokens', () => {
     expect(seen()).toEqual(['5 at 5']);
   });
 
-  test('stays in the cache for the next prompt, and what follows it is forgotten by its position', async () => {
+  test('is reused by the next prompt; what follows is removed by position', async () => {
     const { slot, seen } = mediaWorld();
     slot.begin(prompt, 0, [rows]);
     await computeAll(slot);
@@ -184,7 +184,7 @@ describe('a picture among the tokens', () => {
     expect([slot.computed, seen(), slot.nextMedium]).toEqual([2, ['forget from 2'], rows]);
   });
 
-  test('comes along when a beginning is copied', async () => {
+  test('is copied with a prefix', async () => {
     const { slot, context, seen } = mediaWorld();
     slot.begin(prompt, 0, [rows]);
     await computeAll(slot);
@@ -195,7 +195,7 @@ describe('a picture among the tokens', () => {
     expect([...other.cached]).toEqual([...prompt.subarray(0, 6)]);
   });
 
-  test('moves down with a shift, which positions of its own forbid', async () => {
+  test('moves with a shift, unless positions differ from indices', async () => {
     const { slot } = mediaWorld();
     slot.begin(prompt, 0, [rows]);
     await computeAll(slot);
@@ -232,7 +232,7 @@ describe('a memory that cannot forget its end', () => {
     return { world, slot, computeAll };
   }
 
-  test('is kept at some places while a prompt is read', () => {
+  test('gets checkpoints during prefill', () => {
     const { slot, computeAll } = read('state', [90]);
     expect(computeAll()).toEqual([90, 199, 200]);
     expect(slot.checkpoints).toEqual({ count: 2, bytes: 91 + 200 });
@@ -251,7 +251,7 @@ describe('a memory that cannot forget its end', () => {
     expect(slot.checkpoints.count).toBe([0, 135, 199].indexOf(kept));
   });
 
-  test('a window goes back a little by itself', () => {
+  test('window: rewinds a little without a checkpoint', () => {
     const { world, slot, computeAll } = read('window');
     computeAll();
     slot.begin(prompt, 197);
@@ -260,7 +260,7 @@ describe('a memory that cannot forget its end', () => {
     expect([slot.computed, world.seen()]).toEqual([135, range(132, 135)]);
   });
 
-  test('a growing reply is kept from time to time, guesses never', () => {
+  test('checkpoints of a growing reply, never with drafted tokens', () => {
     const { slot, world, computeAll } = read('state');
     computeAll();
     for (let token = 0; token < 300; token += 1) {
@@ -292,13 +292,15 @@ describe('a memory that cannot forget its end', () => {
   test('its checkpoints come along with a copy and with a snapshot', () => {
     const { slot, computeAll, world } = read('state');
     computeAll();
-    const state = { cache: [...world.cache], part: world.context.part(0) };
+    const state = { cache: [...world.cache], part: world.context.state(0, 'part') };
     const context = {
       ...world.context,
-      state: () => new Uint8Array(1),
-      restore: () => {
+      state: (sequence: number, kind: StateKind) =>
+        kind === 'part' ? world.context.state(sequence, kind) : new Uint8Array(1),
+      restore: (sequence: number, bytes: Uint8Array, kind: StateKind) => {
+        if (kind === 'part') return world.context.restore(sequence, bytes, kind);
         world.cache.push(...state.cache);
-        return world.context.restorePart(1, state.part);
+        return world.context.restore(1, state.part, 'part');
       },
     } as unknown as Context;
     const source = Object.assign(slot, { context });
@@ -313,7 +315,7 @@ describe('a memory that cannot forget its end', () => {
 });
 
 test.each(['plain', 'window', 'state'] as const)(
-  'whatever happens, a %s memory holds what the slot believes',
+  'Slot: any operations leave a %s memory consistent with the tokens',
   (kind) => {
     const action = fc.oneof(
       fc.record({ type: fc.constant('begin' as const), tokens: fc.array(fc.nat(1), { minLength: 1, maxLength: 50 }) }),
@@ -368,7 +370,7 @@ describe('a state that no piece of memory can hold', () => {
     expect(slot.computed).toBe(3);
   });
 
-  test('is computed anew by the slot that wanted a copy', () => {
+  test('is computed by the slot that needed a copy', () => {
     const { context, decode } = fakeMemory({ kind: 'window' });
     const other = new Slot(Object.assign(context, { state: tooLarge }), 0, 16);
     other.begin(tokens(1, 2, 3), 0);

@@ -1,52 +1,52 @@
 import type { MediumSpan } from '../media/media-prompt.ts';
 import { borderUpTo, portionOf, steadyPortion } from './batch-size.ts';
 import type { Context, DecodeResult } from './context.ts';
-import { type CheckpointLimits, Checkpoints, checkpointCuts, type Snapshot } from './snapshot.ts';
+import { type CacheLimits, Checkpoints, checkpointCuts, type Snapshot } from './snapshot.ts';
 
-/** A reply that has grown by this much since the last checkpoint gives another one. */
+/** A reply gets a checkpoint each time it has grown by this much. */
 const replyStep = 256;
 
 /**
- * One sequence of the context: its tokens, and how many of them the cache holds. Reading a prompt and writing a reply are
- * the same to it: tokens that are not computed yet go into the next batch, and the last of them gives logits. Pictures and
- * sounds stand among the tokens; each is computed by itself, whole or not at all.
+ * One sequence of the context: its tokens, and how many of them are in the cache. Prompt and reply are treated the same: tokens
+ * that are not computed yet go into the next batch, and the last one gives logits. Images and audio are among the tokens; each is
+ * computed separately and whole.
  *
- * Going back is its business too: where the memory cannot forget its end, it goes to the last checkpoint before the wanted
- * place, or to the very beginning. Then more is left to compute than was asked for, and nothing is wrong.
+ * If the memory cannot be rewound to an index, it is rewound to the last checkpoint before it, or emptied. Then more is left to
+ * compute.
  */
 export class Slot {
   readonly tokens: Int32Array;
   length = 0;
   computed = 0;
-  /** How long the last prompt was; what follows it is a reply. */
+  /** Length of the last prompt; the reply follows it. */
   asked = 0;
-  /** Where the logits of the last batch are; undefined while tokens are left to compute. */
+  /** Batch index of the last logits; undefined while tokens are left to compute. */
   place: number | undefined;
-  /** Tokens at the end that are only guessed: their logits are wanted too, to see how far the guess is right. */
+  /** Number of drafted tokens at the end: they give logits too, for their verification. */
   guessed = 0;
-  /** The rows before this one give logits too, each for the token behind it: the prompt is to be scored. */
+  /** The rows before this one give logits too, for the logprobs of the prompt. */
   scored = 0;
-  /** A generation is at work here. */
+  /** A generation runs here. */
   busy = false;
-  /** When its last use began or ended, to find the one that can best be given up. */
+  /** When its last use began or ended. */
   usedAt = 0;
   #media: readonly MediumSpan[] = [];
   #inBatch = 0;
-  /** Where its rows begin in the batch. */
+  /** Batch index of its first row. */
   #firstPlace = 0;
   readonly #checkpoints: Checkpoints;
-  /** Where reading the prompt stops for a checkpoint; undefined for a text that gets none. */
+  /** Indices at which prefill stops for a checkpoint; undefined for a text without checkpoints. */
   #cuts: readonly number[] | undefined;
   #replyStart = 0;
-  /** How many tokens were computed in the portions of a prompt that begins with them (see `steady`). */
+  /** How many tokens were computed in the portions of a prompt (see `steadyPortion`). */
   #inPortions = 0;
 
   constructor(
     readonly context: Context,
     readonly sequence: number,
     capacity: number,
-    limits: CheckpointLimits = { count: 8, bytes: 2 ** 30 },
-    /** The size of steady portions; undefined where a batch may take as many tokens as it likes. */
+    limits: CacheLimits = { count: 8, bytes: 2 ** 30 },
+    /** Size of the steady portions; undefined if a batch may have any number of tokens. */
     readonly portion?: number,
   ) {
     this.tokens = new Int32Array(capacity);
@@ -70,7 +70,7 @@ export class Slot {
     return { count: this.#checkpoints.all.length, bytes: this.#checkpoints.bytes };
   }
 
-  /** How many of the first `index` tokens, which are all in the cache, could stay if the rest were forgotten. */
+  /** How many of the first `index` tokens, all of them cached, would stay after a rewind to there. */
   reach(index: number): number {
     const place = this.#reusable(index);
     if (place >= this.computed) return this.computed;
@@ -78,7 +78,7 @@ export class Slot {
     return this.#checkpoints.upTo(place)?.index ?? 0;
   }
 
-  /** The picture or sound that must be computed before any more tokens. */
+  /** The image or audio that must be computed before any more tokens. */
   get nextMedium(): MediumSpan | undefined {
     return this.#media.find(({ start }) => start === this.computed);
   }
@@ -89,7 +89,7 @@ export class Slot {
     this.usedAt = now;
   }
 
-  /** Makes the first `count` tokens of another slot its own, or as many of them as the memory can go back to. */
+  /** Copies the first `count` tokens of another slot, or as many of them as the memory can rewind to. */
   copyFrom(other: Slot, count: number): void {
     this.forgetFrom(0);
     if (!this.#copyMemory(other)) return;
@@ -102,10 +102,7 @@ export class Slot {
     this.forgetFrom(count);
   }
 
-  /**
-   * The library only notes a copy and makes it with the next batch. A checkpoint that is put back before that would be
-   * overwritten, so a memory that may need one is copied at once.
-   */
+  /** The library delays a copy to the next batch, which would overwrite a restored checkpoint; with those it is copied at once. */
   #copyMemory(other: Slot): boolean {
     const { context, sequence } = this;
     if (context.memory === 'plain') {
@@ -113,49 +110,49 @@ export class Slot {
       return true;
     }
     const state = other.#state();
-    if (state && context.restore(sequence, state)) return true;
+    if (state && context.restore(sequence, state, 'whole')) return true;
     context.forget(sequence, 0);
     this.length = 0;
     return false;
   }
 
-  /** Its computed tokens and their state; undefined with pictures or sounds, which could not be told apart later. */
+  /** The computed tokens and their state; undefined with images or audio, which are not part of the snapshot. */
   snapshot(): Snapshot | undefined {
     if (!this.#isKeepable) return undefined;
     const state = this.#state();
     return state && { tokens: this.cached.slice(), state, checkpoints: this.#checkpoints.all };
   }
 
-  /** Undefined where it is larger than one piece of memory can be (4 GiB with Node 20), or than there is. */
+  /** Undefined if it is larger than an array can be (4 GiB with Node 20) or than the memory. */
   #state(): Uint8Array | undefined {
     try {
-      return this.context.state(this.sequence);
+      return this.context.state(this.sequence, 'whole');
     } catch (error) {
       if (error instanceof RangeError) return undefined;
       throw error;
     }
   }
 
-  /** What `snapshot` would give; nothing where it would give nothing. */
+  /** The size of `snapshot`. */
   get snapshotFigures(): { readonly tokens: number; readonly bytes: number } {
     if (!this.#isKeepable) return { tokens: 0, bytes: 0 };
-    return { tokens: this.computed, bytes: this.context.stateBytes(this.sequence) + this.#checkpoints.bytes };
+    return { tokens: this.computed, bytes: this.context.stateBytes(this.sequence, 'whole') + this.#checkpoints.bytes };
   }
 
   /**
-   * With steady portions a running text holds what serves nobody else, and its state cannot be taken without that; and cells
-   * that come back at other places than they had are added up in another order.
+   * With steady portions the state of a running text contains tokens that no other request can reuse; and restored cells of a
+   * window have other places, so that sums are computed in another order.
    */
   get #isKeepable(): boolean {
     if (this.portion !== undefined && !this.context.savesAll) return false;
     return this.#media.length === 0 && this.computed > 0 && this.computed === this.#reusable(this.computed);
   }
 
-  /** Becomes what a snapshot holds; false if that cannot be put back, and then it is empty. */
+  /** Restores a snapshot; if that fails, returns false and is empty. */
   restore({ tokens, state, checkpoints }: Snapshot): boolean {
     this.#media = [];
     this.forgetFrom(0);
-    if (tokens.length > this.tokens.length || !this.context.restore(this.sequence, state)) {
+    if (tokens.length > this.tokens.length || !this.context.restore(this.sequence, state, 'whole')) {
       this.context.forget(this.sequence, 0);
       this.length = 0;
       return false;
@@ -169,7 +166,7 @@ export class Slot {
     return true;
   }
 
-  /** Begins a new text, of which the cache already holds the first `computed` tokens. */
+  /** Begins a new text whose first `computed` tokens are cached. */
   begin(tokens: Int32Array, computed: number, media: readonly MediumSpan[] = []): void {
     this.tokens.set(tokens);
     this.#media = media;
@@ -180,7 +177,7 @@ export class Slot {
     this.forgetFrom(this.#reusable(computed));
   }
 
-  /** Has checkpoints made of the text that has just begun, where the memory needs them. */
+  /** Plans checkpoints for the text that has just begun, if the memory needs them. */
   planCheckpoints(startsTurn: (index: number) => boolean): void {
     const { spare, memory } = this.context;
     this.#replyStart = this.length;
@@ -194,7 +191,7 @@ export class Slot {
     this.length += 1;
   }
 
-  /** Puts up to `limit` of the tokens that are left into the batch; none beyond the next picture, sound or checkpoint. */
+  /** Adds up to `limit` remaining tokens to the batch; none beyond the next medium or checkpoint. */
   fill(limit: number): void {
     const medium = this.#media.find(({ start }) => start >= this.computed);
     const count = this.#countFor(limit, medium?.start ?? this.length);
@@ -220,13 +217,13 @@ export class Slot {
     return portionOf(Math.min(end, cut) - computed, limit);
   }
 
-  /** The rows to be scored in the batch that was computed and is not settled yet: from, to, and where the first is. */
+  /** The rows of the computed, unsettled batch that give prompt logprobs, and the batch index of the first. */
   get scoredRows(): { readonly from: number; readonly end: number; readonly place: number } {
     const end = Math.min(this.computed + this.#inBatch, this.scored);
     return { from: this.computed, end: Math.max(this.computed, end), place: this.#firstPlace };
   }
 
-  /** Computes the picture or sound that is next; settled or rolled back like a batch. */
+  /** Computes the next medium; settled or rolled back like a batch. */
   async computeMedium({ start, chunk }: MediumSpan): Promise<DecodeResult> {
     this.place = undefined;
     const result = await this.context.decodeMedium(chunk, this.#position(start), this.sequence);
@@ -234,25 +231,25 @@ export class Slot {
     return result;
   }
 
-  /** Adds tokens that may turn out to be wrong; they are computed with the last one that is certain. */
+  /** Adds drafted tokens; they are computed together with the last certain one. */
   guess(tokens: Int32Array): void {
     this.tokens.set(tokens, this.length);
     this.length += tokens.length;
     this.guessed = tokens.length;
   }
 
-  /** The text without its guesses; what was computed of them stays until `dropWrong`. */
+  /** Removes the drafted tokens from the text; the cache keeps them until `dropWrong`. */
   withdrawGuesses(): void {
     this.length -= this.guessed;
     this.guessed = 0;
   }
 
-  /** After some guesses were taken over: the cache forgets those that were not. */
+  /** Removes rejected drafted tokens from the cache. */
   dropWrong(): void {
     if (this.computed >= this.length) this.forgetFrom(this.length - 1);
   }
 
-  /** A token that means nothing, so that this sequence is part of a batch (see `bridges`); nobody else may fill it then. */
+  /** Adds a filler token, so that this idle sequence is part of the batch (see `bridges`). */
   addFiller(): void {
     this.context.add(0, this.#position(this.computed), this.sequence, false);
   }
@@ -268,31 +265,31 @@ export class Slot {
     if (wasInPortions && this.computed <= this.asked) this.#inPortions = this.computed;
     this.#inBatch = 0;
     if (this.#cuts && this.#isWorthKeeping(this.#cuts)) {
-      this.#checkpoints.add({ index: this.computed, state: this.context.part(this.sequence) }, this.length);
+      this.#checkpoints.add({ index: this.computed, state: this.context.state(this.sequence, 'part') }, this.length);
     }
   }
 
-  /** Guesses may still turn out wrong; and where positions are not places, nobody has tried to put a part back. */
+  /** Not with drafted tokens, which may be rejected, and not if positions differ from indices. */
   #isWorthKeeping(cuts: readonly number[]): boolean {
     if (this.guessed > 0 || this.#position(this.computed) !== this.computed) return false;
     if (this.computed < this.#replyStart) return cuts.includes(this.computed);
     return this.computed >= (this.#checkpoints.upTo(this.computed)?.index ?? this.#replyStart) + replyStep;
   }
 
-  /** The batch was not computed; what part of it reached the cache is unknown, so it goes. */
+  /** The batch was not computed; it is unknown what of it reached the cache, so all of it is removed. */
   rollback(): void {
     this.#inBatch = 0;
     this.withdrawGuesses();
     this.forgetFrom(this.computed);
   }
 
-  /** Back to a shorter text; the last token that stays is computed again, since its logits are gone. */
+  /** Back to a shorter text; its last token is computed again, since its logits are gone. */
   rewind(length: number): void {
     this.length = length;
     this.forgetFrom(length - 1);
   }
 
-  /** After the end: a token that was chosen but never computed is no use to anybody, nor is what cannot be reused. */
+  /** After the end: drops tokens that were chosen but not computed, and what cannot be reused. */
   finish(now = this.usedAt): void {
     if (this.portion !== undefined) this.forgetFrom(this.#reusable(this.computed));
     this.length = this.computed;
@@ -300,11 +297,11 @@ export class Slot {
     this.usedAt = now;
   }
 
-  /** Goes back to a place, or as near before it as the memory can. */
+  /** Rewinds to an index, or as near before it as the memory can. */
   forgetFrom(index: number): void {
     if (index > this.computed) throw new Error('the cache holds less than was claimed');
     this.#goBack(index);
-    // Of a portion that has lost its end, nothing counts.
+    // A portion without its end does not count.
     if (this.computed < this.#inPortions) this.#inPortions = this.#border(this.computed);
   }
 
@@ -319,19 +316,19 @@ export class Slot {
     const checkpoint = this.#checkpoints.upTo(index);
     const restored =
       checkpoint !== undefined &&
-      context.restorePart(sequence, checkpoint.state) &&
+      context.restore(sequence, checkpoint.state, 'part') &&
       context.forget(sequence, this.#position(checkpoint.index));
     this.computed = restored ? checkpoint.index : 0;
     if (!restored) context.forget(sequence, 0);
     this.#checkpoints.dropBehind(this.computed);
   }
 
-  /** How many of the first `index` tokens are as any other prompt that begins with them would have computed them. */
+  /** How many of the first `index` tokens have the values that any prompt beginning with them would give. */
   #reusable(index: number): number {
     return this.portion === undefined ? index : this.#border(Math.min(index, this.#inPortions));
   }
 
-  /** The end of the last whole portion up to here; none ends inside of a picture or sound. */
+  /** The end of the last whole portion up to here; none ends inside of a medium. */
   #border(index: number): number {
     if (this.portion === undefined) return index;
     const border = borderUpTo(index, this.portion);
@@ -339,7 +336,7 @@ export class Slot {
     return around ? this.#border(around.start) : border;
   }
 
-  /** Where positions are not places (see `MediumChunk`), the cache cannot be moved together. */
+  /** Removes tokens from the middle; not possible if positions differ from indices (see `MediumChunk`). */
   shift(from: number, count: number): boolean {
     if (this.#position(this.computed) !== this.computed) return false;
     if (!this.context.shift(this.sequence, from, count, this.computed)) return false;
@@ -353,7 +350,7 @@ export class Slot {
     return true;
   }
 
-  /** The position of the token at `index`, which is not inside a medium. */
+  /** The position of the token at `index`, which is not inside of a medium. */
   #position(index: number): number {
     let position = index;
     for (const { start, chunk } of this.#media) {

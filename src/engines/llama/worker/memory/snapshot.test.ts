@@ -35,7 +35,7 @@ describe('which snapshot is put back', () => {
   test('one token is always left to compute', () => {
     expect(chooseSnapshot([entry('a', range(0, 600))], wanted, 0, true)?.saved).toBe(499);
   });
-  test('one that goes on differently only where the end can be forgotten', () => {
+  test('one that differs later only if the memory can be rewound', () => {
     const branched = entry('a', Int32Array.from([...range(0, 300), 7, 8, 9]));
     expect(chooseSnapshot([branched], wanted, 0, true)?.saved).toBe(300);
     expect(chooseSnapshot([branched], wanted, 0, false)).toBeUndefined();
@@ -58,7 +58,7 @@ test('what is covered by another snapshot need not be kept again', () => {
   expect(isCovered([entry('a', range(0, 500))], wanted, wholly)).toBe(true);
 });
 
-test('a longer text makes the snapshots of its beginnings useless, and no others', () => {
+test('superseded: snapshots of its prefixes only', () => {
   const entries = [entry('beginning', range(0, 200)), entry('other', range(1, 200)), entry('same', range(0, 500))];
   expect(superseded(entries, wanted).map(({ id }) => id)).toEqual(['beginning']);
 });
@@ -132,7 +132,7 @@ describe('where reading a prompt stops', () => {
   test('nowhere in a short text', () => expect(cuts(20)).toEqual([]));
   test('at the beginning of a turn that is not much further back', () =>
     expect(cuts(1000, { startsTurn: (index) => [300, 600, 880].includes(index) })).toEqual([600, 880, 999]));
-  test('not where the memory can go back by itself', () =>
+  test('not where the memory can be rewound', () =>
     expect(cuts(8000, { spare: 256 })).toEqual([8000 - 4097, 8000 - 1025, 8000 - 257, 7999]));
   test('in order, inside the text, and with chunks of 64 rows between, but for the last token', () => {
     const turn = fc.func(fc.boolean());
@@ -152,7 +152,7 @@ describe('where reading a prompt stops', () => {
 });
 
 describe('which checkpoint is given up', () => {
-  test('one that stands close to its neighbours, seen from the end', () => {
+  test('one that is close to its neighbours, relative to the end', () => {
     expect(leastUseful([4000, 4100, 7000, 7900, 7999], 8000)).toBe(0);
     expect(leastUseful([1000, 3000, 3500, 6000, 7999], 8000)).toBe(1);
   });

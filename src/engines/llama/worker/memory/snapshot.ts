@@ -1,12 +1,12 @@
 import type { StoreHealth } from '../../../../core/text-service.ts';
+import type { PromptPlan } from '../text/prompt.ts';
 import { smallestChunk } from './batch-size.ts';
-import { commonPrefix } from './reuse.ts';
 
-/** The computed state of a sequence, to be put back later instead of computing its tokens again. */
+/** The computed state of a sequence, to be restored instead of computing its tokens again. */
 export interface Snapshot {
   readonly tokens: Int32Array;
   readonly state: Uint8Array;
-  /** Where a memory that cannot forget its end can go back to. */
+  /** For memories that cannot be rewound. */
   readonly checkpoints: readonly Checkpoint[];
 }
 
@@ -14,12 +14,12 @@ export function snapshotBytes({ state, checkpoints }: Snapshot): number {
   return state.byteLength + checkpointBytes(checkpoints);
 }
 
-/** What is known of a snapshot without reading its state. */
+/** A snapshot without its state. */
 export interface SnapshotEntry {
   readonly id: string;
   readonly tokens: Int32Array;
   readonly bytes: number;
-  /** The places of its checkpoints, in the order of the text. */
+  /** Indices of its checkpoints, ascending. */
   readonly checkpoints: readonly number[];
   /** When it was last written or used. */
   readonly usedAt: number;
@@ -30,14 +30,14 @@ export function outlineOf({ tokens, checkpoints }: Snapshot): Pick<SnapshotEntry
   return { tokens, checkpoints: checkpoints.map(({ index }) => index) };
 }
 
-/** Where snapshots are kept: in memory, or on a disk that outlives the program. */
+/** Snapshots in memory or on disk. */
 export interface SnapshotStore {
   entries(): readonly SnapshotEntry[];
-  /** Undefined when it is gone or damaged; then it is no longer among the entries either. */
+  /** Undefined if it is missing or damaged; then it is no longer an entry. */
   read(id: string): Promise<Snapshot | undefined>;
   write(snapshot: Snapshot): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Only of a store that can fail, and that others share. */
+  /** Only of the disk, which can fail and is shared. */
   health?(): StoreHealth;
 }
 
@@ -47,12 +47,12 @@ export interface SnapshotChoice<Entry> {
   readonly saved: number;
 }
 
-/** A snapshot must save at least this many tokens more than what is at hand: putting it back takes time as well. */
+/** A snapshot must save at least this many tokens more than the slots do: restoring takes time. */
 const worthReading = 64;
 
 /**
- * The snapshot that saves most, if it saves enough. One that goes on differently after the common part serves too: up to
- * there where the memory of the model can forget its end, otherwise up to the last checkpoint before.
+ * The snapshot that saves most, if it saves enough. One that differs after the common part serves too: up to there if the memory
+ * can be rewound, otherwise up to the last checkpoint before.
  */
 export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'checkpoints'>>(
   entries: readonly Entry[],
@@ -70,11 +70,9 @@ export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'che
   return best;
 }
 
-/** How much of a text another snapshot must hold for it to be kept already. */
+/** Which share of a text a snapshot must contain to cover it: one of the same chat (not written at each turn), or any other. */
 export interface Coverage {
-  /** Of a snapshot of the same chat: a growing one is not written at each turn. */
   readonly ofBeginning: number;
-  /** Of any other, which may only begin alike. */
   readonly ofOther: number;
 }
 
@@ -92,44 +90,44 @@ export function isCovered(
   });
 }
 
-/** Entries that a snapshot of these tokens makes useless: they are a beginning of it. */
+/** Entries that are a prefix of a snapshot of these tokens. */
 export function superseded(entries: readonly SnapshotEntry[], tokens: Int32Array): readonly SnapshotEntry[] {
   return entries.filter(
     (entry) => entry.tokens.length < tokens.length && commonPrefix(entry.tokens, tokens) === entry.tokens.length,
   );
 }
 
-/** Those to give up so that at most `bytes` and `count` are kept, the ones not used for longest first. */
+/** The entries to evict, least recently used first, so that at most `bytes` and `count` are left. */
 export function overLimit<Entry extends Pick<SnapshotEntry, 'bytes' | 'usedAt'>>(
   entries: readonly Entry[],
-  limits: { readonly bytes: number; readonly count: number },
+  limits: CacheLimits,
 ): readonly Entry[] {
   const newestFirst = [...entries].sort((a, b) => b.usedAt - a.usedAt);
   let bytes = 0;
   return newestFirst.filter((entry, index) => {
-    // One that can never stay is no reason for others to go.
+    // An entry that is too large by itself does not evict others.
     if (entry.bytes > limits.bytes) return true;
     bytes += entry.bytes;
     return bytes > limits.bytes || index >= limits.count;
   });
 }
 
-/** What a memory cannot take back by itself, as it was when the first `index` tokens were computed. */
+/** The parts of a memory that cannot be rewound, as they were after the first `index` tokens. */
 export interface Checkpoint {
   readonly index: number;
   readonly state: Uint8Array;
 }
 
-export interface CheckpointLimits {
+export interface CacheLimits {
   readonly count: number;
   readonly bytes: number;
 }
 
-/** The checkpoints of one text, in its order. Those that follow a change are useless and must be dropped. */
+/** The checkpoints of one text, ascending. Those after a change must be dropped. */
 export class Checkpoints {
   #list: readonly Checkpoint[] = [];
 
-  constructor(private readonly limits: CheckpointLimits) {}
+  constructor(private readonly limits: CacheLimits) {}
 
   get all(): readonly Checkpoint[] {
     return this.#list;
@@ -139,14 +137,14 @@ export class Checkpoints {
     return checkpointBytes(this.#list);
   }
 
-  /** The last one that a text can go back to which is shared up to `index`. */
+  /** The last checkpoint up to `index`. */
   upTo(index: number): Checkpoint | undefined {
     return this.#list.findLast((one) => one.index <= index);
   }
 
-  /** Takes one more, and gives up what is least useful to a text of this length where there are too many. */
+  /** Adds a checkpoint, and drops the least useful ones if there are too many for a text of this length. */
   add(checkpoint: Checkpoint, end: number): void {
-    // Empty: the library could not give it.
+    // Empty: the library has failed.
     if (checkpoint.state.length === 0 || checkpoint.state.length > this.limits.bytes) return;
     const list = [...this.#list.filter(({ index }) => index < checkpoint.index), checkpoint];
     while (list.length > this.limits.count || checkpointBytes(list) > this.limits.bytes) {
@@ -169,27 +167,21 @@ function checkpointBytes(list: readonly Checkpoint[]): number {
   return list.reduce((sum, { state }) => sum + state.length, 0);
 }
 
-export interface CutQuestion {
-  /** What is computed already, and how long the text is. */
-  readonly from: number;
-  readonly end: number;
-  /** How many tokens at the end the memory can take back by itself. */
-  readonly spare: number;
-  /** Whether a turn of a chat may begin here. */
+/** `from` is the first token to compute, `end` the length of the text, `spare` what can be rewound without a checkpoint. */
+export interface CutQuestion extends Readonly<Record<'from' | 'end' | 'spare', number>> {
   readonly startsTurn: (index: number) => boolean;
 }
 
 /**
- * Distances from the end of a prompt at which the memory is worth keeping. The first serves the same prompt again. Each
- * other one is four times as far as the one before it: a change that lies some tokens before the end then costs a small
- * multiple of them, and not the whole prompt. They leave chunks of 64 rows and more between them.
+ * Distances of checkpoints from the end of a prompt. The first serves the same prompt again. Each other one is four times as far
+ * as the one before: a change some tokens before the end then costs a small multiple of them, not the whole prompt.
  */
 const distances = Array.from({ length: 7 }, (_, power) => (power === 0 ? 1 : 4 ** (power - 1) * smallestChunk + 1));
 
-/** Shorter texts are read again sooner than they are kept. */
+/** Shorter texts are computed faster than saved. */
 const shortest = 32;
 
-/** Where reading a prompt stops for a moment, so that the memory can be kept; in the order of the text. */
+/** Indices at which prefill stops for a checkpoint, ascending. */
 export function checkpointCuts({ from, end, spare, startsTurn }: CutQuestion): readonly number[] {
   const cuts: number[] = [];
   for (const distance of distances) {
@@ -202,16 +194,15 @@ export function checkpointCuts({ from, end, spare, startsTurn }: CutQuestion): r
   return cuts;
 }
 
-/** The last beginning of a turn up to here, if there is one that is not much further back. */
+/** The last start of a turn up to here, if it is not much further back. */
 function turnBefore(index: number, within: number, startsTurn: CutQuestion['startsTurn']): number {
   for (let place = index; place > Math.max(0, index - within); place -= 1) if (startsTurn(place)) return place;
   return index;
 }
 
 /**
- * Which of these checkpoints (in the order of the text) is missed least. Without it, a change right before the next one goes
- * back to the one before: what counts is how much that is, measured by how far the change lies from the end. The newest
- * always stays.
+ * The checkpoint (of these, ascending) that is missed least. Without it, a change right before the next one rewinds to the one
+ * before: the cost is that distance, relative to the distance of the change from the end. The newest always stays.
  */
 export function leastUseful(indices: readonly number[], end: number): number {
   let least = { place: 0, factor: Number.POSITIVE_INFINITY };
@@ -222,4 +213,150 @@ export function leastUseful(indices: readonly number[], end: number): number {
     if (factor < least.factor) least = { place, factor };
   }
   return least.place;
+}
+
+interface Reuse {
+  /** Removed from the cache first, and the rest moves down: a chat that dropped its oldest turns. */
+  readonly shift: { readonly from: number; readonly count: number } | undefined;
+  /** Tokens at the beginning of the prompt that need no computing. */
+  readonly keep: number;
+}
+
+const worthReusing = 4;
+const nothing: Reuse = { shift: undefined, keep: 0 };
+
+/**
+ * How much of the cached tokens serves the new prompt; how far the memory can rewind is up to the slot. At least one token is
+ * always left to compute: it gives the first logits.
+ */
+export function planReuse(
+  cached: Int32Array,
+  plan: Pick<PromptPlan, 'tokens' | 'maxTokens'>,
+  contextSize: number,
+  canShift: boolean,
+): Reuse {
+  const { tokens: wanted } = plan;
+  const common = commonPrefix(cached, wanted);
+  const shifted = canShift ? planShift(cached, plan, contextSize, common) : undefined;
+  if (shifted) return shifted;
+  const keep = Math.min(common, wanted.length - 1);
+  return keep < worthReusing ? nothing : { shift: undefined, keep };
+}
+
+/**
+ * A shift pays if the new prompt continues, where it differs, with a long passage from further on in the cache. Only long exact
+ * matches count: a shifted cache has seen the removed text.
+ */
+function planShift(
+  cached: Int32Array,
+  { tokens: wanted, maxTokens }: Pick<PromptPlan, 'tokens' | 'maxTokens'>,
+  contextSize: number,
+  common: number,
+): Reuse | undefined {
+  const fresh = wanted.length - common;
+  const shortfall = 200 + Math.min(contextSize / 30, 140);
+  if (fresh < shortfall) return undefined;
+  const slack = 60 + Math.min(contextSize / 60, 70);
+  const needed = Math.max(Math.min(fresh - (maxTokens + slack), 0.45 * contextSize), shortfall - slack);
+  const { start, length } = longestContinuation(cached.subarray(common), wanted.subarray(common));
+  if (start === 0 || length <= needed) return undefined;
+  return { shift: { from: common, count: start }, keep: Math.min(common + length, wanted.length - 1) };
+}
+
+export function commonPrefix(a: Int32Array, b: Int32Array): number {
+  const end = Math.min(a.length, b.length);
+  let index = 0;
+  while (index < end && a[index] === b[index]) index += 1;
+  return index;
+}
+
+/** Where in `old` the longest prefix of `next` is (Z-function over next + old: linear time). */
+export function longestContinuation(old: Int32Array, next: Int32Array): { start: number; length: number } {
+  const joined = new Int32Array(next.length + 1 + old.length);
+  joined.set(next);
+  joined[next.length] = -1;
+  joined.set(old, next.length + 1);
+  const matches = new Int32Array(joined.length);
+  let best = { start: 0, length: 0 };
+  for (let index = 1, left = 0, right = 0; index < joined.length; index += 1) {
+    let length = index < right ? Math.min(right - index, matches[index - left] as number) : 0;
+    while (index + length < joined.length && joined[length] === joined[index + length]) length += 1;
+    matches[index] = length;
+    if (index + length > right) {
+      left = index;
+      right = index + length;
+    }
+    if (index > next.length && length > best.length) best = { start: index - next.length - 1, length };
+  }
+  return best;
+}
+
+/** A cached text: a prompt of the length `asked`, and the reply. */
+export interface KeptText {
+  readonly cached: Int32Array;
+  readonly asked: number;
+}
+
+/** So few tokens are computed again without a noticeable delay. */
+const little = 32;
+const nearlyAll = 0.9;
+const passageLength = 24;
+
+/**
+ * Whether a prompt continues the cached chat, rather than another one with the same system prompt. In the same chat only the reply
+ * differs (regenerated, or sent back without its reasoning), or the last words; or a line near the top, and a later passage matches.
+ */
+export function isSameChat({ cached, asked }: KeptText, wanted: Int32Array, common: number): boolean {
+  if (common === 0) return false;
+  if (cached.length - common <= little) return true;
+  const end = Math.min(asked, cached.length);
+  if (common >= nearlyAll * end) return true;
+  const start = common + Math.floor((end - common - passageLength) / 2);
+  return start >= common && stands(cached.subarray(start, start + passageLength), wanted.subarray(common));
+}
+
+function stands(passage: Int32Array, text: Int32Array): boolean {
+  const [first = -1] = passage;
+  for (let at = text.indexOf(first); at !== -1; at = text.indexOf(first, at + 1)) {
+    if (passage.every((token, index) => token === text[at + index])) return true;
+  }
+  return false;
+}
+
+export interface SlotView extends KeptText {
+  readonly busy: boolean;
+  /** 0 for never. */
+  readonly usedAt: number;
+  /** How many of its first tokens would stay after a rewind to `index`. */
+  reach(index: number): number;
+}
+
+/** Shorter prefixes are computed as fast as copied. */
+const worthCopying = 64;
+
+/**
+ * The best slot for a prompt. A chat continues in its own slot. Anything else, such as a side task with the same system prompt, gets
+ * an empty slot or the least recently used one, and copies the common prefix (`copyFrom`): that is far faster than computing it.
+ * `atHand` tokens of the prompt then need no computing.
+ */
+export function chooseSlot<View extends SlotView>(slots: readonly View[], wanted: Int32Array, canCopy: boolean) {
+  const measured = slots.map((slot) => {
+    const common = commonPrefix(slot.cached, wanted);
+    return { slot, common, kept: slot.reach(Math.min(common, wanted.length - 1)) };
+  });
+  const free = measured.filter(({ slot }) => !slot.busy);
+  const own = mostKept(free.filter(({ slot, common }) => isSameChat(slot, wanted, common)));
+  const source = canCopy ? mostKept(measured) : undefined;
+  if (own && (!source || own.kept >= source.kept)) return { slot: own.slot, copyFrom: undefined, atHand: own.kept };
+  const age = ({ cached, usedAt }: SlotView): number => (cached.length === 0 ? -1 : usedAt);
+  const [oldest] = free.sort((a, b) => age(a.slot) - age(b.slot));
+  if (!oldest) return undefined;
+  const copied = source && source.slot !== oldest.slot && source.kept >= Math.max(worthCopying, oldest.kept + 1);
+  return copied
+    ? { slot: oldest.slot, copyFrom: source.slot, atHand: source.kept }
+    : { slot: oldest.slot, copyFrom: undefined, atHand: oldest.kept };
+}
+
+function mostKept<Measured extends { readonly kept: number }>(list: readonly Measured[]): Measured | undefined {
+  return list.reduce<Measured | undefined>((best, one) => (best && best.kept >= one.kept ? best : one), undefined);
 }

@@ -12,10 +12,7 @@ import {
   plainLayout,
 } from './structs.ts';
 
-/**
- * Every call into the C library, declared once and typed. Nothing above this file knows about FFI, and nothing in it
- * decides anything.
- */
+/** Every call into the C library. No other file of the worker uses FFI on it. */
 export type Native = ReturnType<typeof bind>;
 
 export type Library = ReturnType<typeof koffi.load>;
@@ -24,7 +21,7 @@ interface Libraries {
   readonly base: Library;
   readonly ggml: Library;
   readonly llama: Library;
-  /** Where the backends lie that are loaded at run time. */
+  /** Of the backends that are loaded at run time. */
   readonly backendFolder: string;
   readonly layout: Layout;
 }
@@ -47,7 +44,7 @@ export function openLibraries(folder: string): Native {
   });
 }
 
-/** The one library of `@qvac/fabric`, which can also read pictures and sound. On Linux its backends lie beside it. */
+/** The library of `@qvac/fabric`, which also reads images and audio. On Linux its backends are in a subfolder. */
 export function openFabric(folder: string): { readonly native: Native; readonly media: NativeMedia } {
   enlargeStacks();
   const library = koffi.load(join(folder, 'qvac__fabric.bare'));
@@ -61,17 +58,16 @@ const decodePrototype = 'int32 llama_decode(pointer context, llama_batch batch)'
 const tokenizePrototype =
   'int32 llama_tokenize(pointer vocab, bytes text, int32 length, ints tokens, int32 max, bool add, bool parse)';
 
-/** Graph building in C++ is deep; the stacks that koffi gives by default (128 KiB for async calls) overflow. */
+/** Graph building is deeply recursive: the default stacks of koffi (128 KiB for async calls) overflow. */
 function enlargeStacks(): void {
   koffi.config({ ...koffi.config(), sync_stack_size: 16 << 20, async_stack_size: 16 << 20, async_heap_size: 1 << 20 });
 }
 
 function checked(libraries: Libraries): Native {
   const native = bind(libraries);
-  const version = native.version();
-  const wanted = libraries.layout.version;
-  if (!version.startsWith(wanted)) {
-    throw new Error(`the llama.cpp library is ${version}; this version of Parley needs ${wanted}`);
+  const [found, needed] = [native.version(), libraries.layout.version];
+  if (!found.startsWith(needed)) {
+    throw new Error(`the llama.cpp library is ${found}; this version of Parley needs ${needed}`);
   }
   checkLayout(native.modelDefaults(), native.contextDefaults());
   return native;
@@ -262,7 +258,7 @@ export function viewOf(pointer: Pointer, bytes: number): ArrayBuffer {
   return koffi.view(pointer, bytes) as ArrayBuffer;
 }
 
-/** CPU builds in this folder that this processor says it can run, best first. Where there is one build only: none. */
+/** The CPU builds in this folder that the processor supports, best first; none if there is a single build. */
 function cpuVariants(folder: string, files: readonly string[]): string[] {
   return files
     .filter((file) => /^(lib)?(qvac-)?ggml-cpu-[\w.]+\.(so|dll)$/.test(file))
@@ -282,27 +278,23 @@ export function variantName(path: string): string {
     .replace(/\.(so|dll)$/, '');
 }
 
-/** Threads for contexts that never compute at the same time. */
-export interface Threadpools {
-  attach(context: Pointer): void;
-}
+export type Threadpools = ReturnType<typeof makeThreadpools>;
 
-/** Pools that live as long as the contexts: without one every decode makes and joins its threads (−40 % speed). */
-export function makeThreadpools(native: Native, threads: number, batchThreads: number): Threadpools {
+/** Persistent thread pools for contexts that do not compute at the same time: without them, each decode creates its threads (−40 %). */
+export function makeThreadpools(native: Native, threads: number, batchThreads: number) {
   const cpu = native.deviceByType(0);
   const create = cpu && native.registrySymbol(native.deviceRegistry(cpu), 'ggml_threadpool_new');
-  if (!create) return { attach: () => {} };
-  const pool = (count: number) => native.threadpoolNew(create, native.threadpoolDefaults(count));
+  const pool = (count: number) => create && native.threadpoolNew(create, native.threadpoolDefaults(count));
   const generation = pool(threads);
   const batch = batchThreads === threads ? generation : pool(batchThreads);
   return {
-    attach: (context) => {
+    attach: (context: Pointer): void => {
       if (generation && batch) native.attachThreadpool(context, generation, batch);
     },
   };
 }
 
-/** What a model's file says under a key, as text; empty where it says nothing. */
+/** A metadata value of the model as text; empty if there is none. */
 export function metadata(native: Native, model: Pointer, key: string): string {
   const buffer = new Uint8Array(512);
   const length = native.modelMetadata(model, key, buffer, buffer.length);

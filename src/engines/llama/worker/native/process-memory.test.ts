@@ -87,7 +87,7 @@ describe('the runs of zeros', () => {
     expect(runsOf([range(0, 20)], () => false)).toEqual([]);
   });
 
-  test('are not looked for in small ranges', () => {
+  test('are not searched in small ranges', () => {
     const unexpected = () => {
       throw new Error('looked');
     };
@@ -131,7 +131,7 @@ test('a file whose weights were copied is let go', () => {
   expect(copiedFiles(program, program + file + copies)).toEqual([mapped]);
 });
 
-test('a file whose weights are read where they lie stays', () => {
+test('copiedFiles: keeps a file whose weights are used in place', () => {
   expect(copiedFiles(program, program + file + little)).toEqual([]);
 });
 

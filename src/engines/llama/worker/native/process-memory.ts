@@ -7,8 +7,8 @@ const noHugePages = 15;
 
 const mapsFile = '/proc/self/maps';
 
-/** This process's own memory by calls of the C library; undefined where the system is not Linux or shows nothing. */
-export function openProcessMemory(): ProcessMemory | undefined {
+/** Access to the memory of this process by calls of the C library; undefined if the system is not Linux. */
+export function openProcessMemory() {
   if (process.platform !== 'linux' || !existsSync(mapsFile)) return undefined;
   const libc = koffi.load(null);
   const compare = libc.func('int memcmp(void *one, const void *other, size_t size)');
@@ -19,56 +19,50 @@ export function openProcessMemory(): ProcessMemory | undefined {
   let pages = new Uint8Array(0);
   const sized = ({ start, end }: Range) => [BigInt(start), end - start] as const;
   return {
-    maps: () => readFileSync(mapsFile, 'utf8'),
-    holdsOnlyZeros: (range) => {
+    maps: (): string => readFileSync(mapsFile, 'utf8'),
+    /** Whether every page of the range is resident and zero. */
+    holdsOnlyZeros: (range: Range): boolean => {
       const [start, size] = sized(range);
       if (zeros.length < size) {
         zeros = new Uint8Array(size);
         pages = new Uint8Array(Math.ceil(size / pageBytes));
       }
       if (isResident(start, size, pages) !== 0) return false;
-      // The lowest bit says it; looking into a page that is not there would only bring it.
+      // The lowest bit is set for resident pages; reading another one would load it.
       for (let page = 0; page * pageBytes < size; page += 1) if (((pages[page] as number) & 1) === 0) return false;
       return compare(start, zeros, size) === 0;
     },
-    giveBack: (range) => {
+    /** Returns pages to the system; they then read as zeros. */
+    giveBack: (range: Range): void => {
       const [start, size] = sized(range);
-      // Where the system hands out huge pages by itself, the first token of a sequence would take 2 MiB in every layer.
+      // With transparent huge pages, the first token of a sequence would take 2 MiB in every layer.
       advise(start, size, noHugePages);
       advise(start, size, forget);
     },
-    letGo: (range) => advise(...sized(range), forget),
+    /** Releases pages of a mapped file; reading loads them again. */
+    letGo: (range: Range): void => {
+      advise(...sized(range), forget);
+    },
   };
 }
 
-/** A piece of the address space; addresses of a process stay far below what a number holds exactly. */
+/** A range of addresses; they are far below 2^53. */
 export interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** What the system lets us see and do of this process's own memory. */
-export interface ProcessMemory {
-  /** As in `/proc/self/maps`. */
-  maps(): string;
-  /** Whether every page of this range is there and holds nothing but zeros. */
-  holdsOnlyZeros(range: Range): boolean;
-  /** Forgets the pages, which then read as zeros and are there again when somebody writes. */
-  giveBack(range: Range): void;
-  /** Forgets the pages of a mapped file, which come back from it when somebody reads. */
-  letGo(range: Range): void;
-}
+export type ProcessMemory = NonNullable<ReturnType<typeof openProcessMemory>>;
 
-/** How finely we look; a piece with anything in it stays whole. */
+/** Granularity; a piece with other bytes than zero stays. */
 const pieceBytes = 2 ** 20;
-/** Nothing but a cleared buffer has so many zeros in a row that somebody wrote. */
+/** Only a cleared buffer has so many zeros in a row. */
 const leastRunBytes = 4 * 2 ** 20;
 
 /**
- * Runs what makes a context, and gives back the pages of its cache. The library writes zeros all over the cache, which
- * makes every page of it resident; a page of zeros that is given back reads the same, and takes memory only when
- * a conversation reaches it. Only what `work` has mapped is looked at, and nobody else may write there meanwhile:
- * `work` is synchronous, and the threads that compute have nothing to do yet.
+ * Runs `work`, which creates a context, and returns the zero pages of its cache to the system. The library fills the cache with
+ * zeros, which makes all of it resident; a returned page reads as zeros and takes memory only when it is written. Only memory that
+ * `work` has mapped is examined; `work` is synchronous, so that nothing else writes there.
  */
 export function withUntouchedGivenBack<Made>(memory: ProcessMemory | undefined, work: () => Made): Made {
   if (!memory) return work();
@@ -79,12 +73,12 @@ export function withUntouchedGivenBack<Made>(memory: ProcessMemory | undefined, 
   return made;
 }
 
-/** The private, writable mappings without a file, in the order of their addresses; the stack and the heap are none. */
+/** The private, writable, anonymous mappings, ascending; without stack and heap. */
 export function anonymousRanges(maps: string): Range[] {
   return rangesIn(maps, /rw-p [0-9a-f]+ 00:00 0(?: +\[anon:.*)?\s*$/);
 }
 
-/** The ranges whose lines go on in this way after the addresses. */
+/** The ranges whose lines match this description after the addresses. */
 export function rangesIn(maps: string, description: RegExp): Range[] {
   const line = new RegExp(`^([0-9a-f]+)-([0-9a-f]+) ${description.source}`, 'gm');
   return [...maps.matchAll(line)].map(([, start = '', end = '']) => ({
@@ -93,7 +87,7 @@ export function rangesIn(maps: string, description: RegExp): Range[] {
   }));
 }
 
-/** What is mapped now and was not before. The system merges neighbours, so a range can be new in part. */
+/** What is mapped now and was not before. The system merges neighbours, so a range can be partly new. */
 export function addedRanges(before: readonly Range[], now: readonly Range[]): Range[] {
   return now.flatMap((range) => {
     const added: Range[] = [];
@@ -125,14 +119,10 @@ export function runsOf(ranges: readonly Range[], holdsOnlyZeros: (piece: Range) 
 }
 
 /**
- * Runs what loads weights, and lets the file go where the library has made copies of it. Some processors want the weights
- * in another order; the mapped file then lies beside its copy, resident and read by nobody. What is still read of it comes
- * back from the system's own cache with the first decode.
+ * Runs `work`, which loads weights, and releases the pages of the mapped file if the library has copied it: for some processors it
+ * reorders the weights. What is still read of the file comes back from the system's cache.
  */
-export async function withCopiedLetGo<Made>(
-  memory: ProcessMemory | undefined,
-  work: () => Promise<Made>,
-): Promise<Made> {
+export async function withCopiedLetGo<Made>(memory: ProcessMemory | undefined, work: () => Promise<Made>) {
   if (!memory) return work();
   const before = memory.maps();
   const made = await work();
@@ -140,7 +130,7 @@ export async function withCopiedLetGo<Made>(
   return made;
 }
 
-/** The files that were mapped for reading meanwhile, if at least half as much memory was taken beside them. */
+/** The newly mapped files, if at least half as much memory was allocated. */
 export function copiedFiles(before: string, now: string): Range[] {
   const files = addedRanges(fileRanges(before), fileRanges(now));
   const copies = addedRanges(anonymousRanges(before), anonymousRanges(now));

@@ -2,7 +2,7 @@ import type { LoadOptions, MetadataOverride } from '../../load-options.ts';
 import type { Native } from './native.ts';
 import type { ModelParams, Pointer } from './structs.ts';
 
-/** The library refused the file and has said why on standard error. */
+/** The library refused the file; its reason is on standard error. */
 export class NativeLoadError extends Error {}
 
 type Overrides = Pick<LoadOptions, 'metadataOverrides' | 'tensorOverrides'>;
@@ -51,7 +51,7 @@ export async function loadWeights(
   }
 }
 
-/** Devices that the model may use: those named by the user, or every real GPU. */
+/** The devices for the model: those named by the user, or every GPU. */
 export function gpuDevices(native: Native, options: Pick<LoadOptions, 'backend' | 'gpuLayers' | 'devices'>): Pointer[] {
   if (options.backend === 'cpu' || options.gpuLayers === 0) return [];
   const all = Array.from({ length: native.deviceCount() }, (_, index) => native.device(index));
@@ -84,10 +84,7 @@ export function kvOverrides(list: readonly MetadataOverride[]): Uint8Array | nul
 }
 
 /** Pairs of a pattern and a buffer type, ended by a pair of nulls. The patterns must live until the weights are read. */
-export function tensorOverrides(
-  native: Native,
-  { tensorOverrides: list }: Pick<LoadOptions, 'tensorOverrides'>,
-): { list: Uint8Array | null; release: () => void } {
+export function tensorOverrides(native: Native, { tensorOverrides: list }: Pick<LoadOptions, 'tensorOverrides'>) {
   if (list.length === 0) return { list: null, release: () => {} };
   const patterns = list.map(({ pattern }) => nativeString(native, pattern));
   const pairs = new BigUint64Array(2 * (list.length + 1));

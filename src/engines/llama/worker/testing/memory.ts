@@ -50,11 +50,11 @@ export function fakeMemory({ kind = 'plain' as MemoryKind, canShift = true } = {
       if (from === 0) part = { start: 0, tokens: [] };
       return true;
     },
-    part: () => {
+    state: () => {
       const start = kind === 'window' ? Math.max(part.start, end() - fakeWindow) : part.start;
       return Uint8Array.of(start, ...part.tokens.slice(start - part.start));
     },
-    restorePart: (_sequence: number, [start = 0, ...tokens]: Uint8Array) => {
+    restore: (_sequence: number, [start = 0, ...tokens]: Uint8Array) => {
       part = { start, tokens };
       return true;
     },

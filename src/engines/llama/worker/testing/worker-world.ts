@@ -1,8 +1,7 @@
 import type { TokenizeOptions } from '../../../../core/text-service.ts';
 import { plainRequest } from '../../../../server/request.ts';
 import type { FromWorker, Piece } from '../../messages.ts';
-import { CacheMissLog } from '../cache/miss-log.ts';
-import type { SnapshotCache } from '../cache/snapshot-cache.ts';
+import { CacheMissLog, type SnapshotCache } from '../cache/snapshot-cache.ts';
 import { GrammarCache } from '../grammar.ts';
 import type { Loaded } from '../load/model.ts';
 import { BatchLoop } from '../loop.ts';
@@ -164,9 +163,6 @@ function listContext(logits: (token: number) => Float32Array): Context {
     get size() {
       return batch.length;
     },
-    get room() {
-      return 256 - batch.length;
-    },
     add: (token: number) => batch.push(token) - 1,
     clearBatch: () => {
       batch = [];
@@ -178,7 +174,7 @@ function listContext(logits: (token: number) => Float32Array): Context {
     reaches: () => true,
     forget: () => true,
     copy: () => undefined,
-    part: () => new Uint8Array(1),
-    restorePart: () => true,
+    state: () => new Uint8Array(1),
+    restore: () => true,
   } as unknown as Context;
 }

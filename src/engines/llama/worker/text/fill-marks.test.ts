@@ -20,7 +20,7 @@ function vocabulary(ids: { pre?: number; suf?: number; mid?: number; rep?: numbe
   };
 }
 
-test('the marks that the file names are told as they are spelled', () => {
+test('fillMarks: texts of the marks in the model file', () => {
   expect(fillMarks(vocabulary({ pre: 0, suf: 1, mid: 2, rep: 3, sep: 4 }))).toEqual({
     prefix: '<pre>',
     suffix: '<suf>',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Dry } from '../../../../sampling/dry.ts';
 import { Repetition } from '../../../../sampling/repetition.ts';
-import { type OutputOptions, OutputText, TextHistory } from './output-text.ts';
+import { OutputText, TextHistory } from './output-text.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /** Token n is the n-th of these; bytes, because a token may be part of a character. */
@@ -20,18 +20,14 @@ const pieces = [
 ];
 const vocabulary = { bytes: (token: number) => Buffer.from(pieces[token] ?? '') } as unknown as Vocabulary;
 
-function output(options: Partial<OutputOptions> = {}): OutputText {
-  return new OutputText(vocabulary, {
-    renderSpecial: false,
-    stop: [],
-    trimStop: true,
-    bans: { tokens: [], phrases: [], delay: 0, dropped: 0 } as unknown as OutputOptions['bans'],
-    ...options,
-  });
+function output(
+  changes: Partial<ConstructorParameters<typeof OutputText>[1]> = {},
+  bans = { phrases: [] as readonly string[], delay: 0 },
+): OutputText {
+  return new OutputText(vocabulary, { renderSpecial: false, stop: [], trimStop: true, ...changes }, bans);
 }
 
-const banning = (...phrases: string[]) =>
-  ({ tokens: [], phrases, delay: 3, dropped: 0 }) as unknown as OutputOptions['bans'];
+const banning = (...phrases: string[]) => ({ phrases, delay: 3 });
 const texts = (from: OutputText, tokens: number[]) => tokens.map((token) => from.accept(token));
 
 test('text comes token by token', () => {
@@ -67,7 +63,7 @@ describe('a stop text', () => {
 
 describe('a banned phrase', () => {
   test('sends the writer back to where it began, and its first token is forbidden there', () => {
-    const banned = output({ bans: banning('bad word') });
+    const banned = output({}, banning('bad word'));
     expect(texts(banned, [0, 8])).toMatchObject([{ text: '' }, { text: '' }]);
     expect(banned.accept(9)).toEqual({ type: 'rewind', position: 1, token: 8 });
     banned.rewound(Int32Array.of(0));
@@ -76,8 +72,8 @@ describe('a banned phrase', () => {
     expect(banned.flush()).toEqual({ text: 'Hello wor' });
   });
 
-  test('does not confuse the characters that stay', () => {
-    const banned = output({ bans: banning('bad word') });
+  test('keeps the decoder state of the remaining characters', () => {
+    const banned = output({}, banning('bad word'));
     texts(banned, [6, 7, 8]);
     expect(banned.accept(9).type).toBe('rewind');
     banned.rewound(Int32Array.of(6, 7));
@@ -86,7 +82,7 @@ describe('a banned phrase', () => {
   });
 
   test('and a stop text in what is left at the end are both found', () => {
-    const both = output({ bans: banning('bad word'), stop: ['STOP'] });
+    const both = output({ stop: ['STOP'] }, banning('bad word'));
     texts(both, [0, 4, 5]);
     expect(both.flush()).toEqual({ text: 'Hello', stop: 'STOP' });
   });

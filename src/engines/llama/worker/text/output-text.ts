@@ -1,40 +1,33 @@
 import { StopMatcher } from '../../../../chat/stop.ts';
+import type { GenerationRequest } from '../../../../core/request.ts';
 import { type BanList, PhraseBans } from '../../../../sampling/bans.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-export interface OutputOptions {
-  readonly renderSpecial: boolean;
-  readonly stop: readonly string[];
-  readonly trimStop: boolean;
-  readonly bans: BanList;
-}
-
-export type OutputStep =
+type OutputStep =
   | { readonly type: 'text'; readonly text: string; readonly stop?: string }
   | { readonly type: 'rewind'; readonly position: number };
 
-/** A character is at most four bytes, so this many tokens are enough to know in the middle of which one we stand. */
+/** A character has at most four bytes, so this many tokens restore the state of the decoder. */
 const decoderMemory = 4;
 
-/**
- * From tokens to the text that may be shown: bytes become characters when they are whole, banned phrases are taken back,
- * and what could become a stop text is held until it is known.
- */
+/** From tokens to the text to show: decodes whole characters, rewinds banned phrases, holds back possible stop texts. */
 export class OutputText {
+  readonly #renderSpecial: boolean;
   readonly #stops: StopMatcher;
   readonly #bans: PhraseBans | undefined;
   #decoder = new TextDecoder();
 
   constructor(
     private readonly vocabulary: Vocabulary,
-    private readonly options: OutputOptions,
+    { stop, trimStop, renderSpecial }: Pick<GenerationRequest, 'stop' | 'trimStop' | 'renderSpecial'>,
+    { phrases, delay }: Pick<BanList, 'phrases' | 'delay'>,
   ) {
-    this.#stops = new StopMatcher(options.stop, options.trimStop);
-    const { phrases, delay } = options.bans;
+    this.#renderSpecial = renderSpecial !== false;
+    this.#stops = new StopMatcher(stop, trimStop);
     this.#bans = phrases.length > 0 ? new PhraseBans(phrases, delay) : undefined;
   }
 
-  /** Tokens that cannot be chosen next, because a banned phrase began there. */
+  /** Tokens that are banned at this position because they began a banned phrase. */
   get forbidden(): readonly number[] {
     return this.#bans?.forbidden ?? [];
   }
@@ -52,7 +45,7 @@ export class OutputText {
     for (const token of kept.subarray(Math.max(0, kept.length - decoderMemory))) this.#decode(token);
   }
 
-  /** The end of the text: nothing is held back any more. Bytes of a character that never became whole are dropped. */
+  /** Releases the held text at the end. Bytes of an incomplete character are dropped. */
   flush(): { readonly text: string; readonly stop?: string } {
     const held = this.#bans?.flush();
     const step = this.#stops.push(held?.type === 'release' ? held.text : '');
@@ -60,27 +53,19 @@ export class OutputText {
   }
 
   #decode(token: number): string {
-    return this.#decoder.decode(this.vocabulary.bytes(token, this.options.renderSpecial), { stream: true });
+    return this.#decoder.decode(this.vocabulary.bytes(token, this.#renderSpecial), { stream: true });
   }
 }
 
-/** What `TextHistory` reads: tokens of text, and negative ids where pictures and sounds stand. */
-interface TokenList {
-  readonly tokens: Int32Array;
-}
-
-/**
- * The text behind which the next token is chosen. Pictures and sounds are no part of it: they cannot be repeated, and a
- * penalty for the last hundred tokens means a hundred tokens of text.
- */
+/** The text before the next token, for penalties and drafts; without media, which are negative ids in the list. */
 export class TextHistory {
-  /** Undefined where the prompt is text only: then nothing is copied. */
+  /** Undefined if the prompt is text only: then nothing is copied. */
   readonly #text: Int32Array | undefined;
   readonly #textLength: number;
 
   /** `promptLength` entries are the prompt; what follows is the reply, which is all text. */
   constructor(
-    private readonly list: TokenList,
+    private readonly list: { readonly tokens: Int32Array },
     private readonly promptLength: number,
   ) {
     const prompt = list.tokens.subarray(0, promptLength);

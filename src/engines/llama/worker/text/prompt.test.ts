@@ -7,7 +7,7 @@ const text = (tokens: Int32Array): MarkedTokens => ({ tokens, media: [] });
 const plain = { memory: text(numbers(0)), negativeLength: 0, bos: undefined };
 
 describe('trimming', () => {
-  test('a prompt that fits stays whole', () => {
+  test('keeps a prompt that fits', () => {
     const plan = planPrompt(
       { ...plain, prompt: text(numbers(10)) },
       { contextSize: 100, maxTokens: 20, overflow: 'trim' },
@@ -16,7 +16,7 @@ describe('trimming', () => {
     expect(plan).toMatchObject({ maxTokens: 20, dropped: 0 });
   });
 
-  test('a prompt that is too long loses its beginning, and the beginning-of-text token stays in front', () => {
+  test('drops the beginning of a long prompt and keeps the BOS token in front', () => {
     const plan = planPrompt(
       { ...plain, prompt: text(numbers(100)), bos: 999 },
       { contextSize: 100, maxTokens: 30, overflow: 'trim' },
@@ -42,7 +42,7 @@ describe('trimming', () => {
     expect(plan.tokens.includes(799)).toBe(true);
   });
 
-  test('whatever is asked, prompt and reply fit together and the reply has room', () => {
+  test('prompt and reply always fit, with room for the reply', () => {
     const size = fc.integer({ min: 0, max: 400 });
     fc.assert(
       fc.property(
@@ -96,7 +96,7 @@ describe('pictures in a prompt that is too long', () => {
 
 describe('refusing', () => {
   const limits = { contextSize: 50, maxTokens: 40, overflow: 'refuse' } as const;
-  test('a prompt that fits is kept, and the reply gets what is left', () => {
+  test('keeps a prompt that fits; the reply gets the rest', () => {
     expect(planPrompt({ ...plain, prompt: text(numbers(20)) }, limits)).toMatchObject({ maxTokens: 30, dropped: 0 });
   });
   test('a prompt that leaves no room for a reply is refused with its figures', () => {
@@ -132,7 +132,7 @@ describe('a reply of no length', () => {
   });
 });
 
-describe('what stands in front of the prompt', () => {
+describe('planPrompt: front', () => {
   const front = (own: object, overflow: 'trim' | 'refuse', count = 10) =>
     planPrompt({ ...plain, prompt: text(numbers(count)), ...own }, { contextSize: 100, maxTokens: 20, overflow }).front;
 

@@ -2,19 +2,19 @@ import { AppError } from '../../../../core/errors.ts';
 
 export interface MarkedTokens {
   readonly tokens: Int32Array;
-  /** Where pictures and sounds are: they stay whole, or go. */
+  /** Images and audio: each stays whole or is dropped. */
   readonly media: readonly { readonly start: number; readonly end: number }[];
 }
 
-export interface PromptParts {
-  /** Tokens without a beginning-of-text token; `bos` says which one goes in front, if any. */
+interface PromptParts {
+  /** Without a BOS token; `bos` is put in front. */
   readonly prompt: MarkedTokens;
   readonly memory: MarkedTokens;
   readonly negativeLength: number;
   readonly bos: number | undefined;
 }
 
-export interface PromptLimits {
+interface PromptLimits {
   readonly contextSize: number;
   readonly maxTokens: number;
   readonly overflow: 'trim' | 'refuse';
@@ -22,14 +22,14 @@ export interface PromptLimits {
 
 export interface PromptPlan {
   readonly tokens: Int32Array;
-  /** How many of them stand in front of the prompt itself. */
+  /** How many of them are before the prompt itself. */
   readonly front: number;
   readonly maxTokens: number;
-  /** Tokens of the prompt and of the memory that had to go. */
+  /** Tokens of prompt and memory that did not fit. */
   readonly dropped: number;
 }
 
-/** Makes prompt and reply fit into the context together: `trim` loses the oldest text, `refuse` says so instead. */
+/** Fits prompt and reply into the context: `trim` drops the oldest text, `refuse` throws. */
 export function planPrompt(parts: PromptParts, limits: PromptLimits): PromptPlan {
   return limits.overflow === 'trim' ? trimToFit(parts, limits) : refuseOverflow(parts, limits);
 }
@@ -38,7 +38,7 @@ function trimToFit({ prompt, memory, negativeLength, bos }: PromptParts, limits:
   const context = limits.contextSize;
   const start = bos === undefined ? 0 : 1;
   const [promptLength, memoryLength] = [prompt.tokens.length, memory.tokens.length];
-  // With pictures or sound the prompt does not count as a short one, however many tokens it has.
+  // With media a prompt never counts as short.
   const hasMedia = prompt.media.length + memory.media.length > 0;
   const promptTokens = hasMedia ? context : start + promptLength + memoryLength;
   const maxTokens = clampReply(limits.maxTokens, context, promptTokens);
@@ -78,10 +78,15 @@ export function clampReply(maxTokens: number, contextSize: number, promptTokens:
 }
 
 function join(bos: number | undefined, memory: Int32Array, prompt: Int32Array): Int32Array {
-  const start = bos === undefined ? 0 : 1;
-  const tokens = new Int32Array(start + memory.length + prompt.length);
-  if (bos !== undefined) tokens[0] = bos;
-  tokens.set(memory, start);
-  tokens.set(prompt, start + memory.length);
-  return tokens;
+  return joinTokens([bos === undefined ? [] : [bos], memory, prompt]);
+}
+
+export function joinTokens(lists: readonly ArrayLike<number>[]): Int32Array {
+  const all = new Int32Array(lists.reduce((length, list) => length + list.length, 0));
+  let length = 0;
+  for (const list of lists) {
+    all.set(list, length);
+    length += list.length;
+  }
+  return all;
 }

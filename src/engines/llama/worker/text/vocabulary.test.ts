@@ -28,7 +28,7 @@ describe('a vocabulary', () => {
     );
   });
 
-  test('reads a book on another thread: the same tokens, and others have their turn meanwhile', async () => {
+  test('tokenizeAside: same tokens for a long text, without blocking the event loop', async () => {
     const book = 'The bear went home. Then it slept; '.repeat(4000);
     let turns = 0;
     const count = () => {
@@ -41,7 +41,7 @@ describe('a vocabulary', () => {
     expect(tokens).toEqual(vocabulary.tokenize(book, { addSpecial: true }));
   });
 
-  test('a long text is the same tokens, whatever special tokens stand in it', () =>
+  test('tokenizeAside: same tokens with any special tokens in a long text', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -75,13 +75,13 @@ describe('a vocabulary', () => {
     expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false, parseSpecial: false }).length).toBeGreaterThan(1);
   });
 
-  test('shows special tokens only when asked to', () => {
+  test('renders special tokens only with renderSpecial', () => {
     const tokens = vocabulary.tokenize('Hi<|im_end|>', { addSpecial: false });
     expect(vocabulary.detokenize(tokens, false)).toBe('Hi');
     expect(vocabulary.detokenize(tokens, true)).toBe('Hi<|im_end|>');
   });
 
-  test('tells each token by itself, in bytes where it is only a part of a character', () => {
+  test('piece: text of a token, or bytes of a partial character', () => {
     const [end = -1] = vocabulary.tokenize('<|im_end|>', { addSpecial: false });
     expect(vocabulary.piece(end)).toBe('<|im_end|>');
     const text = 'Hi ꙮ';
@@ -92,7 +92,7 @@ describe('a vocabulary', () => {
     expect(vocabulary.piece(vocabulary.size)).toBe('');
   });
 
-  test('tells the texts around a text', () => {
+  test('specialTokens: texts of BOS and EOS', () => {
     const { bos, eos } = vocabulary.specialTokens;
     expect(eos).not.toBe('');
     for (const text of [bos, eos].filter((each) => each !== '')) {
@@ -142,7 +142,7 @@ describe('a grammar over the tokens of a model', () => {
     for (const token of vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })) grammar.accept(token);
   };
 
-  test('lets through what fits, goes on with what was taken, and starts again when told', () => {
+  test('keeps allowed tokens, continues after accepted ones, and restarts on replay', () => {
     const grammar = make('root ::= "a" "b" | "c"');
     expect(allowed(grammar, ['a', 'b', 'c', 'd'])).toEqual(['a', 'c']);
     take(grammar, 'a');
@@ -151,7 +151,7 @@ describe('a grammar over the tokens of a model', () => {
     expect(allowed(grammar, ['a', 'b', 'c'])).toEqual(['a', 'c']);
   });
 
-  test('starts again from the state that it was kept in, as often as it is told', () => {
+  test('replays from the retained state any number of times', () => {
     const grammar = make('root ::= "a" ("b" "c" | "d") "e"', true);
     grammar.begin();
     take(grammar, 'a');
@@ -232,7 +232,7 @@ describe('what a model puts around a text', () => {
     { bos: true, eos: true },
     { bos: false, eos: true },
     { bos: true, eos: false },
-  ])('%j stays where it belongs in a text that is read in pieces', async (adds) => {
+  ])('tokenizeAside: special tokens around a text in pieces (%j)', async (adds) => {
     const vocabulary = made(adds, true);
     const text = `${'some words of a book '.repeat(1000)}<mark>${' and more of them'.repeat(2000)}`;
     expect(await vocabulary.tokenizeAside(text, { addSpecial: true })).toEqual(
@@ -268,7 +268,7 @@ describe('where a text may be cut', () => {
     expect(marksOf('aba')).toBeUndefined();
   });
 
-  test('marks are texts, whatever signs they have', () => {
+  test('cuttingMarks: escapes regular expression characters', () => {
     expect('x[/INST]y<|a|>'.match(marksOf('[/INST]', '<|a|>') ?? /$/)).toEqual(['[/INST]', '<|a|>']);
   });
 

@@ -2,40 +2,26 @@ import { isUtf8 } from 'node:buffer';
 import type { FillMarks, TokenizeOptions, TokenPiece } from '../../../../core/text-service.ts';
 import type { Native } from '../native/native.ts';
 import type { Pointer } from '../native/structs.ts';
+import { joinTokens } from './prompt.ts';
 
 const emptyBytes = new Uint8Array(0);
 const noFrame = { before: new Int32Array(0), after: new Int32Array(0) };
-/** Characters from which on a text is worth the way to another thread. */
+/** Texts of this many characters are tokenized on another thread. */
 const longText = 32_768;
-/** Characters between two cuts: small enough that the special tokens in a piece cost little. */
+/** Characters between two cuts: few enough that the special tokens in a piece cost little. */
 const pieceLength = 8192;
 /** Kinds of tokens, as the library numbers them. */
 const kinds = { unknown: 1, control: 8, userDefined: 16, stripsBefore: 128 } as const;
 
-function foundTokens(tokens: Int32Array, count: number): Int32Array {
-  if (count < 0) throw new Error(`the tokenizer wants room for ${-count} tokens`);
-  return tokens.slice(0, count);
-}
-
-function joined(lists: readonly ArrayLike<number>[]): Int32Array {
-  const all = new Int32Array(lists.reduce((length, list) => length + list.length, 0));
-  let length = 0;
-  for (const list of lists) {
-    all.set(list, length);
-    length += list.length;
-  }
-  return all;
-}
-
-/** The model's tokens and their bytes. A token can be part of a character, so text is made from bytes, not per token. */
+/** The model's tokens and their bytes. A token can be a part of a character, so texts are decoded from bytes, not per token. */
 export class Vocabulary {
   readonly size: number;
   readonly bos: number;
-  /** The texts of the tokens that begin and end a text; empty where there is none. */
+  /** The texts of the BOS and EOS tokens; empty if there is none. */
   readonly specialTokens: { readonly bos: string; readonly eos: string };
   readonly endTokens: readonly number[];
   readonly addsBos: boolean;
-  /** A text that is to be continued may get a beginning but never an end; one that is read as a whole gets both. */
+  /** A prompt may get a BOS token but no end token; a text for embedding gets both. */
   readonly #addsAny: boolean;
   readonly #isEnd: Uint8Array;
   readonly #plain: (Uint8Array | undefined)[] = [];
@@ -65,43 +51,38 @@ export class Vocabulary {
     return this.#isEnd[token] === 1;
   }
 
-  /** Tokens that are no text: in chats they stand around the turns. */
+  /** Control tokens, such as those around the turns of a chat. */
   isControl(token: number): boolean {
     return token >= 0 && this.native.isControlToken(this.pointer, token);
   }
 
   tokenize(text: string, options: TokenizeOptions): Int32Array {
-    const { bytes, tokens, flags } = this.#tokenizing(text, options);
-    const count = this.native.tokenize(this.pointer, bytes, bytes.length, tokens, tokens.length, ...flags);
-    return foundTokens(tokens, count);
+    const { tokens, call } = this.#tokenizing(text, options);
+    return found(tokens, this.native.tokenize(...call));
   }
 
-  /** A book takes seconds, in which nobody else should stand still: it is read on another thread. */
+  /** Long texts take seconds: they are tokenized on another thread, in pieces. */
   async tokenizeAside(text: string, options: TokenizeOptions): Promise<Int32Array> {
     if (text.length < longText) return this.tokenize(text, options);
     const pieces = options.parseSpecial === false ? [text] : cutAtMarks(text, this.#cuttingMarks(), pieceLength);
-    if (pieces.length === 1) return this.#pieceAside(text, options);
-    const { before, after } = options.addSpecial ? this.around() : noFrame;
-    const lists: ArrayLike<number>[] = [before];
-    for (const piece of pieces) lists.push(await this.#pieceAside(piece, { ...options, addSpecial: false }));
-    lists.push(after);
-    return joined(lists);
+    const whole = pieces.length === 1;
+    const { before, after } = options.addSpecial && !whole ? this.around() : noFrame;
+    const lists = [before];
+    for (const piece of pieces) {
+      const { tokens, call } = this.#tokenizing(piece, whole ? options : { ...options, addSpecial: false });
+      lists.push(found(tokens, await this.native.tokenizeAside(...call)));
+    }
+    return joinTokens([...lists, after]);
   }
 
-  /** The tokens that are put around a text. */
+  /** The tokens before and after a text. */
   around(): { readonly before: Int32Array; readonly after: Int32Array } {
     const all = this.tokenize('', { addSpecial: true });
     const first = this.#addsAny && this.native.addsBos(this.pointer) ? 1 : 0;
     return { before: all.slice(0, first), after: all.slice(first) };
   }
 
-  async #pieceAside(text: string, options: TokenizeOptions): Promise<Int32Array> {
-    const { bytes, tokens, flags } = this.#tokenizing(text, options);
-    const count = await this.native.tokenizeAside(this.pointer, bytes, bytes.length, tokens, tokens.length, ...flags);
-    return foundTokens(tokens, count);
-  }
-
-  /** Looked for in the whole vocabulary, once, when the first long text comes. */
+  /** Searches the whole vocabulary, at the first long text. */
   #cuttingMarks(): RegExp | undefined {
     this.#marks ??= { found: cuttingMarks(this.#specials()) };
     return this.#marks.found;
@@ -120,13 +101,14 @@ export class Vocabulary {
 
   #tokenizing(text: string, { addSpecial, parseSpecial = true }: TokenizeOptions) {
     const bytes = Buffer.from(text);
-    // One token a byte is the worst case, besides what the model adds around the text.
+    // At worst one token per byte, besides those around the text.
     const tokens = new Int32Array(bytes.length + 8);
-    const flags: [boolean, boolean] = [addSpecial && this.#addsAny, parseSpecial];
-    return { bytes, tokens, flags };
+    const add = addSpecial && this.#addsAny;
+    const call = [this.pointer, bytes, bytes.length, tokens, tokens.length, add, parseSpecial] as const;
+    return { tokens, call };
   }
 
-  /** The bytes that a token stands for; control tokens are silent unless `renderSpecial`. */
+  /** The bytes of a token; control tokens have none unless `renderSpecial`. */
   bytes(token: number, renderSpecial: boolean): Uint8Array {
     if (token < 0 || token >= this.size) return emptyBytes;
     const cache = renderSpecial ? this.#rendered : this.#plain;
@@ -137,7 +119,7 @@ export class Vocabulary {
     return made;
   }
 
-  /** A token by itself: its text, special or not, or its bytes where they are only a part of a character. */
+  /** The text of a token, special or not, or its bytes if they are only a part of a character. */
   piece(token: number): TokenPiece {
     const bytes = Buffer.from(this.bytes(token, true));
     return isUtf8(bytes) ? bytes.toString() : [...bytes];
@@ -147,7 +129,7 @@ export class Vocabulary {
     return Buffer.concat(Array.from(tokens, (token) => this.bytes(token, renderSpecial))).toString();
   }
 
-  /** The text of every token, for searches over the whole vocabulary. Made on first use: it takes some milliseconds. */
+  /** The text of every token, for searches over the whole vocabulary; created on first use. */
   texts(): readonly string[] {
     this.#texts ??= Array.from({ length: this.size }, (_, token) => Buffer.from(this.bytes(token, true)).toString());
     return this.#texts;
@@ -162,17 +144,21 @@ export class Vocabulary {
   }
 }
 
-/** A token that is found in a text before anything else is, and parts it. */
+function found(tokens: Int32Array, count: number): Int32Array {
+  if (count < 0) throw new Error(`the tokenizer wants room for ${-count} tokens`);
+  return tokens.slice(0, count);
+}
+
+/** A token that splits the text before any other tokenization; some of them strip the spaces before them. */
 interface SpecialText {
   readonly text: string;
-  /** Whether what stands before it stays as it is: some tokens swallow the spaces there. */
   readonly keepsBefore: boolean;
 }
 
 /**
- * The library takes a time that grows with the square of the special tokens in a text. What stands before one and what
- * begins with it are tokenized apart anyway, so that a text can be cut there without any change. Only marks serve that can
- * never be part of another one, nor run into it: `<a>` would not where `<<a>` is a token too.
+ * The library takes quadratic time in the number of special tokens. The text before one is tokenized separately anyway, so that a
+ * text can be cut there without a change. Only marks that can neither be inside of another one nor overlap it are used: not `<a>`
+ * if `<<a>` is a token too.
  */
 export function cuttingMarks(specials: readonly SpecialText[]): RegExp | undefined {
   const texts = [...new Set(specials.map(({ text }) => text))].filter((text) => text !== '');
@@ -192,7 +178,7 @@ export function cuttingMarks(specials: readonly SpecialText[]): RegExp | undefin
   return new RegExp(apart.map(({ text }) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
 }
 
-/** Vocabularies have some thousand of some dozen characters; to look at more would take longer than it saves. */
+/** Vocabularies have a few thousand marks of a few dozen characters; more would cost more than they save. */
 const mostMarks = 20_000;
 const longestMark = 200;
 
@@ -225,15 +211,18 @@ type Spelling = Pick<Vocabulary, 'tokenize' | 'detokenize' | 'size'> & {
 /** The marks of a gap that the file of the model names, or that the library knows by their names. */
 export function fillMarks(vocabulary: Spelling): FillMarks | undefined {
   const { native, pointer } = vocabulary;
-  const prefix = spelled(vocabulary, native.tokenGapPrefix(pointer));
-  const suffix = spelled(vocabulary, native.tokenGapSuffix(pointer));
-  const middle = spelled(vocabulary, native.tokenGapMiddle(pointer));
+  const [prefix, suffix, middle, repository, file] = [
+    native.tokenGapPrefix,
+    native.tokenGapSuffix,
+    native.tokenGapMiddle,
+    native.tokenRepository,
+    native.tokenFile,
+  ].map((token) => spelled(vocabulary, token(pointer)));
   if (prefix === undefined || suffix === undefined || middle === undefined) return undefined;
-  const repository = spelled(vocabulary, native.tokenRepository(pointer));
-  return { prefix, suffix, middle, repository, file: spelled(vocabulary, native.tokenFile(pointer)) };
+  return { prefix, suffix, middle, repository, file };
 }
 
-/** Prompts are texts: a mark is of use only where its text is read as this very token again. */
+/** The text of a token; undefined unless the text is tokenized as this token again, since prompts are texts. */
 function spelled(vocabulary: Spelling, token: number): string | undefined {
   if (token < 0 || token >= vocabulary.size) return undefined;
   const text = vocabulary.detokenize([token], true);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { GenerationEvent } from '../../core/events.ts';
 import { plainRequest } from '../../server/request.ts';
-import { fakeEngine, type Script } from './engine.ts';
+import { fakeEngine, type Script } from './fake-engine.ts';
 
 function play(script: Script, maxTokens = 10) {
   const waiting: (() => void)[] = [];
