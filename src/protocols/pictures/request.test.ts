@@ -6,8 +6,8 @@ import { type AskedPicture, imageOf, imageRequest } from './request.ts';
 const made = (asked: Partial<AskedPicture> = {}) =>
   imageRequest({ prompt: 'a boat', ...asked }, imageFacts, pictureParts(undefined));
 
-describe('a request for a picture', () => {
-  test('takes what it does not say from the model', () => {
+describe('imageRequest', () => {
+  test('takes missing values from the defaults of the model', () => {
     expect(made()).toEqual({
       prompt: 'a boat',
       negativePrompt: '',
@@ -25,7 +25,7 @@ describe('a request for a picture', () => {
     });
   });
 
-  test('has all its numbers within their bounds', () => {
+  test('limits all numbers', () => {
     expect(made({ steps: 0, guidance: 0, count: 0, strength: -1 })).toMatchObject({
       steps: 1,
       guidance: 1,
@@ -40,7 +40,7 @@ describe('a request for a picture', () => {
     });
   });
 
-  test('may be held to narrower limits, and never to wider ones', () => {
+  test('applies narrower limits, and ignores wider ones', () => {
     expect(made({ steps: 50, guidance: 20, mostSteps: 8, mostGuidance: 2 })).toMatchObject({ steps: 8, guidance: 2 });
     expect(made({ steps: 500, mostSteps: 1000, mostGuidance: -3, guidance: 9 })).toMatchObject({
       steps: 80,
@@ -55,11 +55,11 @@ describe('a request for a picture', () => {
     [5.9, 5],
     [2 ** 32, 0],
     [2 ** 53 - 1, 4_294_967_295],
-  ])('with the seed %s has %s', (seed, expected) => {
+  ])('seed %s becomes %s', (seed, expected) => {
     expect(made({ seed }).seed).toBe(expected);
   });
 
-  test('leaves out no layer for an explicit 1', () => {
+  test('clip_skip 1 means none', () => {
     expect([0, 1, 2, 99, -1].map((clipSkip) => made({ clipSkip }).clipSkip)).toEqual([0, 0, 2, 12, 0]);
   });
 
@@ -69,7 +69,7 @@ describe('a request for a picture', () => {
     expect(made({ prompt: `a${'灯'.repeat(2000)}` }).prompt).toBe(`a${'灯'.repeat(999)}`);
   });
 
-  test('is in bounds whatever anybody asks', () => {
+  test('is within bounds for any input', () => {
     const number = fc.option(fc.double({ noNaN: true }), { nil: undefined });
     fc.assert(
       fc.property(
@@ -102,8 +102,8 @@ describe('a request for a picture', () => {
   });
 });
 
-describe('whoever draws', () => {
-  test('is there, or is missed by name', () => {
+describe('imageOf', () => {
+  test('returns the image service, or throws model-missing', () => {
     const { image } = fakeImage();
     expect(imageOf({ image })).toBe(image);
     expect(() => imageOf({})).toThrow('No image model is loaded. Start the server with --sdmodel FILE.');
