@@ -1,7 +1,7 @@
 import { freemem, totalmem } from 'node:os';
 import { AppError, type ErrorCode } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
-import type { ImageFacts, ImageTurn } from '../../core/image.ts';
+import type { ImageFacts } from '../../core/image.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Family, json } from '../../http/call.ts';
@@ -19,7 +19,7 @@ import { annotatedName, upload, view } from './files.ts';
 import { type GraphProblem, GraphRefusal, type NodeErrors, readGraph } from './graph.ts';
 import { features } from './hub.ts';
 import { objectInfo } from './object-info.ts';
-import type { ComfyQueue, Running } from './queue.ts';
+import type { ComfyQueue } from './queue.ts';
 import { runPlan } from './run.ts';
 import { walkGraph } from './walk.ts';
 
@@ -192,17 +192,13 @@ function queuePrompt(call: Call, fields: PromptFields, parts: PictureParts, prom
   const texts = pictureTexts(fields);
   const number = prompts.add({
     id,
-    graph: fields.prompt as object,
+    fields,
     nodes,
-    extraData: { ...fields.extra_data, create_time: parts.now() },
     outputs: plan.outputs.map((output) => output.id),
-    client: fields.client_id,
     owner: { client: clientName(call), part: fields.client_id ?? '' },
     image,
-    number: fields.number,
-    front: fields.front,
     bytes: call.body.length,
-    run: (running: Running, turn: ImageTurn) => runPlan(plan, running, { ...parts, image, turn, prompts, texts }),
+    run: (running, turn) => runPlan(plan, running, { ...parts, image, turn, prompts, texts }),
   });
   return { prompt_id: id, number, node_errors: nodeErrors };
 }

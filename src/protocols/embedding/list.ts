@@ -1,5 +1,4 @@
-import type { EndpointFidelity } from '../../core/fidelity.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
+import { type EndpointFidelity, ignoredFields } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
@@ -11,7 +10,7 @@ import { listText, oneEach, shaped, total, truncatedHeader, type VectorFormat, v
 import { readInputs } from './input.ts';
 import { answering, type EmbeddingParts } from './service.ts';
 
-/** The fields of a list of embeddings in the form that most servers share; what is too long is cut where that is usual. */
+/** Fields of the OpenAI embeddings API. `truncate`: whether inputs that are too long are cut by default. */
 export function listFields({ truncate }: { readonly truncate: boolean }) {
   return {
     input: honoured(
@@ -47,7 +46,6 @@ export function listFields({ truncate }: { readonly truncate: boolean }) {
 
 export type ListFields = Fields<ReturnType<typeof listFields>>;
 
-/** Answers with such a list. */
 export async function answerList(
   call: Call,
   body: JsonObject,

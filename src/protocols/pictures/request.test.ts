@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fakeImage, imageFacts, pictureParts } from '../testing/pictures.ts';
-import { type AskedPicture, imageOf, imageRequest } from './request.ts';
+import {
+  type AskedPicture,
+  drawnSize,
+  imageOf,
+  imageRequest,
+  knownLoras,
+  type SizeLimits,
+  withoutLoraTags,
+} from './request.ts';
 
 const made = (asked: Partial<AskedPicture> = {}) =>
   imageRequest({ prompt: 'a boat', ...asked }, imageFacts, pictureParts(undefined));
@@ -108,5 +116,113 @@ describe('imageOf', () => {
     expect(imageOf({ image })).toBe(image);
     expect(() => imageOf({})).toThrow('No image model is loaded. Start the server with --sdmodel FILE.');
     expect(() => imageOf(undefined)).toThrow('No image model');
+  });
+});
+
+const open: SizeLimits = { longestSide: 0, areaSide: 0 };
+const large = { nativeSize: 512 };
+const size = (width: number, height: number, limits = open, facts = large) =>
+  drawnSize({ width, height }, limits, facts);
+
+describe('drawnSize', () => {
+  test('rounds down to multiples of 64', () => {
+    expect(size(512, 512)).toEqual({ width: 512, height: 512 });
+    expect(size(575, 640)).toEqual({ width: 512, height: 640 });
+  });
+
+  test('is at least 64 for any input', () => {
+    expect(size(0, -5)).toEqual({ width: 64, height: 64 });
+    expect(size(1, 100)).toEqual({ width: 64, height: 64 });
+  });
+
+  test('limits the area to that of the model, and keeps the aspect ratio', () => {
+    expect(size(1024, 1024)).toEqual({ width: 832, height: 832 });
+    expect(size(1024, 1024, open, { nativeSize: 1024 })).toEqual({ width: 1024, height: 1024 });
+    expect(size(1920, 1080)).toEqual({ width: 1088, height: 576 });
+    expect(size(1e9, 1e9)).toEqual({ width: 832, height: 832 });
+  });
+
+  test('limits the longest side to --sdclamped', () => {
+    const clamped = { longestSide: 512, areaSide: 0 };
+    expect(size(1024, 512, clamped)).toEqual({ width: 512, height: 256 });
+    expect(size(300, 300, clamped)).toEqual({ width: 256, height: 256 });
+    expect(size(512, 512, { longestSide: 10, areaSide: 0 })).toEqual({ width: 64, height: 64 });
+  });
+
+  test('limits the area to --sdclampedsoft', () => {
+    expect(size(1024, 1024, { longestSide: 0, areaSide: 256 })).toEqual({ width: 256, height: 256 });
+    expect(size(2048, 2048, { longestSide: 0, areaSide: 9000 })).toEqual({ width: 2048, height: 2048 });
+  });
+
+  test('uses multiples of 8 for small models', () => {
+    expect(size(100, 203, open, { nativeSize: 64 })).toEqual({ width: 96, height: 200 });
+  });
+
+  test('stays within all limits for any input', () => {
+    const side = fc.oneof(fc.integer({ min: -10, max: 20_000 }), fc.double({ min: 0, max: 1e6, noNaN: true }));
+    fc.assert(
+      fc.property(
+        side,
+        side,
+        fc.constantFrom(0, 64, 100, 512, 1000, 4096),
+        fc.constantFrom(0, 64, 100, 700, 2048),
+        fc.constantFrom(32, 64, 512, 1024),
+        (width, height, longestSide, areaSide, nativeSize) => {
+          const found = size(width, height, { longestSide, areaSide }, { nativeSize });
+          const step = nativeSize >= 512 ? 64 : 8;
+          const area = areaSide || (nativeSize === 512 ? 832 : 1024);
+          expect([found.width % step, found.height % step]).toEqual([0, 0]);
+          expect(Math.min(found.width, found.height)).toBeGreaterThanOrEqual(64);
+          expect(Math.max(found.width, found.height)).toBeLessThanOrEqual(Math.max(64, longestSide || 8192));
+          expect(found.width * found.height).toBeLessThanOrEqual(area ** 2);
+          // What was wider than high never becomes higher than wide.
+          if (width > height) expect(found.width).toBeGreaterThanOrEqual(found.height);
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('withoutLoraTags', () => {
+  test('removes the tags and returns them', () => {
+    expect(withoutLoraTags('a boat <lora:film:0.8>, at sea <lyco:x>')).toEqual({
+      prompt: 'a boat, at sea',
+      loras: [
+        { name: 'film', weight: 0.8 },
+        { name: 'x', weight: 1 },
+      ],
+    });
+  });
+
+  test('leaves a prompt without tags unchanged', () => {
+    const prompt = 'a  boat < 3 , <b>bold</b> <lora>';
+    expect(withoutLoraTags(prompt)).toEqual({ prompt, loras: [] });
+  });
+
+  test('takes linear time', () => {
+    expect(withoutLoraTags('<lora:'.repeat(20_000)).loras).toEqual([]);
+  });
+});
+
+describe('knownLoras', () => {
+  const facts = { loras: [{ name: 'film', file: 'film.safetensors' }] };
+
+  test('finds LoRAs by name or file, ignoring case', () => {
+    const asked = [
+      { name: 'Film', weight: 0.5 },
+      { name: 'film.safetensors', weight: 1 },
+    ];
+    expect(knownLoras(asked, facts)).toEqual({ loras: asked, notes: [] });
+  });
+
+  test('has a note for each unknown LoRA', () => {
+    expect(knownLoras([{ name: 'fog', weight: 1 }], facts)).toEqual({ notes: ['There is no LoRA fog'] });
+    expect(knownLoras([{ name: 'film', weight: 1 }], {})).toEqual({ notes: ['There is no LoRA film'] });
+  });
+
+  test('withoutLoraTags: reads the first weight, and 1 if it is invalid', () => {
+    const weights = (prompt: string) => withoutLoraTags(prompt).loras.map(({ weight }) => weight);
+    expect(weights('<lora:a:-0.5:2> <lora:b:x> <lora:c> <lora:d:0>')).toEqual([-0.5, 1, 1, 0]);
   });
 });
