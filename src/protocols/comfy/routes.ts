@@ -74,37 +74,34 @@ export function comfyEndpoints({ prompts, editor, product }: ComfyServices): Own
   const classes = (call: Call, parts: PictureParts) =>
     objectInfo(factsNow(call, parts), call.authorized ? prompts.files.sent() : []);
   return [
-    ...post(
-      '/prompt',
-      'Take a graph in, to be drawn when its turn comes.',
-      (call, parts) => takePrompt(call, parts, prompts),
-      {
-        queued: true,
-      },
+    ...post('/prompt', 'Put a graph into the queue.', (call, parts) => takePrompt(call, parts, prompts), {
+      queued: true,
+    }),
+    ...get('/prompt', 'Number of remaining prompts.', () =>
+      json({ exec_info: { queue_remaining: prompts.remaining } }),
     ),
-    ...get('/prompt', 'How many prompts are left.', () => json({ exec_info: { queue_remaining: prompts.remaining } })),
-    ...get('/queue', 'What runs and what waits.', () => json(prompts.queue())),
+    ...get('/queue', 'Running and waiting prompts.', () => json(prompts.queue())),
     ...post(
       '/queue',
-      'Take prompts out of the queue.',
+      'Remove waiting prompts.',
       drop((ids) => prompts.dropPending(ids)),
     ),
-    ...get('/history', 'What came of the last prompts.', ({ query }) =>
+    ...get('/history', 'Results of the last prompts.', ({ query }) =>
       json(prompts.history(numberIn(query, 'max_items'), numberIn(query, 'offset'))),
     ),
     ...post(
       '/history',
-      'Forget prompts.',
+      'Remove results.',
       drop((ids) => prompts.dropHistory(ids)),
     ),
-    ...get('/history/', 'What came of one prompt.', ({ path }) => json(prompts.entry(lastPart(path))), {
+    ...get('/history/', 'Result of one prompt.', ({ path }) => json(prompts.entry(lastPart(path))), {
       match: 'prefix',
     }),
-    ...post('/interrupt', 'Stop what runs now.', async (call) => {
+    ...post('/interrupt', 'Stop running prompts.', async (call) => {
       prompts.interrupt(readFields(interruptFields, await optionalBody(call)).prompt_id);
       return json({});
     }),
-    ...post('/free', 'Accepted: models come and go by themselves.', async (call) =>
+    ...post('/free', 'Accepted: models are loaded and unloaded automatically.', async (call) =>
       json({}, 200, ignoredHeader(ignoredFields(await optionalBody(call), freeFidelity))),
     ),
     ...get('/view', 'A picture by its name.', (call) => view(call, store)),
@@ -121,10 +118,10 @@ export function comfyEndpoints({ prompts, editor, product }: ComfyServices): Own
       },
       { match: 'prefix' },
     ),
-    ...get('/system_stats', 'The machine.', () => json(systemStats(product))),
+    ...get('/system_stats', 'Memory and devices of the machine.', () => json(systemStats(product))),
     ...get('/embeddings', 'None.', () => json([])),
     ...get('/extensions', 'None.', () => json([])),
-    ...get('/features', 'What the connection at /ws can do.', () => json(features)),
+    ...get('/features', 'Features of the connection at /ws.', () => json(features)),
     ...[...modelFolders].flatMap(([folder, names]) =>
       get(`/models/${folder}`, 'Names of models.', (call, parts) => {
         const facts = factsNow(call, parts);
@@ -161,7 +158,7 @@ export function comfySockets(prompts: ComfyQueue): Omit<SocketEndpoint, 'access'
   return ['/ws', '/api/ws'].map((path) => ({
     match: 'exact',
     path,
-    summary: 'Hear what becomes of prompts.',
+    summary: 'Events of prompts.',
     family: comfyFamily,
     open: (call, socket) => prompts.hub.open(call, socket),
   }));

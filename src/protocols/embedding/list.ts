@@ -19,7 +19,7 @@ export function listFields({ truncate }: { readonly truncate: boolean }) {
     ),
     model: honoured(
       optionalText,
-      'The name of the text model embeds with that; every other name is answered by the embeddings model, which the reply names. With --routermode only text-embedding-ada-002, text-embedding-3-* and the names of --modelalias are; others are refused.',
+      'The name of the text model means that model; every other name means the embeddings model, which the reply names. With --routermode only text-embedding-ada-002, text-embedding-3-* and the names of --modelalias are; others are refused.',
     ),
     encoding_format: honoured(orElse(oneOf('float', 'base64'), 'float' as VectorFormat)),
     dimensions: honoured(

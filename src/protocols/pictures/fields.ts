@@ -37,23 +37,26 @@ export const readPictures: Read<readonly SentPicture[]> = described(picturesSche
 /** Drawing parameters by the names of image programs; other dialects accept them too. */
 export const drawingFields = {
   negative_prompt: honoured(optionalText, 'Up to 3000 bytes.'),
-  steps: honoured(optionalLoose, 'Moved into 1 to 80; left out, what suits the model.'),
-  cfg_scale: honoured(optionalLoose, 'Moved into 1 to 25.'),
-  seed: honoured(optionalLooseWhole, 'Negative or left out: a random one. Taken modulo 2^32.'),
+  steps: honoured(optionalLoose, 'Limited to 1 to 80; by default that of the model.'),
+  cfg_scale: honoured(optionalLoose, 'Limited to 1 to 25.'),
+  seed: honoured(optionalLooseWhole, 'Random if negative or missing. Taken modulo 2^32.'),
   sampler_name: honoured(
     optionalText,
-    'By any of its usual names, also with the scheduler behind it; one that the model does not have is told in x-parley-warnings.',
+    'Any of its common names, also followed by the scheduler; an unknown one is named in x-parley-warnings.',
   ),
   scheduler: honoured(optionalText),
-  denoising_strength: honoured(optionalLoose, 'Moved into 0 to 1; 0.6 unless given.'),
+  denoising_strength: honoured(optionalLoose, 'Limited to 0 to 1; 0.6 by default.'),
   clip_skip: honoured(optionalLooseWhole, '1 and less mean none.'),
   lora: honoured(
     readLoras,
-    'path (or name) and multiplier of each, in place of tags in the prompt. Those that the model does not have are told in x-parley-warnings; weights that its engine cannot do are refused.',
+    'path (or name) and multiplier of each, instead of tags in the prompt. Unknown ones are named in x-parley-warnings; weights that the engine does not support are refused.',
   ),
-  genkey: honoured(readGenkey, 'Stops it through /api/extra/abort.'),
-  kcpp_extra_args: honoured(keptFlag, 'keep_image_gen_on_disconnect: the drawing goes on when the client is gone.'),
-  keep_image_gen_on_disconnect: honoured(looseSwitch, 'The same beside it, for --gendefaults.'),
+  genkey: honoured(readGenkey, 'Key for /api/extra/abort.'),
+  kcpp_extra_args: honoured(
+    keptFlag,
+    'keep_image_gen_on_disconnect: the drawing continues after the client disconnects.',
+  ),
+  keep_image_gen_on_disconnect: honoured(looseSwitch, 'The same at the top level, for --gendefaults.'),
 };
 
 type DrawingFields = Fields<typeof drawingFields>;

@@ -27,20 +27,22 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
   });
   const work = (path: string, summary: string, handle: Own['handle']): Own => post(path, summary, handle, true);
   return [
-    work('txt2img', 'A picture from words.', (call, parts) => draw(call, 'txt2img', { ...parts, last })),
-    work('img2img', 'A picture from another one.', (call, parts) => draw(call, 'img2img', { ...parts, last })),
+    work('txt2img', 'A picture from a prompt.', (call, parts) => draw(call, 'txt2img', { ...parts, last })),
+    work('img2img', 'A picture from a prompt and a picture.', (call, parts) =>
+      draw(call, 'img2img', { ...parts, last }),
+    ),
     work('extra-single-image', 'A picture enlarged.', upscaleOne),
     work('upscale', 'Another name for /sdapi/v1/extra-single-image.', upscaleOne),
     work('extra-batch-images', 'Several pictures enlarged.', upscaleMany),
     work('interrogate', 'A caption for a picture, by the text model.', interrogate),
-    post('png-info', 'What stands in a picture about how it was made.', pngInfo),
-    post('interrupt', 'Stop all that is drawn now, or what has the genkey of the query.', ({ query }, { drawings }) => {
+    post('png-info', 'The infotext of a picture.', pngInfo),
+    post('interrupt', 'Stop all drawings, or that of the genkey in the query.', ({ query }, { drawings }) => {
       if (drawings.interrupt(keyOf(query))) last.interrupt();
       return json({});
     }),
     post(
       'skip',
-      'Go on with the next picture of all that is drawn now, or of what has the genkey of the query.',
+      'Skip the current picture of all drawings, or of that of the genkey in the query.',
       ({ query }, { drawings }) => {
         drawings.skip(keyOf(query));
         return json(null);
@@ -50,12 +52,12 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
       setOptions(call, others?.image?.facts),
     ),
     ...['refresh-checkpoints', 'refresh-vae', 'refresh-embeddings', 'refresh-loras'].map((path) =>
-      post(path, 'Accepted: there is nothing to look up again.', () => json(null)),
+      post(path, 'Accepted without effect.', () => json(null)),
     ),
     ...['unload-checkpoint', 'reload-checkpoint'].map((path) =>
-      post(path, 'Accepted: models come and go by themselves.', () => json({})),
+      post(path, 'Accepted: models are loaded and unloaded automatically.', () => json({})),
     ),
-    get('progress', 'How far the picture is.', (call, { drawings, now }) =>
+    get('progress', 'Progress of the drawing.', (call, { drawings, now }) =>
       json(progressReply(call, { drawings, last, now: now() })),
     ),
     get('get_last.json', 'The last picture of this genkey.', (call) => json(lastDrawing(call, last))),
