@@ -45,94 +45,66 @@ function refusalBody({ type, message, details, extra_info = {} }: GraphProblem, 
   return { error: { type, message, details, extra_info }, node_errors: nodeErrors };
 }
 
-interface ComfyServices extends Pick<PictureParts, 'editor' | 'product'> {
-  readonly prompts: ComfyQueue;
-}
-
 type Own = ModelEndpoint<PictureParts>;
+type Services = Pick<PictureParts, 'editor' | 'product'> & { readonly prompts: ComfyQueue };
 
 /** Every path exists below `/api` too. Only prompts are queued: all other calls are answered at once. */
-export function comfyEndpoints({ prompts, editor, product }: ComfyServices): Own[] {
+export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
   const store = { files: prompts.files, editor: atMost(mostEdits, editor) };
-  const factsNow = (call: Call, { others }: PictureParts) => factsFor(call, others?.image?.facts);
-  const common = { match: 'exact', queued: false, modelSelection: 'any-name', family: comfyFamily } as const;
-  const both =
-    (method: Own['method']) =>
-    (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own[] => {
-      const own: Own = { ...common, method, path, summary, handle, ...more };
-      return [own, { ...own, path: `/api${path}`, summary: `Another name for ${path}.` }];
-    };
-  const [get, post] = [both('GET'), both('POST')];
-  const drop =
-    (remove: (ids?: readonly string[]) => void): Own['handle'] =>
-    async (call) => {
+  const post = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own => ({
+    ...{ method: 'POST', match: path.endsWith('/') ? 'prefix' : 'exact', path, queued: false },
+    ...{ modelSelection: 'any-name', family: comfyFamily, summary, handle, ...more },
+  });
+  const get = (path: string, summary: string, value: (call: Call, facts: ImageFacts | undefined) => unknown): Own =>
+    post(path, summary, (call, { others }) => json(value(call, factsFor(call, others?.image?.facts))), {
+      method: 'GET',
+    });
+  const drop = (path: string, summary: string, remove: (ids?: readonly string[]) => void): Own =>
+    post(path, summary, async (call) => {
       const { clear, delete: ids } = readFields(dropFields, await optionalBody(call));
       if (clear) remove();
       else if (ids) remove(ids);
       return json({});
-    };
-  const classes = (call: Call, parts: PictureParts) =>
-    objectInfo(factsNow(call, parts), call.authorized ? prompts.files.sent() : []);
-  return [
-    ...post('/prompt', 'Put a graph into the queue.', (call, parts) => takePrompt(call, parts, prompts), {
-      queued: true,
-    }),
-    ...get('/prompt', 'Number of remaining prompts.', () =>
-      json({ exec_info: { queue_remaining: prompts.remaining } }),
+    });
+  const classes = ({ authorized }: Call, facts: ImageFacts | undefined) =>
+    objectInfo(facts, authorized ? prompts.files.sent() : []);
+  const endpoints = [
+    post('/prompt', 'Put a graph into the queue.', (call, parts) => takePrompt(call, parts, prompts), { queued: true }),
+    get('/prompt', 'Number of remaining prompts.', () => ({ exec_info: { queue_remaining: prompts.remaining } })),
+    get('/queue', 'Running and waiting prompts.', () => prompts.queue()),
+    drop('/queue', 'Remove waiting prompts.', (ids) => prompts.dropPending(ids)),
+    get('/history', 'Results of the last prompts.', ({ query }) =>
+      prompts.history(numberIn(query, 'max_items'), numberIn(query, 'offset')),
     ),
-    ...get('/queue', 'Running and waiting prompts.', () => json(prompts.queue())),
-    ...post(
-      '/queue',
-      'Remove waiting prompts.',
-      drop((ids) => prompts.dropPending(ids)),
-    ),
-    ...get('/history', 'Results of the last prompts.', ({ query }) =>
-      json(prompts.history(numberIn(query, 'max_items'), numberIn(query, 'offset'))),
-    ),
-    ...post(
-      '/history',
-      'Remove results.',
-      drop((ids) => prompts.dropHistory(ids)),
-    ),
-    ...get('/history/', 'Result of one prompt.', ({ path }) => json(prompts.entry(lastPart(path))), {
-      match: 'prefix',
-    }),
-    ...post('/interrupt', 'Stop running prompts.', async (call) => {
+    drop('/history', 'Remove results.', (ids) => prompts.dropHistory(ids)),
+    get('/history/', 'Result of one prompt.', ({ path }) => prompts.entry(lastPart(path))),
+    post('/interrupt', 'Stop running prompts.', async (call) => {
       prompts.interrupt(readFields(interruptFields, await optionalBody(call)).prompt_id);
       return json({});
     }),
-    ...post('/free', 'Accepted: models are loaded and unloaded automatically.', async (call) =>
+    post('/free', 'Accepted: models are loaded and unloaded automatically.', async (call) =>
       json({}, 200, ignoredHeader(ignoredFields(await optionalBody(call), freeFidelity))),
     ),
-    ...get('/view', 'A picture by its name.', (call) => view(call, store)),
-    ...post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), { form: {} }),
-    ...post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, store, 'mask'), { form: {} }),
-    ...get('/object_info', 'The classes of nodes.', (call, parts) => json(classes(call, parts))),
-    ...get(
-      '/object_info/',
-      'One class of nodes.',
-      (call, parts) => {
-        const name = lastPart(call.path);
-        const all = classes(call, parts);
-        return json(Object.hasOwn(all, name) ? { [name]: all[name] } : {});
-      },
-      { match: 'prefix' },
+    post('/view', 'A picture by its name.', (call) => view(call, store), { method: 'GET' }),
+    post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), { form: {} }),
+    post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, store, 'mask'), { form: {} }),
+    get('/object_info', 'The classes of nodes.', classes),
+    get('/object_info/', 'One class of nodes.', (call, facts) => {
+      const name = lastPart(call.path);
+      const all = classes(call, facts);
+      return Object.hasOwn(all, name) ? { [name]: all[name] } : {};
+    }),
+    get('/system_stats', 'Memory and devices of the machine.', () => systemStats(product)),
+    get('/embeddings', 'None.', () => []),
+    get('/extensions', 'None.', () => []),
+    get('/features', 'Features of the connection at /ws.', () => features),
+    ...[...modelFolders].map(([folder, names]) =>
+      get(`/models/${folder}`, 'Names of models.', (_, facts) => (facts ? names(facts) : [])),
     ),
-    ...get('/system_stats', 'Memory and devices of the machine.', () => json(systemStats(product))),
-    ...get('/embeddings', 'None.', () => json([])),
-    ...get('/extensions', 'None.', () => json([])),
-    ...get('/features', 'Features of the connection at /ws.', () => json(features)),
-    ...[...modelFolders].flatMap(([folder, names]) =>
-      get(`/models/${folder}`, 'Names of models.', (call, parts) => {
-        const facts = factsNow(call, parts);
-        return json(facts ? names(facts) : []);
-      }),
-    ),
-    {
-      ...{ method: 'GET', match: 'exact', path: '/api/models', queued: false, family: comfyFamily },
-      summary: 'The kinds of models.',
-      handle: () => json([...modelFolders.keys()]),
-    },
+  ];
+  return [
+    ...endpoints.flatMap((own) => [own, { ...own, path: `/api${own.path}`, summary: `Another name for ${own.path}.` }]),
+    get('/api/models', 'The kinds of models.', () => [...modelFolders.keys()]),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { json } from '../../http/call.ts';
+import { type Call, json } from '../../http/call.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { factsFor, type PictureParts } from '../pictures/request.ts';
 import { draw } from './draw.ts';
@@ -15,14 +15,15 @@ type Own = ModelEndpoint<SdapiContext>;
 
 /** Only drawing, enlarging and captions wait in the queue: a request to stop a drawing must not wait for its end. */
 export function sdapiEndpoints(last: LastDrawings): Own[] {
-  const get = (path: string, summary: string, handle: Own['handle']): Own => ({
-    ...{ method: 'GET', match: 'ending', path: `/sdapi/v1/${path}`, queued: false, family: sdapiFamily },
-    summary,
-    handle,
+  const own = (path: string, summary: string, handle: Own['handle']) =>
+    ({ match: 'ending', path: `/sdapi/v1/${path}`, family: sdapiFamily, summary, handle }) as const;
+  const get = (path: string, summary: string, value: (call: Call, parts: SdapiContext) => unknown): Own => ({
+    ...own(path, summary, (call, parts) => json(value(call, parts))),
+    ...{ method: 'GET', queued: false },
   });
   // A model name in the body is not that of a text model.
   const post = (path: string, summary: string, handle: Own['handle'], queued = false): Own => ({
-    ...get(path, summary, handle),
+    ...own(path, summary, handle),
     ...{ method: 'POST', queued, modelSelection: 'any-name' },
   });
   const work = (path: string, summary: string, handle: Own['handle']): Own => post(path, summary, handle, true);
@@ -58,11 +59,11 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
       post(path, 'Accepted: models are loaded and unloaded automatically.', () => json({})),
     ),
     get('progress', 'Progress of the drawing.', (call, { drawings, now }) =>
-      json(progressReply(call, { drawings, last, now: now() })),
+      progressReply(call, { drawings, last, now: now() }),
     ),
-    get('get_last.json', 'The last picture of this genkey.', (call) => json(lastDrawing(call, last))),
+    get('get_last.json', 'The last picture of this genkey.', (call) => lastDrawing(call, last)),
     ...Object.entries(lists).map(([path, [summary, of]]) =>
-      get(path, summary, (call, { others }) => json(of(factsFor(call, others?.image?.facts)))),
+      get(path, summary, (call, { others }) => of(factsFor(call, others?.image?.facts))),
     ),
   ];
 }
