@@ -17,7 +17,7 @@ import { freshFolders } from './testing/folder.ts';
 
 const freshFolder = freshFolders();
 
-/** Words in a file, one to a line. */
+/** A file with one word per line. */
 function words(own: Partial<AtomicFileOptions<readonly string[]>> = {}) {
   const path = own.path ?? join(freshFolder(), 'words.txt');
   const warnings: string[] = [];
@@ -179,7 +179,7 @@ describe('AtomicFile: errors', () => {
 });
 
 describe('AtomicFile: leftovers of killed processes', () => {
-  /** No system gives out a number like this. */
+  /** A process id that no system uses. */
   const nobody = 2_147_483_646;
 
   test('are removed, except for those of running processes', async () => {

@@ -112,7 +112,7 @@ describe('SharedStory: busy senders', () => {
       clock.ms += 1;
       shared.busy(sender);
     }
-    // Of `a` and `c` the one is oneself; `b` is forgotten.
+    // `a` and `c` are busy, `b` has expired.
     clock.ms += 5998;
     expect(shared.isBusyBeside('a')).toBe(true);
     clock.ms += 1;

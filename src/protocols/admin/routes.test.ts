@@ -8,7 +8,7 @@ import { bindAll } from '../testing/bind.ts';
 import { type AdminAccess, adminLevel } from './access.ts';
 import { type AdminContext, type AdminServices, adminEndpoints } from './routes.ts';
 
-/** Two places; the present state grows with each save. */
+/** Two slots; the present state grows with each save. */
 function memory(): SavedStates {
   const places = [0, 0];
   let tokens = 7;
@@ -32,7 +32,7 @@ function boundEndpoints(parts: AdminServices & AdminContext): Endpoint[] {
   return bindAll(adminEndpoints(parts), parts);
 }
 
-/** Work that has to take its turn is noted, and done unless the queue is full. */
+/** Records exclusive work, and runs it unless the queue is full. */
 function line({ full = false } = {}) {
   const clients: string[] = [];
   const exclusively: TextService['exclusively'] = async ({ client }, work) => {

@@ -12,7 +12,7 @@ import { comfyWorld, type Heard } from './testing/world.ts';
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const typesOf = (heard: readonly Heard[]) => heard.map(({ type }) => type);
 
-/** Draws when the test says so. */
+/** Draws when the test releases it. */
 function heldImage() {
   const { promise, open } = latch();
   const fake = fakeImage({
@@ -314,7 +314,7 @@ describe('POST /prompt: refusals', () => {
 
 describe('failed prompts', () => {
   test('report node and reason, and have an error in the history', async () => {
-    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+    // biome-ignore lint/correctness/useYield: fails before the first event.
     const script = async function* (): AsyncGenerator<ImageEvent> {
       throw new AppError('engine-lost', { capability: 'image' });
     };

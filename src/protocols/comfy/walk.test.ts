@@ -692,7 +692,7 @@ describe('walkGraph: refusals', () => {
   });
 });
 
-/** A chain of so many nodes, from `first` down to the one before `end`. */
+/** A chain of nodes from `first` to the one before `end`. */
 function chain(count: number, first: string, end: readonly [string, number], make: (next: unknown) => object): Nodes {
   const name = (index: number): string => (index === 0 ? first : `${first}-${index}`);
   const entries = Array.from({ length: count }, (_, index) => [
@@ -785,7 +785,7 @@ const chains: readonly (readonly [string, (count: number) => Nodes])[] = [
   ],
 ];
 
-/** Refused as ComfyUI refuses, or taken: anything else would be a fault of the server. */
+/** Accepted, or refused with a GraphRefusal; other errors fail the test. */
 function isAnswered(graph: Nodes): 'taken' | GraphRefusal {
   try {
     walk(graph);

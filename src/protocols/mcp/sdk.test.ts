@@ -6,7 +6,7 @@ import { serve } from '../../http/testing/world.ts';
 import { bindAll } from '../testing/bind.ts';
 import { mcpEndpoints } from './routes.ts';
 
-/** The official client against our endpoint, as against any other server. */
+/** The official MCP client against the endpoint. */
 async function world(tools: ToolServers | undefined, options: ConstructorParameters<typeof Client>[1] = {}) {
   const product = { name: 'Parley', version: '1.2.3' };
   const { port } = await serve(bindAll(mcpEndpoints({ tools, product }), undefined));

@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, dialectParts, finishEvent, type Script, scriptedText, startEvent } from '../testing/doubles.ts';
-import { type Asked, goingOn, noscriptEndpoints, promptOf, readForm } from './noscript.ts';
+import { afterReply, type NoscriptForm, noscriptEndpoints, promptOf, readForm } from './noscript.ts';
 
 const fresh = readForm(new URLSearchParams());
 
@@ -76,17 +76,17 @@ describe('GET /noscript', () => {
 });
 
 describe('noscript prompts', () => {
-  const asked: Asked = { ...fresh, text: 'And now?' };
+  const asked: NoscriptForm = { ...fresh, text: 'And now?' };
 
   test('story: the text is the prompt, and the reply is appended to it', () => {
-    const story: Asked = { ...asked, kind: 'story', text: 'Once' };
+    const story: NoscriptForm = { ...asked, kind: 'story', text: 'Once' };
     expect(promptOf(story)).toBe('Once');
-    expect(goingOn(story, ' upon')).toEqual({ ...story, text: 'Once upon' });
+    expect(afterReply(story, ' upon')).toEqual({ ...story, text: 'Once upon' });
   });
 
   test('question: has the earlier turns, and the answer becomes one', () => {
     expect(promptOf({ ...asked, turns: ['q', 'a'] })).toBe('{{[INPUT]}}q{{[OUTPUT]}}a{{[INPUT]}}And now?{{[OUTPUT]}}');
-    expect(goingOn(asked, ' Now. ')).toMatchObject({ text: '', turns: ['And now?', 'Now.'] });
+    expect(afterReply(asked, ' Now. ')).toMatchObject({ text: '', turns: ['And now?', 'Now.'] });
   });
 });
 

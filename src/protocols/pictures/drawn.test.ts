@@ -44,7 +44,7 @@ describe('collectDrawn', () => {
   });
 
   test('rejects with other errors', async () => {
-    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+    // biome-ignore lint/correctness/useYield: fails before the first event.
     const events = async function* () {
       throw new AppError('engine-lost', { capability: 'image' });
     };

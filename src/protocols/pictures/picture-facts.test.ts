@@ -116,7 +116,7 @@ describe('pictureFacts', () => {
 
 type Order = 'II' | 'MM';
 
-/** An EXIF part as programs write it: one directory that leads to another, and there the comment, behind other tags. */
+/** EXIF data with a comment in the second directory, after other tags. */
 function exifOf(comment: Buffer, { order = 'MM' as Order, marker = true, others = 1 } = {}): Buffer {
   const little = order === 'II';
   const half = (value: number) => {
@@ -217,7 +217,7 @@ describe('exifComment', () => {
   });
 });
 
-/** Directories by hand: each a list of entries of tag, type, count and value. */
+/** EXIF data of directories, each a list of tag, type, count and value. */
 function tiffOf(entries: readonly (readonly [number, number, number, number])[], at = 8): Buffer {
   const bytes = Buffer.alloc(at + 2 + 12 * entries.length + 4);
   bytes.write('II', 0, 'latin1');

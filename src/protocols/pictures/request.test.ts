@@ -175,7 +175,7 @@ describe('drawnSize', () => {
           expect(Math.min(found.width, found.height)).toBeGreaterThanOrEqual(64);
           expect(Math.max(found.width, found.height)).toBeLessThanOrEqual(Math.max(64, longestSide || 8192));
           expect(found.width * found.height).toBeLessThanOrEqual(area ** 2);
-          // What was wider than high never becomes higher than wide.
+          // Landscape never becomes portrait.
           if (width > height) expect(found.width).toBeGreaterThanOrEqual(found.height);
         },
       ),

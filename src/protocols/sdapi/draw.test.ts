@@ -297,7 +297,7 @@ describe('txt2img: errors', () => {
   });
 
   test('engine error: 500 generation_error', async () => {
-    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+    // biome-ignore lint/correctness/useYield: fails before the first event.
     const script = async function* () {
       throw new AppError('engine-lost', { capability: 'image' });
     };
@@ -386,7 +386,7 @@ describe('padded replies', () => {
   test('have an error in the body', async () => {
     const { startTimer, pass } = handTimer();
     const { promise, open } = latch();
-    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+    // biome-ignore lint/correctness/useYield: fails before the first event.
     const script = async function* () {
       await promise;
       throw new AppError('engine-silent', { capability: 'image' });

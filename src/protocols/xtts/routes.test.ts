@@ -25,7 +25,7 @@ function world(script: SpokenScript | 'none' = {}) {
     others: script === 'none' ? {} : { speech },
     sampleFolder: folder,
   });
-  /** As the server would: the target of the request as it was sent. */
+  /** Sends a request target unchanged, as the server does. */
   const ask = async (method: string, target: string, body: unknown = '', own: Partial<Call> = {}) => {
     const path = plainPath(target);
     const endpoint = router(endpoints).find(method, path);
