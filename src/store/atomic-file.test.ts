@@ -17,7 +17,7 @@ import { freshFolders } from './testing/folder.ts';
 
 const freshFolder = freshFolders();
 
-/** Words in a file, one to a line. */
+/** A file with one word per line. */
 function words(own: Partial<AtomicFileOptions<readonly string[]>> = {}) {
   const path = own.path ?? join(freshFolder(), 'words.txt');
   const warnings: string[] = [];
@@ -39,8 +39,8 @@ function words(own: Partial<AtomicFileOptions<readonly string[]>> = {}) {
   return { path, file, add, warnings, names: () => readdirSync(dirname(path)).sort() };
 }
 
-describe('a file that is kept', () => {
-  test('is not there before the first change, and read again by the next program', async () => {
+describe('AtomicFile', () => {
+  test('does not exist before the first change, and is read by the next instance', async () => {
     const { path, file, add, names } = words();
     expect(await file.read()).toEqual([]);
     expect(names()).toEqual([]);
@@ -50,14 +50,14 @@ describe('a file that is kept', () => {
     expect(names()).toEqual(['words.txt']);
   });
 
-  test('has every change in it, in the order in which they were asked for', async () => {
+  test('applies changes in order', async () => {
     const { path, add } = words();
     const wanted = Array.from({ length: 20 }, (_, index) => `word${index}`);
     await Promise.all(wanted.map(add));
     expect(readFileSync(path, 'utf8')).toBe(`${wanted.join('\n')}\n.\n`);
   });
 
-  test('is for its owner alone, unless somebody has opened it to others', async () => {
+  test('is readable by its owner only, and keeps a changed mode', async () => {
     const { path, add } = words();
     await add('a');
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -66,7 +66,7 @@ describe('a file that is kept', () => {
     expect(statSync(path).mode & 0o777).toBe(0o644);
   });
 
-  test('may be a link, which stays one', async () => {
+  test('keeps a link, and replaces its target', async () => {
     const folder = freshFolder();
     const target = join(folder, 'target.txt');
     writeFileSync(target, 'old\n.\n');
@@ -77,13 +77,13 @@ describe('a file that is kept', () => {
     expect(readdirSync(folder).sort()).toEqual(['link.txt', 'target.txt']);
   });
 
-  test('with nothing in it is as good as none', async () => {
+  test('treats an empty file as none', async () => {
     const { path, file, warnings } = words();
     writeFileSync(path, '');
     expect([await file.read(), warnings]).toEqual([[], []]);
   });
 
-  test('that another program changed is read anew, and nothing of it is lost', async () => {
+  test('reads a file again that another program changed', async () => {
     const { path, file, add } = words();
     await add('ours');
     writeFileSync(path, 'ours\nits\n.\n');
@@ -92,7 +92,7 @@ describe('a file that is kept', () => {
     expect(await add('more')).toEqual(['its alone', 'more']);
   });
 
-  test('that was removed begins anew', async () => {
+  test('starts empty after the file was removed', async () => {
     const { path, file, add } = words();
     await add('a');
     await rm(path);
@@ -101,8 +101,8 @@ describe('a file that is kept', () => {
   });
 });
 
-describe('a damaged file', () => {
-  test('is kept under another name, told, and never written over', async () => {
+describe('AtomicFile: damaged file', () => {
+  test('is renamed with a warning and never overwritten', async () => {
     const { path, file, add, warnings, names } = words();
     writeFileSync(path, 'half of a fi');
     expect(await file.read()).toEqual([]);
@@ -114,7 +114,7 @@ describe('a damaged file', () => {
     expect(names()).toEqual(['words.txt', basename(aside)]);
   });
 
-  test('of the same moment has a name of its own', async () => {
+  test('gets another name if the name is taken', async () => {
     const { path, file } = words();
     for (const text of ['one', 'two', 'three']) {
       writeFileSync(path, text);
@@ -125,7 +125,7 @@ describe('a damaged file', () => {
     expect(kept).toEqual(['one', 'two', 'three']);
   });
 
-  test('is found before a change is made, too', async () => {
+  test('is found before a change too', async () => {
     const { path, add, warnings } = words();
     await add('a');
     writeFileSync(path, 'broken meanwhile');
@@ -134,8 +134,8 @@ describe('a damaged file', () => {
   });
 });
 
-describe('what cannot be kept', () => {
-  test('for its size changes nothing, and the next change is made', async () => {
+describe('AtomicFile: errors', () => {
+  test('too large: nothing changes, and the next change works', async () => {
     const { path, file, add } = words({ mostBytes: 10 });
     await add('abcde');
     await expect(add('too much')).rejects.toBeInstanceOf(FileFull);
@@ -144,7 +144,7 @@ describe('what cannot be kept', () => {
     expect(readFileSync(path, 'utf8')).toBe('abcde\n\n.\n');
   });
 
-  test('is refused where a file is larger than it may be, and that file is left alone', async () => {
+  test('a file above the limit is refused and left unchanged', async () => {
     const { path, file, add, names } = words({ mostBytes: 5 });
     writeFileSync(path, 'much too large\n.\n');
     await expect(file.read()).rejects.toThrow(`${path} is left alone: no more than 0 MB are kept`);
@@ -152,7 +152,7 @@ describe('what cannot be kept', () => {
     expect([readFileSync(path, 'utf8'), names()]).toEqual(['much too large\n.\n', ['words.txt']]);
   });
 
-  test('because the folder is not there is refused, and kept once it is', async () => {
+  test('a missing folder is refused, and works once it exists', async () => {
     const folder = join(freshFolder(), 'missing');
     const { file, add } = words({ path: join(folder, 'words.txt') });
     await expect(add('a')).rejects.toMatchObject({ code: 'ENOENT' });
@@ -161,13 +161,13 @@ describe('what cannot be kept', () => {
     expect(await add('b')).toEqual(['b']);
   });
 
-  test('because a folder has its name is refused', async () => {
+  test('a folder of the same name is refused', async () => {
     const path = freshFolder();
     await expect(words({ path }).file.read()).rejects.toThrow(`${path} is no file`);
     expect(existsSync(path)).toBe(true);
   });
 
-  test('because its change fails leaves the others alone', async () => {
+  test('a failing change leaves later ones alone', async () => {
     const { file, add } = words();
     const failing = file.change(() => {
       throw new Error('no');
@@ -178,11 +178,11 @@ describe('what cannot be kept', () => {
   });
 });
 
-describe('what a killed program left behind', () => {
-  /** No system gives out a number like this. */
+describe('AtomicFile: leftovers of killed processes', () => {
+  /** A process id that no system uses. */
   const nobody = 2_147_483_646;
 
-  test('is removed, and what others are writing is not', async () => {
+  test('are removed, except for those of running processes', async () => {
     const { path, file, names } = words();
     const parts = [nobody, process.pid, process.ppid].map((owner) => `${path}.${owner}.part`);
     for (const part of [...parts, `${path}.part`, join(dirname(path), `other.${nobody}.part`)])
@@ -191,7 +191,7 @@ describe('what a killed program left behind', () => {
     expect(names()).toEqual([`other.${nobody}.part`, `words.txt.${process.ppid}.part`, 'words.txt.part']);
   });
 
-  test('never stands in the way of the next one', async () => {
+  test('never block the next write', async () => {
     const { path, file, add } = words();
     await file.read();
     symlinkSync('/nowhere/at/all', `${path}.${process.pid}.part`);
@@ -200,7 +200,7 @@ describe('what a killed program left behind', () => {
   });
 });
 
-test('whatever is asked for in whatever order, the file is what the changes that were made leave', async () => {
+test('AtomicFile: the file has the result of all changes in any order', async () => {
   const step = fc.record({ word: fc.string({ maxLength: 12, unit: 'grapheme-ascii' }), fails: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {

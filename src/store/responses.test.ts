@@ -10,7 +10,7 @@ function stored(id: string, more: Partial<StoredResponse> = {}): StoredResponse 
 
 const generous = { responses: 100, bytes: 1_000_000 };
 
-test('a response and the items around it are found until it is deleted', () => {
+test('ResponseStore: finds a response and its items until it is deleted', () => {
   const store = new ResponseStore(generous);
   expect(store.put(stored('a'))).toBe(true);
   expect(store.get('a')).toEqual(stored('a'));
@@ -21,35 +21,35 @@ test('a response and the items around it are found until it is deleted', () => {
   expect([store.get('a'), store.item('in-a'), store.size, store.bytes]).toEqual([undefined, undefined, 0, 0]);
 });
 
-test('past the number of responses the oldest goes first', () => {
+test('ResponseStore: drops the oldest response beyond the number', () => {
   const store = new ResponseStore({ ...generous, responses: 2 });
   for (const id of ['a', 'b', 'c']) store.put(stored(id));
   expect(['a', 'b', 'c'].map((id) => store.get(id) !== undefined)).toEqual([false, true, true]);
   expect(store.item('out-a')).toBeUndefined();
 });
 
-test('past the bytes the oldest goes first, as many as it takes', () => {
+test('ResponseStore: drops the oldest responses beyond the bytes', () => {
   const store = new ResponseStore({ ...generous, bytes: 1000 });
   for (const id of ['a', 'b', 'c']) store.put(stored(id));
   store.put(stored('d', { context: [message('long', 'x'.repeat(700))] }));
   expect(['a', 'b', 'c', 'd'].map((id) => store.get(id) !== undefined)).toEqual([false, false, false, true]);
 });
 
-test('one that is larger than everything together is not kept, and drops nothing', () => {
+test('ResponseStore: refuses a response that is larger than the store, and drops nothing', () => {
   const store = new ResponseStore({ ...generous, bytes: 1000 });
   store.put(stored('a'));
   expect(store.put(stored('b', { input: [message('long', 'x'.repeat(1000))] }))).toBe(false);
   expect([store.get('a')?.id, store.get('b')]).toEqual(['a', undefined]);
 });
 
-test('a response put again takes the place of the first', () => {
+test('ResponseStore: replaces a response of the same id', () => {
   const store = new ResponseStore(generous);
   store.put(stored('a', { output: [] }));
   store.put(stored('a'));
   expect([store.size, store.get('a')?.output.length]).toEqual([1, 1]);
 });
 
-test('an item that a later response holds too is still found when the earlier one is gone', () => {
+test('ResponseStore: finds an item that a later response shares', () => {
   const store = new ResponseStore(generous);
   store.put(stored('a'));
   store.put(stored('b', { input: [message('out-a')] }));
@@ -57,7 +57,7 @@ test('an item that a later response holds too is still found when the earlier on
   expect(store.item('out-a')).toEqual(message('out-a'));
 });
 
-test('whatever is put and deleted, the bounds hold and an empty store counts nothing', () => {
+test('ResponseStore: stays within its limits after any operations, and is empty at the end', () => {
   const step = fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), length: fc.nat(600), remove: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {

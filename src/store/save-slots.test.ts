@@ -29,14 +29,14 @@ function slotsIn(own: Partial<SaveSlotsParts> = {}) {
 const free = Array<string>(slotCount).fill('');
 const story = (title: string, data = 'Once upon a time') => ({ title, format: 'kcpp_lzma_b64', data });
 
-test('twelve slots are free at first', async () => {
+test('SaveSlots: has twelve free slots at first', async () => {
   const { path, slots, load } = slotsIn();
   expect(await slots.titles()).toEqual(free);
   expect(await load(0)).toBeUndefined();
   expect(existsSync(path)).toBe(false);
 });
 
-test('a story is found again in its slot, also by the next program', async () => {
+test('SaveSlots: loads a saved story, also in the next instance', async () => {
   const { path, slots, load } = slotsIn();
   const special = { title: 'A "title"\n🦜', format: 'füll', data: '{"a":"\\u0000"}\ud83e 語' };
   await slots.save(11, special);
@@ -46,13 +46,13 @@ test('a story is found again in its slot, also by the next program', async () =>
   expect(await slotsIn({ path }).load(11)).toEqual(special);
 });
 
-test('the file is an object by the numbers of the slots, as other programs write it', async () => {
+test('SaveSlots: writes an object by slot number, as other programs do', async () => {
   const { path, slots } = slotsIn();
   await slots.save(3, story('Third'));
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ 3: story('Third') });
 });
 
-test('a file of another program is read, with slots that were erased or lack something, and keeps what is unknown', async () => {
+test('SaveSlots: reads a file of another program, and preserves unknown entries', async () => {
   const { path, slots, load } = slotsIn();
   writeFileSync(
     path,
@@ -71,7 +71,7 @@ test('a file of another program is read, with slots that were erased or lack som
   });
 });
 
-test('a slot can be written over and erased', async () => {
+test('SaveSlots: overwrites and erases a slot', async () => {
   const { slots, load } = slotsIn();
   await slots.save(4, story('Old', 'old'));
   await slots.save(4, story('New', 'new'));
@@ -81,20 +81,20 @@ test('a slot can be written over and erased', async () => {
   expect([await slots.titles(), await load(4)]).toEqual([free, undefined]);
 });
 
-test.each([-1, 12, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('there is no slot %d', async (slot) => {
+test.each([-1, 12, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('SaveSlots: refuses slot %d', async (slot) => {
   const { slots, load } = slotsIn();
   await expect(slots.save(slot, story('x'))).rejects.toThrow(RangeError);
   expect(await load(slot)).toBeUndefined();
 });
 
-test('a story has a greatest length, title and format included', async () => {
+test('SaveSlots: limits the length of a story, including title and format', async () => {
   const { slots } = slotsIn({ limits: { characters: 10, bytes: 1000 } });
   await slots.save(0, { title: 'abc', format: 'def', data: '0123' });
   await expect(slots.save(0, { title: 'abc', format: 'def', data: '01234' })).rejects.toBeInstanceOf(StoryTooLong);
   await expect(slots.save(0, { title: '01234567890', format: '', data: 'x' })).rejects.toBeInstanceOf(StoryTooLong);
 });
 
-test('all stories together have one too, and those that were there stay', async () => {
+test('SaveSlots: limits the size of all stories together', async () => {
   const { slots } = slotsIn({ limits: { characters: 500, bytes: 700 } });
   await slots.save(0, story('a', 'x'.repeat(400)));
   await expect(slots.save(1, story('b', 'x'.repeat(400)))).rejects.toBeInstanceOf(FileFull);
@@ -110,7 +110,7 @@ test.each([
   ['a slot that is a number', '{"0": 5}'],
   ['a slot that is a list', '{"0": []}'],
   ['a title that is no text', '{"7": {"title": {}, "format": "", "data": ""}}'],
-])('a file that holds %s is put aside with all that is in it', async (_, content) => {
+])('SaveSlots: renames a file that has %s', async (_, content) => {
   const { path, slots, warnings } = slotsIn();
   writeFileSync(path, content);
   expect(await slots.titles()).toEqual(free);
@@ -120,7 +120,7 @@ test.each([
   expect(warnings).toHaveLength(1);
 });
 
-test('saves at the same time are all kept', async () => {
+test('SaveSlots: stores concurrent saves', async () => {
   const { path, slots } = slotsIn();
   await Promise.all(free.map((_, slot) => slots.save(slot, story(`Story ${slot}`))));
   expect(await slotsIn({ path }).slots.titles()).toEqual(free.map((_, slot) => `Story ${slot}`));
@@ -128,7 +128,7 @@ test('saves at the same time are all kept', async () => {
 
 const written = async (text: string) => Buffer.concat(await inSlices(jsonBytes(text))).toString();
 
-test('any text is written as the language itself writes it', async () => {
+test('jsonBytes: equals JSON.stringify', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
       expect(await written(text)).toBe(JSON.stringify(text));
@@ -136,16 +136,16 @@ test('any text is written as the language itself writes it', async () => {
   );
 });
 
-test.each([0, 1, 2, 3])('a character of two halves is whole wherever a slice ends (%i before it)', async (before) => {
+test.each([0, 1, 2, 3])('jsonBytes: never splits a surrogate pair (%i before it)', async (before) => {
   const text = 'x'.repeat(before) + '🦜'.repeat(20_000);
   expect(await written(text)).toBe(JSON.stringify(text));
 });
 
-test('half a character alone is written as an escape, also at the end of a slice', async () => {
+test('jsonBytes: escapes a lone surrogate, also at the end of a slice', async () => {
   const text = `${'x'.repeat(16_383)}\ud83e${'y'.repeat(20_000)}\udd9c`;
   expect(await written(text)).toBe(JSON.stringify(text));
 });
 
-test('others are let in every few thousand characters', () => {
+test('jsonBytes: yields every few thousand characters', () => {
   expect([...jsonBytes('a'.repeat(1_000_000))].length).toBeGreaterThan(50);
 });

@@ -63,8 +63,8 @@ export class SaveSlots {
     const { title, format, data } = story;
     if (!isSlot(slot)) throw new RangeError(`There is no slot ${slot}.`);
     if (title.length + format.length + data.length > this.#mostCharacters) throw new StoryTooLong();
-    const kept = await inSlices(slotOf(story));
-    await this.#file.change((slots) => new Map(slots).set(String(slot), kept));
+    const saved = await inSlices(slotOf(story));
+    await this.#file.change((slots) => new Map(slots).set(String(slot), saved));
   }
 
   async erase(slot: number): Promise<void> {

@@ -27,12 +27,12 @@ function storyIn(own: Partial<SharedStoryParts> = {}) {
   return { path, shared, update, turn, warnings, clock };
 }
 
-describe('a story of several people', () => {
-  test('begins empty, in the first turn', async () => {
+describe('SharedStory', () => {
+  test('begins empty, in turn 1.1', async () => {
     expect(await storyIn().turn()).toEqual({ story: '', format: '', major: 1, minor: 1 });
   });
 
-  test('counts how often it went on, and how often another one was begun', async () => {
+  test('counts continuations and new stories', async () => {
     const { update, turn } = storyIn();
     await update('a');
     expect(await turn()).toEqual({ story: 'a', format: 'plain', major: 1, minor: 2 });
@@ -42,13 +42,13 @@ describe('a story of several people', () => {
     expect(await turn()).toMatchObject({ story: 'other', major: 2, minor: 1 });
   });
 
-  test('gives every turn once, whoever comes at the same time', async () => {
+  test('gives every turn once for concurrent updates', async () => {
     const { update } = storyIn();
     const turns = await Promise.all(['a', 'b', 'c', 'd'].map((text) => update(text)));
     expect(turns.map(({ minor }) => minor)).toEqual([2, 3, 4, 5]);
   });
 
-  test('is still there after the end of the program', async () => {
+  test('is read by the next instance', async () => {
     const first = storyIn();
     await first.update('"A line"\n🦜\ud83e', true);
     const second = storyIn({ path: first.path });
@@ -56,7 +56,7 @@ describe('a story of several people', () => {
     expect((await second.update('more')).minor).toBe(2);
   });
 
-  test('has a greatest length, and what is too long changes nothing', async () => {
+  test('limits the length, and a story that is too long changes nothing', async () => {
     const { update, turn } = storyIn({ limits: { characters: 10, senders: 3 } });
     await update('12345');
     await expect(update('123456')).rejects.toBeInstanceOf(StoryTooLong);
@@ -68,7 +68,7 @@ describe('a story of several people', () => {
     ['{"story": 5, "format": "", "major": 1, "minor": 1}', 'it holds no story'],
     ['{"story": "a", "format": "", "major": 0, "minor": 1}', 'it holds no turns'],
     ['{"story": "a", "format": "", "major": 1, "minor": "2"}', 'it holds no turns'],
-  ])('that cannot be read (%s) is put aside', async (content, reason) => {
+  ])('renames a file that cannot be read (%s)', async (content, reason) => {
     const { path, turn, update, warnings } = storyIn();
     writeFileSync(path, content);
     expect(await turn()).toMatchObject({ story: '', major: 1, minor: 1 });
@@ -78,8 +78,8 @@ describe('a story of several people', () => {
   });
 });
 
-describe('who is busy', () => {
-  test('is nobody at first, and never oneself', () => {
+describe('SharedStory: busy senders', () => {
+  test('none at first, and never the sender itself', () => {
     const { shared } = storyIn();
     expect(shared.isBusyBeside('me')).toBe(false);
     shared.busy('me');
@@ -88,7 +88,7 @@ describe('who is busy', () => {
     expect(shared.isBusyBeside('')).toBe(true);
   });
 
-  test('is forgotten after six seconds without a word', () => {
+  test('expire after six seconds', () => {
     const { shared, clock } = storyIn();
     shared.busy('me');
     clock.ms += 5999;
@@ -100,26 +100,26 @@ describe('who is busy', () => {
     expect(shared.isBusyBeside('you')).toBe(false);
   });
 
-  test('without a name is nobody', () => {
+  test('without a name are ignored', () => {
     const { shared } = storyIn();
     shared.busy('');
     expect(shared.isBusyBeside('you')).toBe(false);
   });
 
-  test('is remembered up to a number, the latest of them', () => {
+  test('are limited to a number, the latest', () => {
     const { shared, clock } = storyIn({ limits: { characters: 10, senders: 2 } });
     for (const sender of ['a', 'b', 'a', 'c']) {
       clock.ms += 1;
       shared.busy(sender);
     }
-    // Of `a` and `c` the one is oneself; `b` is forgotten.
+    // `a` and `c` are busy, `b` has expired.
     clock.ms += 5998;
     expect(shared.isBusyBeside('a')).toBe(true);
     clock.ms += 1;
     expect([shared.isBusyBeside('c'), shared.isBusyBeside('a')]).toEqual([false, true]);
   });
 
-  test('is known by the beginning of a name that is too long', () => {
+  test('are compared by the first 200 characters', () => {
     const { shared } = storyIn();
     shared.busy(`${'x'.repeat(200)}1`);
     expect(shared.isBusyBeside(`${'x'.repeat(200)}2`)).toBe(false);

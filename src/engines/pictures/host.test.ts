@@ -37,7 +37,7 @@ test('PictureHost: sends the pictures as attachments and resolves with the encod
   expect(await result).toEqual(Uint8Array.of(9));
 });
 
-test('PictureHost: resolves with undefined where the edit has no result', async () => {
+test('PictureHost: resolves with undefined if the edit has no result', async () => {
   const { host, load, answer } = world();
   const result = host.edit(edit, [picture]);
   load();
@@ -54,7 +54,7 @@ test('PictureHost: rejects with the error of the worker', async () => {
   await expect(result).rejects.toMatchObject({ code: 'invalid-field', details: { field: 'image' } });
 });
 
-test('PictureHost: a request that was stopped ends its edit, with the reason', async () => {
+test('PictureHost: an aborted request rejects with its reason', async () => {
   const { host, fakes, load, answer } = world();
   const stop = new AbortController();
   const result = host.edit(edit, [picture], stop.signal);
@@ -82,7 +82,7 @@ test('PictureHost: ends the process after five minutes without work, and starts 
   expect(await second).toEqual(Uint8Array.of(2));
 });
 
-test('PictureHost: a process that dies fails the edit alone, and the next picture is edited by a new one', async () => {
+test('PictureHost: a crash rejects the running edit, and the next one uses a new process', async () => {
   const { host, fakes, load, answer } = world();
   const lost = host.edit(edit, [picture]);
   load();

@@ -1,13 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Whether the admin paths are open, and the key that they ask for. */
+/** Whether the admin endpoints are enabled, and their password. */
 export interface AdminAccess {
   readonly enabled: boolean;
   readonly password: string | undefined;
 }
 
-/** The number by which clients are told: closed, open to all who reach the server, or open with a key of its own. */
+/** The number that clients read: 0 closed, 1 open, 2 open with the admin password. */
 export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
   if (!enabled) return 0;
   return password === undefined ? 1 : 2;
@@ -16,7 +16,7 @@ export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
 export function mayAdminister({ enabled, password }: AdminAccess, headers: IncomingHttpHeaders): boolean {
   if (!enabled || password === undefined) return enabled;
   const sent = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
-  // Digests have one length: the time taken tells nothing about how near a guess was.
+  // Digests have one length, so that the comparison takes constant time.
   return timingSafeEqual(digest(sent), digest(password));
 }
 

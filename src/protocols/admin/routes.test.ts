@@ -7,7 +7,7 @@ import { bindAll } from '../testing/bind.ts';
 import { type AdminAccess, adminLevel } from './access.ts';
 import { type AdminContext, type AdminServices, adminEndpoints } from './routes.ts';
 
-/** Two places; the present state grows with each save. */
+/** Two slots; the present state grows with each save. */
 function memory(): SavedStates {
   const places = [0, 0];
   let tokens = 7;
@@ -31,7 +31,7 @@ function boundEndpoints(parts: AdminServices & AdminContext): Endpoint[] {
   return bindAll(adminEndpoints(parts), parts);
 }
 
-/** Work that has to take its turn is noted, and done unless the queue is full. */
+/** Records exclusive work, and runs it unless the queue is full. */
 function line({ full = false } = {}) {
   const clients: string[] = [];
   const exclusively: TextService['exclusively'] = async ({ client }, work) => {
@@ -57,7 +57,7 @@ function world(access: AdminAccess, states: SavedStates | undefined = memory(), 
   };
 }
 
-test('a state is saved, seen, taken up and forgotten', async () => {
+test('saves, checks, loads and clears a state', async () => {
   const ask = world(open);
   expect(await ask('save_state', { slot: 1 })).toEqual({ success: true, new_state_size: 70, new_tokens: 7 });
   expect(await ask('check_state')).toEqual({
@@ -76,7 +76,7 @@ test('a state is saved, seen, taken up and forgotten', async () => {
 });
 
 test.each([[''], ['{}'], [{ slot: null }], [{ slot: 2 }], [{ slot: -1 }], [{ slot: '0' }]])(
-  'the place in %j is the first',
+  'slot %j means the first one',
   async (body) => {
     const ask = world(open);
     await ask('save_state', body);
@@ -88,20 +88,20 @@ test.each([[''], ['{}'], [{ slot: null }], [{ slot: 2 }], [{ slot: -1 }], [{ slo
 );
 
 test.each([{ slot: 'one' }, { slot: 0.5 }, { slot: [1] }, { slot: true }])(
-  '%j names no place, and nothing is overwritten',
+  '%j is refused as a slot, and nothing is overwritten',
   async (body) => {
     await expect(world(open)('save_state', body)).rejects.toMatchObject({ code: 'invalid-field' });
   },
 );
 
-test('saving and loading take their turn in the queue; a look, and forgetting, need none', async () => {
+test('save_state and load_state wait in the queue, check_state and clear_state do not', async () => {
   const { clients, text } = line();
   const ask = world(open, memory(), { clients, text });
   for (const name of ['check_state', 'save_state', 'load_state', 'clear_state']) await ask(name);
   expect(clients).toEqual(['address ::1', 'address ::1']);
 });
 
-test('a full queue is told as on every other path', async () => {
+test('a full queue is reported as busy', async () => {
   const [, save] = boundEndpoints({ access: open, states: memory, ...line({ full: true }) });
   const call = { body: Buffer.from(''), headers: {}, remoteAddress: '::1' } as unknown as Call;
   const error = await Promise.resolve(save?.handle(call)).catch((thrown: AppError) => thrown);
@@ -112,7 +112,7 @@ test('a full queue is told as on every other path', async () => {
   });
 });
 
-test('a model that is gone when the turn has come is no failure', async () => {
+test('a model that was unloaded meanwhile is refused, and no error', async () => {
   let states: SavedStates | undefined = memory();
   const text: Pick<TextService, 'exclusively'> = {
     exclusively: (_, work) => {
@@ -133,7 +133,7 @@ const refusals = [
   ['clear_state', { success: false }],
 ] as const;
 
-test.each(refusals)('%s is refused in its own words', async (name, refused) => {
+test.each(refusals)('%s is refused in its own shape', async (name, refused) => {
   expect(await world({ enabled: false, password: undefined })(name)).toEqual(refused);
   const protectedWorld = world({ enabled: true, password: 'key' });
   for (const sent of [undefined, 'Bearer other', 'Bearer ', 'key', 'Basic key']) {
@@ -150,19 +150,19 @@ const adminEndpointsWithoutModel = (name: string) => {
   return Promise.resolve(reply).then((found) => JSON.parse(String(found && 'body' in found ? found.body : '')));
 };
 
-test('the admin password opens it', async () => {
+test('needs the admin password if there is one', async () => {
   const ask = world({ enabled: true, password: 'key' });
   expect((await ask('check_state', {}, 'Bearer key')).success).toBe(true);
   expect((await ask('check_state', {}, 'bearer  key ')).success).toBe(true);
 });
 
-test('clients are told whether it is open, and whether with a key', () => {
+test('adminLevel: 0 closed, 1 open, 2 with a password', () => {
   expect(adminLevel(open)).toBe(1);
   expect(adminLevel({ enabled: true, password: 'key' })).toBe(2);
   expect(adminLevel({ enabled: false, password: 'key' })).toBe(0);
 });
 
-describe('switching to something else', () => {
+describe('list_options and reload_config', () => {
   function swaps(access: AdminAccess = open, known: readonly string[] = ['a.kcpps', 'b.gguf']) {
     const log: unknown[] = [];
     const swap: ModelSwap = {
@@ -187,12 +187,12 @@ describe('switching to something else', () => {
       return JSON.parse(String(reply.body));
     };
 
-  test('the options are listed as they are', async () => {
+  test('lists the options', async () => {
     expect(await swaps().ask('list_options')).toEqual(['a.kcpps', 'b.gguf']);
     expect(await swaps(open, []).ask('list_options')).toEqual([]);
   });
 
-  test('one of them is switched to; another is not', async () => {
+  test('switches to a known option only', async () => {
     const { ask, log } = swaps();
     expect(await ask('reload_config', { filename: 'a.kcpps' })).toEqual({ success: true });
     expect(await ask('reload_config', { filename: 'c.gguf' })).toEqual({ success: false });
@@ -208,7 +208,7 @@ describe('switching to something else', () => {
     [{ baseconfig: 'base', overrideconfig: 'older' }, 'base'],
     [{ baseconfig: '' }, undefined],
     [{ baseconfig: null }, undefined],
-  ])('%j is passed on as the base %j', async (fields, base) => {
+  ])('%j is passed on as the base config %j', async (fields, base) => {
     const { ask, log } = swaps();
     await ask('reload_config', { filename: 'a.kcpps', ...fields });
     expect(log).toEqual([['a.kcpps', base]]);
@@ -222,17 +222,17 @@ describe('switching to something else', () => {
     { filename: ['a.kcpps'] },
     { filename: 'a.kcpps', baseconfig: 7 },
     { filename: 'a.kcpps', overrideconfig: {} },
-  ])('%j asks for nothing', async (body) => {
+  ])('%j changes nothing', async (body) => {
     const { ask, log } = swaps();
     expect(await ask('reload_config', body)).toEqual({ success: false });
     expect(log).toEqual([]);
   });
 
-  test.each(['no JSON', '[]', '7', '{'])('%j is told as what it is', async (body) => {
+  test.each(['no JSON', '[]', '7', '{'])('%j is refused by its own error', async (body) => {
     await expect(swaps().ask('reload_config', body)).rejects.toBeInstanceOf(AppError);
   });
 
-  test('a wrong key, or none, lists nothing and changes nothing', async () => {
+  test('a wrong or missing admin password lists and changes nothing', async () => {
     const { ask, log } = swaps({ enabled: true, password: 'key' });
     for (const sent of [undefined, 'Bearer other', 'Bearer ', 'key', 'Basic key']) {
       expect(await ask('list_options', '', sent)).toEqual([]);
@@ -243,7 +243,7 @@ describe('switching to something else', () => {
     expect(await ask('reload_config', { filename: 'a.kcpps' }, 'Bearer key')).toEqual({ success: true });
   });
 
-  test('where administration is closed, or nothing can be swapped, it is refused', async () => {
+  test('are refused without --admin or a swap', async () => {
     const closed = swaps({ enabled: false, password: undefined });
     const fixed = asker(boundEndpoints({ access: open, states: memory, ...line() }));
     for (const ask of [closed.ask, fixed]) {
@@ -253,7 +253,7 @@ describe('switching to something else', () => {
     expect(closed.log).toEqual([]);
   });
 
-  test('neither takes a place in the queue: a swap must not wait behind what it waits for', () => {
+  test('do not wait in the queue, because a swap waits for running requests', () => {
     const endpoints = boundEndpoints({ access: open, states: memory, ...line() });
     const queued = endpoints
       .filter(({ path }) => /list_options|reload_config/.test(path))

@@ -45,7 +45,7 @@ interface StateRoute {
 const stateRoutes: readonly StateRoute[] = [
   {
     name: 'check_state',
-    summary: 'Which states are saved, and how large the present one is.',
+    summary: 'The saved states, and the size of the present one.',
     refused: { old_states: [], new_state_size: 0, new_tokens: 0 },
     exclusive: false,
     answer: async (states) => {
@@ -55,7 +55,7 @@ const stateRoutes: readonly StateRoute[] = [
   },
   {
     name: 'save_state',
-    summary: 'Put the present state of the model aside.',
+    summary: 'Save the state of the model.',
     refused: { new_state_size: 0, new_tokens: 0 },
     exclusive: true,
     answer: async (states, slot) => {
@@ -65,7 +65,7 @@ const stateRoutes: readonly StateRoute[] = [
   },
   {
     name: 'load_state',
-    summary: 'Take up a state that was saved.',
+    summary: 'Load a saved state.',
     refused: { new_tokens: 0 },
     exclusive: true,
     answer: async (states, slot) => {
@@ -75,7 +75,7 @@ const stateRoutes: readonly StateRoute[] = [
   },
   {
     name: 'clear_state',
-    summary: 'Forget all states that were saved.',
+    summary: 'Delete all saved states.',
     refused: {},
     exclusive: false,
     answer: async (states) => {
@@ -89,11 +89,11 @@ const field = (schema: JsonSchema, note: string) => sentAs(schema, aside('honour
 
 export const adminFidelity: readonly EndpointFidelity[] = [
   fidelityOf('Admin', 'POST /api/admin/save_state, /api/admin/load_state', {
-    slot: field({ type: 'integer', default: 0 }, 'The number of the place.'),
+    slot: field({ type: 'integer', default: 0 }, 'The number of the slot.'),
   }),
   fidelityOf('Admin', 'POST /api/admin/reload_config', {
     filename: field(textSchema, 'One of list_options: a config, a model, initial_model or unload_model.'),
-    baseconfig: field(textSchema, 'A config below it; what filename says wins.'),
+    baseconfig: field(textSchema, 'A base config, which filename overrides.'),
     overrideconfig: field(textSchema, 'An older name of baseconfig.'),
   }),
 ];

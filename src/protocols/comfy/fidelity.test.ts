@@ -9,7 +9,7 @@ import { node, stockBody, stockGraph } from './testing/graphs.ts';
 import { sendPicture } from './testing/sent.ts';
 import { comfyWorld } from './testing/world.ts';
 
-/** What a prompt became: the items of the queue. */
+/** The queue items of a prompt. */
 function world() {
   const { endpoints, prompts } = comfyWorld(fakeImage());
   return {
@@ -53,7 +53,7 @@ proveFidelity({
   refusal,
 });
 
-/** What a refusal leaves as it was is nothing that was asked for. */
+/** A refusal changes nothing. */
 const seen = ({ status, headers, text }: Answered, asked: readonly object[]): Seen => ({
   status,
   headers,
@@ -61,7 +61,7 @@ const seen = ({ status, headers, text }: Answered, asked: readonly object[]): Se
   asked: status < 400 ? asked : [],
 });
 
-describe.each(['/queue', '/history'])('what is dropped from %s', (path) => {
+describe.each(['/queue', '/history'])('POST %s', (path) => {
   async function ask(body: JsonObject): Promise<Seen> {
     const { get, post, drawAll } = comfyWorld();
     for (const id of ['one', 'two', 'three']) await post('/prompt', stockBody({ prompt_id: id }));
@@ -84,7 +84,7 @@ describe.each(['/queue', '/history'])('what is dropped from %s', (path) => {
   });
 });
 
-describe('interrupting', () => {
+describe('POST /interrupt', () => {
   async function ask(body: JsonObject): Promise<Seen> {
     const fake = fakeImage({
       script: async function* (request, { signal }) {
@@ -116,10 +116,10 @@ describe('interrupting', () => {
 
 proveFidelity({ table: tableOf('POST /free'), base: {}, ask: asking(world, 'POST', '/free'), proofs: {}, refusal });
 
-describe('what is sent', () => {
+describe('POST /upload/image', () => {
   const transparent = JSON.stringify({ filename: 'there.png' });
 
-  /** Beside a picture that is there already, and with the same name where it is told to. */
+  /** With a picture that exists already, of the same name with overwrite. */
   const sending = (path: string) => async (body: JsonObject) => {
     const sent = comfyWorld();
     await sendPicture(sent, {}, pngOf(4, 4), 'there.png');

@@ -20,15 +20,12 @@ const readId: Read<string> = (value, path) => (typeof value === 'number' ? Strin
 const ids = optional(listOf(readId));
 
 export const promptFields = {
-  prompt: honoured(anyValue, 'Nodes that no output needs are not looked at; those that it needs must be known.'),
-  client_id: honoured(optionalText, 'The connection at /ws that hears of it.'),
-  prompt_id: honoured(optional(readId), 'One that was used before gets another.'),
-  number: honoured(
-    orElse<number | undefined>(looseNumber, undefined),
-    'Of the prompts of one client lower ones come first.',
-  ),
+  prompt: honoured(anyValue, 'Nodes that no output depends on are ignored; all others must be known.'),
+  client_id: honoured(optionalText, 'The connection at /ws that receives its events.'),
+  prompt_id: honoured(optional(readId), 'Replaced if it is taken.'),
+  number: honoured(orElse<number | undefined>(looseNumber, undefined), 'Lower numbers of the same client run first.'),
   front: honoured(flag),
-  extra_data: honoured(orElse(readObject, {}), 'Kept in the history; extra_pnginfo is written into the pictures.'),
+  extra_data: honoured(orElse(readObject, {}), 'Stored in the history; extra_pnginfo is written into the pictures.'),
   partial_execution_targets: honoured(ids),
 };
 
@@ -39,9 +36,11 @@ export const dropFields = {
   delete: honoured(ids),
 };
 
-export const interruptFields = { prompt_id: honoured(optional(readId), 'Only if this one runs.') };
+export const interruptFields = { prompt_id: honoured(optional(readId), 'Stops only this prompt.') };
 
-const freeFields = { ...each(['unload_models', 'free_memory'], ignored('Models come and go by themselves.')) };
+const freeFields = {
+  ...each(['unload_models', 'free_memory'], ignored('Models are loaded and unloaded automatically.')),
+};
 
 const types = ['input', 'temp', 'output'] as const;
 const readType: Read<(typeof types)[number]> = (value) => types.find((type) => type === value) ?? 'input';
@@ -51,11 +50,14 @@ const reference: Read<Readonly<Record<string, unknown>> | undefined> = optional(
 );
 
 export const uploadFields = {
-  overwrite: honoured(flag, 'Otherwise a name that is taken gets a number.'),
+  overwrite: honoured(flag, 'Otherwise a number is appended to a name that is taken.'),
   type: honoured(readType),
   subfolder: honoured(orElse(readText, '')),
-  original_ref: honoured(reference, 'For masks: the picture that becomes transparent. Without one the mask is kept.'),
-  originalRef: honoured(reference, 'The same, as some clients spell it.'),
+  original_ref: honoured(
+    reference,
+    'For masks: the picture that becomes transparent. Without it the mask itself is stored.',
+  ),
+  originalRef: honoured(reference, 'Another spelling of original_ref.'),
 };
 
 function parsed(text: string): unknown {

@@ -1,12 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { pictureFacts } from '../pictures/picture-facts.ts';
+import { pixelAt, pngOf } from '../testing/pictures.ts';
 import { annotatedName, ComfyFiles, isPlainFolder, isPlainName, outputName } from './files.ts';
+import { stockBody } from './testing/graphs.ts';
+import { sendPicture } from './testing/sent.ts';
+import { comfyWorld } from './testing/world.ts';
 
 const file = (length: number) => ({ bytes: new Uint8Array(length), contentType: 'image/png' });
 const at = (name: string) => ({ type: 'input', subfolder: '', name }) as const;
 
-describe('the store', () => {
-  test('keeps pictures by their kind, folder and name', () => {
+describe('ComfyFiles', () => {
+  test('stores pictures by type, folder and name', () => {
     const files = new ComfyFiles();
     files.put(at('a.png'), file(1));
     files.put({ type: 'output', subfolder: 'x/y', name: 'a.png' }, file(2));
@@ -17,13 +22,13 @@ describe('the store', () => {
     expect(files.sent()).toEqual(['a.png', 'f/b.png']);
   });
 
-  test('lets the oldest go when there are too many', () => {
+  test('drops the oldest files beyond the limit', () => {
     const files = new ComfyFiles({ bytes: 100, entries: 2 });
     for (const name of ['a', 'b', 'c']) files.put(at(name), file(1));
     expect(files.sent()).toEqual(['b', 'c']);
   });
 
-  test('never holds more than its limit, but always the newest', () => {
+  test('stays within its limits and always has the newest file', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer({ min: 1, max: 60 })), { minLength: 1 }),
@@ -42,13 +47,13 @@ describe('the store', () => {
   });
 });
 
-describe('a name', () => {
+describe('annotatedName', () => {
   test.each([
     ['a.png', { type: 'input', subfolder: '', name: 'a.png' }],
     ['f/a b.png [output]', { type: 'output', subfolder: 'f', name: 'a b.png' }],
     ['a.png [temp]', { type: 'temp', subfolder: '', name: 'a.png' }],
     ['a [x].png', { type: 'input', subfolder: '', name: 'a [x].png' }],
-  ])('%j is understood', (text, place) => expect(annotatedName(text, 'input')).toEqual(place));
+  ])('reads %j', (text, place) => expect(annotatedName(text, 'input')).toEqual(place));
 
   test.each([
     '',
@@ -63,11 +68,11 @@ describe('a name', () => {
     'a\n.png',
     'x'.repeat(256),
     'f/',
-  ])('%j leads nowhere', (text) => {
+  ])('refuses %j', (text) => {
     expect(annotatedName(text, 'input')).toBeUndefined();
   });
 
-  test('is plain only where nothing in it leads elsewhere', () => {
+  test('accepts only names without separators, control characters and dot folders', () => {
     expect(isPlainName('ph oto (1).png')).toBe(true);
     expect(isPlainFolder('a/b')).toBe(true);
     expect(['..', 'a/..', '/a', 'a/', 'a//b', '.'].map(isPlainFolder)).toEqual([
@@ -81,7 +86,7 @@ describe('a name', () => {
   });
 });
 
-describe('the name of what was drawn', () => {
+describe('outputName', () => {
   const now = new Date(Date.UTC(2026, 0, 15, 9, 30, 5));
 
   test.each([
@@ -93,7 +98,7 @@ describe('the name of what was drawn', () => {
     ['%KSampler.seed%', { subfolder: '', name: '_KSampler.seed__00007_.png' }],
   ])('%j', (prefix, name) => expect(outputName(prefix, 7, now)).toEqual(name));
 
-  test('needs no quoting anywhere, whatever was asked for', () => {
+  test('gives safe names for any prefix', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (prefix) => {
         const { subfolder, name } = outputName(prefix, 1, now);
@@ -102,5 +107,144 @@ describe('the name of what was drawn', () => {
         expect(encodeURI(`${subfolder}/${name}`)).toBe(`${subfolder}/${name}`);
       }),
     );
+  });
+});
+
+describe('POST /upload/image', () => {
+  test('numbers a name that is taken by another picture', async () => {
+    const world = comfyWorld();
+    const [one, two] = [pngOf(4, 4), pngOf(5, 5)];
+    expect((await sendPicture(world, {}, one)).json.name).toBe('photo.png');
+    expect((await sendPicture(world, {}, one)).json.name).toBe('photo.png');
+    expect((await sendPicture(world, {}, two)).json.name).toBe('photo (1).png');
+    expect((await sendPicture(world, { overwrite: '1' }, two)).json.name).toBe('photo.png');
+    expect(pictureFacts((await world.get('/view?filename=photo.png&type=input')).bytes)?.width).toBe(5);
+    expect((await world.get('/object_info/LoadImage')).json.LoadImage.input.required.image[0]).toEqual([
+      'photo (1).png',
+      'photo.png',
+    ]);
+  });
+
+  test('upload/mask: makes the original transparent', async () => {
+    const world = comfyWorld();
+    await sendPicture(world, {}, pngOf(8, 8));
+    const original = JSON.stringify({ filename: 'photo.png', type: 'input' });
+    await sendPicture(world, { original_ref: original }, pngOf(8, 8, [0, 0, 0, 77]), 'masked.png', '/upload/mask');
+    expect(await pixelAt((await world.get('/view?filename=masked.png&type=input')).bytes, 3, 3)).toEqual([
+      200, 30, 30, 77,
+    ]);
+    expect(
+      (await sendPicture(world, { original_ref: '{"filename":"nobody.png"}' }, pngOf(8, 8), 'm.png', '/upload/mask'))
+        .status,
+    ).toBe(400);
+    expect((await sendPicture(world, { original_ref: 'nonsense' }, pngOf(8, 8), 'm.png', '/upload/mask')).status).toBe(
+      400,
+    );
+  });
+
+  test.each([
+    ['no picture', {}, Buffer.from('hello'), 'photo.png'],
+    ['no name', {}, pngOf(4, 4), ''],
+    ['a name that leads elsewhere', {}, pngOf(4, 4), '..'],
+    ['a folder that leads elsewhere', { subfolder: '../../etc' }, pngOf(4, 4), 'photo.png'],
+    ['a folder at the root', { subfolder: '/etc' }, pngOf(4, 4), 'photo.png'],
+  ])('refuses %s', async (_, fields, bytes, name) => {
+    const world = comfyWorld();
+    const { status, json } = await sendPicture(world, fields, bytes, name);
+    expect([status, json.error.type]).toEqual([400, 'invalid_prompt']);
+    expect(world.prompts.files.sent()).toEqual([]);
+  });
+
+  test('refuses a request without a form', async () => {
+    expect((await comfyWorld().post('/upload/image', {})).status).toBe(400);
+  });
+});
+
+describe('GET /view', () => {
+  test.each([
+    ['?type=output', 404],
+    ['?filename=nobody.png', 404],
+    ['?filename=nobody.png&type=secret', 400],
+    ['?filename=../../etc/passwd', 400],
+    ['?filename=/etc/passwd', 400],
+    ['?filename=a.png&subfolder=../..', 400],
+    ['?filename=%2e%2e%2fa', 400],
+    ['?filename=a%00.png', 400],
+  ])('%s is answered with %i, as JSON', async (query, status) => {
+    const reply = await comfyWorld().get(`/view${query}`);
+    expect(reply.status).toBe(status);
+    expect(reply.json.error.message).toEqual(expect.any(String));
+  });
+
+  test('comfy: GET /view without a file name names the missing parameter', async () => {
+    const { json } = await comfyWorld().get('/view');
+    expect(json.error).toMatchObject({
+      type: 'not_found',
+      message: expect.stringMatching(/parameter filename is missing/),
+    });
+  });
+
+  test('encodes a smaller preview', async () => {
+    const world = comfyWorld();
+    await world.post('/prompt', stockBody());
+    await world.drawAll();
+    const { headers, bytes } = await world.get('/api/view?filename=demo_00001_.png&preview=webp;50');
+    expect(headers).toMatchObject({
+      'content-type': 'image/webp',
+      'content-disposition': 'filename="demo_00001_.png"',
+    });
+    expect(pictureFacts(bytes)).toMatchObject({ format: 'webp', width: 128 });
+  });
+
+  describe('channels of a transparent picture', () => {
+    const colour = [40, 80, 120, 77];
+    async function seen(query: string) {
+      const world = comfyWorld();
+      await sendPicture(world, {}, pngOf(6, 4, colour));
+      const reply = await world.get(`/view?filename=photo.png&type=input${query}`);
+      return { ...reply, type: reply.headers['content-type'] };
+    }
+
+    test.each([
+      ['', colour],
+      ['&channel=rgba', colour],
+      ['&channel=rgb', [40, 80, 120]],
+      ['&channel=a', [0, 0, 0, 77]],
+    ])('%s returns the requested channels', async (query, pixel) => {
+      const { bytes, type } = await seen(query);
+      expect(type).toBe('image/png');
+      expect(pictureFacts(bytes)).toMatchObject({ width: 6, height: 4 });
+      expect(await pixelAt(bytes, 2, 2)).toEqual(pixel);
+    });
+
+    test('refuses an unknown channel', async () => {
+      const { status, json } = await seen('&channel=cmyk');
+      expect([status, json.error.message]).toEqual([400, expect.stringContaining('rgba, rgb or a')]);
+    });
+
+    test.each([
+      ['&preview=webp;90', 'image/webp', 4],
+      ['&preview=jpeg;80', 'image/jpeg', 3],
+      ['&preview=jpeg', 'image/jpeg', 3],
+      ['&preview=', 'image/webp', 4],
+      ['&preview=bmp;5', 'image/webp', 4],
+      ['&preview=webp;99999', 'image/webp', 4],
+      ['&preview=webp&channel=rgb', 'image/webp', 3],
+      ['&preview=jpeg&channel=rgba', 'image/webp', 4],
+    ])('%s is encoded as %s', async (query, type, channels) => {
+      const reply = await seen(query);
+      expect(reply.type).toBe(type);
+      expect(`image/${pictureFacts(reply.bytes)?.format}`).toBe(type);
+      expect(await pixelAt(reply.bytes, 1, 1)).toHaveLength(channels);
+    });
+
+    test('preview: a lower quality gives fewer bytes', async () => {
+      const noise = pngOf(64, 64, [1, 2, 3]);
+      const world = comfyWorld();
+      await sendPicture(world, {}, noise);
+      const size = async (quality: number) =>
+        (await world.get(`/view?filename=photo.png&type=input&preview=jpeg;${quality}`)).bytes.length;
+      expect(await size(5)).toBeLessThan(await size(100));
+    });
   });
 });

@@ -95,9 +95,9 @@ export async function upload(call: Call, { files, editor }: StoreParts, kind: 'i
   if (!picture) throw wrong('image', 'a file of the form');
   if (!isPlainName(sentAs)) throw wrong('image', 'a file with a name');
   if (!isPlainFolder(subfolder)) throw wrong('subfolder', 'a folder inside of the store');
-  const kept = kind === 'mask' && original ? await masked(picture, original, { files, editor }) : picture;
-  const name = overwrite ? sentAs : freeName({ type, subfolder, name: sentAs }, kept, files);
-  files.put({ type, subfolder, name }, { bytes: kept.bytes, contentType: `image/${kept.format}` });
+  const stored = kind === 'mask' && original ? await masked(picture, original, { files, editor }) : picture;
+  const name = overwrite ? sentAs : freeName({ type, subfolder, name: sentAs }, stored, files);
+  files.put({ type, subfolder, name }, { bytes: stored.bytes, contentType: `image/${stored.format}` });
   return json({ name, subfolder, type });
 }
 

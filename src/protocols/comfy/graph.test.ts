@@ -8,7 +8,7 @@ function held(value: unknown) {
   return { number: () => first?.number('x', 1, 10), text: () => first?.text('x') };
 }
 
-describe('a value of a node', () => {
+describe('Node values', () => {
   test.each([
     [5, 5],
     ['5', 5],
@@ -16,7 +16,7 @@ describe('a value of a node', () => {
     [{ __value__: 3 }, 3],
     [null, undefined],
     [undefined, undefined],
-  ])('%j is the number %s', (value, number) => expect(held(value).number()).toBe(number));
+  ])('number: reads %j as %s', (value, number) => expect(held(value).number()).toBe(number));
 
   test.each([
     [0, 'value_smaller_than_min'],
@@ -26,16 +26,16 @@ describe('a value of a node', () => {
     [true, 'invalid_input_type'],
     [{}, 'invalid_input_type'],
     [Number.POSITIVE_INFINITY, 'invalid_input_type'],
-  ])('%j is no number here (%s)', (value, type) => {
+  ])('number: refuses %j (%s)', (value, type) => {
     expect(() => held(value).number()).toThrow(expect.objectContaining({ problem: expect.objectContaining({ type }) }));
   });
 
-  test('is a text where it is one, or a number', () => {
+  test('text: reads strings and numbers', () => {
     expect([held('a').text(), held(5).text(), held(null).text()]).toEqual(['a', '5', undefined]);
     expect(() => held({ a: 1 }).text()).toThrow(NodeFault);
   });
 
-  test('is within its bounds, missing, or a fault of its node, whatever was sent', () => {
+  test('number: is within its bounds, undefined or a NodeFault for any value', () => {
     fc.assert(
       fc.property(fc.anything({ maxDepth: 2 }), (value) => {
         try {

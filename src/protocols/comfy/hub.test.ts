@@ -8,12 +8,12 @@ import { comfySockets } from './routes.ts';
 import { stockBody, stockGraph } from './testing/graphs.ts';
 import { comfyWorld } from './testing/world.ts';
 
-describe('a connection', () => {
-  test('without a name gets one', () => {
+describe('ComfyUI connection', () => {
+  test('without a client id gets a generated one', () => {
     expect(comfyWorld().listen('').heard[0]?.data.sid).toBe('id-1');
   });
 
-  test('takes the place of an older one with the same name', async () => {
+  test('replaces an older connection with the same client id', async () => {
     const { listen, post, drawAll } = comfyWorld();
     const first = listen('me');
     const second = listen('me');
@@ -24,7 +24,7 @@ describe('a connection', () => {
     expect(second.heard.map(({ type }) => type)).toContain('execution_success');
   });
 
-  test('is told what runs for it already', async () => {
+  test('receives the running node of its client on connect', async () => {
     const { promise } = latch();
     const fake = fakeImage({
       script: async function* (request) {
@@ -40,7 +40,7 @@ describe('a connection', () => {
     expect(listen('other').heard).toHaveLength(1);
   });
 
-  test('hears now and then that the server is there, as long as anybody listens', () => {
+  test('receives the status every six seconds while it is open', () => {
     const { listen, timer } = comfyWorld();
     const { heard, leave } = listen('me');
     timer.pass(6000);
@@ -50,7 +50,7 @@ describe('a connection', () => {
     expect(timer.waiting()).toEqual([]);
   });
 
-  test('is answered what both can do, and nothing else', () => {
+  test('answers feature flags with its own, and nothing else', () => {
     const { heard, say } = comfyWorld().listen('me');
     say('{"type":"feature_flags","data":{"supports_preview_metadata":true}}');
     say('not JSON');
@@ -62,7 +62,7 @@ describe('a connection', () => {
     ]);
   });
 
-  describe('that can tell a preview from a result', () => {
+  describe('previews', () => {
     const flags = (supports: unknown) =>
       JSON.stringify({ type: 'feature_flags', data: { supports_preview_metadata: supports } });
     async function previewsFor(...said: readonly string[]) {
@@ -78,7 +78,7 @@ describe('a connection', () => {
       return { previewEvery: fake?.asked[0]?.request.previewEvery, pictures: listener.pictures };
     }
 
-    test('is shown pictures on their way, with what they belong to', async () => {
+    test('are sent with metadata to a client that supports it', async () => {
       const { previewEvery, pictures } = await previewsFor(flags(true));
       expect(previewEvery).toBe(4);
       expect(pictures).toHaveLength(1);
@@ -102,12 +102,12 @@ describe('a connection', () => {
       ['says so no longer', [flags(true), flags(false)]],
       ['says it with something else', [flags('yes')]],
       ['says it without anything', ['{"type":"feature_flags"}']],
-    ])('is the only one: nothing is drawn for one that %s', async (_, said) => {
+    ])('are not drawn for a client that %s', async (_, said) => {
       expect(await previewsFor(...said)).toEqual({ previewEvery: 0, pictures: [] });
     });
   });
 
-  test('stands over a real socket, and only for pages that may call', async () => {
+  test('works over a real WebSocket and rejects foreign origins', async () => {
     const world = comfyWorld();
     const { port } = await serve(world.endpoints, {
       sockets: comfySockets(world.prompts).map((socket) => ({ ...socket, access: 'guarded' })),

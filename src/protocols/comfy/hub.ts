@@ -19,7 +19,7 @@ interface HubParts {
 export class Hub {
   readonly #parts: HubParts;
   readonly #sockets = new Map<string, LiveSocket>();
-  /** Those that can tell a preview from a result. */
+  /** Sockets of clients that support previews with metadata. */
   readonly #previewing = new WeakSet<LiveSocket>();
   #timer: Timer | undefined;
 

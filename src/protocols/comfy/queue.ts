@@ -4,6 +4,7 @@ import type { Ticket } from '../../core/request.ts';
 import { unlessAborted } from '../../core/unless-aborted.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
+import type { PromptFields } from './fields.ts';
 import { ComfyFiles } from './files.ts';
 import type { Graph } from './graph.ts';
 import { Hub } from './hub.ts';
@@ -24,23 +25,22 @@ export interface Running {
 
 interface NewPrompt {
   readonly id: string;
-  readonly graph: object;
+  readonly fields: PromptFields;
   readonly nodes: Graph;
-  readonly extraData: object;
   readonly outputs: readonly string[];
-  readonly client: string | undefined;
   readonly owner: Pick<Ticket, 'client' | 'part'>;
   readonly image: Pick<ImageService, 'inTurn'>;
-  /** Lower numbers of the same client run first; by default the order of arrival. */
-  readonly number?: number | undefined;
-  readonly front: boolean;
   /** Size of the request. */
   readonly bytes: number;
   readonly run: (running: Running, turn: ImageTurn) => Promise<Outputs>;
 }
 
 interface Prompt extends NewPrompt {
+  readonly client: string | undefined;
+  /** Lower numbers of the same client run first. */
   readonly number: number;
+  /** Milliseconds since 1970. */
+  readonly createTime: number;
   readonly stop: AbortController;
   /** The node that runs now. */
   node: string | undefined;
@@ -90,9 +90,11 @@ export class ComfyQueue {
     const bytes = [...this.#pending].reduce((sum, each) => sum + each.bytes, prompt.bytes);
     if (bytes > mostWaitingBytes) throw new AppError('busy', { retryAfterSeconds: 10 });
     const count = this.#count + 1;
-    const number = prompt.number ?? (prompt.front ? -count : count);
+    const { number: wanted, front, client_id: client } = prompt.fields;
+    const number = wanted ?? (front ? -count : count);
     const stop = new AbortController();
-    const own: Prompt = { ...prompt, number, stop, node: undefined, executed: [], notes: [], messages: [] };
+    const state = { node: undefined, executed: [], notes: [], messages: [] };
+    const own: Prompt = { ...prompt, client, number, stop, createTime: this.#parts.now(), ...state };
     const replied = new Promise<void>((resolve) => void this.#parts.startTimer(replyMs, resolve));
     const ticket = { genkey: prompt.id, ...prompt.owner, signal: stop.signal, rank: number };
     const events = prompt.image.inTurn(ticket, (turn) => this.#inTurn(own, turn, replied));
@@ -248,8 +250,9 @@ export class ComfyQueue {
   }
 }
 
-function queueItem({ number, id, graph, extraData, outputs, client }: Prompt): readonly unknown[] {
-  return [number, id, graph, client === undefined ? extraData : { ...extraData, client_id: client }, outputs];
+function queueItem({ number, id, fields, createTime, outputs, client }: Prompt): readonly unknown[] {
+  const extra = { ...fields.extra_data, create_time: createTime };
+  return [number, id, fields.prompt, client === undefined ? extra : { ...extra, client_id: client }, outputs];
 }
 
 function position({ node, nodes, executed }: Prompt): object {

@@ -12,7 +12,7 @@ import { comfyWorld, type Heard } from './testing/world.ts';
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const typesOf = (heard: readonly Heard[]) => heard.map(({ type }) => type);
 
-/** Draws when the test says so. */
+/** Draws when the test releases it. */
 function heldImage() {
   const { promise, open } = latch();
   const fake = fakeImage({
@@ -26,8 +26,8 @@ function heldImage() {
   return { fake, open };
 }
 
-describe('a prompt', () => {
-  test('is taken in, drawn, and found in the history with its pictures', async () => {
+describe('POST /prompt', () => {
+  test('draws a prompt and stores its pictures in the history', async () => {
     const { post, get, drawAll, fake } = comfyWorld();
     const { status, json } = await post('/prompt', stockBody());
     expect(status).toBe(200);
@@ -61,7 +61,7 @@ describe('a prompt', () => {
     expect(pictureFacts(seen.bytes)).toMatchObject({ width: 128, height: 64 });
   });
 
-  test('leaves its graph and its story in the picture', async () => {
+  test('writes the graph and the infotext into the picture', async () => {
     const { post, get, drawAll } = comfyWorld();
     await post('/prompt', stockBody({ extra_data: { extra_pnginfo: { workflow: { nodes: [] } } } }));
     await drawAll();
@@ -71,7 +71,7 @@ describe('a prompt', () => {
     expect(texts.parameters).toContain('Seed: 12');
   });
 
-  test('tells its client everything in the order that clients wait for', async () => {
+  test('sends its events in the order that clients expect', async () => {
     const { post, listen, drawAll } = comfyWorld();
     const { heard } = listen('me');
     const other = listen('somebody');
@@ -117,7 +117,7 @@ describe('a prompt', () => {
     expect(new Set(typesOf(other.heard))).toEqual(new Set(['status']));
   });
 
-  test('tells nothing of itself before its client knows its id', async () => {
+  test('sends no events before the client has the id', async () => {
     const { post, listen, timer } = comfyWorld();
     const { heard } = listen('me');
     await post('/prompt', stockBody({ client_id: 'me' }));
@@ -128,7 +128,7 @@ describe('a prompt', () => {
     expect(typesOf(heard)).toContain('execution_start');
   });
 
-  test('waits for those before it, and goes to the front where it is told to', async () => {
+  test('runs prompts in order, and those with front first', async () => {
     const { fake, open } = heldImage();
     const { post, get, timer, prompts, drawAll } = comfyWorld(fake);
     await post('/prompt', stockBody());
@@ -150,7 +150,7 @@ describe('a prompt', () => {
     expect(prompts.remaining).toBe(0);
   });
 
-  test('gets another id where the one it wants is taken', async () => {
+  test('replaces an id that is taken', async () => {
     const { post, drawAll } = comfyWorld();
     await post('/prompt', stockBody({ prompt_id: 'mine' }));
     expect((await post('/prompt', stockBody({ prompt_id: 'mine' }))).json.prompt_id).toBe('id-1');
@@ -158,7 +158,7 @@ describe('a prompt', () => {
     expect((await post('/prompt', stockBody({ prompt_id: 'mine' }))).json.prompt_id).toBe('id-2');
   });
 
-  test('may be without an output: then its sampler is one', async () => {
+  test('uses the sampler as the output if there is no output node', async () => {
     const { post, get, drawAll } = comfyWorld();
     const { '8': _, '9': __, ...graph } = stockGraph();
     await post('/prompt', { prompt: graph });
@@ -166,7 +166,7 @@ describe('a prompt', () => {
     expect(Object.keys((await get('/history')).json['id-1'].outputs)).toEqual(['3']);
   });
 
-  test('may have its pictures sent over the connection', async () => {
+  test('sends pictures over the connection for SaveImageWebsocket', async () => {
     const { post, get, listen, drawAll } = comfyWorld();
     const { pictures, heard } = listen('me');
     await post('/prompt', {
@@ -180,7 +180,7 @@ describe('a prompt', () => {
     expect((await get('/history/id-1')).json['id-1'].outputs).toEqual({});
   });
 
-  test('has as many pictures as its latent', async () => {
+  test('draws as many pictures as the batch size of the latent', async () => {
     const { post, get, drawAll } = comfyWorld();
     const prompt = stockGraph(
       {},
@@ -196,14 +196,14 @@ describe('a prompt', () => {
     expect(outputs['10'].images.map(({ type }: { type: string }) => type)).toEqual(['temp', 'temp', 'temp']);
   });
 
-  test('is drawn once, however many outputs it has', async () => {
+  test('draws once for several outputs', async () => {
     const { post, drawAll, fake } = comfyWorld();
     await post('/prompt', { prompt: stockGraph({}, { '10': node('PreviewImage', { images: ['8', 0] }) }) });
     await drawAll();
     expect(fake?.asked).toHaveLength(1);
   });
 
-  test('tells in its history what could not be done as it was asked for', async () => {
+  test('adds notes to the history about what could not be done', async () => {
     const { post, get, drawAll } = comfyWorld(fakeImage({ notes: ['There is no scheduler beta'] }));
     await post('/prompt', stockBody());
     await drawAll();
@@ -239,7 +239,7 @@ describe('a prompt', () => {
     expect((await get('/history')).json['id-1'].status.completed).toBe(true);
   });
 
-  test('comfy: a prompt that is taken out of the queue gives its place back and has no history', async () => {
+  test('comfy: a prompt removed from the queue frees its slot and has no history entry', async () => {
     const fake = fakeImage();
     const { post, get } = comfyWorld(fake);
     await post('/prompt', stockBody());
@@ -250,7 +250,7 @@ describe('a prompt', () => {
     expect((await get('/history')).json).toEqual({});
   });
 
-  test('comfy: a prompt that is stopped by its key before it runs is kept as interrupted', async () => {
+  test('comfy: a prompt stopped by its key before it runs is interrupted in the history', async () => {
     const stops: AbortController[] = [];
     const fake = fakeImage();
     const { inTurn } = fake.image;
@@ -273,7 +273,7 @@ describe('a prompt', () => {
   });
 });
 
-describe('a prompt that is refused', () => {
+describe('POST /prompt: refusals', () => {
   test.each([
     [{}, 'no_prompt'],
     [{ prompt: {} }, 'prompt_no_outputs'],
@@ -284,7 +284,7 @@ describe('a prompt that is refused', () => {
     ['[]', 'invalid_prompt'],
     [stockBody({ extra_data: 5 }), 'invalid_prompt'],
     [stockBody({ partial_execution_targets: 'x' }), 'invalid_prompt'],
-  ])('%#: has the shape of the tool', async (body, type) => {
+  ])('%#: has the error shape of ComfyUI', async (body, type) => {
     const { post, prompts } = comfyWorld();
     const { status, json } = await post('/prompt', body);
     expect(status).toBe(400);
@@ -295,7 +295,7 @@ describe('a prompt that is refused', () => {
     expect(prompts.remaining).toBe(0);
   });
 
-  test('says that there is no model', async () => {
+  test('without a model is refused', async () => {
     const world = comfyWorld(null);
     const { status, json } = await world.post('/prompt', stockBody());
     expect([status, json.error.type]).toEqual([503, 'no_model']);
@@ -312,9 +312,9 @@ describe('a prompt that is refused', () => {
   });
 });
 
-describe('a prompt that fails', () => {
-  test('tells where and why, and is kept as an error', async () => {
-    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+describe('failed prompts', () => {
+  test('report node and reason, and have an error in the history', async () => {
+    // biome-ignore lint/correctness/useYield: fails before the first event.
     const script = async function* (): AsyncGenerator<ImageEvent> {
       throw new AppError('engine-lost', { capability: 'image' });
     };
@@ -336,7 +336,7 @@ describe('a prompt that fails', () => {
     expect(heard.at(-1)?.data).toEqual({ node: null, prompt_id: 'id-1' });
   });
 
-  test('is stopped by whoever interrupts it', async () => {
+  test('are interrupted by POST /interrupt', async () => {
     const { fake } = heldImage();
     const { post, get, listen, timer, drawAll } = comfyWorld(fake);
     const { heard } = listen('somebody else');
@@ -355,7 +355,7 @@ describe('a prompt that fails', () => {
 });
 
 describe('queue and history', () => {
-  test('forget what they are told to', async () => {
+  test('remove the given prompts', async () => {
     const { post, get, drawAll, prompts } = comfyWorld();
     await post('/prompt', stockBody({ prompt_id: 'a' }));
     await post('/prompt', stockBody({ prompt_id: 'b' }));
@@ -374,7 +374,7 @@ describe('queue and history', () => {
     expect(prompts.remaining).toBe(0);
   });
 
-  test('keep the last 200', async () => {
+  test('history: has the last 200 prompts', async () => {
     const { post, get, drawAll } = comfyWorld();
     for (let round = 0; round < 3; round++) {
       for (let count = 0; count < 70; count++) await post('/prompt', stockBody());
@@ -385,8 +385,8 @@ describe('queue and history', () => {
   });
 });
 
-describe('pictures that are sent', () => {
-  test('are drawn from', async () => {
+describe('uploaded pictures', () => {
+  test('are initial pictures of a drawing', async () => {
     const world = comfyWorld();
     expect((await sendPicture(world, {}, pngOf(128, 128))).json).toEqual({
       name: 'photo.png',
@@ -404,7 +404,7 @@ describe('pictures that are sent', () => {
     expect(pictureFacts(request?.initial as Uint8Array)).toMatchObject({ width: 128 });
   });
 
-  test('are painted anew where they are transparent', async () => {
+  test('are repainted where they are transparent', async () => {
     const world = comfyWorld();
     await sendPicture(world, { subfolder: 'clips', overwrite: 'true' }, pngOf(64, 64, [9, 9, 9, 0]));
     const graph = stockGraph(
@@ -419,7 +419,7 @@ describe('pictures that are sent', () => {
     expect(await pixelAt(world.fake?.asked[0]?.request.mask as Uint8Array, 5, 5)).toEqual([255]);
   });
 
-  test('fail to be painted where nothing of them is transparent', async () => {
+  test('without transparency fail as a mask', async () => {
     const world = comfyWorld();
     await sendPicture(world, {}, pngOf(64, 64));
     const masked = (mask: readonly unknown[]) =>
@@ -440,7 +440,7 @@ describe('pictures that are sent', () => {
     expect(await pixelAt(world.fake?.asked[0]?.request.mask as Uint8Array, 5, 5)).toEqual([255]);
   });
 
-  test('go through nodes that change their size', async () => {
+  test('are scaled by nodes', async () => {
     const world = comfyWorld();
     const graph = {
       '1': node('ETN_LoadImageBase64', { image: base64Of(pngOf(40, 20)) }),
@@ -461,8 +461,8 @@ describe('pictures that are sent', () => {
   });
 });
 
-describe('what there is', () => {
-  test('is told class by class, with everything that clients check', async () => {
+describe('server information', () => {
+  test('object_info: lists all node classes with the fields that clients check', async () => {
     const { get } = comfyWorld();
     const classes = (await get('/object_info')).json;
     for (const name of ['KSampler', 'CheckpointLoaderSimple', 'UNETLoader', 'VAELoader', 'LoraLoader', 'SaveImage']) {
@@ -488,7 +488,7 @@ describe('what there is', () => {
     expect((await get('/object_info/constructor')).json).toEqual({});
   });
 
-  test('is in lists', async () => {
+  test('/models: lists names by folder', async () => {
     const { get } = comfyWorld();
     expect((await get('/models/checkpoints')).json).toEqual(['sketch']);
     expect((await get('/api/models/loras')).json).toEqual([]);
@@ -502,17 +502,17 @@ describe('what there is', () => {
     expect(devices).toHaveLength(1);
   });
 
-  test('is nothing without a model', async () => {
+  test('lists are empty without a model', async () => {
     const { get } = comfyWorld(null);
     expect((await get('/models/checkpoints')).json).toEqual([]);
     expect((await get('/object_info/KSampler')).json.KSampler.input.required.sampler_name[0]).toEqual([]);
   });
 
-  test('takes /free without effect', async () => {
+  test('POST /free: has no effect', async () => {
     expect((await comfyWorld().post('/free', { unload_models: true })).json).toEqual({});
   });
 
-  test('has a twin below /api for every path', () => {
+  test('every path exists below /api too', () => {
     const paths = comfyWorld().endpoints.map(({ method, path }) => `${method} ${path}`);
     const bare = paths.filter((path) => !path.includes(' /api'));
     expect(bare.filter((path) => !paths.includes(path.replace(' ', ' /api')))).toEqual([]);

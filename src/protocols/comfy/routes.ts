@@ -1,7 +1,7 @@
 import { freemem, totalmem } from 'node:os';
 import { AppError, type ErrorCode } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
-import type { ImageFacts, ImageTurn } from '../../core/image.ts';
+import type { ImageFacts } from '../../core/image.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Family, json } from '../../http/call.ts';
@@ -19,7 +19,7 @@ import { annotatedName, upload, view } from './files.ts';
 import { type GraphProblem, GraphRefusal, type NodeErrors, readGraph } from './graph.ts';
 import { features } from './hub.ts';
 import { objectInfo } from './object-info.ts';
-import type { ComfyQueue, Running } from './queue.ts';
+import type { ComfyQueue } from './queue.ts';
 import { runPlan } from './run.ts';
 import { walkGraph } from './walk.ts';
 
@@ -45,97 +45,66 @@ function refusalBody({ type, message, details, extra_info = {} }: GraphProblem, 
   return { error: { type, message, details, extra_info }, node_errors: nodeErrors };
 }
 
-interface ComfyServices extends Pick<PictureParts, 'editor' | 'product'> {
-  readonly prompts: ComfyQueue;
-}
-
 type Own = ModelEndpoint<PictureParts>;
+type Services = Pick<PictureParts, 'editor' | 'product'> & { readonly prompts: ComfyQueue };
 
 /** Every path exists below `/api` too. Only prompts are queued: all other calls are answered at once. */
-export function comfyEndpoints({ prompts, editor, product }: ComfyServices): Own[] {
+export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
   const store = { files: prompts.files, editor: atMost(mostEdits, editor) };
-  const factsNow = (call: Call, { others }: PictureParts) => factsFor(call, others?.image?.facts);
-  const common = { match: 'exact', queued: false, modelSelection: 'any-name', family: comfyFamily } as const;
-  const both =
-    (method: Own['method']) =>
-    (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own[] => {
-      const own: Own = { ...common, method, path, summary, handle, ...more };
-      return [own, { ...own, path: `/api${path}`, summary: `Another name for ${path}.` }];
-    };
-  const [get, post] = [both('GET'), both('POST')];
-  const drop =
-    (remove: (ids?: readonly string[]) => void): Own['handle'] =>
-    async (call) => {
+  const post = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own => ({
+    ...{ method: 'POST', match: path.endsWith('/') ? 'prefix' : 'exact', path, queued: false },
+    ...{ modelSelection: 'any-name', family: comfyFamily, summary, handle, ...more },
+  });
+  const get = (path: string, summary: string, value: (call: Call, facts: ImageFacts | undefined) => unknown): Own =>
+    post(path, summary, (call, { others }) => json(value(call, factsFor(call, others?.image?.facts))), {
+      method: 'GET',
+    });
+  const drop = (path: string, summary: string, remove: (ids?: readonly string[]) => void): Own =>
+    post(path, summary, async (call) => {
       const { clear, delete: ids } = readFields(dropFields, await optionalBody(call));
       if (clear) remove();
       else if (ids) remove(ids);
       return json({});
-    };
-  const classes = (call: Call, parts: PictureParts) =>
-    objectInfo(factsNow(call, parts), call.authorized ? prompts.files.sent() : []);
-  return [
-    ...post(
-      '/prompt',
-      'Take a graph in, to be drawn when its turn comes.',
-      (call, parts) => takePrompt(call, parts, prompts),
-      {
-        queued: true,
-      },
+    });
+  const classes = ({ authorized }: Call, facts: ImageFacts | undefined) =>
+    objectInfo(facts, authorized ? prompts.files.sent() : []);
+  const endpoints = [
+    post('/prompt', 'Put a graph into the queue.', (call, parts) => takePrompt(call, parts, prompts), { queued: true }),
+    get('/prompt', 'Number of remaining prompts.', () => ({ exec_info: { queue_remaining: prompts.remaining } })),
+    get('/queue', 'Running and waiting prompts.', () => prompts.queue()),
+    drop('/queue', 'Remove waiting prompts.', (ids) => prompts.dropPending(ids)),
+    get('/history', 'Results of the last prompts.', ({ query }) =>
+      prompts.history(numberIn(query, 'max_items'), numberIn(query, 'offset')),
     ),
-    ...get('/prompt', 'How many prompts are left.', () => json({ exec_info: { queue_remaining: prompts.remaining } })),
-    ...get('/queue', 'What runs and what waits.', () => json(prompts.queue())),
-    ...post(
-      '/queue',
-      'Take prompts out of the queue.',
-      drop((ids) => prompts.dropPending(ids)),
-    ),
-    ...get('/history', 'What came of the last prompts.', ({ query }) =>
-      json(prompts.history(numberIn(query, 'max_items'), numberIn(query, 'offset'))),
-    ),
-    ...post(
-      '/history',
-      'Forget prompts.',
-      drop((ids) => prompts.dropHistory(ids)),
-    ),
-    ...get('/history/', 'What came of one prompt.', ({ path }) => json(prompts.entry(lastPart(path))), {
-      match: 'prefix',
-    }),
-    ...post('/interrupt', 'Stop what runs now.', async (call) => {
+    drop('/history', 'Remove results.', (ids) => prompts.dropHistory(ids)),
+    get('/history/', 'Result of one prompt.', ({ path }) => prompts.entry(lastPart(path))),
+    post('/interrupt', 'Stop running prompts.', async (call) => {
       prompts.interrupt(readFields(interruptFields, await optionalBody(call)).prompt_id);
       return json({});
     }),
-    ...post('/free', 'Accepted: models come and go by themselves.', async (call) =>
+    post('/free', 'Accepted: models are loaded and unloaded automatically.', async (call) =>
       json({}, 200, ignoredHeader(ignoredFields(await optionalBody(call), freeFidelity))),
     ),
-    ...get('/view', 'A picture by its name.', (call) => view(call, store)),
-    ...post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), { form: {} }),
-    ...post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, store, 'mask'), { form: {} }),
-    ...get('/object_info', 'The classes of nodes.', (call, parts) => json(classes(call, parts))),
-    ...get(
-      '/object_info/',
-      'One class of nodes.',
-      (call, parts) => {
-        const name = lastPart(call.path);
-        const all = classes(call, parts);
-        return json(Object.hasOwn(all, name) ? { [name]: all[name] } : {});
-      },
-      { match: 'prefix' },
+    post('/view', 'A picture by its name.', (call) => view(call, store), { method: 'GET' }),
+    post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), { form: {} }),
+    post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, store, 'mask'), { form: {} }),
+    get('/object_info', 'The classes of nodes.', classes),
+    get('/object_info/', 'One class of nodes.', (call, facts) => {
+      const name = lastPart(call.path);
+      const all = classes(call, facts);
+      return Object.hasOwn(all, name) ? { [name]: all[name] } : {};
+    }),
+    get('/system_stats', 'Memory and devices of the machine.', () => systemStats(product)),
+    get('/embeddings', 'None.', () => []),
+    get('/extensions', 'None.', () => []),
+    get('/features', 'Features of the connection at /ws.', () => features),
+    ...[...modelFolders].map(([folder, names]) =>
+      get(`/models/${folder}`, 'Names of models.', (_, facts) => (facts ? names(facts) : [])),
     ),
-    ...get('/system_stats', 'The machine.', () => json(systemStats(product))),
-    ...get('/embeddings', 'None.', () => json([])),
-    ...get('/extensions', 'None.', () => json([])),
-    ...get('/features', 'What the connection at /ws can do.', () => json(features)),
-    ...[...modelFolders].flatMap(([folder, names]) =>
-      get(`/models/${folder}`, 'Names of models.', (call, parts) => {
-        const facts = factsNow(call, parts);
-        return json(facts ? names(facts) : []);
-      }),
-    ),
-    {
-      ...{ method: 'GET', match: 'exact', path: '/api/models', queued: false, family: comfyFamily },
-      summary: 'The kinds of models.',
-      handle: () => json([...modelFolders.keys()]),
-    },
+  ];
+  return [
+    ...endpoints.flatMap((own) => [own, { ...own, path: `/api${own.path}`, summary: `Another name for ${own.path}.` }]),
+    get('/api/models', 'The kinds of models.', () => [...modelFolders.keys()]),
   ];
 }
 
@@ -161,7 +130,7 @@ export function comfySockets(prompts: ComfyQueue): Omit<SocketEndpoint, 'access'
   return ['/ws', '/api/ws'].map((path) => ({
     match: 'exact',
     path,
-    summary: 'Hear what becomes of prompts.',
+    summary: 'Events of prompts.',
     family: comfyFamily,
     open: (call, socket) => prompts.hub.open(call, socket),
   }));
@@ -192,17 +161,13 @@ function queuePrompt(call: Call, fields: PromptFields, parts: PictureParts, prom
   const texts = pictureTexts(fields);
   const number = prompts.add({
     id,
-    graph: fields.prompt as object,
+    fields,
     nodes,
-    extraData: { ...fields.extra_data, create_time: parts.now() },
     outputs: plan.outputs.map((output) => output.id),
-    client: fields.client_id,
     owner: { client: clientName(call), part: fields.client_id ?? '' },
     image,
-    number: fields.number,
-    front: fields.front,
     bytes: call.body.length,
-    run: (running: Running, turn: ImageTurn) => runPlan(plan, running, { ...parts, image, turn, prompts, texts }),
+    run: (running, turn) => runPlan(plan, running, { ...parts, image, turn, prompts, texts }),
   });
   return { prompt_id: id, number, node_errors: nodeErrors };
 }

@@ -21,8 +21,8 @@ function refusalOf(graph: unknown, options: Partial<WalkOptions> = {}): GraphRef
   throw new Error('the graph was taken');
 }
 
-describe('a graph', () => {
-  test('is followed from its output to all that it needs', () => {
+describe('walkGraph', () => {
+  test('plans an output with all its dependencies', () => {
     const { plan, nodeErrors } = walk(stockGraph());
     expect(nodeErrors).toEqual({});
     expect(plan.outputs).toEqual([
@@ -47,7 +47,7 @@ describe('a graph', () => {
     });
   });
 
-  test('has its nodes in an order in which each finds what it needs, whatever their names', () => {
+  test('orders nodes topologically, whatever their ids', () => {
     const ids = fc.uniqueArray(
       fc.string({ minLength: 1, maxLength: 5 }).filter((id) => !['__proto__'].includes(id)),
       { minLength: 7, maxLength: 7 },
@@ -78,7 +78,7 @@ describe('a graph', () => {
     );
   });
 
-  test('of any links ends in a plan or in a refusal, and never goes on for ever', () => {
+  test('gives a plan or a refusal for any links', () => {
     const classes = [
       'KSampler',
       'CLIPTextEncode',
@@ -149,7 +149,7 @@ describe('a graph', () => {
     );
   });
 
-  test('of more ways than anybody can walk is walked once, and its words end', () => {
+  test('reads each conditioning once in a graph with exponentially many paths', () => {
     const doubled = Object.fromEntries(
       Array.from({ length: 200 }, (_, index) => {
         const before = [index === 0 ? '7' : `c${index - 1}`, 0];
@@ -161,7 +161,7 @@ describe('a graph', () => {
     expect(asked.prompt.length).toBe(20_000);
   });
 
-  test('of 240 nodes in a row is walked, and one of more than a thousand nodes is refused', () => {
+  test('accepts a chain of 240 nodes and refuses more than a thousand nodes', () => {
     const chain = Object.fromEntries(
       Array.from({ length: 240 }, (_, index) => [
         `s${index}`,
@@ -177,11 +177,11 @@ describe('a graph', () => {
     expect(problem.message).toBe('A prompt has 1000 nodes at most.');
   });
 
-  test('may hold nodes that nobody knows, where nobody needs them', () => {
+  test('ignores unknown nodes that no output depends on', () => {
     expect(walk(stockGraph({}, { '50': node('SomethingNew', { x: ['51', 0] }) })).plan.outputs).toHaveLength(1);
   });
 
-  test('without an output means its first sampler', () => {
+  test('uses the first sampler if there is no output node', () => {
     const graph = {
       '1': node('KSampler', { steps: 9, cfg: 2, positive: ['3', 0], latent_image: ['2', 0] }),
       '2': node('EmptyLatentImage', { width: 64, height: 64 }),
@@ -191,7 +191,7 @@ describe('a graph', () => {
     expect(plan.outputs).toEqual([{ id: '1', kind: 'output', prefix: 'ComfyUI', from: '1', order: ['3', '2', '1'] }]);
   });
 
-  test('gives only those outputs that are wanted', () => {
+  test('plans only the targets', () => {
     const graph = stockGraph(
       {},
       { '10': node('PreviewImage', { images: ['8', 0] }), '11': node('SaveImageWebsocket', { images: ['8', 0] }) },
@@ -206,7 +206,7 @@ describe('a graph', () => {
   });
 });
 
-describe('the words of a prompt', () => {
+describe('conditioning', () => {
   test.each([
     [
       'another node',
@@ -241,11 +241,11 @@ describe('the words of a prompt', () => {
       'a hat',
     ],
     ['nothing', { '6': node('ConditioningZeroOut', { conditioning: ['7', 0] }) }, ''],
-  ])('may come from %s', (_, more, prompt) => {
+  ])('is read from %s', (_, more, prompt) => {
     expect(drawAt(stockGraph({}, more)).asked.prompt).toBe(prompt);
   });
 
-  test('leave out the layers that the encoder is told to', () => {
+  test('clip skip: is read from CLIPSetLastLayer', () => {
     const graph = stockGraph(
       {},
       {
@@ -257,8 +257,8 @@ describe('the words of a prompt', () => {
   });
 });
 
-describe('a sampler', () => {
-  test('of the advanced kind begins later', () => {
+describe('samplers', () => {
+  test('KSamplerAdvanced: start_at_step becomes the strength', () => {
     const graph = {
       ...stockGraph(),
       '3': node('KSamplerAdvanced', {
@@ -274,7 +274,7 @@ describe('a sampler', () => {
     expect(drawAt(graph).asked).toMatchObject({ seed: 5, steps: 20, strength: 0.75, guidance: 3 });
   });
 
-  describe('tells what it cannot do', () => {
+  describe('notes about what has no effect', () => {
     const advanced = (inputs: object, latent = '5') => ({
       ...stockGraph(),
       '3': node('KSamplerAdvanced', { steps: 20, positive: ['6', 0], latent_image: [latent, 0], ...inputs }),
@@ -296,14 +296,14 @@ describe('a sampler', () => {
       expect(drawAt(advanced(inputs)).notes).toEqual(notes.map((note) => expect.stringMatching(note)));
     });
 
-    test('and nothing where it does all of it', () => {
+    test('has no notes if everything is supported', () => {
       const usual = { add_noise: 'enable', end_at_step: 10_000, return_with_leftover_noise: 'disable' };
       expect(drawAt(advanced(usual)).notes).toEqual([]);
       expect(drawAt(advanced({ ...usual, start_at_step: 5 }, '30')).notes).toEqual([]);
       expect(drawAt(stockGraph()).notes).toEqual([]);
     });
 
-    test('of the guidance that its words bring along, once', () => {
+    test('notes the guidance of a conditioning once', () => {
       const guided = node('FluxGuidance', { conditioning: ['20', 0], guidance: 3.5 });
       const graph = stockGraph(
         { negative: ['6', 0] },
@@ -315,7 +315,7 @@ describe('a sampler', () => {
       ]);
     });
 
-    test('and where it is out of its bounds', () => {
+    test('refuses values out of bounds', () => {
       const guided = node('FluxGuidance', { conditioning: ['7', 0], guidance: 101 });
       expect(refusalOf(stockGraph({}, { '6': guided })).nodeErrors['6']?.errors[0]).toMatchObject({
         type: 'value_bigger_than_max',
@@ -326,7 +326,7 @@ describe('a sampler', () => {
     });
   });
 
-  test('may be put together from parts', () => {
+  test('SamplerCustomAdvanced: reads guider, noise, sigmas and sampler', () => {
     const parts = {
       '20': node('RandomNoise', { noise_seed: 77 }),
       '21': node('CFGGuider', { model: ['4', 0], positive: ['6', 0], negative: ['7', 0], cfg: 2.5 }),
@@ -373,12 +373,12 @@ describe('a sampler', () => {
     expect(drawAt(custom).asked).toMatchObject({ seed: 3, guidance: 4, steps: 9 });
   });
 
-  test('takes numbers as texts and from other nodes', () => {
+  test('reads numbers from strings and linked nodes', () => {
     const graph = stockGraph({ steps: '7', seed: ['20', 0] }, { '20': node('PrimitiveInt', { value: 99 }) });
     expect(drawAt(graph).asked).toMatchObject({ steps: 7, seed: 99 });
   });
 
-  test('draws several', () => {
+  test('batch_size: becomes the number of pictures', () => {
     const repeated = {
       '5': node('RepeatLatentBatch', { samples: ['20', 0], amount: 3 }),
       '20': node('EmptySD3LatentImage', { width: 64, height: 64, batch_size: 2 }),
@@ -387,10 +387,10 @@ describe('a sampler', () => {
   });
 });
 
-describe('a picture to begin from', () => {
+describe('initial picture', () => {
   const encoded = { '5': node('VAEEncode', { pixels: ['10', 0], vae: ['4', 2] }) };
 
-  test('is a file that was sent, in the size that a node gives it', () => {
+  test('is an uploaded file, scaled by a node', () => {
     const graph = stockGraph(
       { denoise: 0.5 },
       {
@@ -406,12 +406,12 @@ describe('a picture to begin from', () => {
     expect(steps.get('11')).toEqual({ type: 'load', name: 'photo.png' });
   });
 
-  test('may stand in the graph itself', () => {
+  test('is read from base64 in the graph', () => {
     const graph = stockGraph({}, { ...encoded, '10': node('ETN_LoadImageBase64', { image: base64Of(pngOf(8, 8)) }) });
     expect(stepAt(graph, '10')).toMatchObject({ type: 'inline', picture: { width: 8 } });
   });
 
-  test('may be what another sampler drew', () => {
+  test('is the output of another sampler', () => {
     const graph = stockGraph(
       {},
       {
@@ -425,7 +425,7 @@ describe('a picture to begin from', () => {
     expect(walk(graph).plan.outputs[0]?.order.slice(-4)).toEqual(['20', '21', '22', '9']);
   });
 
-  test('is painted anew only where the mask says so', () => {
+  test('has the mask of its latent', () => {
     const load = { '10': node('LoadImage', { image: 'photo.png' }) };
     const masked = (mask: Nodes, link: readonly unknown[]) =>
       drawAt(
@@ -469,7 +469,7 @@ describe('a picture to begin from', () => {
     expect(drawAt(inpaint)).toMatchObject({ from: '10', asked: { prompt: 'a boat', negativePrompt: 'fog' } });
   });
 
-  test('may be enlarged by a model', () => {
+  test('is enlarged by an upscaling model', () => {
     const graph = stockGraph(
       {},
       {
@@ -482,7 +482,7 @@ describe('a picture to begin from', () => {
   });
 });
 
-describe('a graph that cannot be drawn is refused:', () => {
+describe('walkGraph: refusals', () => {
   test.each([
     ['nothing', undefined, 'no_prompt', 'No prompt provided'],
     ['null', null, 'no_prompt', 'No prompt provided'],
@@ -650,13 +650,13 @@ describe('a graph that cannot be drawn is refused:', () => {
     });
   });
 
-  test('but not because of an output that is broken beside one that is not', () => {
+  test('only the broken output fails if another one is valid', () => {
     const { plan, nodeErrors } = walk(stockGraph({}, { '10': node('PreviewImage', {}) }));
     expect(plan.outputs.map(({ id }) => id)).toEqual(['9']);
     expect(nodeErrors['10']).toMatchObject({ class_type: 'PreviewImage', dependent_outputs: ['10'] });
   });
 
-  test('nor because of LoRAs that the model has: they are asked for with their strengths', () => {
+  test('accepts LoRAs of the model with their strengths', () => {
     const loras = {
       '20': node('LoraLoader', { model: ['21', 0], clip: ['4', 1], lora_name: 'film', strength_model: 0.5 }),
       '21': node('LoraLoaderModelOnly', { model: ['4', 0], lora_name: 'fog.gguf' }),
@@ -673,7 +673,7 @@ describe('a graph that cannot be drawn is refused:', () => {
     });
   });
 
-  test('nor because of a LoRA without any strength', () => {
+  test('accepts an unknown LoRA of strength 0', () => {
     expect(
       walk(
         stockGraph(
@@ -684,7 +684,7 @@ describe('a graph that cannot be drawn is refused:', () => {
     ).toHaveLength(1);
   });
 
-  test('and says where', () => {
+  test('NodeFault: has message and details', () => {
     expect(
       new NodeFault({ id: '3', classType: 'KSampler' }, { type: 'x', message: 'Value 0 smaller', details: 'steps' })
         .message,
@@ -692,7 +692,7 @@ describe('a graph that cannot be drawn is refused:', () => {
   });
 });
 
-/** A chain of so many nodes, from `first` down to the one before `end`. */
+/** A chain of nodes from `first` to the one before `end`. */
 function chain(count: number, first: string, end: readonly [string, number], make: (next: unknown) => object): Nodes {
   const name = (index: number): string => (index === 0 ? first : `${first}-${index}`);
   const entries = Array.from({ length: count }, (_, index) => [
@@ -785,7 +785,7 @@ const chains: readonly (readonly [string, (count: number) => Nodes])[] = [
   ],
 ];
 
-/** Refused as ComfyUI refuses, or taken: anything else would be a fault of the server. */
+/** Accepted, or refused with a GraphRefusal; other errors fail the test. */
 function isAnswered(graph: Nodes): 'taken' | GraphRefusal {
   try {
     walk(graph);
@@ -797,25 +797,25 @@ function isAnswered(graph: Nodes): 'taken' | GraphRefusal {
 }
 
 describe('walkGraph: hostile graphs', () => {
-  test.each(chains)('a chain of 900 %s is refused with its depth, and not by a fault', (kind, make) => {
+  test.each(chains)('refuses a chain of 900 %s because of its depth', (kind, make) => {
     const answer = isAnswered(make(900));
     if (kind === 'values') return;
     expect(answer).toBeInstanceOf(GraphRefusal);
     expect(JSON.stringify((answer as GraphRefusal).nodeErrors)).toMatch(/deeper than \d+ nodes/);
   });
 
-  test.each(chains)('a chain of 100 %s is taken', (kind, make) => {
+  test.each(chains)('accepts a chain of 100 %s', (kind, make) => {
     if (kind === 'values') expect(isAnswered({ ...make(100), v: node('Int', { value: 3 }) })).toBe('taken');
     else expect(isAnswered(make(100))).toBe('taken');
   });
 
-  test('a chain of 900 values is read', () => {
+  test('reads a chain of 900 values', () => {
     const values = chain(900, 'c', ['v', 0], (next) => node('Int', { value: next }));
     const graph = stockGraph({ steps: ['c', 0] }, { ...values, v: node('Int', { value: 3 }) });
     expect(drawAt(graph).asked.steps).toBe(3);
   });
 
-  test('each sampler is read once, however many outputs and samplers need it', () => {
+  test('reads each sampler once for many outputs', () => {
     let reads = 0;
     const inputs = { ...stockGraph()['3']?.inputs };
     const samplers = chain(200, 'c', ['5', 0], (next) => node('KSampler', { ...inputs, latent_image: next }));
@@ -837,7 +837,7 @@ describe('walkGraph: hostile graphs', () => {
     expect(reads).toBeLessThanOrEqual(2 * 201);
   });
 
-  test('a broken node is looked at once, however many outputs need it', () => {
+  test('reads a broken node once for many outputs', () => {
     const inputs = { ...stockGraph()['3']?.inputs };
     const samplers = chain(200, 'c', ['nobody', 0], (next) => node('KSampler', { ...inputs, latent_image: next }));
     const saves = Object.fromEntries(
@@ -848,7 +848,7 @@ describe('walkGraph: hostile graphs', () => {
     expect(Object.keys(nodeErrors)).toEqual(['c-199']);
   });
 
-  test('any graph of known classes with random links is taken or refused', () => {
+  test('accepts or refuses any graph of known classes with random links', () => {
     const classes = [
       ...[
         'KSampler',

@@ -7,8 +7,8 @@ const entries = fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { m
 const of = (...numbers: number[]): Float32Array => Float32Array.from(numbers);
 const plain = (vectors: readonly Float32Array[]): number[][] => vectors.map((vector) => Array.from(vector));
 
-describe('a vector as text', () => {
-  test('holds exactly its numbers', () => {
+describe('vectorText', () => {
+  test('has exactly the numbers of the vector', () => {
     fc.assert(
       fc.property(entries, (numbers) => {
         const vector = Float32Array.from(numbers);
@@ -17,7 +17,7 @@ describe('a vector as text', () => {
     );
   });
 
-  test('as bytes is what clients make the same numbers of', () => {
+  test('base64: decodes to the same numbers', () => {
     fc.assert(
       fc.property(entries, (numbers) => {
         const vector = Float32Array.from(numbers);
@@ -28,49 +28,49 @@ describe('a vector as text', () => {
     );
   });
 
-  test('of a part of a larger one is that part', () => {
+  test('encodes a view of a larger array', () => {
     const part = of(9, 1, 2).subarray(1);
     expect(vectorText(part)).toBe('[1,2]');
     expect(Buffer.from(JSON.parse(vectorText(part, 'base64')), 'base64').readFloatLE(0)).toBe(1);
   });
 });
 
-describe('shapes', () => {
-  test('have length 1 unless told otherwise', () => {
+describe('shaped', () => {
+  test('normalises to length 1 by default', () => {
     expect(plain(shaped([of(3, 4)], {}))).toEqual([[Math.fround(0.6), Math.fround(0.8)]]);
     expect(plain(shaped([of(3, 4)], { norm: -1 }))).toEqual([[3, 4]]);
   });
 
-  test('can be shorter, and have length 1 again', () => {
+  test('cuts and normalises again', () => {
     expect(plain(shaped([of(2, 5, 5), of(-4, 1, 1)], { dimensions: 1 }))).toEqual([[1], [-1]]);
     expect(plain(shaped([of(3, 4)], { dimensions: 2, norm: -1 }))).toEqual([[3, 4]]);
   });
 
-  test('cannot be longer than what there is', () => {
+  test('refuses more dimensions than the model has', () => {
     expect(() => shaped([of(1, 2)], { dimensions: 3 })).toThrow('dimensions must be at most 2');
   });
 });
 
-describe('one vector for each', () => {
+describe('oneEach', () => {
   const embedded = { tokens: [1], truncated: [] };
 
-  test('is what pooled models have', () => {
+  test('returns the pooled vectors', () => {
     expect(oneEach({ ...embedded, vectors: [[of(1)], [of(2)]], pooling: 'cls' })).toEqual([of(1), of(2)]);
   });
 
-  test('is not to be had where there is one for each token', () => {
+  test('refuses a model with one vector per token', () => {
     expect(() => oneEach({ ...embedded, vectors: [[of(1), of(2)]], pooling: 'none' })).toThrow('use POST /embedding');
   });
 });
 
-describe('a long list', () => {
-  test('is that of JSON', async () => {
+describe('listText', () => {
+  test('is the same as JSON', async () => {
     const text = await listText([1, 2, 3], (entry, index) => JSON.stringify({ entry, index }), never);
     expect(JSON.parse(text)).toEqual([1, 2, 3].map((entry, index) => ({ entry, index })));
     expect(await listText([], String, never)).toBe('[]');
   });
 
-  test('lets others in, and ends with whoever wants it', async () => {
+  test('yields to other requests, and ends when aborted', async () => {
     const gone = new AbortController();
     let written = 0;
     const work = listText(
@@ -87,7 +87,7 @@ describe('a long list', () => {
   });
 });
 
-test('what was cut is named, and nothing where nothing was', () => {
+test('truncatedHeader: names the inputs that were cut', () => {
   expect(truncatedHeader([0, 3], 'input')).toEqual({ 'x-parley-truncated': 'input[0], input[3]' });
   expect(truncatedHeader([], 'input')).toEqual({});
   const all = truncatedHeader(
@@ -97,4 +97,4 @@ test('what was cut is named, and nothing where nothing was', () => {
   expect(all['x-parley-truncated']).toMatch(/, \d+ more$/);
 });
 
-test('tokens are added up', () => expect([total([]), total([1, 2, 3])]).toEqual([0, 6]));
+test('total: adds up tokens', () => expect([total([]), total([1, 2, 3])]).toEqual([0, 6]));

@@ -8,14 +8,14 @@ import { wrong } from '../fields/readers.ts';
 
 export type VectorFormat = 'float' | 'base64';
 
-/** One vector for each input. A model that only has one for each token cannot answer who wants that. */
+/** One vector per input. Refused for a model without pooling, which has one per token. */
 export function oneEach({ vectors, pooling }: Embedded): readonly Float32Array[] {
   if (pooling !== 'none') return vectors.map(([vector]) => vector ?? new Float32Array());
   const instead = 'the loaded model has a vector for each token and none for a text; use POST /embedding';
   throw new AppError('unsupported', { feature: 'One vector for a text', instead });
 }
 
-/** The first entries of each vector, with length 1 again; undefined leaves all of them. */
+/** Cuts vectors to a number of dimensions and normalises them. */
 export function shaped(
   vectors: readonly Float32Array[],
   { dimensions, norm = 2 }: { readonly dimensions?: number | undefined; readonly norm?: number },
@@ -29,7 +29,7 @@ export function shaped(
   return cut.map((vector) => normalised(vector, norm));
 }
 
-/** A list whose entries are made one after the other: thousands of vectors are megabytes of text. */
+/** A JSON list, written in slices: thousands of vectors are megabytes of text. */
 export function listText<Entry>(
   entries: readonly Entry[],
   write: (entry: Entry, index: number) => string,
@@ -52,7 +52,7 @@ export function vectorText(vector: Float32Array, format: VectorFormat = 'float')
   return format === 'base64' ? `"${base64(vector)}"` : JSON.stringify(Array.from(vector));
 }
 
-/** 32-bit floats, the lowest byte first, whatever the machine has. */
+/** Little-endian 32-bit floats on every machine. */
 function base64(vector: Float32Array): string {
   const bytes = Buffer.alloc(vector.length * Float32Array.BYTES_PER_ELEMENT);
   vector.forEach((entry, index) => {
@@ -61,7 +61,7 @@ function base64(vector: Float32Array): string {
   return bytes.toString('base64');
 }
 
-/** What lost its end is named in a header, which every client can see and none must. */
+/** Names the inputs that were cut. */
 export function truncatedHeader(places: readonly number[], field: string): Headers {
   return places.length > 0 ? { 'x-parley-truncated': headerList(places.map((index) => `${field}[${index}]`)) } : {};
 }

@@ -6,10 +6,10 @@ const read = (value: unknown) => readInputs(value, 'input');
 const texts = fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 8 });
 const tokens = fc.array(fc.nat(100_000), { minLength: 1, maxLength: 8 });
 
-describe('inputs', () => {
-  test('are a text', () => expect(read('Hi')).toEqual(['Hi']));
+describe('readInputs', () => {
+  test('reads a text', () => expect(read('Hi')).toEqual(['Hi']));
 
-  test('are several texts, each as it is', () => {
+  test('reads several texts', () => {
     fc.assert(
       fc.property(texts, (list) => {
         expect(read(list)).toEqual(list);
@@ -17,7 +17,7 @@ describe('inputs', () => {
     );
   });
 
-  test('are token numbers, which are one input together', () => {
+  test('reads token numbers as one input', () => {
     fc.assert(
       fc.property(tokens, (list) => {
         expect(read(list)).toEqual([list]);
@@ -25,7 +25,7 @@ describe('inputs', () => {
     );
   });
 
-  test('are lists of them, also beside texts', () => {
+  test('reads lists of token numbers, also beside texts', () => {
     fc.assert(
       fc.property(fc.array(tokens, { minLength: 1, maxLength: 4 }), texts, (lists, words) => {
         expect(read([...lists, ...words])).toEqual([...lists, ...words]);
@@ -33,7 +33,7 @@ describe('inputs', () => {
     );
   });
 
-  test('may be as many as others take, and no more', () => {
+  test('accepts 2048 inputs and refuses more', () => {
     const list = (length: number) => Array.from({ length }, () => 'x');
     expect(read(list(mostInputs))).toHaveLength(mostInputs);
     expect(() => read(list(mostInputs + 1))).toThrow('input must be an array of at most 2048 inputs.');
@@ -58,4 +58,4 @@ test.each<[unknown, string]>([
   [[-1], 'input must be made of token numbers'],
   [[1.5], 'input must be made of token numbers'],
   [[2 ** 31], 'input must be made of token numbers'],
-])('%j is refused: %s', (value, reason) => expect(() => read(value)).toThrow(reason));
+])('refuses %j: %s', (value, reason) => expect(() => read(value)).toThrow(reason));

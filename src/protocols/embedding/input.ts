@@ -2,12 +2,12 @@ import type { EmbeddingInput } from '../../core/embedding.ts';
 import { described, isTokenId, type Read, wrong } from '../fields/readers.ts';
 import { promptsSchema } from '../fields/schemas.ts';
 
-/** As many as the API has that all others follow. */
+/** The limit of the OpenAI API. */
 export const mostInputs = 2048;
 
 const forms = 'a string, an array of strings, an array of token numbers, or an array of such arrays';
 
-/** All forms in which texts are sent, also mixed in one list. Nothing, and an empty text, are no input. */
+/** All forms of inputs, also mixed in one list. Empty inputs are refused. */
 export const readInputs: Read<readonly EmbeddingInput[]> = described(promptsSchema, (value, path) => {
   if (typeof value === 'string') return [notEmpty(value, path)];
   if (!Array.isArray(value)) throw wrong(path, forms);

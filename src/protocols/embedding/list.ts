@@ -10,7 +10,7 @@ import { listText, oneEach, shaped, total, truncatedHeader, type VectorFormat, v
 import { readInputs } from './input.ts';
 import { answering, type EmbeddingParts } from './service.ts';
 
-/** The fields of a list of embeddings in the form that most servers share; what is too long is cut where that is usual. */
+/** Fields of the OpenAI embeddings API. `truncate`: whether inputs that are too long are cut by default. */
 export function listFields({ truncate }: { readonly truncate: boolean }) {
   return {
     input: honoured(
@@ -19,7 +19,7 @@ export function listFields({ truncate }: { readonly truncate: boolean }) {
     ),
     model: honoured(
       optionalText,
-      'The name of the text model embeds with that; every other name is answered by the embeddings model, which the reply names. With --routermode only text-embedding-ada-002, text-embedding-3-* and the names of --modelalias are; others are refused.',
+      'The name of the text model means that model; every other name means the embeddings model, which the reply names. With --routermode only text-embedding-ada-002, text-embedding-3-* and the names of --modelalias are; others are refused.',
     ),
     encoding_format: honoured(orElse(oneOf('float', 'base64'), 'float' as VectorFormat)),
     dimensions: honoured(
@@ -46,7 +46,6 @@ export function listFields({ truncate }: { readonly truncate: boolean }) {
 
 export type ListFields = Fields<ReturnType<typeof listFields>>;
 
-/** Answers with such a list. */
 export async function answerList(
   call: Call,
   body: JsonObject,

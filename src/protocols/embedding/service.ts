@@ -5,14 +5,11 @@ import type { DialectParts } from '../dialect.ts';
 
 export type EmbeddingParts = Pick<DialectParts, 'others' | 'modelName' | 'alias'>;
 
-/** Who answers, and under which name. */
-export interface Answering {
-  readonly service: EmbeddingService;
-  readonly model: string;
-}
-
-/** The text model where a request names it, and for every other name the embeddings model, as others have it. */
-export function answering({ others, modelName, alias }: EmbeddingParts, sent: string | undefined): Answering {
+/** The text model if the request names it; any other name means the embeddings model, as in other servers. */
+export function answering(
+  { others, modelName, alias }: EmbeddingParts,
+  sent: string | undefined,
+): { readonly service: EmbeddingService; readonly model: string } {
   const { embedding, textEmbedding } = others ?? {};
   const text = modelName();
   const own = [text, textEmbedding?.name, embedding?.name];
@@ -20,7 +17,7 @@ export function answering({ others, modelName, alias }: EmbeddingParts, sent: st
   const asked = isOwn ? sent : (alias?.(sent) ?? sent);
   const isText = (name: string): boolean => asked !== undefined && sameName(name, asked);
   if (textEmbedding && isText(text)) return { service: textEmbedding, model: text };
-  // One that cannot write, or failed to, has no name as a text model.
+  // A text model that only embeds, or failed to load, has no name as a text model.
   if (textEmbedding && isText(textEmbedding.name))
     return { service: textEmbedding, model: modelId(textEmbedding.name) };
   if (!embedding) throw new AppError('model-missing', { capability: 'embeddings', flag: '--embeddingsmodel FILE' });

@@ -12,7 +12,7 @@ const endpoint: EndpointFidelity = {
   ],
 };
 
-test('an endpoint becomes a table', () => {
+test('fidelityTable: is a Markdown table', () => {
   expect(fidelityTable(endpoint)).toBe(
     [
       '### `POST /some`',
@@ -26,7 +26,7 @@ test('an endpoint becomes a table', () => {
   );
 });
 
-test('a page is filled between its marks, and filling it again changes nothing', () => {
+test('fillFields: replaces everything between the markers, and is idempotent', () => {
   const page = 'Before\n\n<!-- fields -->\nold\n<!-- /fields -->\n\nAfter\n';
   const filled = fillFields(page, [endpoint, endpoint]);
   expect(filled).toMatch(/^Before\n\n<!-- fields -->\n\n- \*\*honoured\*\*: /);
@@ -36,11 +36,11 @@ test('a page is filled between its marks, and filling it again changes nothing',
   expect(fillFields(filled, [endpoint, endpoint])).toBe(filled);
 });
 
-test('a page without marks is a mistake', () => {
+test('fillFields: throws without markers', () => {
   expect(() => fillFields('<!-- /fields --> <!-- fields -->', [])).toThrow('needs a line');
 });
 
-test('the tables are served as they are', async () => {
+test('fidelityEndpoint: returns the tables', async () => {
   const { handle } = fidelityEndpoint([endpoint]);
   const reply = await handle(callOf('/api/extra/fidelity', ''), undefined);
   expect('body' in reply && JSON.parse(String(reply.body))).toEqual({

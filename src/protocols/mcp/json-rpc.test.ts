@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readMessage } from './json-rpc.ts';
 
-test('a request has an id and a method, and perhaps parameters', () => {
+test('readMessage: reads a request with id, method and optional params', () => {
   expect(readMessage({ jsonrpc: '2.0', id: 1, method: 'ping' })).toEqual({
     type: 'request',
     id: 1,
@@ -21,7 +21,7 @@ test('a request has an id and a method, and perhaps parameters', () => {
 });
 
 test.each([{ method: 'notifications/initialized' }, { id: 4, result: {} }, { id: 4, error: { code: 1, message: '' } }])(
-  '%j needs no answer',
+  'readMessage: %j is unanswered',
   (message) => {
     expect(readMessage(message)).toEqual({ type: 'unanswered' });
   },
@@ -34,11 +34,11 @@ test.each([
   [{ id: {}, method: 'ping' }, null, 'an id is a text or a number'],
   [{ id: true, method: 'ping' }, null, 'an id is a text or a number'],
   [{ id: 3, method: 'ping', params: [] }, 3, 'params is an object'],
-])('%j is no message', (value, id, reason) => {
+])('readMessage: %j is invalid', (value, id, reason) => {
   expect(readMessage(value)).toEqual({ type: 'invalid', id, reason });
 });
 
-test('whatever comes is one of the three', () => {
+test('readMessage: classifies any object', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom('id', 'method', 'params', 'result', 'x'), fc.jsonValue()), (value) => {
       expect(['request', 'unanswered', 'invalid']).toContain(readMessage(value).type);

@@ -25,7 +25,7 @@ const failed = (code: number, message: string, id: unknown = 7) => ({ jsonrpc: '
 const calling = (name: unknown, own: object = {}) => request('tools/call', { name, ...own });
 
 describe('POST /mcp', () => {
-  test('greets in the version that the client speaks', async () => {
+  test('initialize: replies with the version of the client', async () => {
     const { post } = await world(echoing().servers);
     const { status, headers, json } = await post(request('initialize', { protocolVersion: '2025-06-18' }));
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
@@ -41,7 +41,7 @@ describe('POST /mcp', () => {
   });
 
   test.each([undefined, {}, { protocolVersion: 5 }])(
-    'greets with the oldest version where none is told (%j)',
+    'initialize: replies with the oldest version without one (%j)',
     async (params) => {
       const { post } = await world(echoing().servers);
       expect((await post(request('initialize', params))).json).toMatchObject({
@@ -50,12 +50,12 @@ describe('POST /mcp', () => {
     },
   );
 
-  test('answers a ping', async () => {
+  test('answers ping', async () => {
     const { post } = await world(echoing().servers);
     expect((await post(request('ping'))).json).toEqual({ jsonrpc: '2.0', id: 7, result: {} });
   });
 
-  test('lists the tools with all that their servers say of them', async () => {
+  test('tools/list: returns the tools unchanged', async () => {
     const { post } = await world(echoing().servers);
     expect((await post(request('tools/list', {}))).json).toEqual({
       jsonrpc: '2.0',
@@ -64,7 +64,7 @@ describe('POST /mcp', () => {
     });
   });
 
-  test('calls a tool and gives its result back as it is', async () => {
+  test('tools/call: returns the result unchanged', async () => {
     const { servers, calls } = echoing();
     const { post } = await world(servers);
     const { status, json } = await post(calling('echo', { arguments: { message: 'hi' }, _meta: { trace: 'x' } }));
@@ -72,14 +72,14 @@ describe('POST /mcp', () => {
     expect(calls).toEqual([{ name: 'echo', arguments: { message: 'hi' }, meta: { trace: 'x' } }]);
   });
 
-  test('needs no arguments', async () => {
+  test('tools/call: works without arguments', async () => {
     const { servers, calls } = echoing();
     const { post } = await world(servers);
     await post(calling('echo', { arguments: null, _meta: { progressToken: 1 } }));
     expect(calls).toEqual([{ name: 'echo' }]);
   });
 
-  test('tells the error of a tool server in its own words, with the id of the request', async () => {
+  test('tools/call: returns the error of a tool server with the id of the request', async () => {
     const error = new ToolCallError(-32042, 'not today', { why: 'rain' });
     const { post } = await world(playedTools(() => Promise.reject(error)).servers);
     const { status, json } = await post(calling('echo'));
@@ -94,7 +94,7 @@ describe('POST /mcp', () => {
   test.each([
     ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }],
     ['an answer that nobody asked for', { jsonrpc: '2.0', id: 1, result: {} }],
-  ])('takes %s in without a word', async (_, message) => {
+  ])('accepts %s with an empty 202', async (_, message) => {
     const { post } = await world(echoing().servers);
     const { status, text } = await post(message);
     expect([status, text]).toEqual([202, '']);
@@ -117,7 +117,7 @@ describe('POST /mcp', () => {
     expect(await post(body)).toMatchObject({ status, json: error });
   });
 
-  test('takes a message of megabytes', async () => {
+  test('reads a message of megabytes', async () => {
     const { post } = await world(echoing().servers);
     const message = 'x'.repeat(3_000_000);
     expect((await post(calling('echo', { arguments: { message } }))).json).toMatchObject({
@@ -125,7 +125,7 @@ describe('POST /mcp', () => {
     });
   });
 
-  test('without tool servers answers every request with a clear error, and nothing else', async () => {
+  test('without tool servers: answers every request with an error', async () => {
     const { post } = await world(undefined);
     for (const method of ['initialize', 'ping', 'tools/list', 'tools/call']) {
       const sentence = 'No tool servers are configured. Start the server with --mcpfile FILE.';
@@ -134,7 +134,7 @@ describe('POST /mcp', () => {
     expect((await post({ method: 'notifications/initialized' })).status).toBe(202);
   });
 
-  test('survives whatever is sent, in JSON-RPC', async () => {
+  test('replies in JSON-RPC to any body', async () => {
     const { servers } = echoing();
     const [endpoint] = mcpEndpoints({ tools: servers, product });
     const method = fc.constantFrom('initialize', 'ping', 'tools/list', 'tools/call', 'x');
@@ -150,20 +150,20 @@ describe('POST /mcp', () => {
   });
 });
 
-describe('other ways to /mcp', () => {
-  test.each(['GET', 'DELETE'])('%s is not possible, and says what is', async (method) => {
+describe('access to /mcp', () => {
+  test.each(['GET', 'DELETE'])('%s is answered 405 with Allow', async (method) => {
     const { server } = await world(echoing().servers);
     const answer = await ask(server, { method, path: '/mcp' });
     expect([answer.status, answer.headers.allow, answer.text]).toEqual([405, 'POST', '']);
   });
 
-  test('the path must match whole', async () => {
+  test('matches the exact path only', async () => {
     const { server } = await world(echoing().servers);
     expect((await ask(server, { method: 'POST', path: '/other/mcp', body: '{}' })).status).toBe(404);
     expect((await ask(server, { method: 'POST', path: '/lcpp/mcp/', body: '{}' })).status).toBe(400);
   });
 
-  test('needs the key where one is set', async () => {
+  test('needs the key if there is one', async () => {
     const { servers, calls } = echoing();
     const { post } = await world(servers, { guard: { password: 'secret' } });
     expect(await post(calling('echo'))).toMatchObject({ status: 401, json: { jsonrpc: '2.0', id: null } });
@@ -172,7 +172,7 @@ describe('other ways to /mcp', () => {
   });
 
   test.each([{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }])(
-    'a page from elsewhere runs no tools (%j)',
+    'rejects a foreign origin (%j)',
     async (headers) => {
       const { servers, calls } = echoing();
       const { post } = await world(servers);
@@ -182,7 +182,7 @@ describe('other ways to /mcp', () => {
     },
   );
 
-  test('a name that was made to lead here reaches nothing', async () => {
+  test('rejects a foreign host name', async () => {
     const { servers, calls } = echoing();
     const { post } = await world(servers);
     expect((await post(calling('echo'), { host: 'evil.example' })).status).toBe(421);
@@ -190,11 +190,11 @@ describe('other ways to /mcp', () => {
   });
 });
 
-describe('a call whose client wants to know how far it is', () => {
+describe('tools/call with a progress token', () => {
   const params = { arguments: {}, _meta: { progressToken: 'p1', trace: 1 } };
   const accept = { accept: 'application/json, text/event-stream' };
 
-  test('gets its progress and then the result as a stream', async () => {
+  test('streams progress and then the result', async () => {
     const { servers, calls } = playedTools(async (_, { progress }) => {
       progress?.({ progress: 1, total: 2 });
       progress?.({ progress: 2, total: 2, message: 'nearly' });
@@ -220,13 +220,13 @@ describe('a call whose client wants to know how far it is', () => {
     expect(calls[0]?.meta).toEqual({ trace: 1 });
   });
 
-  test('gets its error in the stream too', async () => {
+  test('streams an error', async () => {
     const { post } = await world(playedTools(() => Promise.reject(new ToolCallError(-32000, 'gone'))).servers);
     const { text } = await post(calling('echo', params), accept);
     expect(text).toContain('"error":{"code":-32000,"message":"gone"}');
   });
 
-  test('but reads no streams gets the result alone', async () => {
+  test('without text/event-stream: returns only the result', async () => {
     const { post } = await world(echoing().servers);
     expect((await post(calling('echo', params))).headers['content-type']).toBe('application/json');
   });

@@ -6,7 +6,7 @@ import { serve } from '../../http/testing/world.ts';
 import { bindAll } from '../testing/bind.ts';
 import { mcpEndpoints } from './routes.ts';
 
-/** The official client against our endpoint, as against any other server. */
+/** The official MCP client against the endpoint. */
 async function world(tools: ToolServers | undefined, options: ConstructorParameters<typeof Client>[1] = {}) {
   const product = { name: 'Parley', version: '1.2.3' };
   const { port } = await serve(bindAll(mcpEndpoints({ tools, product }), undefined));
@@ -23,7 +23,7 @@ const echoing = playedTools(async ({ arguments: given }, { progress }) => {
   return textResult(String(given?.message));
 }).servers;
 
-test('it is greeted, and takes the 405 for its stream for what it is', async () => {
+test('MCP SDK: connects, and accepts 405 for its stream', async () => {
   const { client, connect, errors } = await world(echoing);
   await connect();
   expect(client.getServerVersion()).toEqual({ name: 'parley', version: '1.2.3' });
@@ -31,20 +31,20 @@ test('it is greeted, and takes the 405 for its stream for what it is', async () 
   expect(errors).toEqual([]);
 });
 
-test('one that asks for the newest protocol first falls back to the greeting', async () => {
+test('MCP SDK: falls back from the newest protocol to initialize', async () => {
   const { client, connect } = await world(echoing, { versionNegotiation: { mode: 'auto' } });
   await connect();
   expect((await client.listTools()).tools).toHaveLength(1);
 });
 
-test('it sees the tools and calls them', async () => {
+test('MCP SDK: lists and calls tools', async () => {
   const { client, connect } = await world(echoing);
   await connect();
   expect((await client.listTools()).tools).toEqual([echoTool]);
   expect(await client.callTool({ name: 'echo', arguments: { message: 'hi' } })).toEqual(textResult('hi'));
 });
 
-test('it hears of progress', async () => {
+test('MCP SDK: receives progress', async () => {
   const { client, connect } = await world(echoing);
   await connect();
   const steps: unknown[] = [];
@@ -53,14 +53,14 @@ test('it hears of progress', async () => {
   expect(steps).toEqual([{ progress: 1, total: 1 }]);
 });
 
-test('it throws the error of a tool server with its code', async () => {
+test('MCP SDK: throws the error of a tool server with its code', async () => {
   const failing = playedTools(() => Promise.reject(new ToolCallError(-32042, 'not today', { why: 'rain' })));
   const { client, connect } = await world(failing.servers);
   await connect();
   await expect(client.callTool({ name: 'echo' })).rejects.toMatchObject({ code: -32042, data: { why: 'rain' } });
 });
 
-test('it is told plainly where there are no tool servers', async () => {
+test('MCP SDK: gets a clear error without tool servers', async () => {
   const { connect } = await world(undefined);
   await expect(connect()).rejects.toThrow('No tool servers are configured. Start the server with --mcpfile FILE.');
 });

@@ -49,7 +49,7 @@ function documentOf(...endpoints: readonly PlainEndpoint[]) {
   };
 }
 
-test('it says who speaks, and by which version of the standard', () => {
+test('openapiDocument: has version, title and tags', () => {
   const document = documentOf(endpoint({}));
   expect(document).toMatchObject({
     openapi: '3.1.0',
@@ -59,7 +59,7 @@ test('it says who speaks, and by which version of the standard', () => {
   });
 });
 
-test('an operation has the body of its table, by a reference', () => {
+test('operation: refers to the schema of its field table', () => {
   const { paths, components } = documentOf(endpoint({}));
   const operation = paths['/some']?.post;
   expect(operation?.requestBody).toEqual({
@@ -70,14 +70,14 @@ test('an operation has the body of its table, by a reference', () => {
   expect(operation?.description).toBe('Takes its turn in the queue. Answers below any prefix too.');
 });
 
-test('another name has the same body', () => {
+test('operation: an alias has the same body', () => {
   const { paths } = documentOf(endpoint({ path: '/other', summary: 'Another name for /some.' }));
   expect(paths['/other']?.post?.requestBody?.content['application/json']?.schema).toEqual({
     $ref: '#/components/schemas/Some',
   });
 });
 
-test('a body of which nothing is known is an object', () => {
+test('operation: a body without a table is an object', () => {
   const { paths } = documentOf(endpoint({ path: '/unknown' }));
   expect(paths['/unknown']?.post?.requestBody).toEqual({
     required: false,
@@ -85,7 +85,7 @@ test('a body of which nothing is known is an object', () => {
   });
 });
 
-test('an endpoint that takes forms says so', () => {
+test('operation: an endpoint with forms has multipart/form-data', () => {
   const { paths } = documentOf(endpoint({ form: {} }));
   expect(Object.keys(paths['/some']?.post?.requestBody?.content ?? {})).toEqual([
     'application/json',
@@ -93,7 +93,7 @@ test('an endpoint that takes forms says so', () => {
   ]);
 });
 
-test('what a GET is sent stands in its query, and parts of a path are parameters', () => {
+test('operation: GET has query parameters, and path segments are parameters', () => {
   const get = { method: 'GET', queued: false } as const;
   const { paths, components } = documentOf(
     endpoint({ ...get, path: '/list' }),
@@ -115,7 +115,7 @@ test('what a GET is sent stands in its query, and parts of a path are parameters
   ]);
 });
 
-test('failures are told in the words of the family, and a key only where one may be asked for', () => {
+test('operation: errors are those of the family, 401 only for guarded endpoints', () => {
   const { paths } = documentOf(endpoint({}), endpoint({ path: '/open', access: 'open', queued: false, method: 'GET' }));
   const operation = paths['/some']?.post;
   expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', '401', '503']);
@@ -127,7 +127,7 @@ test('failures are told in the words of the family, and a key only where one may
   expect(paths['/open']?.get?.security).toEqual([{}]);
 });
 
-test('streams, sounds and plain texts are told by their types', () => {
+test('operation: replies have their content types', () => {
   const types = (path: string) =>
     Object.keys(documentOf(endpoint({ path })).paths[path]?.post?.responses[200]?.content ?? {});
   expect(types('/some')).toEqual(['application/json']);
@@ -136,14 +136,14 @@ test('streams, sounds and plain texts are told by their types', () => {
   expect(types('/api/extra/tts')).toContain('audio/wav');
 });
 
-test('emulations of other programs and pages are left out', () => {
+test('openapiDocument: leaves out emulations of other programs and pages', () => {
   const names = ['ollama', 'comfy', 'xtts', 'vits', 'pages'];
   const { paths, tags } = documentOf(...names.map((name) => endpoint({ family: family(name), path: `/${name}` })));
   expect(paths).toEqual({});
   expect(tags).toEqual([]);
 });
 
-test('two methods of one path stand beside each other', () => {
+test('openapiDocument: has two methods of one path', () => {
   const { paths } = documentOf(endpoint({}), endpoint({ method: 'GET' }));
   expect(Object.keys(paths['/some'] ?? {})).toEqual(['post', 'get']);
 });

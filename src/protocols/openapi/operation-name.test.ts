@@ -10,7 +10,7 @@ test.each([
   ['DELETE /a, GET /b', ['DELETE /a', 'GET /b']],
   ['', []],
   ['some words', []],
-])('%o names %o', (heading, operations) => {
+])('operationsIn: %o names %o', (heading, operations) => {
   expect(operationsIn(heading)).toEqual(operations);
 });
 
@@ -22,7 +22,7 @@ test.each([
   [{ match: 'prefix', path: '/else/' }, ['/else/{rest}']],
   [{ match: 'prefix', path: '/v1/messages/batches' }, ['/v1/messages/batches']],
   [{ match: 'rest', path: '/v1/' }, []],
-] as const)('%o is found at %o', (endpoint, paths) => {
+] as const)('pathsOf: %o has %o', (endpoint, paths) => {
   expect(pathsOf({ method: 'GET', ...endpoint })).toEqual(paths);
 });
 
@@ -32,11 +32,11 @@ test.each([
   ['Another name for /v1/completions. With other fields it is another one.', '/v1/completions'],
   ['The name of the model.', undefined],
   ['Another name for the model.', undefined],
-])('%o stands for %o', (summary, original) => {
+])('originalOf: %o gives %o', (summary, original) => {
   expect(originalOf({ summary })).toBe(original);
 });
 
-test('an operation has one name, made of its method and path', () => {
+test('operationId: is made of method and path', () => {
   expect(operationId('GET', '/v1/responses/{id}/input_items')).toBe('get_v1_responses_id_input_items');
   expect(operationId('POST', '/.well-known/serviceinfo')).toBe('post_well_known_serviceinfo');
 });

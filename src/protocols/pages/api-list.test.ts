@@ -26,18 +26,18 @@ test.each([
   ['ending', '<code>…/x</code>'],
   ['prefix', '<code>/x…</code>'],
   ['rest', '<code>/x…</code>'],
-] as const)('a path that matches as %s shows as %s', (match, shown) => {
+] as const)('apiListBody: shows a path that matches as %s as %s', (match, shown) => {
   expect(apiListBody('T', [endpoint({ match })]).markup).toContain(shown);
 });
 
-test('every family has its section once, with its endpoints in their order', () => {
+test('apiListBody: has one section per family, with its endpoints in order', () => {
   const list = [endpoint({ path: '/a' }), endpoint({ path: '/b', family: two }), endpoint({ path: '/c' })];
   const { markup } = apiListBody('T', list);
   expect(markup.match(/<h2/g)).toHaveLength(2);
   expect(markup).toMatch(/The one API[\s\S]*\/a<[\s\S]*\/c<[\s\S]*The two API[\s\S]*\/b</);
 });
 
-test('whether a key is asked for is told, and texts are escaped', () => {
+test('apiListBody: shows whether a key is needed, and escapes texts', () => {
   const { markup } = apiListBody('<T>', [endpoint({ access: 'guarded', summary: 'a < b' }), endpoint({ path: '/y' })]);
   expect(markup).toContain('<td>yes</td><td>a &#60; b</td>');
   expect(markup).toContain('<td>no</td>');

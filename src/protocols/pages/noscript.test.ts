@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, dialectParts, finishEvent, type Script, scriptedText, startEvent } from '../testing/doubles.ts';
-import { type Asked, goingOn, noscriptEndpoints, promptOf, readForm } from './noscript.ts';
+import { afterReply, type NoscriptForm, noscriptEndpoints, promptOf, readForm } from './noscript.ts';
 
 const fresh = readForm(new URLSearchParams());
 
@@ -27,8 +27,8 @@ function world(script: Script = [startEvent(), { type: 'text-delta', text: 'Hi <
   };
 }
 
-describe('the form', () => {
-  test('is a page that needs no script, and may be sent to this server alone', async () => {
+describe('GET /noscript', () => {
+  test('is a page without scripts whose form goes only to this server', async () => {
     const endpoint = world().endpoint('GET');
     const reply = await endpoint.handle(callOf('/noscript', ''));
     const { headers = {}, body = '' } = reply as { headers?: Record<string, string>; body?: string };
@@ -39,7 +39,7 @@ describe('the form', () => {
     for (const label of ['Text', 'Reply length', 'Temperature', 'Top P']) expect(body).toContain(label);
   });
 
-  test('is read with what is usual where something is missing, wrong or too much', () => {
+  test('readForm: has defaults for missing and wrong values, and limits the others', () => {
     expect(fresh).toEqual({ kind: 'question', text: '', turns: [], maxLength: 200, temperature: 0.7, topP: 0.9 });
     const read = (fields: Record<string, string>) => readForm(new URLSearchParams(fields));
     expect(read({ max_length: '9999999', temperature: '-3', top_p: '7', kind: 'story' })).toMatchObject({
@@ -52,7 +52,7 @@ describe('the form', () => {
     expect(read({ text: 'a\r\nb' }).text).toBe('a\nb');
   });
 
-  test('keeps whole turns only', () => {
+  test('readForm: drops incomplete turns', () => {
     const turns = (...sent: string[]) =>
       readForm(new URLSearchParams(sent.map((turn): [string, string] => ['turn', turn]))).turns;
     expect(turns('q', 'a')).toEqual(['q', 'a']);
@@ -60,7 +60,7 @@ describe('the form', () => {
     expect(turns(...Array.from({ length: 301 }, () => 't'))).toHaveLength(200);
   });
 
-  test('whatever is sent, it can be read', () => {
+  test('readForm: reads anything', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom('text', 'turn', 'max_length', 'temperature', 'top_p', 'kind'), fc.string())),
@@ -75,23 +75,23 @@ describe('the form', () => {
   });
 });
 
-describe('what is asked', () => {
-  const asked: Asked = { ...fresh, text: 'And now?' };
+describe('noscript prompts', () => {
+  const asked: NoscriptForm = { ...fresh, text: 'And now?' };
 
-  test('a story is the prompt, and goes on where the reply ends', () => {
-    const story: Asked = { ...asked, kind: 'story', text: 'Once' };
+  test('story: the text is the prompt, and the reply is appended to it', () => {
+    const story: NoscriptForm = { ...asked, kind: 'story', text: 'Once' };
     expect(promptOf(story)).toBe('Once');
-    expect(goingOn(story, ' upon')).toEqual({ ...story, text: 'Once upon' });
+    expect(afterReply(story, ' upon')).toEqual({ ...story, text: 'Once upon' });
   });
 
-  test('a question comes with the turns before it, and the answer becomes one', () => {
+  test('question: has the earlier turns, and the answer becomes one', () => {
     expect(promptOf({ ...asked, turns: ['q', 'a'] })).toBe('{{[INPUT]}}q{{[OUTPUT]}}a{{[INPUT]}}And now?{{[OUTPUT]}}');
-    expect(goingOn(asked, ' Now. ')).toMatchObject({ text: '', turns: ['And now?', 'Now.'] });
+    expect(afterReply(asked, ' Now. ')).toMatchObject({ text: '', turns: ['And now?', 'Now.'] });
   });
 });
 
-describe('the answer', () => {
-  test('grows in a page and is escaped, and the form behind it goes on with the conversation', async () => {
+describe('POST /noscript', () => {
+  test('streams an escaped answer and a form for the next question', async () => {
     const one = world();
     expect(one.endpoint('POST')).toMatchObject({ rateLimited: true });
     const { status, headers, body } = await one.send({ text: 'Hello "you"' });
@@ -103,7 +103,7 @@ describe('the answer', () => {
     expect(body.trimEnd()).toMatch(/<\/html>$/);
   });
 
-  test('is asked of the text service with the settings of the form', async () => {
+  test('generates with the settings of the form', async () => {
     const one = world();
     await one.send({ text: 'Hello', max_length: '33', temperature: '0.25', top_p: '0.5' });
     const { request } = one.asked[0] ?? {};
@@ -117,7 +117,7 @@ describe('the answer', () => {
     expect(one.asked[1]?.request).toMatchObject({ prompt: 'Once', stop: [] });
   });
 
-  test('of a story stands in its text, to be continued', async () => {
+  test('appends the reply to a story', async () => {
     const { body } = await world([
       startEvent(),
       { type: 'text-delta', text: ' upon' },
@@ -130,7 +130,7 @@ describe('the answer', () => {
     expect(body).toContain('It ended at the reply length.');
   });
 
-  test('that fails in the middle keeps what was written and tells why', async () => {
+  test('error: shows the text so far and the reason', async () => {
     const lost = new AppError('engine-lost', {} as never);
     for (const script of [
       [startEvent(), { type: 'text-delta', text: 'Half' }, { type: 'error', error: lost }],
@@ -147,12 +147,12 @@ describe('the answer', () => {
     }
   });
 
-  test('is refused with a page while there is no model', async () => {
+  test('without a model: is an error page', async () => {
     const one = world([], { state: () => ({ type: 'none' }) });
     await expect(one.send({ text: 'x' })).rejects.toThrow(AppError);
   });
 
-  test('asks a browser for the key in the way that needs no script', () => {
+  test('without the key: sends a Basic challenge', () => {
     const { errorReply } = world().endpoint('POST').family;
     expect(errorReply(new AppError('unauthorized', {})).headers?.['www-authenticate']).toMatch(/^Basic /);
     expect(errorReply(new AppError('busy', { retryAfterSeconds: 1 })).headers).not.toHaveProperty('www-authenticate');

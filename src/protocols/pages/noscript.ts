@@ -52,7 +52,7 @@ export const noscriptEndpoints: readonly ModelEndpoint<NoscriptParts>[] = [
 
 const title = 'Parley without scripts';
 
-function formPage(asked: Asked): Reply {
+function formPage(asked: NoscriptForm): Reply {
   const page = html`${pageStart(title)}
 ${heading}
 <main>
@@ -92,11 +92,11 @@ async function answer(call: Call, parts: NoscriptParts): Promise<Reply> {
 }
 
 /** The page up to the answer, the answer as it is generated, and then the form for the next request. */
-async function* growingPage(asked: Asked, events: AsyncIterable<GenerationEvent>): AsyncGenerator<string> {
+async function* growingPage(asked: NoscriptForm, events: AsyncIterable<GenerationEvent>): AsyncGenerator<string> {
   yield html`${pageStart(title)}
 ${heading}
 <main>
-${said(asked)}
+${conversation(asked)}
 <section aria-labelledby="answer-title">
 <h2 id="answer-title">${asked.kind === 'story' ? 'The story goes on' : 'Answer'}</h2>
 <pre aria-live="polite">`.markup;
@@ -119,7 +119,7 @@ ${said(asked)}
   yield html`</pre>
 ${ending}
 </section>
-${formMarkup(goingOn(asked, reply))}
+${formMarkup(afterReply(asked, reply))}
 </main>
 ${pageEnd}`.markup;
 }
@@ -128,16 +128,16 @@ function failure(reason: string): Markup {
   return html`<p role="alert">It could not be finished: ${reason}</p>`;
 }
 
-function said({ kind, turns, text }: Asked): Markup {
+function conversation({ kind, turns, text }: NoscriptForm): Markup {
   const before = kind === 'story' ? [text] : [...turns, text];
-  return html`<section aria-labelledby="said-title">
-<h2 id="said-title">${kind === 'story' ? 'Your text' : 'Said so far'}</h2>
+  return html`<section aria-labelledby="turns-title">
+<h2 id="turns-title">${kind === 'story' ? 'Your text' : 'Said so far'}</h2>
 ${before.map((turn, index) => html`<pre>${kind === 'story' ? '' : index % 2 === 0 ? 'You: ' : 'Answer: '}${turn}</pre>`)}
 </section>`;
 }
 
 /** The values of the form. */
-export interface Asked {
+export interface NoscriptForm {
   readonly kind: 'question' | 'story';
   /** The story so far, or the question. */
   readonly text: string;
@@ -148,11 +148,11 @@ export interface Asked {
   readonly topP: number;
 }
 
-const defaults: Asked = { kind: 'question', text: '', turns: [], maxLength: 200, temperature: 0.7, topP: 0.9 };
+const defaults: NoscriptForm = { kind: 'question', text: '', turns: [], maxLength: 200, temperature: 0.7, topP: 0.9 };
 const limits = { maxLength: 4096, temperature: 5, turns: 200 };
 
 /** Values that are missing or no numbers get their defaults, so that no form is refused. */
-export function readForm(fields: URLSearchParams): Asked {
+export function readForm(fields: URLSearchParams): NoscriptForm {
   const turns = fields.getAll('turn').slice(-limits.turns);
   return {
     kind: fields.get('kind') === 'story' ? 'story' : 'question',
@@ -166,19 +166,19 @@ export function readForm(fields: URLSearchParams): Asked {
 }
 
 /** The prompt with placeholders at the start of each turn, which are replaced by the tags of the model. */
-export function promptOf({ kind, text, turns }: Asked): string {
+export function promptOf({ kind, text, turns }: NoscriptForm): string {
   if (kind === 'story') return text;
-  const said = turns.map((turn, index) => `${index % 2 === 0 ? '{{[INPUT]}}' : '{{[OUTPUT]}}'}${turn}`);
-  return `${said.join('')}{{[INPUT]}}${text}{{[OUTPUT]}}`;
+  const earlier = turns.map((turn, index) => `${index % 2 === 0 ? '{{[INPUT]}}' : '{{[OUTPUT]}}'}${turn}`);
+  return `${earlier.join('')}{{[INPUT]}}${text}{{[OUTPUT]}}`;
 }
 
 /** The form after a reply: a story continues, a conversation waits for the next question. */
-export function goingOn(asked: Asked, reply: string): Asked {
+export function afterReply(asked: NoscriptForm, reply: string): NoscriptForm {
   if (asked.kind === 'story') return { ...asked, text: asked.text + reply };
   return { ...asked, text: '', turns: [...asked.turns, asked.text, reply.trim()] };
 }
 
-export function formMarkup(asked: Asked): Markup {
+export function formMarkup(asked: NoscriptForm): Markup {
   const story = asked.kind === 'story';
   const next = asked.turns.length > 0 && !story;
   return html`<section aria-labelledby="ask-title">
@@ -204,7 +204,7 @@ ${next ? html`<p><a href="noscript">New conversation</a></p>` : ''}
 </section>`;
 }
 
-function choice(value: Asked['kind'], label: string, checked: boolean): Markup {
+function choice(value: NoscriptForm['kind'], label: string, checked: boolean): Markup {
   const mark = checked
     ? html`<input type="radio" name="kind" value="${value}" checked>`
     : html`<input type="radio" name="kind" value="${value}">`;

@@ -69,27 +69,24 @@ test('GET /sdui: redirects to the page for drawing', async () => {
   expect(await get('/sdui')).toMatchObject({ status: 302, headers: { location: '/#/draw' } });
 });
 
-test('/api with ?json=1 is the description of the API for programs', async () => {
+test('GET /api?json=1: sends the OpenAPI document', async () => {
   expect((await get('/api', 'json=1')).body).toBe('{"openapi":"3.1.0"}');
   expect((await get('/api', 'json=0')).body).toContain('<!doctype html>');
 });
 
 const documents = ['/api', '/docs', '/v1'];
 
-test.each(documents)(
-  '%s is a page under a strict policy, with nothing inline and nothing from elsewhere',
-  async (path) => {
-    const { status, headers, body } = await get(path);
-    expect(status).toBe(200);
-    expect(headers?.['content-type']).toMatch(/^text\/html/);
-    expect(headers?.['content-security-policy']).toContain("default-src 'none'");
-    expect(headers?.['content-security-policy']).toContain("frame-ancestors 'none'");
-    expect(headers?.['content-security-policy']).not.toContain('unsafe');
-    expect(body).not.toMatch(/<style|<script| style=| on\w+=|(?:src|href)="(?:https?:)?\/\//);
-  },
-);
+test.each(documents)('%s is a page with a strict policy and nothing inline or from other sites', async (path) => {
+  const { status, headers, body } = await get(path);
+  expect(status).toBe(200);
+  expect(headers?.['content-type']).toMatch(/^text\/html/);
+  expect(headers?.['content-security-policy']).toContain("default-src 'none'");
+  expect(headers?.['content-security-policy']).toContain("frame-ancestors 'none'");
+  expect(headers?.['content-security-policy']).not.toContain('unsafe');
+  expect(body).not.toMatch(/<style|<script| style=| on\w+=|(?:src|href)="(?:https?:)?\/\//);
+});
 
-test.each(documents)('every link on %s leads somewhere', async (path) => {
+test.each(documents)('every link on %s works', async (path) => {
   const find = router(pages());
   const address = new URL(path, 'http://localhost:5001');
   const links = [...(await get(path)).body.matchAll(/(?:href|src)="([^"]+)"/g)].map((match) => match[1] ?? '');
@@ -101,7 +98,7 @@ test.each(documents)('every link on %s leads somewhere', async (path) => {
   }
 });
 
-test('the list shows every endpoint, escaped, and how its path matches', async () => {
+test('GET /api?plain=1: lists every endpoint, escaped, with its kind of match', async () => {
   const { body } = await get('/api');
   expect(body).toContain('Odd &#60;family&#62;');
   expect(body).toContain('…/api/v1/generate');
@@ -109,7 +106,7 @@ test('the list shows every endpoint, escaped, and how its path matches', async (
   for (const { path } of pages()) expect(body).toContain(path);
 });
 
-test.each(['/foo/api', '/foo/api/v1', '/api/v1'])('%s leads to the list', async (path) => {
+test.each(['/foo/api', '/foo/api/v1', '/api/v1'])('%s redirects to the list', async (path) => {
   expect(await get(path)).toMatchObject({ status: 302, headers: { location: '/api' } });
 });
 
@@ -123,7 +120,7 @@ test.each([
   });
 });
 
-test('a failure is a page that escapes what it tells', () => {
+test('pagesFamily: errors are pages with escaped text', () => {
   const reply = pagesFamily.errorReply(new AppError('not-found', { method: 'GET', path: '/<b>' })) as Reply & {
     body: string;
   };
@@ -132,13 +129,13 @@ test('a failure is a page that escapes what it tells', () => {
   expect(reply.body).toContain('href="/api"');
 });
 
-test('only what the tag itself made goes into a page as it is', () => {
+test('html: escapes everything but markup', () => {
   expect(html`<p title="${'"'}">${'<b>'}${[html`<i>${1}</i>`]}</p>`.markup).toBe(
     '<p title="&#34;">&#60;b&#62;<i>1</i></p>',
   );
 });
 
-test('the manual is served as it was written, and nothing else of the program is', async () => {
+test('/docs/: serves the manual and no other files', async () => {
   const manual = router(pages()).find('GET', '/docs/configuration.md');
   const ask = async (path: string) => manual?.handle({ method: 'GET', path, headers: {} } as Call, undefined);
   const page = await ask('/docs/configuration.md');
@@ -148,7 +145,7 @@ test('the manual is served as it was written, and nothing else of the program is
   }
 });
 
-test.each(['/', '/lcpp'])('%s is the web client under a policy that lets nothing in from elsewhere', async (path) => {
+test.each(['/', '/lcpp'])('%s is the web client, with a policy against other sites', async (path) => {
   const { status, headers, body } = await get(path);
   expect({ status, body }).toEqual({ status: 200, body: clientPage });
   expect(headers?.['content-type']).toMatch(/^text\/html/);
@@ -159,19 +156,19 @@ test.each(['/', '/lcpp'])('%s is the web client under a policy that lets nothing
   expect(policy).not.toMatch(/unsafe|https?:|\*/);
 });
 
-test('where the client was not built, its page says so and leads to the endpoints', async () => {
+test('/: says so if the web client is not built', async () => {
   const { status, body } = await answered(router(pages([], join(web, 'nowhere'))).find('GET', '/'), '/');
   expect(status).toBe(200);
   expect(body).toContain('npm run build');
   expect(body).toContain('href="api"');
 });
 
-test('files whose names change with their content are kept for good, others are asked about', async () => {
+test('assets are cached for good, other files are revalidated', async () => {
   expect((await get('/behind/proxy/assets/index-abc.js')).headers?.['cache-control']).toContain('immutable');
   expect((await get('/icon.svg')).headers?.['cache-control']).toBe('no-cache');
 });
 
-test('a browser that can read them gets the compressed copies', async () => {
+test('compressed copies are sent to browsers that accept them', async () => {
   const script = router(pages()).find('GET', '/assets/index-abc.js');
   const small = await answered(script, '/assets/index-abc.js', { 'accept-encoding': 'gzip, deflate, br' });
   expect(small.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
@@ -181,7 +178,7 @@ test('a browser that can read them gets the compressed copies', async () => {
   expect(plain.body).toBe('run()');
 });
 
-test('neither the compressed copies nor the pages are files of their own', () => {
+test('compressed copies and pages have no paths of their own', () => {
   for (const path of ['/assets/index-abc.js.gz', '/index.html']) {
     expect(router(pages()).find('GET', path)?.path).not.toBe(path);
   }

@@ -32,15 +32,15 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
   return [
     page('exact', '/', 'The web client: chat, write, draw, listen and speak.', client),
     page('exact', '/lcpp', 'The web client, opened at its chat.', client),
-    page('exact', '/sdui', 'Leads to the page for drawing, which KoboldCpp has here.', () => redirect('/#/draw')),
-    page('ending', '/favicon.ico', 'The icon, where browsers look for it.', file('icon-192.png')),
+    page('exact', '/sdui', 'Redirects to the page for drawing, which KoboldCpp has here.', () => redirect('/#/draw')),
+    page('ending', '/favicon.ico', 'The icon.', file('icon-192.png')),
     page('exact', '/api', 'The page of the API: every endpoint, to be read and tried.', api),
     page('exact', '/docs', 'Another name for /api.', api),
     page('prefix', '/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual),
     page('exact', '/v1', 'A note for people who open the base address of the OpenAI API.', () => baseAddressNote),
-    page('ending', '/api', 'Leads to /api.', () => redirect('/api')),
-    page('ending', '/api/v1', 'Leads to /api.', () => redirect('/api')),
-    page('ending', '/app.css', 'The look of the plain pages.', () => stylesheet),
+    page('ending', '/api', 'Redirects to /api.', () => redirect('/api')),
+    page('ending', '/api/v1', 'Redirects to /api.', () => redirect('/api')),
+    page('ending', '/app.css', 'The style sheet of the plain pages.', () => stylesheet),
     ...webFiles(web).map((name) => page('ending', `/${name}`, 'A file of the web client.', file(name))),
   ];
 }

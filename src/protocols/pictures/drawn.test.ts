@@ -10,14 +10,14 @@ const request = imageRequest(
   pictureParts(undefined),
 );
 
-describe('what came of a request', () => {
-  test('is its pictures, and what was really done', async () => {
+describe('collectDrawn', () => {
+  test('returns pictures and effective parameters', async () => {
     const drawn = await collectDrawn(drawSquares(request, ['No such sampler']), request);
     expect(drawn.pictures.map(({ seed }) => seed)).toEqual([5, 6, 7]);
     expect(drawn).toMatchObject({ width: 64, steps: 20, sampler: 'euler', notes: ['No such sampler'], stopped: false });
   });
 
-  test('keeps its order, in whichever they come', async () => {
+  test('orders pictures by index', async () => {
     const png = new Uint8Array();
     const events = async function* () {
       yield { type: 'picture', index: 2, seed: 7, png } as const;
@@ -27,7 +27,7 @@ describe('what came of a request', () => {
     expect(pictures.map(({ seed }) => seed)).toEqual([5, 7]);
   });
 
-  test('is not stopped where some were skipped, unless all were', async () => {
+  test('skipped pictures: is stopped only if all were skipped', async () => {
     const picture = { type: 'picture', index: 1, seed: 6, png: new Uint8Array() } as const;
     const some = async function* () {
       yield picture;
@@ -37,14 +37,14 @@ describe('what came of a request', () => {
     expect(await collectDrawn(none(), request)).toMatchObject({ pictures: [], stopped: true });
   });
 
-  test('is what was finished where somebody stopped it', async () => {
+  test('stopped: returns the finished pictures', async () => {
     const drawn = await collectDrawn(stoppedAfterOne(request), request);
     expect(drawn).toMatchObject({ stopped: true, width: 64 });
     expect(drawn.pictures).toHaveLength(1);
   });
 
-  test('is the failure where there was one', async () => {
-    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+  test('rejects with other errors', async () => {
+    // biome-ignore lint/correctness/useYield: fails before the first event.
     const events = async function* () {
       throw new AppError('engine-lost', { capability: 'image' });
     };

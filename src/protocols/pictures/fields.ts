@@ -2,7 +2,7 @@ import type { AskedLora } from '../../core/image.ts';
 import type { Call } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import { looseFlag, looseNumber, looseWholeWithin } from '../fields/loose.ts';
-import { described, isAbsent, listOf, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
+import { described, isAbsent, listOf, objectOf, optionalText, orElse, type Read } from '../fields/readers.ts';
 import { picturesSchema } from '../fields/schemas.ts';
 import { each, type Fields, honoured, ignored } from '../fields/table.ts';
 import { type CallTicket, ticketFor } from '../ticket.ts';
@@ -15,11 +15,10 @@ export const optionalLooseWhole: Read<number | undefined> = orElse<number | unde
   looseWholeWithin(-(2 ** 53), 2 ** 53),
   undefined,
 );
-export const optionalLooseText: Read<string | undefined> = optional(readText);
 export const looseSwitch: Read<boolean> = orElse(looseFlag, false);
 const keptFlag = objectOf({ keep_image_gen_on_disconnect: looseSwitch });
 
-const loraEntry = objectOf({ path: optionalLooseText, name: optionalLooseText, multiplier: optionalLoose });
+const loraEntry = objectOf({ path: optionalText, name: optionalText, multiplier: optionalLoose });
 
 /** Entries without a name or with a weight of 0 are dropped. */
 const readLoras: Read<readonly AskedLora[]> = described(
@@ -37,24 +36,27 @@ export const readPictures: Read<readonly SentPicture[]> = described(picturesSche
 
 /** Drawing parameters by the names of image programs; other dialects accept them too. */
 export const drawingFields = {
-  negative_prompt: honoured(optionalLooseText, 'Up to 3000 bytes.'),
-  steps: honoured(optionalLoose, 'Moved into 1 to 80; left out, what suits the model.'),
-  cfg_scale: honoured(optionalLoose, 'Moved into 1 to 25.'),
-  seed: honoured(optionalLooseWhole, 'Negative or left out: a random one. Taken modulo 2^32.'),
+  negative_prompt: honoured(optionalText, 'Up to 3000 bytes.'),
+  steps: honoured(optionalLoose, 'Limited to 1 to 80; by default that of the model.'),
+  cfg_scale: honoured(optionalLoose, 'Limited to 1 to 25.'),
+  seed: honoured(optionalLooseWhole, 'Random if negative or missing. Taken modulo 2^32.'),
   sampler_name: honoured(
-    optionalLooseText,
-    'By any of its usual names, also with the scheduler behind it; one that the model does not have is told in x-parley-warnings.',
+    optionalText,
+    'Any of its common names, also followed by the scheduler; an unknown one is named in x-parley-warnings.',
   ),
-  scheduler: honoured(optionalLooseText),
-  denoising_strength: honoured(optionalLoose, 'Moved into 0 to 1; 0.6 unless given.'),
+  scheduler: honoured(optionalText),
+  denoising_strength: honoured(optionalLoose, 'Limited to 0 to 1; 0.6 by default.'),
   clip_skip: honoured(optionalLooseWhole, '1 and less mean none.'),
   lora: honoured(
     readLoras,
-    'path (or name) and multiplier of each, in place of tags in the prompt. Those that the model does not have are told in x-parley-warnings; weights that its engine cannot do are refused.',
+    'path (or name) and multiplier of each, instead of tags in the prompt. Unknown ones are named in x-parley-warnings; weights that the engine does not support are refused.',
   ),
-  genkey: honoured(readGenkey, 'Stops it through /api/extra/abort.'),
-  kcpp_extra_args: honoured(keptFlag, 'keep_image_gen_on_disconnect: the drawing goes on when the client is gone.'),
-  keep_image_gen_on_disconnect: honoured(looseSwitch, 'The same beside it, for --gendefaults.'),
+  genkey: honoured(readGenkey, 'Key for /api/extra/abort.'),
+  kcpp_extra_args: honoured(
+    keptFlag,
+    'keep_image_gen_on_disconnect: the drawing continues after the client disconnects.',
+  ),
+  keep_image_gen_on_disconnect: honoured(looseSwitch, 'The same at the top level, for --gendefaults.'),
 };
 
 type DrawingFields = Fields<typeof drawingFields>;

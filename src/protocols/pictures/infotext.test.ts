@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { infotext, parseInfotext } from './infotext.ts';
+import { imageFacts, pictureParts, pngOf } from '../testing/pictures.ts';
+import { chosenScheduler, infotext, modelHash, parseInfotext, pictureText } from './infotext.ts';
+import { type AskedPicture, imageRequest } from './request.ts';
 
 const story = {
   prompt: 'a lighthouse at dusk',
@@ -16,22 +18,22 @@ const story = {
   ],
 } as const;
 
-describe('the text in a picture', () => {
-  test('is the prompts, and a line of pairs', () => {
+describe('infotext', () => {
+  test('has the prompts and a line of pairs', () => {
     expect(infotext(story)).toBe(
       'a lighthouse at dusk\nNegative prompt: blurry\nSteps: 20, Sampler: Euler a, CFG scale: 5, Seed: 417203, Size: 512x640, Model: demo',
     );
   });
 
-  test('has no line for a negative prompt that is empty', () => {
+  test('has no line for an empty negative prompt', () => {
     expect(infotext({ ...story, negativePrompt: '' }).split('\n')).toHaveLength(2);
   });
 
-  test('quotes what would be read as another pair', () => {
+  test('quotes values with separators', () => {
     expect(infotext({ ...story, entries: [['Model', 'a, b: c']] })).toContain('Model: "a, b: c"');
   });
 
-  test('is read again', () => {
+  test('is parsed again', () => {
     expect(parseInfotext(infotext(story))).toEqual({
       Prompt: 'a lighthouse at dusk',
       'Negative prompt': 'blurry',
@@ -45,12 +47,12 @@ describe('the text in a picture', () => {
     });
   });
 
-  test('keeps the lines of the prompts apart', () => {
+  test('keeps prompts of several lines apart', () => {
     const text = infotext({ ...story, prompt: 'one\ntwo', negativePrompt: 'three\nfour' });
     expect(parseInfotext(text)).toMatchObject({ Prompt: 'one\ntwo', 'Negative prompt': 'three\nfour' });
   });
 
-  test('has no pairs where its last line is just words', () => {
+  test('parseInfotext: has no pairs if the last line is text', () => {
     expect(parseInfotext('a boat\nby night: dark, calm')).toEqual({
       Prompt: 'a boat\nby night: dark, calm',
       'Negative prompt': '',
@@ -58,7 +60,7 @@ describe('the text in a picture', () => {
     expect(parseInfotext('')).toEqual({ Prompt: '', 'Negative prompt': '' });
   });
 
-  test('gives back every value that was written', () => {
+  test('parseInfotext: returns every value that was written', () => {
     const value = fc
       .string({ unit: 'grapheme', minLength: 1 })
       .map((text) => text.trim())
@@ -82,8 +84,42 @@ describe('the text in a picture', () => {
     );
   });
 
-  test('of a million characters is read in one walk', () => {
+  test('parseInfotext: reads a million characters in linear time', () => {
     expect(Object.keys(parseInfotext(`p\n${'a'.repeat(1_000_000)}`))).toEqual(['Prompt', 'Negative prompt']);
     expect(Object.keys(parseInfotext(`p\n${'a: b, '.repeat(100_000)}`))).toEqual(['Prompt', 'Negative prompt', 'a']);
+  });
+});
+
+function textOf(
+  asked: Partial<AskedPicture>,
+  more: { readonly initial?: Uint8Array; readonly scheduler?: string } = {},
+): string {
+  const request = { ...imageRequest({ prompt: 'a boat', ...asked }, imageFacts, pictureParts(undefined)), ...more };
+  const drawn = { ...request, pictures: [], notes: [] };
+  return pictureText({ request, drawn, facts: imageFacts, product: { name: 'Parley', version: '1' } }, 7);
+}
+
+describe('pictureText', () => {
+  test('leaves out default values', () => {
+    expect(textOf({})).toBe(
+      'a boat\nSteps: 20, Sampler: Euler, CFG scale: 5, Seed: 7, Size: 512x512, Model hash: abcdefabcd, Model: sketch, Version: Parley 1',
+    );
+  });
+
+  test('has the scheduler if it is not the default of the model', () => {
+    expect(textOf({ scheduler: 'karras' })).toContain('Sampler: Euler, Schedule type: karras, CFG scale');
+    expect(chosenScheduler({ scheduler: '' }, imageFacts)).toBeUndefined();
+  });
+
+  test('has the strength of an initial picture', () => {
+    expect(textOf({ strength: 0.4, clipSkip: 2 }, { initial: pngOf(4, 4) })).toContain(
+      'Denoising strength: 0.4, Clip skip: 2',
+    );
+    expect(textOf({ strength: 0.4 })).not.toContain('Denoising');
+  });
+
+  test('modelHash: has a fixed value if none is known', () => {
+    expect(modelHash({ sha256: '0123456789abcdef' })).toBe('0123456789');
+    expect(modelHash({})).toBe('8888888888');
   });
 });

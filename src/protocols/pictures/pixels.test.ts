@@ -24,8 +24,8 @@ async function halves(left: readonly number[], right: readonly number[]): Promis
     .toBuffer();
 }
 
-describe('a picture to begin from', () => {
-  test('is cut around its middle', async () => {
+describe('fitted', () => {
+  test('crops around the centre', async () => {
     const wide = await halves([255, 0, 0], [0, 0, 255]);
     const bytes = await fitted(editor, sent(wide), size, 'cover');
     expect(pictureFacts(bytes)).toMatchObject(size);
@@ -33,18 +33,18 @@ describe('a picture to begin from', () => {
     expect(await pixelAt(bytes, 14, 8)).toEqual([0, 0, 255]);
   });
 
-  test('may have white beside it instead', async () => {
+  test('contain: adds white borders', async () => {
     const bytes = await fitted(editor, sent(await halves(red, red)), size, 'contain');
     expect(await pixelAt(bytes, 8, 0)).toEqual([255, 255, 255]);
     expect(await pixelAt(bytes, 8, 8)).toEqual([255, 0, 0]);
   });
 
-  test('is white where it was transparent', async () => {
+  test('is white where the picture was transparent', async () => {
     const bytes = await fitted(editor, sent(pngOf(8, 8, [0, 0, 0, 0])), size, 'fill');
     expect(await pixelAt(bytes, 3, 3)).toEqual([255, 255, 255]);
   });
 
-  test('stands upright, whichever way the camera was held', async () => {
+  test('applies the EXIF orientation', async () => {
     const turned = await sharp(await halves([255, 0, 0], [0, 0, 255]))
       .withMetadata({ orientation: 6 })
       .jpeg()
@@ -54,7 +54,7 @@ describe('a picture to begin from', () => {
     expect((top[0] ?? 0) > 200 && (bottom[2] ?? 0) > 200).toBe(true);
   });
 
-  test('that only looks like one is refused by its place', async () => {
+  test('refuses a broken picture by its field', async () => {
     const broken = Buffer.concat([
       pngOf(8, 8).subarray(0, 33),
       pngChunk('IDAT', Buffer.from('nonsense')),
@@ -72,15 +72,15 @@ describe('a picture to begin from', () => {
   });
 });
 
-describe('a mask', () => {
-  test('has one channel and the size of the picture', async () => {
+describe('masks', () => {
+  test('fittedMask: has one channel and the size of the request', async () => {
     const bytes = await fittedMask(editor, sent(await halves([0, 0, 0], [255, 255, 255])), { size, fit: 'fill' });
     expect(pictureFacts(bytes)).toMatchObject(size);
     expect(await pixelAt(bytes, 2, 2)).toEqual([0]);
     expect(await pixelAt(bytes, 13, 2)).toEqual([255]);
   });
 
-  test('may be turned around', async () => {
+  test('fittedMask: is inverted on request', async () => {
     const bytes = await fittedMask(editor, sent(await halves([0, 0, 0], [255, 255, 255])), {
       size,
       fit: 'fill',
@@ -89,7 +89,7 @@ describe('a mask', () => {
     expect([await pixelAt(bytes, 2, 2), await pixelAt(bytes, 13, 2)]).toEqual([[255], [0]]);
   });
 
-  test('is white where a picture is transparent', async () => {
+  test('maskOfChannel: is white where the picture is transparent', async () => {
     const bytes = await maskOfChannel(editor, sent(await halves([9, 9, 9, 255], [9, 9, 9, 0])), 'alpha', {
       size,
       fit: 'fill',
@@ -97,14 +97,14 @@ describe('a mask', () => {
     expect([await pixelAt(bytes as Uint8Array, 2, 2), await pixelAt(bytes as Uint8Array, 13, 2)]).toEqual([[0], [255]]);
   });
 
-  test('is none where nothing is transparent', async () => {
+  test('maskOfChannel: is undefined for an opaque picture', async () => {
     expect(await maskOfChannel(editor, sent(pngOf(8, 8)), 'alpha', { size, fit: 'fill' })).toBeUndefined();
     expect(
       await maskOfChannel(editor, sent(pngOf(8, 8, [1, 2, 3, 255])), 'alpha', { size, fit: 'fill' }),
     ).toBeUndefined();
   });
 
-  test('may be one colour of a picture', async () => {
+  test('maskOfChannel: reads a colour channel', async () => {
     const bytes = await maskOfChannel(editor, sent(await halves([255, 0, 0], [0, 0, 255])), 'blue', {
       size,
       fit: 'fill',
@@ -113,8 +113,8 @@ describe('a mask', () => {
   });
 });
 
-describe('transparency', () => {
-  test('is taken from a mask, whatever the picture had of it and however large the mask is', async () => {
+describe('alpha channel', () => {
+  test('alpha-of-second: replaces the alpha channel by that of a mask of any size', async () => {
     for (const picture of [pngOf(16, 16, [1, 2, 3]), pngOf(16, 16, [1, 2, 3, 200])]) {
       const bytes = needed(
         await editor.edit({ type: 'alpha-of-second' }, [sent(picture), sent(pngOf(4, 4, [9, 9, 9, 77]))]),
@@ -128,7 +128,7 @@ describe('transparency', () => {
     ['colours', [9, 80, 200, 77], [9, 80, 200], [0, 0, 0, 77]],
     ['colours and nothing transparent', [9, 80, 200], [9, 80, 200], [0, 0, 0, 255]],
     ['grey', [90], [90, 90, 90], [0, 0, 0, 255]],
-  ])('comes alone or not at all from a picture of %s', async (_, colour, without, alone) => {
+  ])('colours and transparency: separate the channels of a picture of %s', async (_, colour, without, alone) => {
     const picture = pictureOf(pngOf(5, 3, colour), 'image');
     expect(await pixelAt(await edited({ type: 'colours' }, picture), 4, 2)).toEqual(without);
     const alpha = await edited({ type: 'transparency' }, picture);
@@ -136,20 +136,20 @@ describe('transparency', () => {
     expect(await pixelAt(alpha, 4, 2)).toEqual(alone);
   });
 
-  test('of a mask may be all', async () => {
+  test('fittedMask: is white everywhere with all', async () => {
     expect(
       await pixelAt(await fittedMask(editor, sent(pngOf(4, 4, [0, 0, 0])), { size, fit: 'fill', all: true }), 5, 5),
     ).toEqual([255]);
   });
 });
 
-describe('what was drawn', () => {
-  test('stays the PNG that it is', async () => {
+describe('encodedAs', () => {
+  test('returns a PNG unchanged', async () => {
     const png = pngOf(8, 8);
     expect(await encodedAs(editor, png, 'png', 10)).toBe(png);
   });
 
-  test.each(['jpeg', 'webp'] as const)('becomes a %s, the smaller the less quality it is to have', async (format) => {
+  test.each(['jpeg', 'webp'] as const)('encodes as %s, smaller with less quality', async (format) => {
     const noise = await sharp({
       create: {
         width: 64,

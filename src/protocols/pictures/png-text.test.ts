@@ -10,8 +10,8 @@ function withChunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([picture.subarray(0, 33), pngChunk(type, data), picture.subarray(33)]);
 }
 
-describe('texts in a PNG', () => {
-  test('stand right behind its head, as Latin-1 where that can say them', () => {
+describe('withPngTexts', () => {
+  test('writes Latin-1 texts as tEXt after the IHDR chunk', () => {
     const png = withPngTexts(picture, { parameters: 'a lighthouse, café' });
     const [head, text, ...others] = [...pngChunks(png)];
     expect(head?.type).toBe('IHDR');
@@ -20,19 +20,19 @@ describe('texts in a PNG', () => {
     expect(others.map(({ type }) => type)).toEqual(['IDAT', 'IEND']);
   });
 
-  test('are Unicode where Latin-1 cannot say them', () => {
+  test('writes other texts as iTXt', () => {
     const png = withPngTexts(picture, { parameters: '灯台' });
     expect([...pngChunks(png)].map(({ type }) => type)).toEqual(['IHDR', 'iTXt', 'IDAT', 'IEND']);
     expect(pngTexts(png)).toEqual({ parameters: '灯台' });
   });
 
-  test('have the check sum that the specification asks for', () => {
+  test('writes valid checksums', () => {
     const png = withPngTexts(picture, { parameters: 'x' });
     const expected = pngChunk('tEXt', Buffer.from('parameters\0x', 'latin1'));
     expect(png.subarray(33, 33 + expected.length)).toEqual(expected);
   });
 
-  test('come back as they were written, in the picture that they were written into', () => {
+  test('pngTexts: reads what was written, and the picture is unchanged', () => {
     const keyword = fc.stringMatching(/^[a-z][a-z ]{0,30}$/);
     fc.assert(
       fc.property(fc.dictionary(keyword, fc.string({ unit: 'grapheme' })), (texts) => {
@@ -46,11 +46,11 @@ describe('texts in a PNG', () => {
     );
   });
 
-  test('are left out where their name cannot stand in a PNG', () => {
+  test('leaves out invalid keywords', () => {
     expect(withPngTexts(picture, { '': 'a', ['x'.repeat(80)]: 'b', 'a\nb': 'c', 灯: 'd' })).toEqual(picture);
   });
 
-  test('are read where they are packed', () => {
+  test('pngTexts: reads compressed texts', () => {
     const packed = deflateSync(Buffer.from('words'));
     expect(pngTexts(withChunk('zTXt', Buffer.concat([Buffer.from('Comment\0\0'), packed])))).toEqual({
       Comment: 'words',
@@ -59,7 +59,7 @@ describe('texts in a PNG', () => {
     expect(pngTexts(withChunk('iTXt', international))).toEqual({ Comment: 'words' });
   });
 
-  test('that would fill the memory, or are broken, are passed over', () => {
+  test('pngTexts: skips texts that are too large or broken', () => {
     const bomb = deflateSync(Buffer.alloc(8 * 2 ** 20));
     expect(pngTexts(withChunk('zTXt', Buffer.concat([Buffer.from('Comment\0\0'), bomb])))).toEqual({});
     expect(pngTexts(withChunk('zTXt', Buffer.from('Comment\0\0nonsense')))).toEqual({});
@@ -67,7 +67,7 @@ describe('texts in a PNG', () => {
     expect(pngTexts(withChunk('iTXt', Buffer.from('keyword\0\0\0')))).toEqual({});
   });
 
-  test('are looked for in whatever comes without an end of the world', () => {
+  test('pngTexts: never throws for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat(picture.length), (noise, at) => {
         const broken = Buffer.concat([picture.subarray(0, at), noise]);
@@ -78,14 +78,14 @@ describe('texts in a PNG', () => {
   });
 });
 
-describe('a PNG', () => {
-  test('is known by its first bytes', () => {
+describe('PNG structure', () => {
+  test('isPng: checks the signature', () => {
     expect(isPng(picture)).toBe(true);
     expect(isPng(picture.subarray(0, 20))).toBe(false);
     expect(isPng(Buffer.from('not a picture at all, but long enough to be one'))).toBe(false);
   });
 
-  test('that is cut off has no last chunk', () => {
+  test('pngChunks: ends without IEND for a truncated file', () => {
     const types = [...pngChunks(picture.subarray(0, picture.length - 4))].map(({ type }) => type);
     expect(types).toEqual(['IHDR', 'IDAT']);
   });

@@ -1,13 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fakeImage, imageFacts, pictureParts } from '../testing/pictures.ts';
-import { type AskedPicture, imageOf, imageRequest } from './request.ts';
+import {
+  type AskedPicture,
+  drawnSize,
+  imageOf,
+  imageRequest,
+  knownLoras,
+  type SizeLimits,
+  withoutLoraTags,
+} from './request.ts';
 
 const made = (asked: Partial<AskedPicture> = {}) =>
   imageRequest({ prompt: 'a boat', ...asked }, imageFacts, pictureParts(undefined));
 
-describe('a request for a picture', () => {
-  test('takes what it does not say from the model', () => {
+describe('imageRequest', () => {
+  test('takes missing values from the defaults of the model', () => {
     expect(made()).toEqual({
       prompt: 'a boat',
       negativePrompt: '',
@@ -25,7 +33,7 @@ describe('a request for a picture', () => {
     });
   });
 
-  test('has all its numbers within their bounds', () => {
+  test('limits all numbers', () => {
     expect(made({ steps: 0, guidance: 0, count: 0, strength: -1 })).toMatchObject({
       steps: 1,
       guidance: 1,
@@ -40,7 +48,7 @@ describe('a request for a picture', () => {
     });
   });
 
-  test('may be held to narrower limits, and never to wider ones', () => {
+  test('applies narrower limits, and ignores wider ones', () => {
     expect(made({ steps: 50, guidance: 20, mostSteps: 8, mostGuidance: 2 })).toMatchObject({ steps: 8, guidance: 2 });
     expect(made({ steps: 500, mostSteps: 1000, mostGuidance: -3, guidance: 9 })).toMatchObject({
       steps: 80,
@@ -55,11 +63,11 @@ describe('a request for a picture', () => {
     [5.9, 5],
     [2 ** 32, 0],
     [2 ** 53 - 1, 4_294_967_295],
-  ])('with the seed %s has %s', (seed, expected) => {
+  ])('seed %s becomes %s', (seed, expected) => {
     expect(made({ seed }).seed).toBe(expected);
   });
 
-  test('leaves out no layer for an explicit 1', () => {
+  test('clip_skip 1 means none', () => {
     expect([0, 1, 2, 99, -1].map((clipSkip) => made({ clipSkip }).clipSkip)).toEqual([0, 0, 2, 12, 0]);
   });
 
@@ -69,7 +77,7 @@ describe('a request for a picture', () => {
     expect(made({ prompt: `a${'灯'.repeat(2000)}` }).prompt).toBe(`a${'灯'.repeat(999)}`);
   });
 
-  test('is in bounds whatever anybody asks', () => {
+  test('is within bounds for any input', () => {
     const number = fc.option(fc.double({ noNaN: true }), { nil: undefined });
     fc.assert(
       fc.property(
@@ -102,11 +110,119 @@ describe('a request for a picture', () => {
   });
 });
 
-describe('whoever draws', () => {
-  test('is there, or is missed by name', () => {
+describe('imageOf', () => {
+  test('returns the image service, or throws model-missing', () => {
     const { image } = fakeImage();
     expect(imageOf({ image })).toBe(image);
     expect(() => imageOf({})).toThrow('No image model is loaded. Start the server with --sdmodel FILE.');
     expect(() => imageOf(undefined)).toThrow('No image model');
+  });
+});
+
+const open: SizeLimits = { longestSide: 0, areaSide: 0 };
+const large = { nativeSize: 512 };
+const size = (width: number, height: number, limits = open, facts = large) =>
+  drawnSize({ width, height }, limits, facts);
+
+describe('drawnSize', () => {
+  test('rounds down to multiples of 64', () => {
+    expect(size(512, 512)).toEqual({ width: 512, height: 512 });
+    expect(size(575, 640)).toEqual({ width: 512, height: 640 });
+  });
+
+  test('is at least 64 for any input', () => {
+    expect(size(0, -5)).toEqual({ width: 64, height: 64 });
+    expect(size(1, 100)).toEqual({ width: 64, height: 64 });
+  });
+
+  test('limits the area to that of the model, and keeps the aspect ratio', () => {
+    expect(size(1024, 1024)).toEqual({ width: 832, height: 832 });
+    expect(size(1024, 1024, open, { nativeSize: 1024 })).toEqual({ width: 1024, height: 1024 });
+    expect(size(1920, 1080)).toEqual({ width: 1088, height: 576 });
+    expect(size(1e9, 1e9)).toEqual({ width: 832, height: 832 });
+  });
+
+  test('limits the longest side to --sdclamped', () => {
+    const clamped = { longestSide: 512, areaSide: 0 };
+    expect(size(1024, 512, clamped)).toEqual({ width: 512, height: 256 });
+    expect(size(300, 300, clamped)).toEqual({ width: 256, height: 256 });
+    expect(size(512, 512, { longestSide: 10, areaSide: 0 })).toEqual({ width: 64, height: 64 });
+  });
+
+  test('limits the area to --sdclampedsoft', () => {
+    expect(size(1024, 1024, { longestSide: 0, areaSide: 256 })).toEqual({ width: 256, height: 256 });
+    expect(size(2048, 2048, { longestSide: 0, areaSide: 9000 })).toEqual({ width: 2048, height: 2048 });
+  });
+
+  test('uses multiples of 8 for small models', () => {
+    expect(size(100, 203, open, { nativeSize: 64 })).toEqual({ width: 96, height: 200 });
+  });
+
+  test('stays within all limits for any input', () => {
+    const side = fc.oneof(fc.integer({ min: -10, max: 20_000 }), fc.double({ min: 0, max: 1e6, noNaN: true }));
+    fc.assert(
+      fc.property(
+        side,
+        side,
+        fc.constantFrom(0, 64, 100, 512, 1000, 4096),
+        fc.constantFrom(0, 64, 100, 700, 2048),
+        fc.constantFrom(32, 64, 512, 1024),
+        (width, height, longestSide, areaSide, nativeSize) => {
+          const found = size(width, height, { longestSide, areaSide }, { nativeSize });
+          const step = nativeSize >= 512 ? 64 : 8;
+          const area = areaSide || (nativeSize === 512 ? 832 : 1024);
+          expect([found.width % step, found.height % step]).toEqual([0, 0]);
+          expect(Math.min(found.width, found.height)).toBeGreaterThanOrEqual(64);
+          expect(Math.max(found.width, found.height)).toBeLessThanOrEqual(Math.max(64, longestSide || 8192));
+          expect(found.width * found.height).toBeLessThanOrEqual(area ** 2);
+          // Landscape never becomes portrait.
+          if (width > height) expect(found.width).toBeGreaterThanOrEqual(found.height);
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('withoutLoraTags', () => {
+  test('removes the tags and returns them', () => {
+    expect(withoutLoraTags('a boat <lora:film:0.8>, at sea <lyco:x>')).toEqual({
+      prompt: 'a boat, at sea',
+      loras: [
+        { name: 'film', weight: 0.8 },
+        { name: 'x', weight: 1 },
+      ],
+    });
+  });
+
+  test('leaves a prompt without tags unchanged', () => {
+    const prompt = 'a  boat < 3 , <b>bold</b> <lora>';
+    expect(withoutLoraTags(prompt)).toEqual({ prompt, loras: [] });
+  });
+
+  test('takes linear time', () => {
+    expect(withoutLoraTags('<lora:'.repeat(20_000)).loras).toEqual([]);
+  });
+});
+
+describe('knownLoras', () => {
+  const facts = { loras: [{ name: 'film', file: 'film.safetensors' }] };
+
+  test('finds LoRAs by name or file, ignoring case', () => {
+    const asked = [
+      { name: 'Film', weight: 0.5 },
+      { name: 'film.safetensors', weight: 1 },
+    ];
+    expect(knownLoras(asked, facts)).toEqual({ loras: asked, notes: [] });
+  });
+
+  test('has a note for each unknown LoRA', () => {
+    expect(knownLoras([{ name: 'fog', weight: 1 }], facts)).toEqual({ notes: ['There is no LoRA fog'] });
+    expect(knownLoras([{ name: 'film', weight: 1 }], {})).toEqual({ notes: ['There is no LoRA film'] });
+  });
+
+  test('withoutLoraTags: reads the first weight, and 1 if it is invalid', () => {
+    const weights = (prompt: string) => withoutLoraTags(prompt).loras.map(({ weight }) => weight);
+    expect(weights('<lora:a:-0.5:2> <lora:b:x> <lora:c> <lora:d:0>')).toEqual([-0.5, 1, 1, 0]);
   });
 });

@@ -1,17 +1,16 @@
 import { AppError } from '../../core/errors.ts';
-import type { Drawings, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
+import type { AskedLora, Drawings, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
-import type { PictureEditor } from '../../core/pictures.ts';
+import type { PictureEditor, Size } from '../../core/pictures.ts';
 import type { TaskServices } from '../../core/task-services.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import { clamp } from '../fields/readers.ts';
 import { chosenSampler } from './sampler-names.ts';
-import { drawnSize, type SizeLimits } from './size.ts';
 
 /** The part of the context that all image dialects use. */
-export interface PictureParts extends Pick<DialectParts, 'others' | 'now' | 'newId' | 'startTimer'> {
+export interface PictureParts extends Pick<DialectParts, 'others' | 'now' | 'startTimer'> {
   readonly sizes: SizeLimits;
   /** `--gendefaults`, those of the image fields included. */
   readonly imageDefaults: (body: JsonObject) => JsonObject;
@@ -90,4 +89,85 @@ function engineSeed(seed: number | undefined): number | undefined {
 function cutText(text: string, bytes: number): string {
   const all = Buffer.from(text, 'utf8');
   return all.length <= bytes ? text : all.toString('utf8', 0, bytes).replace(/\ufffd+$/, '');
+}
+
+export interface SizeLimits {
+  /** `--sdclamped`: longest side; 0 for no limit. */
+  readonly longestSide: number;
+  /** `--sdclampedsoft`: side of a square with the largest area; 0 for the default of the model. */
+  readonly areaSide: number;
+}
+
+const shortest = 64;
+const longest = 8192;
+
+/** The size to draw: within the limits, a multiple of the model's step, and as near as possible to the requested aspect ratio. */
+export function drawnSize(asked: Size, limits: SizeLimits, facts: Pick<ImageFacts, 'nativeSize'>): Size {
+  const step = sizeStep(facts);
+  const [width, height] = [clamp(asked.width, shortest, longest), clamp(asked.height, shortest, longest)];
+  const side = limits.longestSide > 0 ? Math.max(shortest, limits.longestSide) : longest;
+  const area = areaLimit(limits, facts);
+  const scale = Math.min(1, side / Math.max(width, height), Math.sqrt(area / (width * height)));
+  if (scale === 1) return { width: floorTo(width, step), height: floorTo(height, step) };
+  const fits = (size: Size): boolean => Math.max(size.width, size.height) <= side && size.width * size.height <= area;
+  const candidates = nearby(width * scale, step).flatMap((near) =>
+    nearby(height * scale, step).map((other) => ({ width: near, height: other })),
+  );
+  const distance = (size: Size): number => Math.abs(Math.log(size.width / size.height / (width / height)));
+  const [best] = candidates.filter(fits).sort((a, b) => distance(a) - distance(b) || b.width - a.width);
+  return best ?? squeezed({ width: width * scale, height: height * scale }, { step, side, area });
+}
+
+/** Large models need sizes that can be halved several times. */
+function sizeStep({ nativeSize }: Pick<ImageFacts, 'nativeSize'>): number {
+  return nativeSize >= 512 ? 64 : 8;
+}
+
+function areaLimit({ areaSide }: SizeLimits, { nativeSize }: Pick<ImageFacts, 'nativeSize'>): number {
+  const native = nativeSize >= 512 && nativeSize <= 768 ? 832 : 1024;
+  return (areaSide > 0 ? clamp(areaSide, shortest, 2048) : native) ** 2;
+}
+
+/** For extreme aspect ratios, whose shorter side has its minimum. */
+function squeezed(size: Size, { step, side, area }: { step: number; side: number; area: number }): Size {
+  const short = floorTo(Math.min(size.width, size.height), step);
+  const long = floorTo(Math.min(Math.max(size.width, size.height), side, area / short), step);
+  return size.width >= size.height ? { width: long, height: short } : { width: short, height: long };
+}
+
+function nearby(value: number, step: number): readonly number[] {
+  return [...new Set([floorTo(value, step), floorTo(value + step, step)])];
+}
+
+function floorTo(value: number, step: number): number {
+  return Math.max(shortest, Math.floor(value / step) * step);
+}
+
+/** `<lora:NAME:WEIGHT>` and similar tags. */
+const tag = /<(?:lora|lyco|hypernet):([^:<>]{1,200})(?::([^<>]{0,100}))?>/gi;
+
+/** The prompt without its tags, which a model would read as words. */
+export function withoutLoraTags(prompt: string): { readonly prompt: string; readonly loras: readonly AskedLora[] } {
+  const loras = [...prompt.matchAll(tag)].map(([, name = '', weight]) => ({ name, weight: weightOf(weight) }));
+  if (loras.length === 0) return { prompt, loras };
+  const words = prompt.replace(tag, ' ').replace(/[ \t]{2,}/g, ' ');
+  return { prompt: words.replace(/ +([,.])/g, '$1').trim(), loras };
+}
+
+/** The LoRAs that the model has, and a note for each that it does not have. */
+export function knownLoras(
+  asked: readonly AskedLora[],
+  { loras = [] }: Pick<ImageFacts, 'loras'>,
+): { readonly loras?: readonly AskedLora[]; readonly notes: readonly string[] } {
+  const isKnown = ({ name }: AskedLora): boolean =>
+    loras.some((each) => [each.name, each.file].some((one) => one.toLowerCase() === name.toLowerCase()));
+  const known = asked.filter(isKnown);
+  const notes = asked.filter((each) => !isKnown(each)).map(({ name }) => `There is no LoRA ${name}`);
+  return { ...(known.length > 0 ? { loras: known } : {}), notes };
+}
+
+/** Of two weights the second is for the text encoder and ignored. */
+function weightOf(text: string | undefined): number {
+  const weight = Number.parseFloat(text ?? '1');
+  return Number.isFinite(weight) ? weight : 1;
 }

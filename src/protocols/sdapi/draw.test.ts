@@ -31,7 +31,7 @@ function world(fakeOptions: FakeImageOptions = {}, options: SdapiOptions = {}) {
 const picture = base64Of(pngOf(100, 50));
 
 describe('txt2img', () => {
-  test('draws a picture, in base64 without anything before it', async () => {
+  test('returns a picture in base64', async () => {
     const { draw, fake } = world();
     const { status, json } = await draw({
       prompt: 'a lighthouse',
@@ -56,7 +56,7 @@ describe('txt2img', () => {
     });
   });
 
-  test('tells in JSON within JSON how it was made', async () => {
+  test('returns its parameters as JSON inside of JSON', async () => {
     const { draw } = world();
     const { json } = await draw({
       prompt: 'a boat',
@@ -90,7 +90,7 @@ describe('txt2img', () => {
     expect(info.infotexts).toHaveLength(2);
   });
 
-  test('writes the same into the picture, in the order that clients read by position', async () => {
+  test('writes the infotext into the picture, in the order that clients read by position', async () => {
     const { draw } = world();
     const { json } = await draw({
       prompt: 'a boat',
@@ -108,7 +108,7 @@ describe('txt2img', () => {
     expect(JSON.parse(json.info).infotexts).toEqual(texts);
   });
 
-  test('echoes what was really asked for', async () => {
+  test('returns the effective parameters', async () => {
     const { draw } = world();
     const { json } = await draw({ prompt: 'a boat', steps: '500', width: 1e9, height: 'x', styles: ['a'] });
     expect(json.parameters).toMatchObject({
@@ -122,7 +122,7 @@ describe('txt2img', () => {
     expect(json.parameters.width * json.parameters.height).toBeLessThanOrEqual(832 ** 2);
   });
 
-  test('takes numbers as texts, and what is none for nothing', async () => {
+  test('reads numbers from strings, and ignores values that are no numbers', async () => {
     const { draw, fake } = world();
     await draw({ prompt: 'a', steps: '9', cfg_scale: 'high', seed: '12', width: null, height: '192' });
     expect(fake.asked[0]?.request).toMatchObject({ steps: 9, guidance: 5, seed: 12, width: 512, height: 192 });
@@ -141,20 +141,20 @@ describe('txt2img', () => {
       { steps: -5, cfg_scale: -5, denoising_strength: 9, width: -100, height: 1e15 },
       { steps: 1, guidance: 1, strength: 1, width: 64 },
     ],
-  ])('brings %j into bounds', async (sent, request) => {
+  ])('limits %j', async (sent, request) => {
     const { draw, fake } = world();
     expect((await draw({ prompt: 'a', ...sent })).status).toBe(200);
     expect(fake.asked[0]?.request).toMatchObject(request);
   });
 
-  test('has a prompt of its own where none is sent', async () => {
+  test('uses a default prompt', async () => {
     const { draw, fake } = world();
     expect((await draw('')).status).toBe(422);
     expect((await draw({})).status).toBe(200);
     expect(fake.asked[0]?.request.prompt).toBe('high quality');
   });
 
-  test('names the fields that have no effect, and what the engine could not do', async () => {
+  test('names ignored fields and warnings of the engine in headers', async () => {
     const { draw } = world({ notes: ['There is no sampler Restart'] });
     const { headers } = await draw({
       prompt: 'a <lora:film:1>',
@@ -166,18 +166,18 @@ describe('txt2img', () => {
     expect(headers['x-parley-warnings']).toBe('There is no LoRA film, There is no sampler Restart');
   });
 
-  test('applies the defaults of the server to what is left out', async () => {
+  test('applies --gendefaults to missing fields', async () => {
     const { draw, fake } = world({}, { imageDefaults: (body) => ({ steps: 33, ...body }) });
     await draw({ prompt: 'a' });
     expect(fake.asked[0]?.request.steps).toBe(33);
   });
 
-  test('sends no pictures where none are wanted', async () => {
+  test('send_images false: returns no pictures', async () => {
     const { json } = await world().draw({ prompt: 'a', send_images: false });
     expect(json.images).toEqual([]);
   });
 
-  test('gives those that were finished when somebody stopped it', async () => {
+  test('returns the finished pictures of an interrupted drawing', async () => {
     const { draw } = world({ script: stoppedAfterOne });
     const { status, json } = await draw({ prompt: 'a', batch_size: 3, seed: 4 });
     expect(status).toBe(200);
@@ -187,7 +187,7 @@ describe('txt2img', () => {
 });
 
 describe('img2img', () => {
-  test('begins from the first picture, cut to the size that is drawn', async () => {
+  test('uses the first picture, cropped to the size of the request', async () => {
     const { redraw, fake } = world();
     const { status, json } = await redraw({
       prompt: 'a',
@@ -204,7 +204,7 @@ describe('img2img', () => {
     expect(json.parameters).toMatchObject({ init_images: null });
   });
 
-  test('paints anew where the mask is white, or where it is black', async () => {
+  test('repaints where the mask is white, or black if it is inverted', async () => {
     const { redraw, fake } = world();
     const mask = base64Of(pngOf(10, 10, [255, 255, 255]));
     await redraw({ init_images: [picture], mask, width: 64, height: 64 });
@@ -214,12 +214,12 @@ describe('img2img', () => {
     expect(masks.map((bytes) => pictureFacts(bytes)?.width)).toEqual([64, 64]);
   });
 
-  test('shows the pictures again to those who want it', async () => {
+  test('include_init_images: returns the pictures in the parameters', async () => {
     const { json } = await world().redraw({ init_images: [picture], include_init_images: true });
     expect(json.parameters.init_images).toEqual([picture]);
   });
 
-  test('takes a single extra picture for the one to begin from', async () => {
+  test('uses a single extra image as the initial picture', async () => {
     const { draw, fake } = world();
     await draw({ prompt: 'a', extra_images: [picture] });
     expect(fake.asked[0]?.request.initial).toBeDefined();
@@ -228,7 +228,7 @@ describe('img2img', () => {
     expect(headers['x-parley-warnings']).toContain('extra_images');
   });
 
-  test('gives the picture back where nothing of it is to change', async () => {
+  test('returns the initial picture unchanged for one step and no strength', async () => {
     const { redraw, fake } = world();
     const { json } = await redraw({ init_images: [picture], steps: 1, denoising_strength: 0, width: 128, height: 64 });
     expect(fake.asked).toEqual([]);
@@ -245,7 +245,7 @@ describe('img2img', () => {
     ['with an address', { init_images: ['http://127.0.0.1/secret.png'] }, 'init_images[0] must be'],
     ['with a mask that is none', { init_images: [picture], mask: 'abcd' }, 'mask must be'],
     ['with a prompt that is none', { init_images: [picture], prompt: 5 }, 'prompt must be'],
-  ])('%s is refused in the shape of the family', async (_, body, message) => {
+  ])('%s is refused in the error shape of the family', async (_, body, message) => {
     const { redraw, fake } = world();
     const { status, json } = await redraw(body);
     expect(status).toBe(422);
@@ -256,8 +256,8 @@ describe('img2img', () => {
   });
 });
 
-describe('a larger picture (enable_hr)', () => {
-  test('comes from the upscaler', async () => {
+describe('enable_hr', () => {
+  test('enlarges with the upscaler', async () => {
     const { draw, fake } = world();
     const { json } = await draw({ prompt: 'a', enable_hr: true, width: 128, height: 64 });
     expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'Soft_2x', width: 256, height: 128 });
@@ -265,7 +265,7 @@ describe('a larger picture (enable_hr)', () => {
     expect(JSON.parse(json.info)).toMatchObject({ width: 256, height: 128 });
   });
 
-  test('has the factor or the size that is asked for', async () => {
+  test('uses hr_scale or the given size', async () => {
     const { draw, fake } = world();
     await draw({ enable_hr: 1, hr_scale: 3, width: 64, height: 64 });
     await draw({ enable_hr: 1, hr_resize_x: 100, hr_resize_y: 90, width: 64, height: 64 });
@@ -273,14 +273,14 @@ describe('a larger picture (enable_hr)', () => {
     expect(fake.upscaled.map(({ request }) => request.width)).toEqual([192, 100, 256]);
   });
 
-  test('is told where there is no upscaler', async () => {
+  test('warns if there is no upscaler', async () => {
     const { headers } = await world({ facts: { upscalers: [] } }).draw({ prompt: 'a', enable_hr: true });
     expect(headers['x-parley-warnings']).toBe('There is no upscaler for enable_hr');
   });
 });
 
-describe('a request that fails', () => {
-  test('says that there is no model', async () => {
+describe('txt2img: errors', () => {
+  test('without a model: model-missing', async () => {
     const { endpoints } = sdapiWorld(undefined);
     const { status, json } = await asked(endpoints, 'POST', '/sdapi/v1/txt2img', { prompt: 'a' });
     expect(status).toBe(503);
@@ -290,14 +290,14 @@ describe('a request that fails', () => {
     });
   });
 
-  test('says what is wrong with its JSON', async () => {
+  test('invalid JSON: 422 bad_input', async () => {
     const { status, json } = await world().draw('{"prompt":');
     expect([status, json.detail.type]).toEqual([422, 'bad_input']);
     expect((await world().draw('[1]')).json.detail.msg).toContain('body must be an object');
   });
 
-  test('keeps the status of what the engine says', async () => {
-    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+  test('engine error: 500 generation_error', async () => {
+    // biome-ignore lint/correctness/useYield: fails before the first event.
     const script = async function* () {
       throw new AppError('engine-lost', { capability: 'image' });
     };
@@ -306,8 +306,8 @@ describe('a request that fails', () => {
   });
 });
 
-describe('a client that goes away', () => {
-  test('stops its drawing', async () => {
+describe('disconnected clients', () => {
+  test('stop their drawing', async () => {
     const gone = new AbortController();
     const { draw, fake } = world();
     await draw({ prompt: 'a' }, { signal: gone.signal });
@@ -316,7 +316,7 @@ describe('a client that goes away', () => {
   });
 
   test.each([[{ kcpp_extra_args: { keep_image_gen_on_disconnect: true } }], [{ keep_image_gen_on_disconnect: true }]])(
-    'leaves it going with %j',
+    'do not stop it with %j',
     async (sent) => {
       const gone = new AbortController();
       const { draw, fake } = world();
@@ -326,7 +326,7 @@ describe('a client that goes away', () => {
     },
   );
 
-  test('sdapi: get_last.json gives the last picture of a key until the next request with that key', async () => {
+  test('sdapi: get_last.json returns the last picture of a key until the next request with that key', async () => {
     const { draw, get } = world();
     await draw({ prompt: 'a', negative_prompt: 'b', genkey: 'mine' });
     const { json } = await get('/sdapi/v1/get_last.json?genkey=mine');
@@ -350,7 +350,7 @@ describe('a client that goes away', () => {
     ]);
   });
 
-  test('sdapi: get_last.json keeps the answers of a bounded number of keys, the newest', () => {
+  test('sdapi: get_last.json has the replies of the newest keys only', () => {
     const last = new LastDrawings();
     for (let key = 0; key < 100; key++) last.remember(`k${key}`, { key }, ['x']);
     expect(last.lastOf('k99')).toEqual({ key: 99 });
@@ -360,12 +360,12 @@ describe('a client that goes away', () => {
   });
 });
 
-describe('an answer that takes long', () => {
+describe('padded replies', () => {
   test.each([
     ['keepalive', { keepalive: true }, {}],
     ['the header of a tunnel', {}, { headers: { 'cf-connecting-ip': '1.2.3.4' } }],
     ['a drawing that is to go on', { keep_image_gen_on_disconnect: 1 }, {}],
-  ])('begins with white space because of %s', async (_, sent, own) => {
+  ])('begin with white space because of %s', async (_, sent, own) => {
     const { startTimer, pass } = handTimer();
     const { promise, open } = latch();
     const script: FakeImageOptions['script'] = async function* (request) {
@@ -383,10 +383,10 @@ describe('an answer that takes long', () => {
     expect(json.images).toHaveLength(1);
   });
 
-  test('tells of a failure in its body', async () => {
+  test('have an error in the body', async () => {
     const { startTimer, pass } = handTimer();
     const { promise, open } = latch();
-    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+    // biome-ignore lint/correctness/useYield: fails before the first event.
     const script = async function* () {
       await promise;
       throw new AppError('engine-silent', { capability: 'image' });
@@ -402,7 +402,7 @@ describe('an answer that takes long', () => {
   });
 });
 
-describe('pictures that were sent', () => {
+describe('initial pictures', () => {
   const init = base64Of(pngOf(64, 64));
   const editedBy = () => {
     const edits: string[] = [];
@@ -426,7 +426,7 @@ describe('pictures that were sent', () => {
     expect(edits).toEqual([]);
   });
 
-  test('sdapi: img2img decodes its picture when its turn has come', async () => {
+  test('sdapi: img2img decodes its picture only when its turn has come', async () => {
     const { edits, editor } = editedBy();
     const fake = fakeImage();
     const before = fake.queue.enter({ client: 'other' });
@@ -439,7 +439,7 @@ describe('pictures that were sent', () => {
     expect(edits).toEqual(['fit']);
   });
 
-  test('sdapi: a picture of too many pixels is refused by its header, before it has a place', async () => {
+  test('sdapi: a picture of too many pixels is refused by its header, before it is queued', async () => {
     const { edits, editor } = editedBy();
     const fake = fakeImage({ places: 1 });
     fake.queue.enter({ client: 'other' });
@@ -451,7 +451,7 @@ describe('pictures that were sent', () => {
     expect(edits).toEqual([]);
   });
 
-  test('sdapi: a picture that only comes back in another size takes its turn too, without the model', async () => {
+  test('sdapi: a picture that is only scaled waits for its turn too, without the model', async () => {
     const fake = fakeImage();
     const before = fake.queue.enter({ client: 'other' });
     const { endpoints } = sdapiWorld(fake);

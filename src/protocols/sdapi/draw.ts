@@ -11,10 +11,16 @@ import { readFields } from '../fields/table.ts';
 import { collectDrawn, type Drawn } from '../pictures/drawn.ts';
 import { drawingTicket } from '../pictures/fields.ts';
 import { chosenScheduler, modelHash, pictureText, type TextParts } from '../pictures/infotext.ts';
-import { knownLoras, withoutLoraTags } from '../pictures/lora-tags.ts';
 import { fitted, fittedMask } from '../pictures/pixels.ts';
 import { withPngTexts } from '../pictures/png-text.ts';
-import { defaultPreviewEvery, imageOf, imageRequest, type PictureParts } from '../pictures/request.ts';
+import {
+  defaultPreviewEvery,
+  imageOf,
+  imageRequest,
+  knownLoras,
+  type PictureParts,
+  withoutLoraTags,
+} from '../pictures/request.ts';
 import { samplerDisplay } from '../pictures/sampler-names.ts';
 import type { SentPicture } from '../pictures/sent-picture.ts';
 import { chooseUpscaler, enlargedSize } from '../pictures/upscaling.ts';

@@ -18,7 +18,7 @@ const small = { width: 64, height: 64 };
 
 const size = { width: 512, height: 512 };
 const sent = (base64: string) => readPicture(base64, 'image');
-/** As the proofs see what was asked. */
+/** The request in the form of the proofs. */
 const asJson = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 function world() {

@@ -15,20 +15,20 @@ const none: List = ['None.', () => []];
 
 /** Lists by path; without a model most of them are empty. */
 export const lists: Readonly<Record<string, List>> = {
-  options: ['Those that clients ask for.', optionsOf],
+  options: ['The options that clients read.', optionsOf],
   'sd-models': ['The image model.', (facts) => (facts ? [modelEntry(facts)] : [])],
   samplers: ['The samplers of the model.', (facts) => facts?.samplers.map(samplerEntry) ?? []],
   schedulers: [
     'The schedulers of the model.',
     (facts) => facts?.schedulers.map((name) => ({ name, label: name, aliases: [] })) ?? [],
   ],
-  upscalers: ['What enlarges pictures.', (facts) => (facts ? upscalerEntries(facts) : [])],
+  upscalers: ['The upscalers.', (facts) => (facts ? upscalerEntries(facts) : [])],
   'latent-upscale-modes': none,
   loras: [
-    'What requests may change the model by.',
+    'The LoRAs of the model.',
     (facts) => facts?.loras?.map(({ name, file }) => ({ name, alias: name, path: file, metadata: {} })) ?? [],
   ],
-  'sd-vae': ['The file that stands in for the VAE of the model.', vaeEntries],
+  'sd-vae': ['The VAE file that replaces that of the model.', vaeEntries],
   'sd-modules': ['The same under another name.', vaeEntries],
   'prompt-styles': none,
   hypernetworks: none,
@@ -38,7 +38,7 @@ export const lists: Readonly<Record<string, List>> = {
   'script-info': none,
   scripts: ['None.', () => ({ txt2img: [], img2img: [] })],
   embeddings: ['None.', () => ({ loaded: {}, skipped: {} })],
-  'cmd-flags': ['What the model was loaded from.', (facts) => ({ api: true, ckpt: facts ? fileName(facts) : null })],
+  'cmd-flags': ['The file of the model.', (facts) => ({ api: true, ckpt: facts ? fileName(facts) : null })],
   memory: ['The memory of the machine.', memory],
 };
 

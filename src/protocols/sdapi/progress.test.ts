@@ -25,7 +25,7 @@ function world() {
   return { fake, last, look };
 }
 
-describe('progress', () => {
+describe('GET /sdapi/v1/progress', () => {
   test('is exactly zero while nothing is drawn', () => {
     expect(world().look()).toEqual({
       progress: 0,
@@ -47,7 +47,7 @@ describe('progress', () => {
     });
   });
 
-  test('shows everybody how far it is, but not the picture', () => {
+  test('shows progress without the picture to all clients', () => {
     const { fake, look } = world();
     fake.progress = running;
     const seen = look();
@@ -60,7 +60,7 @@ describe('progress', () => {
     expect(seen.state).toMatchObject({ job_count: 1, job_no: 0, sampling_step: 8, sampling_steps: 20 });
   });
 
-  test('shows the picture to whoever knows the key, unless they look away', () => {
+  test('shows the preview only for the key, unless skip_current_image is set', () => {
     const { fake, look } = world();
     fake.progress = running;
     expect(look('genkey=mine')).toMatchObject({
@@ -74,25 +74,25 @@ describe('progress', () => {
     expect(look('genkey=mine').progress).toBe(0);
   });
 
-  test('shows nobody the picture, or its key, of somebody who has none', () => {
+  test('shows no preview and no task of a drawing without a key', () => {
     const { fake, look } = world();
     fake.progress = { ...running, genkey: '' };
     expect(look('genkey=')).toMatchObject({ progress: 0.4031, current_image: null, current_task: null });
   });
 
-  test('tells that the picture is being skipped', () => {
+  test('shows that the picture is being skipped', () => {
     const { fake, look } = world();
     fake.progress = { ...running, skipped: true };
     expect(look().state).toMatchObject({ skipped: true, interrupted: false });
   });
 
-  test('tells when the prompt is being read', () => {
+  test('shows that the prompt is being read', () => {
     const { fake, look } = world();
     fake.progress = { ...running, step: 0 };
     expect(look()).toMatchObject({ progress: 0.03, textinfo: 'Status: conditioning' });
   });
 
-  test('only grows, and is never 1 before the answer is there', () => {
+  test('shareDone: only grows, and is below 1', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 80 }), fc.integer({ min: 1, max: 10 }), (steps, count) => {
         let before = 0;

@@ -19,8 +19,8 @@ function world(fake = fakeImage()) {
   };
 }
 
-describe('lists', () => {
-  test('have the model under the title that the options name', async () => {
+describe('sdapi lists', () => {
+  test('sd-models: has the title of the options', async () => {
     const { get } = world();
     const [model] = (await get('sd-models')).json;
     expect(model).toEqual({
@@ -34,7 +34,7 @@ describe('lists', () => {
     expect((await get('options')).json).toMatchObject({ samples_format: 'png', sd_model_checkpoint: model.title });
   });
 
-  test('have each way to enlarge once, plain ones without a model', async () => {
+  test('upscalers: has each resampler once, without a model name', async () => {
     const upscalers = [
       { name: 'None', scale: 1 },
       { name: 'Lanczos', scale: 4 },
@@ -48,7 +48,7 @@ describe('lists', () => {
     ]);
   });
 
-  test('have a hash that clients can compare where none is known', async () => {
+  test('sd-models: has a fixed hash if none is known', async () => {
     const { sha256: _, ...facts } = imageFacts;
     const fake = fakeImage();
     const unknown = { ...fake, image: { ...fake.image, facts } };
@@ -56,7 +56,7 @@ describe('lists', () => {
     expect(model).toMatchObject({ hash: '8888888888', sha256: '8'.repeat(64) });
   });
 
-  test('have samplers with all their names, schedulers and upscalers', async () => {
+  test('samplers, schedulers and upscalers: have all their names', async () => {
     const { get } = world();
     expect((await get('samplers')).json[1]).toEqual({
       name: 'Euler a',
@@ -89,7 +89,7 @@ describe('lists', () => {
     expect(await world().get(path)).toMatchObject({ status: 200, json: [] });
   });
 
-  test('that are objects are objects', async () => {
+  test('scripts, embeddings, cmd-flags and memory are objects', async () => {
     const { get } = world();
     expect((await get('embeddings')).json).toEqual({ loaded: {}, skipped: {} });
     expect((await get('scripts')).json).toEqual({ txt2img: [], img2img: [] });
@@ -109,7 +109,7 @@ describe('lists', () => {
     expect((await asked(endpoints, 'POST', '/sdapi/v1/interrupt')).json).toEqual({});
   });
 
-  test('have what the model can be changed by, and the VAE that stands in for its own', async () => {
+  test('loras and sd-vae: have the files of the model', async () => {
     const facts = { loras: [{ name: 'film', file: 'film.gguf' }], vae: 'soft.safetensors' };
     const { get } = world(fakeImage({ facts }));
     expect((await get('loras')).json).toEqual([{ name: 'film', alias: 'film', path: 'film.gguf', metadata: {} }]);
@@ -123,9 +123,9 @@ describe('lists', () => {
   });
 });
 
-describe('options', () => {
+describe('POST /sdapi/v1/options', () => {
   test.each([imageFacts.title, 'sketch', 'SKETCH.safetensors', 'abcdefabcd', ''])(
-    'take %j for the model that is there',
+    'accepts %j as the loaded model',
     async (name) => {
       expect(await world().post('options', { sd_model_checkpoint: name, whatever: 1 })).toMatchObject({
         status: 200,
@@ -134,20 +134,20 @@ describe('options', () => {
     },
   );
 
-  test('may be sent back whole', async () => {
+  test('accepts the reply of GET', async () => {
     const { get, post } = world();
     expect((await post('options', (await get('options')).json)).status).toBe(200);
   });
 
-  test('refuse a model that is not there', async () => {
+  test('refuses an unknown model', async () => {
     const { status, json } = await world().post('options', { sd_model_checkpoint: 'dreamy' });
     expect(status).toBe(404);
     expect(json.errors).toBe('There is no model "dreamy" on this server.');
   });
 });
 
-describe('control', () => {
-  test('is answered as the original does', async () => {
+describe('interrupt and skip', () => {
+  test('reply like the original', async () => {
     const { post } = world();
     expect((await post('interrupt')).json).toEqual({});
     expect((await post('skip')).json).toBeNull();
@@ -157,13 +157,13 @@ describe('control', () => {
     for (const path of ['unload-checkpoint', 'reload-checkpoint']) expect((await post(path)).json).toEqual({});
   });
 
-  test('never waits in the queue', () => {
+  test('do not wait in the queue', () => {
     const quick = world().endpoints.filter(({ path }) => /interrupt|skip|options|refresh|progress/.test(path));
     expect(quick.length).toBeGreaterThan(6);
     expect(quick.every(({ rateLimited }) => !rateLimited)).toBe(true);
   });
 
-  test('stops what is drawn, and tells of it', async () => {
+  test('interrupt: stops the drawing, and progress shows it', async () => {
     const { fake, post, get } = world();
     fake.progress = { step: 3, steps: 20, pictures: 0, count: 1, genkey: '', skipped: false, secondsSoFar: 1 };
     await post('interrupt', 'not JSON at all');
@@ -171,7 +171,7 @@ describe('control', () => {
     expect((await get('progress')).json.state.interrupted).toBe(true);
   });
 
-  test('goes on to the next picture, which is no interruption', async () => {
+  test('skip: goes on with the next picture, and is no interruption', async () => {
     const { fake, post, get } = world();
     await post('skip');
     fake.progress = { step: 3, steps: 20, pictures: 0, count: 2, genkey: '', skipped: true, secondsSoFar: 1 };
@@ -182,7 +182,7 @@ describe('control', () => {
 });
 
 describe('upscaling', () => {
-  test.each(['extra-single-image', 'upscale'])('%s doubles a picture unless told otherwise', async (path) => {
+  test.each(['extra-single-image', 'upscale'])('%s: doubles a picture by default', async (path) => {
     const { post, fake } = world();
     const { json } = await post(path, { image: `data:image/png;base64,${picture}` });
     expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'Soft_2x', width: 60, height: 40 });
@@ -190,7 +190,7 @@ describe('upscaling', () => {
     expect(Buffer.from(json.image, 'base64').subarray(1, 4).toString()).toBe('PNG');
   });
 
-  test('changes nothing but the size where no upscaler is wanted or there', async () => {
+  test('only resizes without an upscaler', async () => {
     const { post, fake } = world();
     await post('extra-single-image', { image: picture, upscaler_1: 'None', upscaling_resize: 1.5 });
     expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'None', width: 45, height: 30 });
@@ -198,7 +198,7 @@ describe('upscaling', () => {
     expect((await bare.post('upscale', { image: picture })).json.html_info).toContain('upscaler: None');
   });
 
-  test('goes to a size, cut or in its proportions', async () => {
+  test('resize_mode 1: scales to a size, cropped or not', async () => {
     const { post, fake } = world();
     const size = { resize_mode: 1, upscaling_resize_w: 60, upscaling_resize_h: 60 };
     const cut = await post('extra-single-image', { image: picture, ...size });
@@ -211,7 +211,7 @@ describe('upscaling', () => {
     ]);
   });
 
-  test('takes several, under both names of the list', async () => {
+  test('extra-batch-images: reads both names of the list', async () => {
     const { post, fake } = world();
     expect(
       (await post('extra-batch-images', { imageList: [{ data: picture, name: 'a' }, { data: picture }] })).json.images,
@@ -248,14 +248,14 @@ describe('upscaling', () => {
     expect(fake.upscaled).toEqual([]);
   });
 
-  test('says that there is no model', async () => {
+  test('without a model: model-missing', async () => {
     const { endpoints } = sdapiWorld(undefined);
     expect((await asked(endpoints, 'POST', '/sdapi/v1/upscale', { image: picture })).status).toBe(503);
   });
 });
 
 describe('interrogate', () => {
-  test('asks the text model that sees, and gives whole sentences', async () => {
+  test('returns whole sentences of the vision model', async () => {
     const { post, chats, read } = world();
     expect((await post('interrogate', { image: picture, model: 'clip' })).json).toEqual({
       caption: 'A red boat on a lake.',
@@ -272,7 +272,7 @@ describe('interrogate', () => {
     });
   });
 
-  test('keeps what has no end', async () => {
+  test('returns a text without a sentence end unchanged', async () => {
     const { endpoints } = sdapiWorld(undefined, { caption: ' A red boat ' });
     expect((await asked(endpoints, 'POST', '/sdapi/v1/interrogate', { image: picture })).json.caption).toBe(
       'A red boat',
@@ -280,7 +280,7 @@ describe('interrogate', () => {
   });
 
   test.each([{ state: readyState({ inputs: { image: false, audio: false } }) }, { state: { type: 'none' } as const }])(
-    'says that nobody sees',
+    'is refused without a vision model',
     async (options) => {
       const { endpoints, chats } = sdapiWorld(fakeImage(), options);
       const { status, json } = await asked(endpoints, 'POST', '/sdapi/v1/interrogate', { image: picture });
@@ -290,14 +290,14 @@ describe('interrogate', () => {
     },
   );
 
-  test('refuses what is no picture', async () => {
+  test('refuses an invalid picture', async () => {
     expect((await world().post('interrogate', { image: 'x' })).status).toBe(422);
     expect((await world().post('interrogate', {})).status).toBe(422);
   });
 });
 
 describe('png-info', () => {
-  test.each(['jpeg', 'webp'] as const)('reads what stands in a %s', async (format) => {
+  test.each(['jpeg', 'webp'] as const)('reads the infotext of a %s', async (format) => {
     const { default: sharp } = await import('sharp');
     const story = 'a boat\nNegative prompt: fog\nSteps: 4, Sampler: Euler, CFG scale: 2, Seed: 5, Size: 64x32';
     const told = sharp(pngOf(64, 32)).withExif({ IFD2: { UserComment: story } });
@@ -307,7 +307,7 @@ describe('png-info', () => {
     expect(parameters).toMatchObject({ Prompt: 'a boat', 'Negative prompt': 'fog', Seed: '5', 'Size-1': '64' });
   });
 
-  test('reads what txt2img wrote', async () => {
+  test('reads the infotext of txt2img', async () => {
     const { post } = world();
     const [image] = (
       await post('txt2img', { prompt: 'a boat', negative_prompt: 'fog', seed: 7, width: 64, height: 128 })
@@ -325,7 +325,7 @@ describe('png-info', () => {
     });
   });
 
-  test('shows the other texts of a picture', async () => {
+  test('returns the other texts of a picture', async () => {
     const image = base64Of(withPngTexts(pngOf(4, 4), { workflow: '{}' }));
     expect((await world().post('png-info', { image })).json).toEqual({
       info: '',
@@ -334,7 +334,7 @@ describe('png-info', () => {
     });
   });
 
-  test('refuses what is no picture', async () => {
+  test('refuses an invalid picture', async () => {
     const { status, json } = await world().post('png-info', { image: 'aGVsbG8=' });
     expect([status, json.detail.msg]).toEqual([422, 'image must be a whole PNG, JPEG, WebP or GIF picture.']);
   });

@@ -1,4 +1,4 @@
-import { json } from '../../http/call.ts';
+import { type Call, json } from '../../http/call.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { factsFor, type PictureParts } from '../pictures/request.ts';
 import { draw } from './draw.ts';
@@ -15,32 +15,35 @@ type Own = ModelEndpoint<SdapiContext>;
 
 /** Only drawing, enlarging and captions wait in the queue: a request to stop a drawing must not wait for its end. */
 export function sdapiEndpoints(last: LastDrawings): Own[] {
-  const get = (path: string, summary: string, handle: Own['handle']): Own => ({
-    ...{ method: 'GET', match: 'ending', path: `/sdapi/v1/${path}`, queued: false, family: sdapiFamily },
-    summary,
-    handle,
+  const own = (path: string, summary: string, handle: Own['handle']) =>
+    ({ match: 'ending', path: `/sdapi/v1/${path}`, family: sdapiFamily, summary, handle }) as const;
+  const get = (path: string, summary: string, value: (call: Call, parts: SdapiContext) => unknown): Own => ({
+    ...own(path, summary, (call, parts) => json(value(call, parts))),
+    ...{ method: 'GET', queued: false },
   });
   // A model name in the body is not that of a text model.
   const post = (path: string, summary: string, handle: Own['handle'], queued = false): Own => ({
-    ...get(path, summary, handle),
+    ...own(path, summary, handle),
     ...{ method: 'POST', queued, modelSelection: 'any-name' },
   });
   const work = (path: string, summary: string, handle: Own['handle']): Own => post(path, summary, handle, true);
   return [
-    work('txt2img', 'A picture from words.', (call, parts) => draw(call, 'txt2img', { ...parts, last })),
-    work('img2img', 'A picture from another one.', (call, parts) => draw(call, 'img2img', { ...parts, last })),
+    work('txt2img', 'A picture from a prompt.', (call, parts) => draw(call, 'txt2img', { ...parts, last })),
+    work('img2img', 'A picture from a prompt and a picture.', (call, parts) =>
+      draw(call, 'img2img', { ...parts, last }),
+    ),
     work('extra-single-image', 'A picture enlarged.', upscaleOne),
     work('upscale', 'Another name for /sdapi/v1/extra-single-image.', upscaleOne),
     work('extra-batch-images', 'Several pictures enlarged.', upscaleMany),
     work('interrogate', 'A caption for a picture, by the text model.', interrogate),
-    post('png-info', 'What stands in a picture about how it was made.', pngInfo),
-    post('interrupt', 'Stop all that is drawn now, or what has the genkey of the query.', ({ query }, { drawings }) => {
+    post('png-info', 'The infotext of a picture.', pngInfo),
+    post('interrupt', 'Stop all drawings, or that of the genkey in the query.', ({ query }, { drawings }) => {
       if (drawings.interrupt(keyOf(query))) last.interrupt();
       return json({});
     }),
     post(
       'skip',
-      'Go on with the next picture of all that is drawn now, or of what has the genkey of the query.',
+      'Skip the current picture of all drawings, or of that of the genkey in the query.',
       ({ query }, { drawings }) => {
         drawings.skip(keyOf(query));
         return json(null);
@@ -50,17 +53,17 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
       setOptions(call, others?.image?.facts),
     ),
     ...['refresh-checkpoints', 'refresh-vae', 'refresh-embeddings', 'refresh-loras'].map((path) =>
-      post(path, 'Accepted: there is nothing to look up again.', () => json(null)),
+      post(path, 'Accepted without effect.', () => json(null)),
     ),
     ...['unload-checkpoint', 'reload-checkpoint'].map((path) =>
-      post(path, 'Accepted: models come and go by themselves.', () => json({})),
+      post(path, 'Accepted: models are loaded and unloaded automatically.', () => json({})),
     ),
-    get('progress', 'How far the picture is.', (call, { drawings, now }) =>
-      json(progressReply(call, { drawings, last, now: now() })),
+    get('progress', 'Progress of the drawing.', (call, { drawings, now }) =>
+      progressReply(call, { drawings, last, now: now() }),
     ),
-    get('get_last.json', 'The last picture of this genkey.', (call) => json(lastDrawing(call, last))),
+    get('get_last.json', 'The last picture of this genkey.', (call) => lastDrawing(call, last)),
     ...Object.entries(lists).map(([path, [summary, of]]) =>
-      get(path, summary, (call, { others }) => json(of(factsFor(call, others?.image?.facts)))),
+      get(path, summary, (call, { others }) => of(factsFor(call, others?.image?.facts))),
     ),
   ];
 }

@@ -40,7 +40,7 @@ proveFidelity({
   refusal,
 });
 
-/** Set, and then something is spoken: what the settings are good for. */
+/** Sets, and then generates speech with the settings. */
 proveFidelity({
   table: settingsFidelity,
   base: {},

@@ -18,18 +18,18 @@ export const streamFields = {
 
 export const toAudioFields = {
   ...streamFields,
-  input: honoured(optionalText, 'Another name of text, which wins.'),
-  voice: approximated(voiceName, 'Another name of speaker_wav, which wins.'),
+  input: honoured(optionalText, 'Another name of text; wins over it.'),
+  voice: approximated(voiceName, 'Another name of speaker_wav; wins over it.'),
   genkey,
   ...each(['accent', 'save_path'], ignored()),
   stream: ignored('Use /tts_stream.'),
 };
 
 const settingsFields = {
-  speed: honoured(optional(looseNumber), 'For all that follows, of everybody. Moved into 0.2 to 2.'),
+  speed: honoured(optional(looseNumber), 'For all later requests of all clients. Limited to 0.2 to 2.'),
   ...each(
     Object.keys(defaultSettings).filter((name) => name !== 'speed'),
-    ignored('Kept, and told by /get_tts_settings.'),
+    ignored('Stored, and returned by /get_tts_settings.'),
   ),
 };
 
@@ -46,7 +46,7 @@ export const vitsFields = {
   text: honoured(orElse(readText, ''), spokenNotes.text),
   id: honoured(orElse(readVoiceName, ''), 'The number of a voice in /voice/speakers, or its name.'),
   lang: approximated(orElse(readText, ''), spokenNotes.language),
-  length: honoured(orElse(looseNumber, 1), 'How much longer it takes; moved into 0.25 to 4.'),
+  length: honoured(orElse(looseNumber, 1), 'Relative duration; limited to 0.25 to 4.'),
   format: approximated(orElse(readFormat, 'wav'), 'wav, mp3, ogg (Opus) and flac; wav for all others.'),
   ...each(['noise', 'noisew', 'segment_size', 'max', 'streaming'], ignored()),
 };

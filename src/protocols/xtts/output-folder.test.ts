@@ -10,14 +10,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-describe('the name of a file', () => {
+describe('outputName', () => {
   test.each([
     ['hello.wav', 'hello.wav'],
     ['hello', 'hello.wav'],
     ['Hello World-1_2.WAV', 'Hello World-1_2.WAV'],
     ['grüße', 'grüße.wav'],
     ['a.mp3', 'a.mp3.wav'],
-  ])('%s is %s', (sent, name) => {
+  ])('%s becomes %s', (sent, name) => {
     expect(outputName(sent)).toBe(name);
   });
 
@@ -41,13 +41,13 @@ describe('the name of a file', () => {
     'x'.repeat(200),
     '~root',
     '$(x)',
-  ])('%j is refused', (sent) => {
+  ])('refuses %j', (sent) => {
     expect(() => outputName(sent)).toThrow(/plain file name without folders/);
   });
 });
 
-describe('a file of sound', () => {
-  test('is written whole, for its owner only, into a folder that is made for it', async () => {
+describe('saveSound', () => {
+  test('writes a file for its owner only, into a new folder', async () => {
     const place = join(folder, 'new', 'speech');
     const path = await saveSound(place, 'a.wav', Buffer.from('sound'));
     expect(await readFile(path, 'utf8')).toBe('sound');
@@ -55,13 +55,13 @@ describe('a file of sound', () => {
     expect(await readdir(place)).toEqual(['a.wav']);
   });
 
-  test('takes the place of an older one', async () => {
+  test('replaces an existing file', async () => {
     await saveSound(folder, 'a.wav', Buffer.from('old'));
     await saveSound(folder, 'a.wav', Buffer.from('new'));
     expect(await readFile(join(folder, 'a.wav'), 'utf8')).toBe('new');
   });
 
-  test('takes the place of a link, and does not follow it', async () => {
+  test('replaces a link without following it', async () => {
     const precious = join(folder, 'precious');
     await writeFile(precious, 'kept');
     await symlink(precious, join(folder, 'a.wav'));
@@ -70,14 +70,14 @@ describe('a file of sound', () => {
     expect(await readFile(join(folder, 'a.wav'), 'utf8')).toBe('new');
   });
 
-  test('is refused where the folder is full', async () => {
+  test('refuses to write into a full folder', async () => {
     await writeFile(join(folder, 'big.wav'), '');
     await truncate(join(folder, 'big.wav'), 2 ** 30);
     await expect(saveSound(folder, 'a.wav', Buffer.from('x'))).rejects.toThrow(/holds 1024 MB.*remove some files/);
     expect(await readdir(folder)).toEqual(['big.wav']);
   });
 
-  test('leaves nothing behind that could not be put in its place', async () => {
+  test('removes the partial file if it cannot be renamed', async () => {
     const { mkdir } = await import('node:fs/promises');
     await mkdir(join(folder, 'a.wav'));
     await expect(saveSound(folder, 'a.wav', Buffer.from('x'))).rejects.toThrow();

@@ -25,7 +25,7 @@ function world(script: SpokenScript | 'none' = {}) {
     others: script === 'none' ? {} : { speech },
     sampleFolder: folder,
   });
-  /** As the server would: the target of the request as it was sent. */
+  /** Sends a request target unchanged, as the server does. */
   const ask = async (method: string, target: string, body: unknown = '', own: Partial<Call> = {}) => {
     const path = plainPath(target);
     const endpoint = router(endpoints).find(method, path);
@@ -41,8 +41,8 @@ function world(script: SpokenScript | 'none' = {}) {
   return { asked, endpoints, outputFolder, get: ask.bind(null, 'GET'), post: ask.bind(null, 'POST') };
 }
 
-describe('what SillyTavern does', () => {
-  test('it lists the voices, sets the sliders and has texts spoken', async () => {
+describe('SillyTavern', () => {
+  test('lists voices, sets the sliders and generates speech', async () => {
     const { get, post, asked } = world();
     const [first] = (await get('/speakers')).json() as { name: string; voice_id: string }[];
     expect(first).toEqual({ name: 'slt', voice_id: 'slt', preview_url: '' });
@@ -74,28 +74,28 @@ describe('what SillyTavern does', () => {
     expect(asked[1]?.request).toMatchObject({ text: 'Hello there.', voice: 'rms', speed: 1.5, streamed: true });
   });
 
-  test('the sliders are told back', async () => {
+  test('get_tts_settings: returns the sliders', async () => {
     const { get, post } = world();
     expect((await get('/get_tts_settings')).json()).toMatchObject({ temperature: 0.75, speed: 1, top_k: 50 });
     await post('/set_tts_settings', { temperature: '0.3', speed: 'x' });
     expect((await get('/get_tts_settings')).json()).toMatchObject({ temperature: 0.3, speed: 1 });
   });
 
-  test('sliders that mean nothing here are named', async () => {
+  test('names sliders without effect in a header', async () => {
     const { headers } = await world().post('/set_tts_settings', { temperature: 1, speed: 1 });
     expect(headers['x-parley-ignored']).toBe('temperature');
   });
 });
 
-describe('lists', () => {
-  test('of voices, under both names', async () => {
+describe('XTTS lists', () => {
+  test('speakers and speakers_list: have all voices', async () => {
     const { get } = world();
     const names = ['slt', 'rms', 'awb', 'aunt.wav'];
     expect((await get('/speakers_list')).json()).toEqual(names);
     expect((await get('/api/extra/speakers_list')).json()).toEqual(names);
   });
 
-  test('a sample has a place where it can be heard', async () => {
+  test('speakers: have the address of a sample', async () => {
     const { get } = world();
     const list = (await get('/speakers', '', { headers: { host: 'box:5001' } })).json() as object[];
     expect(list[3]).toEqual({ name: 'aunt.wav', voice_id: 'aunt.wav', preview_url: 'http://box:5001/sample/aunt.wav' });
@@ -110,14 +110,14 @@ describe('lists', () => {
     },
   );
 
-  test('of languages, models and folders', async () => {
+  test('languages, models and folders', async () => {
     const { get } = world();
     expect((await get('/languages')).json()).toMatchObject({ languages: { English: 'en', Chinese: 'zh-cn' } });
     expect((await get('/get_models_list')).json()).toEqual(['flite']);
     expect((await get('/get_folders')).json()).toEqual({ speaker_folder: '', output_folder: '', model_folder: '' });
   });
 
-  test('are empty where nobody speaks', async () => {
+  test('are empty without a speech model', async () => {
     const { get } = world('none');
     expect((await get('/speakers_list')).json()).toEqual([]);
     expect((await get('/speakers')).json()).toEqual([]);
@@ -125,13 +125,13 @@ describe('lists', () => {
   });
 });
 
-describe('changes', () => {
-  test('the model that is there can be switched to', async () => {
+describe('XTTS changes', () => {
+  test('switch_model: accepts the loaded model', async () => {
     const reply = await world().post('/switch_model', { model_name: 'flite' });
     expect(reply.json()).toEqual({ message: 'Model switched to flite' });
   });
 
-  test('another one cannot', async () => {
+  test('switch_model: refuses another model', async () => {
     const { status, json } = await world().post('/switch_model', { model_name: 'v2.0.3' });
     expect([status, json()]).toEqual([400, { detail: expect.stringContaining('"v2.0.3"') }]);
   });
@@ -143,7 +143,7 @@ describe('changes', () => {
 });
 
 describe('POST /tts_to_file', () => {
-  test('writes into the folder of the server', async () => {
+  test('writes into the output folder of the server', async () => {
     const { post, outputFolder } = world();
     const sent = { text: 'Hello.', speaker_wav: 'slt', language: 'en', file_name_or_path: 'hello' };
     expect((await post('/tts_to_file', sent)).json()).toEqual({
@@ -153,7 +153,7 @@ describe('POST /tts_to_file', () => {
     expect(await readFile(join(outputFolder, 'hello.wav'), 'utf8')).toBe('RIFFsound');
   });
 
-  test.each(['../escape', '/tmp/x.wav', 'a/b', ''])('%j is refused before anything is spoken', async (name) => {
+  test.each(['../escape', '/tmp/x.wav', 'a/b', ''])('refuses %j before any speech is generated', async (name) => {
     const { post, asked } = world();
     const { status } = await post('/tts_to_file', { text: 'Hello.', file_name_or_path: name });
     expect(status).toBe(422);
@@ -161,15 +161,15 @@ describe('POST /tts_to_file', () => {
     expect(await readdir(folder)).toEqual(['aunt.wav', 'secret.txt']);
   });
 
-  test('half a file is not kept', async () => {
+  test('removes a partial file', async () => {
     const { post } = world({ failure: lost });
     expect((await post('/tts_to_file', { text: 'Hello.', file_name_or_path: 'a' })).status).toBe(500);
     expect(await readdir(folder)).toEqual(['aunt.wav', 'secret.txt']);
   });
 });
 
-describe('what is wrong is said as the original says it', () => {
-  test('a field that is missing', async () => {
+describe('XTTS errors', () => {
+  test('missing field: 422 with a list', async () => {
     const { status, json } = await world().post('/tts_to_audio', { speaker_wav: 'x', language: 'en' });
     expect(status).toBe(422);
     expect(json()).toEqual({
@@ -177,39 +177,39 @@ describe('what is wrong is said as the original says it', () => {
     });
   });
 
-  test('a stream without a text', async () => {
+  test('tts_stream: needs a text', async () => {
     expect((await world().get('/tts_stream?speaker_wav=slt')).status).toBe(422);
   });
 
-  test('a speaker or a language that nobody knows is no fault', async () => {
+  test('accepts an unknown speaker or language', async () => {
     const { post, asked } = world();
     const { status } = await post('/tts_to_audio', { text: 'a', speaker_wav: '/home/me/x.wav', language: 'tlh' });
     expect(status).toBe(200);
     expect(['slt', 'rms', 'awb']).toContain(asked[0]?.request.voice);
   });
 
-  test('null counts as not sent', async () => {
+  test('null counts as missing', async () => {
     const { post, asked } = world();
     await post('/tts_to_audio', { text: 'a', input: null, speaker_wav: null, language: null });
     expect(asked[0]?.request).toMatchObject({ text: 'a', voice: 'slt', language: '' });
   });
 
-  test('a broken body', async () => {
+  test('invalid JSON', async () => {
     const { status, json } = await world().post('/tts_to_audio', '{');
     expect([status, json()]).toEqual([400, { detail: expect.stringContaining('not valid JSON') }]);
   });
 
-  test('no voice', async () => {
+  test('no speech model: 503', async () => {
     const { status, json } = await world('none').post('/tts_to_audio', { text: 'a' });
     expect([status, json()]).toMatchObject([503, { detail: { type: 'service_unavailable' } }]);
   });
 
-  test('an engine that is lost', async () => {
+  test('lost engine', async () => {
     const { status, json } = await world({ refusal: lost }).post('/tts_to_audio', { text: 'a' });
     expect([status, json()]).toMatchObject([500, { detail: expect.stringContaining('speech engine stopped') }]);
   });
 
-  test.each([xttsFamily, vitsFamily])('a full queue as everywhere: $name', (family) => {
+  test.each([xttsFamily, vitsFamily])('full queue: $name', (family) => {
     const reply = family.errorReply(new AppError('busy', { retryAfterSeconds: 3 }));
     expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '3' } });
     expect(JSON.parse('body' in reply ? String(reply.body) : '')).toMatchObject({
@@ -218,8 +218,8 @@ describe('what is wrong is said as the original says it', () => {
   });
 });
 
-describe('the simple API for VITS', () => {
-  test('lists voices by numbers, under all three names that clients look for', async () => {
+describe('VITS simple API', () => {
+  test('lists voices by number, under all three names', async () => {
     const { json } = await world().get('/voice/speakers');
     expect(json()).toEqual({
       VITS: [
@@ -233,7 +233,7 @@ describe('the simple API for VITS', () => {
     });
   });
 
-  test('speaks by the number of a voice', async () => {
+  test('generates speech by the number of a voice', async () => {
     const { get, asked } = world();
     const { status, headers } = await get('/voice/vits?text=Hello.&id=1&format=ogg&lang=en&length=2&noise=0.3');
     expect([status, headers['content-type']]).toEqual([200, 'audio/ogg']);
@@ -249,13 +249,13 @@ describe('the simple API for VITS', () => {
   test.each([
     ['a form', 'text=Hello.&id=2&length=0.5', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['JSON', { text: 'Hello.', id: 2, length: 0.5 }, {}],
-  ])('takes %s', async (_, body, headers) => {
+  ])('accepts %s', async (_, body, headers) => {
     const { post, asked } = world();
     expect((await post('/voice/vits', body, { headers })).status).toBe(200);
     expect(asked[0]?.request).toMatchObject({ text: 'Hello.', voice: 'awb', speed: 2, format: 'wav' });
   });
 
-  test('takes a form of several parts', async () => {
+  test('accepts a multipart form', async () => {
     const { post, asked } = world();
     const fields = new Map([
       ['text', ['Hello.']],
@@ -265,20 +265,20 @@ describe('the simple API for VITS', () => {
     expect(asked[0]?.request).toMatchObject({ text: 'Hello.', voice: 'slt' });
   });
 
-  test.each([0, -1, 'x', 100])('length %j is a pace that is possible', async (length) => {
+  test.each([0, -1, 'x', 100])('length %j becomes a valid speed', async (length) => {
     const { post, asked } = world();
     await post('/voice/vits', { text: 'a', length });
     expect(asked[0]?.request.speed).toBeGreaterThanOrEqual(0.25);
     expect(asked[0]?.request.speed).toBeLessThanOrEqual(4);
   });
 
-  test('says what is wrong', async () => {
+  test('has its own error shape', async () => {
     const { post, get } = world();
     expect((await post('/voice/vits', '')).status).toBe(400);
     expect((await get('/voice/vits')).json()).toMatchObject({ status: 'error', message: expect.any(String) });
   });
 
-  test('tells whether anybody speaks', async () => {
+  test('/voice/check: fails without a speech model', async () => {
     expect((await world().get('/voice/check')).json()).toEqual({ status: 'success' });
     expect((await world('none').get('/voice/check')).status).toBe(503);
   });

@@ -81,28 +81,28 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
 
   return [
     post('/tts_to_audio', 'A text as a WAV file.', toAudio, speech),
-    get('/tts_stream', 'A text as a WAV file that is sent while it is made.', asStream, speech),
-    post('/tts_to_file', 'A text as a WAV file in the folder of this server for such files.', toFile, speech),
+    get('/tts_stream', 'A text as a WAV file that is streamed.', asStream, speech),
+    post('/tts_to_file', 'A text as a WAV file in the output folder of the server.', toFile, speech),
     get('/speakers_list', 'The names of the voices.', async (_, parts) =>
       json((await voicesOf(parts)).map(({ name }) => name)),
     ),
     get('/speakers', 'The voices as objects.', speakers),
     get('/languages', 'Codes of languages by their names.', () => json({ languages })),
-    get('/get_tts_settings', 'What /set_tts_settings has set.', () => json(settings)),
-    post('/set_tts_settings', 'The pace, for all that follows; other settings are kept without effect.', set),
+    get('/get_tts_settings', 'The settings of /set_tts_settings.', () => json(settings)),
+    post('/set_tts_settings', 'The speed, for all later requests; other settings are stored without effect.', set),
     get('/get_models_list', 'The voice model.', ({ authorized }, { others }) => {
       const service = others?.speech;
       return json(service ? [authorized ? service.name : hiddenModelName] : []);
     }),
-    post('/switch_model', 'Possible for the model that is there.', switchModel),
-    get('/get_folders', 'Folders of a server are its own business: always empty.', () =>
+    post('/switch_model', 'Accepts the name of the loaded model.', switchModel),
+    get('/get_folders', 'Always empty: clients need not know folders of the server.', () =>
       json({ speaker_folder: '', output_folder: '', model_folder: '' }),
     ),
     post('/set_output', 'Refused: clients do not choose folders of the server.', refuseFolder),
     post('/set_speaker_folder', 'Refused: clients do not choose folders of the server.', refuseFolder),
     get('/sample/', 'A sample of --ttsdir.', sample, { match: 'prefix' }),
     get('/voice/speakers', 'The voices by their numbers.', vitsSpeakers, vits),
-    get('/voice/check', 'Answers where there is a voice.', vitsCheck, vits),
+    get('/voice/check', 'Succeeds if there is a speech model.', vitsCheck, vits),
     get('/voice/vits', vitsSummary, (call, parts) => vitsSpeech(call, Object.fromEntries(call.query), parts), {
       ...vits,
       ...speech,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
 
-/** A folder of its own for each test that asks, gone after it. */
+/** Makes temporary folders, which are removed after each test. */
 export function freshFolders(): () => string {
   const made: string[] = [];
   afterEach(() => {

@@ -5,7 +5,7 @@ export type Nodes = Readonly<Record<string, { readonly class_type: string; reado
 
 export const node = (classType: string, inputs: Inputs = {}) => ({ class_type: classType, inputs });
 
-/** The graph that every app of this family begins with. */
+/** The default workflow of ComfyUI. */
 export function stockGraph(sampler: Inputs = {}, more: Nodes = {}): Nodes {
   return {
     '3': node('KSampler', {

@@ -1,7 +1,7 @@
 import { formOf } from '../../testing/forms.ts';
 import type { comfyWorld } from './world.ts';
 
-/** Sends a picture as clients do. */
+/** Uploads a picture. */
 export async function sendPicture(
   { post }: Pick<ReturnType<typeof comfyWorld>, 'post'>,
   fields: Record<string, string>,

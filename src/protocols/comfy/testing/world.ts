@@ -14,7 +14,7 @@ export interface Heard {
   readonly data: any;
 }
 
-/** A client that listens: everything that it was sent, in its order. */
+/** A connected client, with everything that it received, in order. */
 export interface Listener {
   readonly heard: Heard[];
   readonly pictures: Buffer[];
@@ -23,7 +23,7 @@ export interface Listener {
   leave(): void;
 }
 
-/** The endpoints around a fake that draws, with time that passes when the test says so. */
+/** The endpoints with a fake image model and a manual timer. */
 export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own: Partial<PictureParts> = {}) {
   const timer = handTimer();
   let ids = 0;
@@ -59,7 +59,7 @@ export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own
     return { heard, pictures, say, closed: () => ended.signal.aborted, leave: () => ended.abort() };
   }
 
-  /** Lets those who were answered run, until nothing is left. */
+  /** Runs all prompts. */
   async function drawAll(): Promise<void> {
     timer.pass(100);
     while (prompts.remaining > 0) await new Promise((resolve) => setImmediate(resolve));

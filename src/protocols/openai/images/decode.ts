@@ -4,9 +4,14 @@ import type { JsonObject } from '../../../http/body.ts';
 import type { Call } from '../../../http/call.ts';
 import { wrong } from '../../fields/readers.ts';
 import { type Fields, readFields } from '../../fields/table.ts';
-import { knownLoras, withoutLoraTags } from '../../pictures/lora-tags.ts';
 import { fitted, fittedMask, maskOfChannel } from '../../pictures/pixels.ts';
-import { defaultPreviewEvery, imageRequest, type PictureParts } from '../../pictures/request.ts';
+import {
+  defaultPreviewEvery,
+  imageRequest,
+  knownLoras,
+  type PictureParts,
+  withoutLoraTags,
+} from '../../pictures/request.ts';
 import { formPictures, type SentPicture } from '../../pictures/sent-picture.ts';
 import { editFields, generationFields, variationFields } from './fields.ts';
 

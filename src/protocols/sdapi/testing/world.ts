@@ -11,11 +11,11 @@ import { sdapiEndpoints } from '../routes.ts';
 
 export interface SdapiOptions extends Partial<PictureParts> {
   readonly state?: TextState;
-  /** What the text model says of a picture. */
+  /** The caption of the text model. */
   readonly caption?: string;
 }
 
-/** The endpoints around a fake that draws, and a text model that sees. */
+/** The endpoints with a fake image model and a scripted vision model. */
 export function sdapiWorld(fake: FakeImage | undefined, options: SdapiOptions = {}) {
   const { state = seeing(), caption = 'A red boat on a lake. It is', ...own } = options;
   const events: readonly GenerationEvent[] = [startEvent(), { type: 'text-delta', text: caption }, finishEvent()];
