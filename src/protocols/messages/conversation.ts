@@ -180,22 +180,22 @@ export const blockKinds: Readonly<Record<string, Said & { readonly read: BlockRe
   image: {
     handling: 'honoured',
     read: image,
-    note: 'Sources base64 and url (on the public internet; 10 MB, 10 seconds, at most 16); file ids are refused, and so is every picture where the loaded model has no projector (--mmproj). Not in the count of tokens, which then says so in x-parley-warnings.',
+    note: 'Sources base64 and url (on the public internet; 10 MB, 10 seconds, at most 16). File ids are refused, and all pictures if the model has no projector (--mmproj). Not included in token counts (x-parley-warnings).',
   },
   document: {
     handling: 'approximated',
     read: document,
-    note: 'Sources text and content are put in as text with title and context; citations are not made. PDF, URL and file sources are refused.',
+    note: 'Sources text and content become text with title and context, without citations. PDF, URL and file sources are refused.',
   },
   search_result: {
     handling: 'approximated',
     read: searchResult,
-    note: 'As text with its title and source; citations are not made.',
+    note: 'As text with its title and source, without citations.',
   },
   compaction: {
     handling: 'honoured',
     read: ({ fields, field }) => text(readAt(fields, 'content', field, optionalText) ?? ''),
-    note: 'An earlier part of the conversation, summed up by whoever served it: as text.',
+    note: 'A summary of earlier messages, as text.',
   },
   tool_reference: {
     handling: 'approximated',

@@ -38,19 +38,13 @@ const readSpeed: Read<number> = described(
 
 const speechFields = {
   ...spokenFields,
-  model: sentAs(textSchema, aside('approximated', 'Any name is accepted; the loaded voice model speaks.')),
-  response_format: honoured(
-    orElse(readFormat, 'mp3'),
-    'mp3, wav, opus, flac and pcm; aac cannot be made here and is refused.',
-  ),
-  speed: honoured(orElse(readSpeed, 1), '0.25 to 4; others are refused.'),
-  stream_format: honoured(
-    orElse(oneOf('audio', 'sse'), 'audio'),
-    'usage counts words and tenths of seconds: speech has no tokens here.',
-  ),
+  model: sentAs(textSchema, aside('approximated', 'Any name: the loaded voice model is used.')),
+  response_format: honoured(orElse(readFormat, 'mp3'), 'mp3, wav, opus, flac and pcm; aac is refused.'),
+  speed: honoured(orElse(readSpeed, 1), '0.25 to 4.'),
+  stream_format: honoured(orElse(oneOf('audio', 'sse'), 'audio'), 'usage: words, and tenths of a second of speech.'),
   instructions: approximated(optionalText, 'Another name of instruction, which wins.'),
   lang_code: approximated(optionalText, 'Another name of language.'),
-  stream: ignored('Sound is always sent as it is made.'),
+  stream: ignored('Sound is always streamed.'),
 };
 
 export const speechFidelity = fidelityOf(dialect, 'POST /v1/audio/speech', speechFields);

@@ -42,23 +42,17 @@ const readGranularities: Read<readonly string[]> = described(
 
 const translationFields = {
   ...recordingFields,
-  model: sentAs(textSchema, aside('approximated', 'Any name is accepted; the recogniser of the server answers.')),
-  response_format: honoured(
-    readFormat,
-    'json, text, srt, verbose_json, vtt. diarized_json is refused: speakers are not told apart.',
-  ),
+  model: sentAs(textSchema, aside('approximated', 'Any name: the recogniser of the server is used.')),
+  response_format: honoured(readFormat, 'json, text, srt, verbose_json or vtt; diarized_json is refused.'),
   ...languageFields,
 };
 
 const transcriptionFields = {
   ...translationFields,
-  timestamp_granularities: approximated(
-    readGranularities,
-    'In verbose_json. The built-in recogniser tells no times: within a stretch of speech they are spread by the length of the words.',
-  ),
-  stream: honoured(orElse(looseFlag, false), 'A piece for each sentence.'),
+  timestamp_granularities: approximated(readGranularities, 'In verbose_json. The built-in recogniser estimates them.'),
+  stream: honoured(orElse(looseFlag, false), 'One delta per sentence.'),
   include: ignored('There are no logprobs.'),
-  chunking_strategy: ignored('Recordings are always cut where nobody speaks.'),
+  chunking_strategy: ignored('Recordings are always split at pauses.'),
   ...each(['languages', 'keywords', 'known_speaker_names', 'known_speaker_references'], ignored()),
 };
 
