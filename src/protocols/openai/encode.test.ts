@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { PromptToken } from '../../core/events.ts';
 import { decodePromptLogprobs as decode } from './controls.ts';
-import { encodePromptLogprobs, stopNote, stopReason } from './encode.ts';
+import { encodeFinish, encodePromptLogprobs } from './encode.ts';
 import { promptLogprobs } from './fields.ts';
 
 test('a stop text that ended a reply is named, in whatever letters', () => {
-  expect(stopReason({ stopText: 'User:' })).toEqual({ stop_reason: 'User:' });
-  expect(stopNote({ stopText: '"\n' })).toBe(',"stop_reason":"\\"\\n"');
+  expect(encodeFinish('stop', { stopText: 'User:' })).toEqual({ finish_reason: 'stop', stop_reason: 'User:' });
 });
 
 test('nothing is said where none did', () => {
-  expect(stopReason({})).toEqual({});
-  expect(stopNote({ stopText: undefined })).toBe('');
+  expect(encodeFinish('length', {})).toEqual({ finish_reason: 'length' });
+  expect(encodeFinish('length', { stopText: undefined })).toEqual({ finish_reason: 'length' });
 });
 
 const decodePromptLogprobs = (body: { readonly prompt_logprobs?: unknown }, stream: boolean) =>

@@ -21,16 +21,11 @@ type LastEvent = Extract<GenerationEvent, { readonly type: 'finish' | 'error' }>
 /** Agents end a stream without events for some minutes, and do not count comments. */
 const silenceMs = 30_000;
 
-export interface StreamParts {
-  readonly startTimer: StartTimer;
-  /** Whether the request is still queued, or its model is still loading. */
-  readonly waits: () => boolean;
-}
-
+/** `waits` tells whether the request is still queued, or its model is still loading. */
 export async function* encodeStream(
   events: AsyncIterable<GenerationEvent>,
   session: Session,
-  { startTimer, waits }: StreamParts,
+  { startTimer, waits }: { readonly startTimer: StartTimer; readonly waits: () => boolean },
 ): AsyncGenerator<string> {
   const frames = new Frames();
   const output = new OutputItems(session.output);

@@ -40,7 +40,7 @@ const speechFields = {
   ...spokenFields,
   model: sentAs(textSchema, aside('approximated', 'Any name: the loaded voice model is used.')),
   response_format: honoured(orElse(readFormat, 'mp3'), 'mp3, wav, opus, flac and pcm; aac is refused.'),
-  speed: honoured(orElse(readSpeed, 1), '0.25 to 4.'),
+  speed: honoured(orElse(readSpeed, 1), '0.25 to 4; others are refused.'),
   stream_format: honoured(orElse(oneOf('audio', 'sse'), 'audio'), 'usage: words, and tenths of a second of speech.'),
   instructions: approximated(optionalText, 'Another name of instruction, which wins.'),
   lang_code: approximated(optionalText, 'Another name of language.'),
@@ -78,16 +78,13 @@ export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
     ...look,
     path: '/audio/models',
     summary: 'The models for speech.',
-    handle: ({ authorized }, parts) => json({ models: speechModels(parts, authorized) }),
+    handle: ({ authorized }, { others = {} }) => {
+      const names = [others.speech, others.transcription].flatMap((service) => service?.name ?? []);
+      const shown = authorized ? names : names.slice(0, 1).map(() => hiddenModelName);
+      return json({ models: shown.map((id) => ({ id })) });
+    },
   },
 ];
-
-/** Those for speech and for transcription. */
-function speechModels({ others = {} }: SpeechParts, authorized: boolean): readonly { readonly id: string }[] {
-  const services = [others.speech, others.transcription].flatMap((service) => service ?? []);
-  if (!authorized) return services.length > 0 ? [{ id: hiddenModelName }] : [];
-  return services.map(({ name }) => ({ id: name }));
-}
 
 async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });

@@ -2,7 +2,7 @@ import { deflateSync } from 'node:zlib';
 import { asAppError } from '../../../core/errors.ts';
 import { ignoredFields } from '../../../core/fidelity.ts';
 import { languageName } from '../../../core/languages.ts';
-import type { Segment, TranscriptionEvent } from '../../../core/transcription.ts';
+import type { Segment, TranscriptionEvent, TranscriptionRequest } from '../../../core/transcription.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
@@ -22,7 +22,9 @@ import { dialect } from '../fields.ts';
 
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
 
-const readFormat: Read<(typeof formats)[number]> = described(
+type Format = (typeof formats)[number];
+
+const readFormat: Read<Format> = described(
   { enum: formats, default: 'json' },
   orElse((value, path) => {
     const text = readText(value, path).trim().toLowerCase() || 'json';
@@ -114,28 +116,18 @@ async function answer(call: Call, translate: boolean, { others, startTimer }: Tr
     const warnings = transcript.notes.length > 0 ? { 'x-parley-warnings': headerList(transcript.notes) } : {};
     // Clients would parse a text with the type of JSON.
     const contentType = isJson ? 'application/json' : `text/${format === 'vtt' ? 'vtt' : 'plain'}; charset=utf-8`;
-    const detail = { translate, words, segments, temperature: request.temperature };
-    return {
-      body: encodeTranscript(transcript, format, detail),
-      headers: { 'content-type': contentType, ...warnings },
-    };
+    const text = encodeTranscript(transcript, format, () => verbose(transcript, request, segments));
+    return { body: text, headers: { 'content-type': contentType, ...warnings } };
   });
   return wholeReply(encoded, { padded: isJson && requestsPadding(call), headers, startTimer });
 }
 
-interface Detail {
-  readonly translate: boolean;
-  readonly words: boolean;
-  readonly segments: boolean;
-  readonly temperature: number;
-}
-
-function encodeTranscript(transcript: Transcript, format: (typeof formats)[number], detail: Detail): string {
+function encodeTranscript(transcript: Transcript, format: Format, verbose: () => object): string {
   switch (format) {
     case 'json':
       return JSON.stringify({ text: transcript.text, usage: usage(transcript) });
     case 'verbose_json':
-      return JSON.stringify(verbose(transcript, detail));
+      return JSON.stringify(verbose());
     case 'text':
       return `${transcript.text}\n`;
     case 'srt':
@@ -149,7 +141,8 @@ function usage({ seconds }: Pick<Transcript, 'seconds'>): object {
   return { type: 'duration', seconds: Math.ceil(seconds) };
 }
 
-function verbose(transcript: Transcript, { translate, words, segments, temperature }: Detail): object {
+function verbose(transcript: Transcript, request: TranscriptionRequest, segments: boolean): object {
+  const { translate, words, temperature } = request;
   return {
     task: translate ? 'translate' : 'transcribe',
     language: languageName(translate ? 'en' : transcript.language),

@@ -3,16 +3,13 @@ import type { PictureEditor, Size } from '../../../core/pictures.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { Call } from '../../../http/call.ts';
 import { wrong } from '../../fields/readers.ts';
-import { type Fields, readFields } from '../../fields/table.ts';
+import { readFields } from '../../fields/table.ts';
 import { formPictures } from '../../pictures/form-pictures.ts';
 import { knownLoras, withoutLoraTags } from '../../pictures/lora-tags.ts';
 import { fitted, fittedMask, maskOfChannel } from '../../pictures/pixels.ts';
 import { imageRequest, type PictureParts, usualPreviewEvery } from '../../pictures/request.ts';
 import type { SentPicture } from '../../pictures/sent-picture.ts';
-import { editFields, generationFields, variationFields } from './fields.ts';
-
-/** An edit has all fields; the other endpoints have some of them. */
-type ImageFields = Fields<typeof editFields>;
+import type { ImageFields, ImageKind } from './fields.ts';
 
 const absentFields = {
   prompt: '',
@@ -25,20 +22,12 @@ const absentFields = {
   partial_images: 0,
 } as const;
 
-/** `input` is what the request is made of besides words. */
-export const imageKinds = {
-  generations: { fields: generationFields, input: 'none' },
-  edits: { fields: editFields, input: 'picture and mask' },
-  variations: { fields: variationFields, input: 'picture' },
-} as const;
-
-export type ImageKind = keyof typeof imageKinds;
 export type ImageQuestion = Awaited<ReturnType<typeof decodeImages>>;
 
 type DecodeParts = Pick<PictureParts, 'sizes' | 'randomSeed'> & { readonly facts: ImageFacts };
 
 export async function decodeImages(call: Call, body: JsonObject, kind: ImageKind, { facts, ...parts }: DecodeParts) {
-  const { fields: table, input } = imageKinds[kind];
+  const { fields: table, input } = kind;
   const masked = input === 'picture and mask';
   const fields: ImageFields = { ...absentFields, ...readFields(table, body) };
   const [picture, ...others] = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];

@@ -16,38 +16,26 @@ import { imageOf, type PictureParts } from '../../pictures/request.ts';
 import { wordCount } from '../../word-count.ts';
 import { wholeReply } from '../answer.ts';
 import { errorBody, openaiFamily } from '../errors.ts';
-import { decodeImages, type ImageKind, type ImageQuestion } from './decode.ts';
-import { editFidelity, generationFidelity, variationFidelity } from './fields.ts';
+import { decodeImages, type ImageQuestion } from './decode.ts';
+import { type ImageKind, imageKinds } from './fields.ts';
 
-const kinds = {
-  generations: { summary: 'Pictures from words.', fidelity: generationFidelity, events: 'image_generation' },
-  edits: { summary: 'Pictures from another one and words.', fidelity: editFidelity, events: 'image_edit' },
-  variations: { summary: 'Pictures like another one.', fidelity: variationFidelity, events: 'image_edit' },
-} as const;
-
-export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = [
-  ...endpointsOf('generations'),
-  ...endpointsOf('edits'),
-  ...endpointsOf('variations'),
-];
-
-function endpointsOf(kind: ImageKind): readonly ModelEndpoint<PictureParts>[] {
-  return withShortPath<PictureParts>({
-    method: 'POST',
-    path: `/v1/images/${kind}`,
-    access: 'guarded',
-    queued: true,
-    modelSelection: 'any-name',
-    summary: kinds[kind].summary,
-    family: openaiFamily,
-    // Sixteen pictures and a mask.
-    ...(kind !== 'generations' && { form: { files: 17 } }),
-    handle: (call, parts) => answer(call, kind, parts),
-  });
-}
+export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.entries(imageKinds).flatMap(
+  ([name, kind]) =>
+    withShortPath<PictureParts>({
+      method: 'POST',
+      path: `/v1/images/${name}`,
+      access: 'guarded',
+      queued: true,
+      modelSelection: 'any-name',
+      summary: kind.summary,
+      family: openaiFamily,
+      // Sixteen pictures and a mask.
+      ...(kind.input !== 'none' && { form: { files: 17 } }),
+      handle: (call, parts) => answer(call, kind, parts),
+    }),
+);
 
 async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise<Reply> {
-  const { fidelity, events: eventName } = kinds[kind];
   const { editor, startTimer, now } = parts;
   const body = parts.imageDefaults(await pictureBody(call));
   const service = imageOf(parts.others);
@@ -56,10 +44,10 @@ async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise
   const events = service.inTurn(ticket, async function* (turn) {
     yield* turn.draw(await question.prepared(editor, turn.signal));
   });
-  const headers = ignoredHeader(ignoredFields(body, fidelity));
+  const headers = ignoredHeader(ignoredFields(body, kind.fidelity));
   if (question.fields.stream) {
     const stream = { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer };
-    return workStream(events, (begun) => encodeStream(begun, question, eventName, { now, editor }), stream);
+    return workStream(events, (begun) => encodeStream(begun, question, kind, { now, editor }), stream);
   }
   const encoded = collectDrawn(events, question.request).then(async (drawn) => {
     // Clients take the first picture without a check.
@@ -93,13 +81,13 @@ async function encodeWhole(drawn: Drawn, question: ImageQuestion, { now, editor 
 async function* encodeStream(
   events: AsyncIterable<ImageEvent>,
   question: ImageQuestion,
-  kind: (typeof kinds)[ImageKind]['events'],
+  kind: ImageKind,
   { now, editor }: EncodeParts,
 ): AsyncGenerator<string> {
   const facts = pictureFacts(question.request, question);
   let shown = 0;
   const frame = async (name: string, png: Uint8Array, more: object): Promise<string> => {
-    const type = `${kind}.${name}`;
+    const type = `${kind.events}.${name}`;
     const base64 = await base64Of(png, question, editor);
     const data = { type, b64_json: base64, ...more, created_at: Math.floor(now() / 1000), ...facts };
     return namedFrame(type, JSON.stringify(data));

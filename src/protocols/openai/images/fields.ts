@@ -17,6 +17,7 @@ import {
   approximated,
   aside,
   each,
+  type Fields,
   fidelityOf,
   honoured,
   ignored,
@@ -104,7 +105,7 @@ const pictureFields = {
 
 const promptField = honoured(readName, 'Up to 3000 bytes.');
 
-export const generationFields = {
+const generationFields = {
   prompt: promptField,
   ...answerFields,
   ...pictureFields,
@@ -113,7 +114,7 @@ export const generationFields = {
 
 const imageNote = 'Only the first is used: a file of the form, base64, or a data URL. Addresses are not followed.';
 
-export const editFields = {
+const editFields = {
   prompt: promptField,
   image: honoured(readSeveral, imageNote),
   images: honoured(readSeveral, 'The same as a list of objects with image_url.'),
@@ -124,13 +125,39 @@ export const editFields = {
   input_fidelity: ignored('Use denoising_strength.'),
 };
 
-export const variationFields = {
+const variationFields = {
   image: honoured(readSeveral, imageNote),
   ...answerFields,
 };
 
-export const generationFidelity = fidelityOf(dialect, 'POST /v1/images/generations', generationFields);
-export const editFidelity = fidelityOf(dialect, 'POST /v1/images/edits', editFields);
-export const variationFidelity = fidelityOf(dialect, 'POST /v1/images/variations', variationFields);
+/** An edit has all fields; the other endpoints have some of them. */
+export type ImageFields = Fields<typeof editFields>;
 
-export const imagesFidelity = [generationFidelity, editFidelity, variationFidelity];
+/** The endpoints below `/v1/images`: `input` is what they take besides words, `events` the prefix of their events. */
+export const imageKinds = {
+  generations: {
+    fields: generationFields,
+    fidelity: fidelityOf(dialect, 'POST /v1/images/generations', generationFields),
+    input: 'none',
+    events: 'image_generation',
+    summary: 'Pictures from words.',
+  },
+  edits: {
+    fields: editFields,
+    fidelity: fidelityOf(dialect, 'POST /v1/images/edits', editFields),
+    input: 'picture and mask',
+    events: 'image_edit',
+    summary: 'Pictures from another one and words.',
+  },
+  variations: {
+    fields: variationFields,
+    fidelity: fidelityOf(dialect, 'POST /v1/images/variations', variationFields),
+    input: 'picture',
+    events: 'image_edit',
+    summary: 'Pictures like another one.',
+  },
+} as const;
+
+export type ImageKind = (typeof imageKinds)[keyof typeof imageKinds];
+
+export const imagesFidelity = Object.values(imageKinds).map(({ fidelity }) => fidelity);
