@@ -101,15 +101,13 @@ function* userTurn({ messages }: Turn, toolNames: ReadonlyMap<string, string>, r
 function toolResult({ fields, field }: Block, toolNames: ReadonlyMap<string, string>, reading: Reading): Message {
   const callId = readAt(fields, 'tool_use_id', field, readText);
   const failed = readAt(fields, 'is_error', field, optionalFlag) ?? false;
-  const result = resultContent(fields.content, `${field}.content`, reading);
+  const sent = fields.content ?? [];
+  const path = `${field}.content`;
+  const isText = typeof sent === 'string';
+  const result = isText ? reading.attachments.toolResult(sent, path) : blocksContent(sent, path, reading);
   const toolName = toolNames.get(callId);
   const content = failed ? joinContent([text('Error: '), result], '') : result;
   return { role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) };
-}
-
-function resultContent(content: unknown, field: string, reading: Reading): Content {
-  if (typeof content === 'string') return reading.attachments.toolResult(content, field);
-  return isAbsent(content) ? [] : blocksContent(content, field, reading);
 }
 
 /** Blocks of the assistant that are not content; `redacted_thinking` is encrypted, and dropped. */

@@ -46,10 +46,11 @@ export function askedTokens(fields: GenerationFields): number | undefined {
   return fields.max_completion_tokens ?? fields.max_tokens ?? fields.n_predict;
 }
 
-type PromptLogprobs = Pick<GenerationFields, 'prompt_logprobs' | 'stream'>;
-
 /** The number of alternatives for each token of the prompt, if they were requested. */
-export function decodePromptLogprobs({ prompt_logprobs: count, stream }: PromptLogprobs): number | undefined {
+export function decodePromptLogprobs({
+  prompt_logprobs: count,
+  stream,
+}: Pick<GenerationFields, 'prompt_logprobs' | 'stream'>): number | undefined {
   if (count === undefined || !stream) return count;
   throw unsupportedField('prompt_logprobs', 'a stream has no place for it; ask for a whole reply');
 }

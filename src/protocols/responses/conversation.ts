@@ -75,7 +75,7 @@ export function* readConversation(
       case 'custom_tool_call_output': {
         const callId = readAt(item, 'call_id', at, readText);
         const toolName = toolNames.get(callId);
-        const content = outputContent(item, at, attachments);
+        const content = outputContent(item.output, `${at}.output`, attachments);
         others({ role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) });
         break;
       }
@@ -97,11 +97,9 @@ function turnMessage({ reasoning, contents, calls }: Turn): Message {
   };
 }
 
-function outputContent(item: StoredItem, at: string, attachments: Attachments): Content {
-  const field = `${at}.output`;
-  if (isAbsent(item.output)) throw wrong(field, 'a string or an array of content parts');
-  if (typeof item.output === 'string') return attachments.toolResult(item.output, field);
-  return readContent(item.output, field, attachments);
+function outputContent(output: unknown, at: string, attachments: Attachments): Content {
+  if (isAbsent(output)) throw wrong(at, 'a string or an array of content parts');
+  return typeof output === 'string' ? attachments.toolResult(output, at) : readContent(output, at, attachments);
 }
 
 /** The first of three fields that is not empty: clients differ in which they send back. */
