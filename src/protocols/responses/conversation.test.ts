@@ -136,7 +136,7 @@ test.each<[string, unknown, Message[]]>([
   ],
 ])('%s', (_, input, messages) => expect(read(input).messages).toEqual(messages));
 
-test('a call of a member of a namespace is told under the name that the model knows', () => {
+test('readConversation: calls of namespace members have the name in the prompt', () => {
   const member = {
     kind: 'function',
     name: 'look',
@@ -147,7 +147,7 @@ test('a call of a member of a namespace is told under the name that the model kn
   expect(messages).toMatchObject([{ toolCalls: [{ name: 'sky__look' }] }]);
 });
 
-test('what means nothing here is left out and named, and never refused', () => {
+test('readConversation: skips and names items of unknown types', () => {
   const { messages, missing, skipped } = read([
     { type: 'web_search_call', id: 'ws_1' },
     question,
@@ -157,7 +157,7 @@ test('what means nothing here is left out and named, and never refused', () => {
   expect([missing, skipped]).toEqual([['input[2]'], ['input[0] (web_search_call)']]);
 });
 
-test('every item gets a type and an id, and keeps those it has', () => {
+test('readInput: adds missing types and ids', () => {
   const { items } = read([question, call, { ...thought, id: 'rs_own' }, { type: 'mcp_call' }]);
   expect(items.map(({ item }) => [item.type, item.id])).toEqual([
     ['message', 'msg_1'],
@@ -182,7 +182,7 @@ test.each<[unknown, string]>([
   [[{ ...call, call_id: undefined }], 'input[0].call_id must be a string.'],
   [[{ ...call, arguments: 5 }], 'input[0].arguments must be a string.'],
   [[{ type: 'function_call_output', call_id: 'a' }], 'input[0].output must be a string or an array of content parts.'],
-])('%j is refused with the place of the fault', (input, sentence) => {
+])('readInput, readConversation: reject %j with its path', (input, sentence) => {
   expect(() => read(input)).toThrow(sentence);
 });
 
@@ -191,7 +191,7 @@ test.each([
   { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
   { type: 'input_file', file_id: 'file_1' },
   { type: 'input_file', file_data: btoa('%PDF\0') },
-])('$type that cannot be read is refused rather than dropped', (part) => {
+])('readConversation: rejects an unreadable $type', (part) => {
   expect(() => read([{ role: 'user', content: [part] }])).toThrow(AppError);
   expect(() => read([{ role: 'user', content: [part] }])).toThrow('input[0].content[0]');
 });
@@ -199,7 +199,7 @@ test.each([
 const png = 'data:image/png;base64,AAAA';
 const shown = (index: number) => ({ type: 'medium', index }) as const;
 
-test('pictures and sounds are attached where they stand, in messages and in results', () => {
+test('readConversation: attaches media in messages and results', () => {
   const attachments = sighted();
   const { messages } = read(
     [
@@ -234,7 +234,7 @@ test('pictures and sounds are attached where they stand, in messages and in resu
   ]);
 });
 
-test('a picture in the text of a tool result is attached', () => {
+test('readConversation: attaches pictures in the text of a tool result', () => {
   const output = JSON.stringify({ content: [{ type: 'image', data: 'AAAA' }] });
   const { messages } = read([{ type: 'function_call_output', call_id: 'call_1', output }], [], sighted());
   expect(messages[0]?.content).toEqual([
@@ -252,6 +252,6 @@ test.each([
   ],
   [{ type: 'input_image' }, 'input[0].content[0].image_url must be a string.'],
   [{ type: 'input_audio' }, 'input[0].content[0].input_audio must be an object with data and format.'],
-])('%j is refused by its place', (part, sentence) => {
+])('readConversation: rejects %j with its path', (part, sentence) => {
   expect(() => read([{ role: 'user', content: [part] }], [], sighted())).toThrow(sentence);
 });

@@ -11,7 +11,7 @@ import { chatFields } from './fields.ts';
 const messages = [{ role: 'user', content: 'Hi' }];
 const decode = (body: object) => decodeChat({ messages, ...body }, dialectParts());
 
-test('a bare request gets every default', async () => {
+test('decodeChat: defaults', async () => {
   expect(await decode({})).toEqual({
     request: {
       conversation: { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }], media: [], tools: [] },
@@ -82,7 +82,7 @@ test.each<[object, object]>([
   [{ thinking_budget_tokens: 64, reasoning_effort: 'low' }, { reasoning: { type: 'tokens', tokens: 64 } }],
   [{ reasoning_budget_tokens: -1 }, { reasoning: undefined }],
   [{ reasoning: { max_tokens: 10 } }, { reasoning: { type: 'tokens', tokens: 10 } }],
-])('%o controls the generation', async (body, expected) => {
+])('decodeChat controls: %o', async (body, expected) => {
   expect((await decode(body)).request.controls).toMatchObject(expected);
 });
 
@@ -111,7 +111,7 @@ test.each<[object, object]>([
     { temperature: null, seed: null },
     { temperature: 0.7, seed: -1 },
   ],
-])('%o sets the samplers', async (body, expected) => {
+])('decodeChat sampling: %o', async (body, expected) => {
   expect((await decode(body)).request.controls.sampling).toMatchObject(expected);
 });
 
@@ -145,7 +145,7 @@ test.each<[object, Partial<ChatRequest>]>([
   [{ continue_final_message: false }, { continueAssistantTurn: false }],
   [{ add_generation_prompt: true }, { continueAssistantTurn: false }],
   [{ memory: 'Once.' }, { memory: 'Once.' }],
-])('%o shapes the request', async (body, expected) => {
+])('decodeChat request: %o', async (body, expected) => {
   expect((await decode(body)).request).toMatchObject(expected);
 });
 
@@ -165,7 +165,7 @@ test.each<[object, Partial<ChatQuestion>]>([
   [{ tools: [{ function: { name: 'f' } }], tool_choice: 'none' }, { offersTools: false }],
   [{ tools: [{ type: 'web_search' }] }, { offersTools: false, ignored: ['tools[0]'] }],
   [{ messages: [{ role: 'user', name: 'Ann', content: 'Hi' }] }, { ignored: ['messages[].name'] }],
-])('%o is how the client wants to be told', async (body, expected) => {
+])('decodeChat delivery: %o', async (body, expected) => {
   expect(await decode(body)).toMatchObject(expected);
 });
 
@@ -203,11 +203,11 @@ test.each<[object, string]>([
     { continue_final_message: true, add_generation_prompt: true },
     'continue_final_message must be false where add_generation_prompt is true.',
   ],
-])('%o is refused', async (body, sentence) => {
+])('decodeChat: rejects %o', async (body, sentence) => {
   await expect(decode(body)).rejects.toThrow(sentence);
 });
 
-test('a schema that no grammar can follow is refused under the name of its field', async () => {
+test('decodeChat: rejects a schema without a grammar with its path', async () => {
   const schemaToGrammar = () => {
     throw new GrammarError('is no type', '#/type', 'type');
   };
@@ -293,6 +293,6 @@ test.each<[string, object, string]>([
     { functions: [add.function], function_call: { name: 'sub' } },
     'function_call must be',
   ],
-])('%s is refused', (_, body, sentence) => {
+])('decodeToolUse: rejects %s', (_, body, sentence) => {
   expect(() => toolUse(body as Record<string, unknown>)).toThrow(sentence);
 });

@@ -84,7 +84,7 @@ test.each<[string, unknown, Message]>([
   expect(decodeMessages([message], blind())).toEqual([expected]);
 });
 
-test('a result is told which tool it came from by the newest call with its id', () => {
+test('decodeMessages: a result has the tool name of the newest call with its id', () => {
   const again = { ...call, function: { name: 'subtract', arguments: '{}' } };
   const messages = decodeMessages(
     [
@@ -145,7 +145,7 @@ test.each<[string, unknown, string]>([
     [{ role: 'tool', content: JSON.stringify({ content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }) }],
     '--mmproj',
   ],
-])('%s is refused', (_, messages, sentence) => {
+])('decodeMessages: rejects %s', (_, messages, sentence) => {
   expect(() => decodeMessages(messages, blind())).toThrow(AppError);
   expect(() => decodeMessages(messages, blind())).toThrow(sentence);
 });
@@ -169,14 +169,14 @@ test.each<[string, unknown, Medium]>([
     { type: 'file', file: { filename: 'a.png', file_data: 'data:image/png;base64,AAAA' } },
     { ...picture, format: 'image/png' },
   ],
-])('%s is attached where it stands', (_, part, medium) => {
+])('decodeMessages: attaches %s in place', (_, part, medium) => {
   const attachments = sighted();
   const [message] = decodeMessages(content(part), attachments);
   expect(message?.content).toEqual([...said('See '), shown, ...said('!')]);
   expect(attachments.inline()).toEqual([medium]);
 });
 
-test('pictures of a tool result are attached, from a tool server and from agents', () => {
+test('decodeMessages: attaches pictures of tool results', () => {
   const attachments = sighted();
   const results = [JSON.stringify({ content: [{ type: 'image', data: 'AAAA' }] }), [image]];
   const messages = decodeMessages(
@@ -193,11 +193,11 @@ test.each<[unknown, string]>([
   [{ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }, 'image_url.url must be a data URL, base64, or'],
   [{ type: 'image_url', image_url: { url: 'data:image/png;base64,?' } }, 'image_url.url must be a picture in base64.'],
   [{ type: 'input_audio', input_audio: {} }, 'input_audio.data must be a string that is not empty.'],
-])('%j is refused by its place', (part, sentence) => {
+])('decodeMessages: rejects %j with its path', (part, sentence) => {
   expect(() => decodeMessages(content(part), sighted())).toThrow(`messages[0].content[1].${sentence}`);
 });
 
-test('names of speakers are noticed, names of tools are not in the way', () => {
+test('hasSpeakerNames: true for names of speakers, not of tools', () => {
   expect(hasSpeakerNames([{ ...user, name: 'Ann' }])).toBe(true);
   expect(hasSpeakerNames([user, { role: 'tool', name: 'add', content: '' }])).toBe(false);
 });
