@@ -97,7 +97,7 @@ function* userTurn({ messages }: Turn, toolNames: ReadonlyMap<string, string>, r
   return content.length > 0 || results.length === 0 ? [...results, { role: 'user', content }] : results;
 }
 
-/** Templates have no place for `is_error`, so that the text says it. */
+/** Templates have no place for `is_error`, so that it becomes part of the text. */
 function toolResult({ fields, field }: Block, toolNames: ReadonlyMap<string, string>, reading: Reading): Message {
   const callId = readAt(fields, 'tool_use_id', field, readText);
   const failed = readAt(fields, 'is_error', field, optionalFlag) ?? false;
@@ -172,7 +172,7 @@ function readBlocks(content: unknown, path: string): readonly Block[] {
 
 type BlockReader = (block: Block, reading: Reading) => Content;
 
-/** The blocks that are content, whoever sends them. */
+/** The blocks that are content, for every role. */
 export const blockKinds: Readonly<Record<string, Said & { readonly read: BlockReader }>> = {
   text: { handling: 'honoured', read: ({ fields, field }) => text(readAt(fields, 'text', field, readText)) },
   image: {
@@ -212,7 +212,7 @@ function blockContent(block: Block, reading: Reading): Content {
 
 /** A block in a system prompt, which can only be text. */
 function blockText(block: Block, reading: Reading): string {
-  if (block.type === 'image') throw wrong(`${block.field}.type`, 'another one: there is no room for pictures here');
+  if (block.type === 'image') throw wrong(`${block.field}.type`, 'another one: a system prompt is only text');
   return wordsOf(blockContent(block, reading));
 }
 

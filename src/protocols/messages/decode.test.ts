@@ -41,19 +41,19 @@ test.each<[string, JsonObject, string[]]>([
   ],
   ['an empty system prompt', { system: '' }, ['user: Hi']],
   [
-    'a system turn at the beginning',
+    'a system message at the start',
     { system: 'A', messages: [{ role: 'system', content: 'B' }, ...hello] },
     ['system: A\nB', 'user: Hi'],
   ],
   [
-    'a system turn in the middle',
+    'a later system message',
     {
       messages: [...hello, { role: 'system', content: [text('It is 9.')] }, assistant(text('Yes?')), user(text('Go'))],
     },
     ['user: Hi\n<system>\nIt is 9.\n</system>', 'assistant: Yes?', 'user: Go'],
   ],
   [
-    'turns of the same side',
+    'consecutive messages of one role',
     { messages: [user(text('a'), text('b')), user(text('c')), assistant(text('d'), text('e')), assistant(text('f'))] },
     ['user: a\nb\nc', 'assistant: de\nf'],
   ],
@@ -86,7 +86,7 @@ test.each<[string, JsonObject, string[]]>([
     ],
   ],
   [
-    'a system turn between call and result',
+    'a system message between call and result',
     { messages: [...hello, assistant(toolUse('t', 'f', {})), { role: 'system', content: 'S' }, user(toolResult('t'))] },
     ['user: Hi', 'assistant:  f{}', 'tool: [t f] ', 'user: <system>\nS\n</system>'],
   ],

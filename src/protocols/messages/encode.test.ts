@@ -151,9 +151,9 @@ test.each<[string, Parameters<typeof finishEvent>[0], string, string | null]>([
   ['an end token', {}, 'end_turn', null],
   ['a stop text of the request', { cause: 'stop-text', stopText: 'END' }, 'stop_sequence', 'END'],
   ['a stop text that the server added', { cause: 'stop-text', stopText: '### User' }, 'end_turn', null],
-  ['a stop text behind a call', { reason: 'tool-calls', cause: 'stop-text', stopText: 'END' }, 'tool_use', null],
+  ['a stop text after a call', { reason: 'tool-calls', cause: 'stop-text', stopText: 'END' }, 'tool_use', null],
   ['the limit', { reason: 'length', cause: 'limit' }, 'max_tokens', null],
-  ['somebody who stopped it', { reason: 'aborted', cause: 'aborted' }, 'max_tokens', null],
+  ['an abort', { reason: 'aborted', cause: 'aborted' }, 'max_tokens', null],
 ])('stop_reason: %s, streamed and whole', async (_, finish, reason, stopText) => {
   const events = [startEvent(), text('Hi'), finishEvent(finish)];
   const expected = { stop_reason: reason, stop_sequence: stopText };

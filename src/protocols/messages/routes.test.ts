@@ -67,7 +67,7 @@ test('messages: fetches pictures by URL before generation', async () => {
   const parts = dialectParts({ chat, text, fetchMedia });
   expect((await ask(parts, '/v1/messages', body)).status).toBe(200);
   expect(asked[0]?.request.conversation.media).toEqual([{ kind: 'image', base64: 'AAAA', format: 'image/png' }]);
-  // Nobody knows how many tokens it has, so the count says that it is not in it.
+  // The number of its tokens is unknown, so that the header says it is not counted.
   const counted = await ask(parts, '/v1/messages/count_tokens', body);
   expect(counted).toMatchObject({ status: 200, headers: { 'x-parley-warnings': 'media-not-counted' } });
 });

@@ -49,8 +49,8 @@ export function answer(replies: Replies, shape: AnswerShape, { startTimer, now }
       }));
     return wholeReply(encoded, { padded: requestsPadding(call), headers, startTimer });
   }
-  const [first, ...others] = replies as [Replies[number], ...Replies];
-  return streamReply(first, (opened) => encodeStream([opened, ...others], shape, now), {
+  const [first, ...rest] = replies as [Replies[number], ...Replies];
+  return streamReply(first, (opened) => encodeStream([opened, ...rest], shape, now), {
     headers: { ...sseHeaders, ...headers },
     filler: commentFrame('keepalive', offersTools ? paddedFrame : 0),
     ticket,

@@ -29,7 +29,7 @@ export function newEnvelope(object: string, prefix: string, parts: DialectParts)
 /** How one of the replies to a request ended. */
 export type Ending = Pick<Generation, 'usage' | 'timings'>;
 
-/** The prompt counts once, however many replies it got; `repliesPerPrompt` tells which endings share one. */
+/** The prompt counts once, however many replies it got; consecutive `repliesPerPrompt` endings share one. */
 function total(endings: readonly Ending[], repliesPerPrompt: number): Usage {
   const prompts = endings.filter((_, index) => index % repliesPerPrompt === 0);
   return {

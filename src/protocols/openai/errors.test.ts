@@ -19,7 +19,7 @@ test.each<[string, AppError, object]>([
     },
   ],
   [
-    'a body that is no JSON',
+    'invalid JSON',
     new AppError('invalid-json', { reason: 'it is empty' }),
     {
       status: 400,
@@ -32,7 +32,7 @@ test.each<[string, AppError, object]>([
     },
   ],
   [
-    'a field that cannot be honoured',
+    'an unsupported field',
     unsupportedField('suffix', 'leave it out'),
     {
       status: 400,
@@ -45,7 +45,7 @@ test.each<[string, AppError, object]>([
     },
   ],
   [
-    'a value that cannot be honoured',
+    'an unsupported value',
     unsupportedField('modalities', 'ask for text', 'unsupported_value'),
     {
       status: 400,

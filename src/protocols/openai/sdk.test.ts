@@ -224,7 +224,7 @@ test('OpenAI SDK: wrong key, full queue and missing model', async () => {
 
   const error = new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
   const empty = await world([{ type: 'error', error }]);
-  // With its usual retries the client would ask three times; the reply says that this is no use.
+  // By default the client retries twice; the reply tells it not to.
   const patient = empty.client.withOptions({ maxRetries: 2 });
   await expect(patient.chat.completions.create({ model, messages })).rejects.toMatchObject({
     status: 503,

@@ -27,10 +27,10 @@ const record = { id: 'call_1', name: 'look', json: '{"at":"sky"}' };
 const thought = { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] };
 
 test.each<[string, unknown, Message[]]>([
-  ['a text is one message of the user', 'Hi', [user('Hi')]],
-  ['a short message', [{ role: 'user', content: 'Hi' }], [user('Hi')]],
+  ['readConversation: a text is a user message', 'Hi', [user('Hi')]],
+  ['readConversation: a message without type', [{ role: 'user', content: 'Hi' }], [user('Hi')]],
   [
-    'the developer speaks as the system',
+    'readConversation: developer becomes system',
     [
       { role: 'developer', content: 'Be kind.' },
       { type: 'message', role: 'system', content: [{ type: 'input_text', text: 'Be brief.' }] },
@@ -41,7 +41,7 @@ test.each<[string, unknown, Message[]]>([
     ],
   ],
   [
-    'parts of every kind of text',
+    'readConversation: parts of every kind of text',
     [
       {
         role: 'user',
@@ -61,7 +61,7 @@ test.each<[string, unknown, Message[]]>([
     ],
   ],
   [
-    'a text file is read out',
+    'readConversation: a text file becomes its text',
     [
       {
         role: 'user',
@@ -71,7 +71,7 @@ test.each<[string, unknown, Message[]]>([
     [user('a.txt:\none\ntwo\n')],
   ],
   [
-    'thinking, text and calls in a row are one turn, and the result knows its tool',
+    'readConversation: consecutive reasoning, text and calls are one turn; the result has the tool name',
     [
       question,
       thought,
@@ -100,12 +100,12 @@ test.each<[string, unknown, Message[]]>([
     ],
   ],
   [
-    'the result of an unknown call is a result all the same',
+    'readConversation: the result of an unknown call',
     [{ type: 'function_call_output', call_id: 'call_9', output: '' }],
     [{ role: 'tool', content: [], callId: 'call_9' }],
   ],
   [
-    'a custom tool has its text as the only argument',
+    'readConversation: a custom tool call has its text as input',
     [
       { type: 'custom_tool_call', call_id: 'call_1', name: 'patch', input: 'a\nb' },
       { type: 'custom_tool_call_output', call_id: 'call_1', output: 'done' },
@@ -116,7 +116,7 @@ test.each<[string, unknown, Message[]]>([
     ],
   ],
   [
-    'thinking is read from whatever the client kept of it',
+    'readConversation: reasoning from content, summary or encrypted_content',
     [
       { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'raw' }], encrypted_content: null },
       { type: 'reasoning', summary: [], content: null, encrypted_content: sealed('déjà vu') },
@@ -126,7 +126,7 @@ test.each<[string, unknown, Message[]]>([
     [{ role: 'assistant', content: text('Hi'), reasoning: 'raw\n\ndéjà vu' }],
   ],
   [
-    'a reference stands for the stored item, with or without its type',
+    'readConversation: item_reference, with or without its type',
     [{ type: 'item_reference', id: 'msg_old' }, question, { id: 'msg_old' }],
     [
       { role: 'assistant', content: text('Earlier.') },

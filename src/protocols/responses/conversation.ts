@@ -33,11 +33,11 @@ export function* readConversation(
   const toolNames = new Map<string, string>();
   let turn: Turn | undefined;
 
-  const own = (): Turn => {
+  const assistant = (): Turn => {
     turn ??= { reasoning: [], contents: [], calls: [] };
     return turn;
   };
-  const others = (message: Message): void => {
+  const add = (message: Message): void => {
     if (turn) messages.push(turnMessage(turn));
     turn = undefined;
     messages.push(message);
@@ -46,7 +46,7 @@ export function* readConversation(
     const id = readAt(item, 'call_id', at, readText);
     const name = knownName(offered, item, at);
     toolNames.set(id, name);
-    own().calls.push({ id, name, json });
+    assistant().calls.push({ id, name, json });
   };
 
   for (const { item, at } of items) {
@@ -54,14 +54,14 @@ export function* readConversation(
     switch (item.type) {
       case 'message': {
         const content = readContent(item.content, `${at}.content`, attachments);
-        if (item.role === 'assistant') own().contents.push(content);
-        else if (item.role === 'user') others({ role: 'user', content });
-        else if (item.role === 'system' || item.role === 'developer') others({ role: 'system', content });
+        if (item.role === 'assistant') assistant().contents.push(content);
+        else if (item.role === 'user') add({ role: 'user', content });
+        else if (item.role === 'system' || item.role === 'developer') add({ role: 'system', content });
         else throw wrong(`${at}.role`, '"user", "assistant", "system" or "developer"');
         break;
       }
       case 'reasoning':
-        own().reasoning.push(reasoningText(item, at, attachments));
+        assistant().reasoning.push(reasoningText(item, at, attachments));
         break;
       case 'function_call':
         // A few clients send the arguments as an object.
@@ -76,7 +76,7 @@ export function* readConversation(
         const callId = readAt(item, 'call_id', at, readText);
         const toolName = toolNames.get(callId);
         const content = outputContent(item.output, `${at}.output`, attachments);
-        others({ role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) });
+        add({ role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) });
         break;
       }
       default:

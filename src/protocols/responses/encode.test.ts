@@ -232,18 +232,18 @@ test.each<[string, GenerationEvent[], object]>([
   ['thinking cut at its limit', [thinks('hm'), length], { output: [{ type: 'reasoning' }], status: 'incomplete' }],
   ['a limit before any text', [length], { output: [{ type: 'message', status: 'incomplete' }], status: 'incomplete' }],
   [
-    'a call cut in its middle',
+    'an incomplete call',
     [...calls(0, 'look', '{"at":'), length],
     { output: [{ type: 'function_call', status: 'incomplete', arguments: '{"at":' }], status: 'incomplete' },
   ],
-  ['a reply that says nothing', [finishEvent()], { output: [{ content: [{ text: '' }] }], status: 'completed' }],
+  ['an empty reply', [finishEvent()], { output: [{ content: [{ text: '' }] }], status: 'completed' }],
   [
-    'thinking that leads to nothing',
+    'reasoning without an answer',
     [thinks('hm'), finishEvent()],
     { output: [{ type: 'reasoning' }, { content: [{ text: '' }], status: 'completed' }], status: 'completed' },
   ],
   [
-    'a reply that somebody stopped',
+    'an aborted reply',
     [says('Hel'), aborted],
     { output: [{ status: 'incomplete' }], status: 'incomplete', incomplete_details: { reason: 'cancelled' } },
   ],

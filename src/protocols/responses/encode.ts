@@ -21,7 +21,7 @@ type LastEvent = Extract<GenerationEvent, { readonly type: 'finish' | 'error' }>
 /** Agents end a stream without events for some minutes, and do not count comments. */
 const silenceMs = 30_000;
 
-/** `waits` tells whether the request is still queued, or its model is still loading. */
+/** `waits` is true while the request is queued, or its model is loading. */
 export async function* encodeStream(
   events: AsyncIterable<GenerationEvent>,
   session: Session,

@@ -148,7 +148,7 @@ export const retrieveFields = {
     ...refused('The numbers of the first stream are not stored. Ignored without stream.'),
     /** An error, which is only thrown if the response is streamed. */
     read: (value: unknown, feature: string) => {
-      const instead = 'a stored answer is told anew, with other numbers than when it was made';
+      const instead = 'a replay has other sequence numbers than the first stream';
       return value === undefined ? undefined : new AppError('unsupported', { feature, instead });
     },
   },

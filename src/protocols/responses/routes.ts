@@ -120,8 +120,8 @@ function newSession(decoded: DecodedRequest, call: Call, { newId, now, store }: 
     keep(finished: ResponseObject): ResponseObject {
       // The client of an aborted call never learned the id.
       if (!response.store || call.signal.aborted) return finished;
-      const kept = store.put({ id: response.id, response: finished, context, input, output: finished.output });
-      return kept ? finished : { ...finished, store: false };
+      const stored = store.put({ id: response.id, response: finished, context, input, output: finished.output });
+      return stored ? finished : { ...finished, store: false };
     },
   };
 }

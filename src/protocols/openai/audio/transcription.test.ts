@@ -300,7 +300,7 @@ test('transcriptions: a silent recording has an empty text in every format', asy
 });
 
 test.each([
-  [{ file: sound, response_format: 'diarized_json' }, 'response_format', /speakers are not told apart/],
+  [{ file: sound, response_format: 'diarized_json' }, 'response_format', /no speaker diarization/],
   [{ file: sound, response_format: 'mp3' }, 'response_format', /one of json, text, srt/],
   [{ file: sound, timestamp_granularities: ['letter'] }, 'timestamp_granularities', /word, segment, or both/],
   [{ file: sound, language: 'klingon' }, 'language', /auto, or a language/],

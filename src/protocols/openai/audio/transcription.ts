@@ -29,7 +29,7 @@ const readFormat: Read<Format> = described(
   orElse((value, path) => {
     const text = readText(value, path).trim().toLowerCase() || 'json';
     if (text !== 'diarized_json') return oneOf(...formats)(text, path);
-    throw unsupportedField(path, `speakers are not told apart here; use ${formats.join(', ')}`, 'unsupported_value');
+    throw unsupportedField(path, `there is no speaker diarization; use ${formats.join(', ')}`, 'unsupported_value');
   }, 'json'),
 );
 
@@ -211,17 +211,17 @@ const frame = (value: object): string => dataFrame(JSON.stringify(value));
 
 /** A piece for each segment; together they are exactly the text at the end. */
 export async function* encodeTranscription(events: AsyncIterable<TranscriptionEvent>): AsyncGenerator<string> {
-  let heard = '';
+  let text = '';
   try {
     for await (const event of events) {
       if (event.type === 'segment') {
-        const before = heard.trim();
-        heard += event.segment.text;
-        const delta = heard.trim().slice(before.length);
+        const before = text.trim();
+        text += event.segment.text;
+        const delta = text.trim().slice(before.length);
         if (delta !== '') yield frame({ type: 'transcript.text.delta', delta });
       } else if (event.type === 'finish') {
         const warnings = event.notes.length > 0 ? { warnings: event.notes } : {};
-        yield frame({ type: 'transcript.text.done', text: heard.trim(), usage: usage(event), ...warnings });
+        yield frame({ type: 'transcript.text.done', text: text.trim(), usage: usage(event), ...warnings });
       }
     }
   } catch (error) {

@@ -228,15 +228,23 @@ const tellTool = { name: 'tell', description: 'Tells.', parameters: { type: 'obj
 const named = (name: string) => ({ type: 'function', function: { name } });
 
 test.each<[string, object, Partial<ReturnType<typeof toolUse>>]>([
-  ['nothing is offered', {}, { tools: [], choice: { type: 'auto' }, parallel: true, legacy: false, skipped: [] }],
-  ['tools may be called', { tools: [add, tell] }, { tools: [addTool, tellTool], choice: { type: 'auto' } }],
-  ['null is no choice', { tools: [add], tool_choice: null }, { choice: { type: 'auto' } }],
-  ['no call', { tools: [add], tool_choice: 'none' }, { choice: { type: 'none' } }],
-  ['some call', { tools: [add], tool_choice: 'required' }, { choice: { type: 'required' } }],
-  ['this call', { tools: [add], tool_choice: named('add') }, { choice: { type: 'named', name: 'add' } }],
-  ['one call at most', { tools: [add], parallel_tool_calls: false }, { parallel: false }],
+  ['decodeToolUse: no tools', {}, { tools: [], choice: { type: 'auto' }, parallel: true, legacy: false, skipped: [] }],
   [
-    'some of the tools',
+    'decodeToolUse: tools with choice auto',
+    { tools: [add, tell] },
+    { tools: [addTool, tellTool], choice: { type: 'auto' } },
+  ],
+  ['decodeToolUse: tool_choice null is auto', { tools: [add], tool_choice: null }, { choice: { type: 'auto' } }],
+  ['decodeToolUse: tool_choice none', { tools: [add], tool_choice: 'none' }, { choice: { type: 'none' } }],
+  ['decodeToolUse: tool_choice required', { tools: [add], tool_choice: 'required' }, { choice: { type: 'required' } }],
+  [
+    'decodeToolUse: named tool',
+    { tools: [add], tool_choice: named('add') },
+    { choice: { type: 'named', name: 'add' } },
+  ],
+  ['decodeToolUse: no parallel calls', { tools: [add], parallel_tool_calls: false }, { parallel: false }],
+  [
+    'decodeToolUse: allowed_tools',
     {
       tools: [add, tell],
       tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named('tell')] } },
@@ -244,7 +252,7 @@ test.each<[string, object, Partial<ReturnType<typeof toolUse>>]>([
     { tools: [tellTool], choice: { type: 'required' } },
   ],
   [
-    'a tool that takes free text',
+    'decodeToolUse: custom tool',
     { tools: [{ type: 'custom', custom: { name: 'run', format: { type: 'text' } } }] },
     {
       tools: [
@@ -253,21 +261,25 @@ test.each<[string, object, Partial<ReturnType<typeof toolUse>>]>([
     },
   ],
   [
-    'tools of a provider are left out',
+    'decodeToolUse: skips tools of a provider',
     { tools: [{ type: 'web_search' }, add] },
     { tools: [addTool], skipped: ['tools[0]'] },
   ],
   [
-    'functions of old',
+    'decodeToolUse: legacy functions',
     { functions: [add.function], function_call: 'auto', parallel_tool_calls: true },
     { tools: [addTool], choice: { type: 'auto' }, legacy: true, parallel: false },
   ],
   [
-    'this function of old',
+    'decodeToolUse: named legacy function',
     { functions: [add.function], function_call: { name: 'add' } },
     { choice: { type: 'named', name: 'add' }, legacy: true },
   ],
-  ['no function of old', { functions: [add.function], function_call: 'none' }, { choice: { type: 'none' } }],
+  [
+    'decodeToolUse: legacy function_call none',
+    { functions: [add.function], function_call: 'none' },
+    { choice: { type: 'none' } },
+  ],
 ])('%s', (_, body, expected) => {
   expect(toolUse(body as Record<string, unknown>)).toMatchObject(expected);
 });
@@ -289,7 +301,7 @@ test.each<[string, object, string]>([
     'tool_choice.allowed_tools.tools[0] must be one of the tools',
   ],
   [
-    'an unknown function of old',
+    'an unknown legacy function',
     { functions: [add.function], function_call: { name: 'sub' } },
     'function_call must be',
   ],

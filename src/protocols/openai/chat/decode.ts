@@ -141,7 +141,7 @@ interface Chosen {
 
 export function decodeToolUse(fields: ToolFields) {
   const { tools: listed, functions } = fields;
-  // The old form, before there were tools: the reply must use it too, and has room for one call only.
+  // The old form, before there were tools: the reply must use it too, and can hold only one call.
   const legacy = listed.length === 0 && functions.length > 0;
   const found = listed.map((tool, index) => decodeTool(tool, `tools[${index}]`));
   const all = legacy

@@ -100,7 +100,7 @@ describe('echoedTokens', () => {
       top_logprobs: [null, { ce: -2 }, { ' upon': -0.5 }],
       text_offset: [0, 2, 4],
     });
-    // Chats know no figures of prompts, and their clients no null.
+    // The form of chats has no logprobs of prompts, and no null.
     expect(content).toHaveLength(1);
   });
 

@@ -30,7 +30,7 @@ export async function decodeImages(call: Call, body: JsonObject, kind: ImageKind
   const { fields: table, input } = kind;
   const masked = input === 'picture and mask';
   const fields: ImageFields = { ...absentFields, ...readFields(table, body) };
-  const [picture, ...others] = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
+  const [picture, ...rest] = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
   if (input !== 'none' && !picture) throw wrong('image', 'a picture');
   const mask = masked ? ((await formPictures(call, 'mask'))[0] ?? fields.mask) : undefined;
   if (picture && mask && (mask.width !== picture.width || mask.height !== picture.height)) {
@@ -73,7 +73,7 @@ export async function decodeImages(call: Call, body: JsonObject, kind: ImageKind
     const initial = await fitted(editor, picture, request, 'cover', signal);
     return { ...request, initial, strength, ...(painted && { mask: painted }) };
   };
-  const onlyFirst = others.length > 0 ? ['The model begins from one picture: only the first one counts'] : [];
+  const onlyFirst = rest.length > 0 ? ['The model starts from one picture: only the first one is used'] : [];
   return { request, prepared, fields, notes: [...notes, ...onlyFirst] };
 }
 

@@ -294,7 +294,7 @@ describe('POST /v1/images/edits', () => {
     ];
     const { headers } = await sendForm('/v1/images/edits', { prompt: 'a' }, files);
     expect(fake.asked[0]?.request).toMatchObject({ width: 128, height: 64, strength: 0.6 });
-    expect(headers['x-parley-warnings']).toContain('only the first one counts');
+    expect(headers['x-parley-warnings']).toContain('only the first one is used');
   });
 
   test.each([
