@@ -47,11 +47,8 @@ export function askedTokens(fields: GenerationFields): number | undefined {
 }
 
 /** The number of alternatives for each token of the prompt, if they were requested. */
-export function decodePromptLogprobs({
-  prompt_logprobs: count,
-  stream,
-}: Pick<GenerationFields, 'prompt_logprobs' | 'stream'>): number | undefined {
-  if (count === undefined || !stream) return count;
+export function decodePromptLogprobs(fields: Pick<GenerationFields, 'prompt_logprobs' | 'stream'>) {
+  if (fields.prompt_logprobs === undefined || !fields.stream) return fields.prompt_logprobs;
   throw unsupportedField('prompt_logprobs', 'a stream has no place for it; ask for a whole reply');
 }
 

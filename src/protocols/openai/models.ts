@@ -12,19 +12,13 @@ import { openaiFamily } from './errors.ts';
 
 type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'others'>;
 
-const statuses: Record<TextState['type'], string> = {
+const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
   ready: 'loaded',
   loading: 'loading',
   none: 'unloaded',
-  failed: 'unloaded',
-};
-
-const namedStatuses: Record<ListedModel['state'], string> = {
-  ready: 'loaded',
-  loading: 'loading',
   unloaded: 'unloaded',
   leaving: 'unloaded',
-  failed: 'failed',
+  failed: 'unloaded',
 };
 
 const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
@@ -74,7 +68,8 @@ async function textModels(parts: ModelsParts, created: number): Promise<readonly
   const named = (await modelsByName(parts)) ?? [];
   if (named.length > 0) {
     return named.map(({ id, name, aliases = [], state, known }) => {
-      return { id, names: [name, ...aliases], created, status: namedStatuses[state], model: known };
+      const status = state === 'failed' ? 'failed' : statuses[state];
+      return { id, names: [name, ...aliases], created, status, model: known };
     });
   }
   const state = parts.text.state();

@@ -52,8 +52,8 @@ export class BackgroundRuns {
       if (this.#store.get(id) && !put(response)) this.#store.delete(id);
       return response;
     };
-    const begun = () => keep(unfinished(session, 'in_progress'));
-    const finished = encodeWhole(announced(events, begun), { ...session, keep })
+    const started = () => void keep(unfinished(session, 'in_progress'));
+    const finished = encodeWhole(events, { ...session, keep }, started)
       .catch((error: unknown) => keep(failed(session, asAppError(error))))
       .finally(() => this.#runs.delete(id));
     this.#runs.set(id, { stop, finished });
@@ -68,17 +68,5 @@ export class BackgroundRuns {
   async cancel(id: string): Promise<void> {
     this.#runs.get(id)?.stop.abort(new Aborted('cancelled'));
     await this.finished(id);
-  }
-}
-
-async function* announced(
-  events: AsyncIterable<GenerationEvent>,
-  begun: () => unknown,
-): AsyncGenerator<GenerationEvent> {
-  let first = true;
-  for await (const event of events) {
-    if (first) begun();
-    first = false;
-    yield event;
   }
 }

@@ -70,13 +70,14 @@ export async function* encodeStream(
 }
 
 /** The same events as one response. An error is thrown, and keeps its status. */
-export async function encodeWhole(events: AsyncIterable<GenerationEvent>, session: Session) {
+export async function encodeWhole(events: AsyncIterable<GenerationEvent>, session: Session, started?: () => void) {
   const output = new OutputItems(session.output);
   let shortfall: Shortfall = {};
   for await (const event of events) {
     switch (event.type) {
       case 'start':
         shortfall = event;
+        started?.();
         break;
       case 'warning':
         break;

@@ -16,7 +16,7 @@ import { begunSpeech, noteHeaders, type SoundEvent, streamedSound } from '../../
 import { paces, speechOf, spokenText } from '../../spoken-text.ts';
 import { ticketFor } from '../../ticket.ts';
 import { wordCount } from '../../word-count.ts';
-import { errorObject, openaiFamily, unsupportedField } from '../errors.ts';
+import { errorObject, generating, openaiFamily, unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 
 const readFormat: Read<SpeechFormat> = described({ enum: speechFormats }, (value, path) => {
@@ -55,14 +55,11 @@ const look = { method: 'GET', match: 'ending', access: 'open', queued: false, fa
 
 export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
   {
-    method: 'POST',
+    ...generating,
     match: 'ending',
     path: '/audio/speech',
-    access: 'guarded',
-    queued: true,
     modelSelection: 'any-name',
     summary: 'A text as speech: mp3, wav, opus, flac or pcm.',
-    family: openaiFamily,
     handle: speech,
   },
   {

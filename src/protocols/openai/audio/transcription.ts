@@ -17,7 +17,7 @@ import { languageFields, recordingFields, wishesOf } from '../../recording-field
 import { ticketFor } from '../../ticket.ts';
 import { collectTranscript, located, type Transcript, transcriptionOf } from '../../transcription.ts';
 import { wholeReply } from '../answer.ts';
-import { errorBody, openaiFamily, unsupportedField } from '../errors.ts';
+import { errorBody, generating, unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
@@ -65,25 +65,17 @@ export const transcriptionFidelities = [transcriptionFidelity, translationFideli
 
 type TranscriptionParts = Pick<DialectParts, 'others' | 'startTimer'>;
 
-const guarded = {
-  method: 'POST',
-  match: 'ending',
-  access: 'guarded',
-  queued: true,
-  modelSelection: 'any-name',
-  form: {},
-  family: openaiFamily,
-} as const;
+const endpoint = { ...generating, match: 'ending', modelSelection: 'any-name', form: {} } as const;
 
 export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionParts>[] = [
   {
-    ...guarded,
+    ...endpoint,
     path: '/audio/transcriptions',
     summary: 'Speech to text, streamed or whole.',
     handle: (call, parts) => answer(call, false, parts),
   },
   {
-    ...guarded,
+    ...endpoint,
     path: '/audio/translations',
     summary: 'Speech in any language to English text.',
     handle: (call, parts) => answer(call, true, parts),

@@ -8,23 +8,20 @@ import { loosenedHeader } from '../../tools.ts';
 import { unheededThinking } from '../../unheeded-thinking.ts';
 import { answer } from '../answer.ts';
 import { newEnvelope } from '../encode.ts';
-import { openaiFamily } from '../errors.ts';
+import { generating } from '../errors.ts';
 import { decodeChat } from './decode.ts';
 import { chatChoice, encodeChat } from './encode.ts';
 import { chatFidelity, inputTokensFidelity } from './fields.ts';
 
-const guarded = { method: 'POST', access: 'guarded', family: openaiFamily } as const;
-
 export const chatEndpoints = [
   ...withShortPath({
-    ...guarded,
+    ...generating,
     path: '/v1/chat/completions',
-    queued: true,
     summary: 'Answer a conversation, streamed or whole.',
     handle: answerChat,
   }),
   ...withShortPath({
-    ...guarded,
+    ...generating,
     path: '/v1/chat/completions/input_tokens',
     queued: false,
     summary: 'How many tokens the prompt of a conversation has; takes the body of a chat.',

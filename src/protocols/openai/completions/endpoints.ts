@@ -10,18 +10,15 @@ import { requestBody, withShortPath } from '../../json-endpoint.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
 import { answer } from '../answer.ts';
 import { newEnvelope } from '../encode.ts';
-import { openaiFamily } from '../errors.ts';
+import { generating } from '../errors.ts';
 import { type CompletionParts, decodeCompletion } from './decode.ts';
 import { completionChoice, encodeCompletion } from './encode.ts';
 import { completionFidelity } from './fields.ts';
 
 export const completionEndpoints = withShortPath({
-  method: 'POST',
+  ...generating,
   path: '/v1/completions',
-  access: 'guarded',
-  queued: true,
   summary: 'Continue texts, streamed or whole.',
-  family: openaiFamily,
   handle: answerCompletion,
 });
 

@@ -15,20 +15,17 @@ import { encodedAs } from '../../pictures/pixels.ts';
 import { imageOf, type PictureParts } from '../../pictures/request.ts';
 import { wordCount } from '../../word-count.ts';
 import { wholeReply } from '../answer.ts';
-import { errorBody, openaiFamily } from '../errors.ts';
+import { errorBody, generating } from '../errors.ts';
 import { decodeImages, type ImageQuestion } from './decode.ts';
 import { type ImageKind, imageKinds } from './fields.ts';
 
 export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.entries(imageKinds).flatMap(
   ([name, kind]) =>
     withShortPath<PictureParts>({
-      method: 'POST',
+      ...generating,
       path: `/v1/images/${name}`,
-      access: 'guarded',
-      queued: true,
       modelSelection: 'any-name',
       summary: kind.summary,
-      family: openaiFamily,
       // Sixteen pictures and a mask.
       ...(kind.input !== 'none' && { form: { files: 17 } }),
       handle: (call, parts) => answer(call, kind, parts),
