@@ -147,10 +147,10 @@ function tagEntry({ id, created, model, embedding }: Shown): object {
 
 /** The id may contain slashes, which some clients encode; it is also found without its first part. */
 function oneModel({ path }: Call, shown: readonly Shown[], alias: ModelsParts['alias']): Reply {
-  const asked = decodedPath(path.slice(path.indexOf('/models/') + '/models/'.length));
+  const requested = decodedPath(path.slice(path.indexOf('/models/') + '/models/'.length));
   const names = ({ id, names: own = [] }: Shown) => [id, ...own];
-  const found = findExactly(shown, names, asked) ?? findNamed(shown, names, alias?.(asked) ?? asked);
-  if (!found) throw new AppError('model-not-found', { model: asked });
+  const found = findExactly(shown, names, requested) ?? findNamed(shown, names, alias?.(requested) ?? requested);
+  if (!found) throw new AppError('model-not-found', { model: requested });
   return json(modelEntry(found));
 }
 

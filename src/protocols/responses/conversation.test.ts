@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { blind, sighted } from '../testing/attachments.ts';
-import { readConversation, sealed } from './conversation.ts';
+import { readConversation, sealReasoning } from './conversation.ts';
 import { readInput } from './decode.ts';
 import type { OfferedTool } from './tools.ts';
 
@@ -119,8 +119,8 @@ test.each<[string, unknown, Message[]]>([
     'readConversation: reasoning from content, summary or encrypted_content',
     [
       { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'raw' }], encrypted_content: null },
-      { type: 'reasoning', summary: [], content: null, encrypted_content: sealed('déjà vu') },
-      { type: 'reasoning', summary: [], content: null, encrypted_content: 'sealed by somebody else' },
+      { type: 'reasoning', summary: [], content: null, encrypted_content: sealReasoning('déjà vu') },
+      { type: 'reasoning', summary: [], content: null, encrypted_content: 'sealReasoning by somebody else' },
       { role: 'assistant', content: 'Hi' },
     ],
     [{ role: 'assistant', content: text('Hi'), reasoning: 'raw\n\ndéjà vu' }],

@@ -108,18 +108,20 @@ function reasoningText(item: StoredItem, at: string, attachments: Attachments): 
     readContent(item[field], `${at}.${field}`, attachments)
       .map((part) => wordsOf([part]))
       .join('\n\n');
-  return parts('content') || parts('summary') || unsealed(readAt(item, 'encrypted_content', at, optionalText) ?? '');
+  return (
+    parts('content') || parts('summary') || unsealReasoning(readAt(item, 'encrypted_content', at, optionalText) ?? '')
+  );
 }
 
 /** Marks reasoning of this server; what other servers encrypted cannot be read. */
 const seal = 'parley1.';
 
 /** `encrypted_content`, which clients send back unchanged. It is not secret: the summary has the same text. */
-export function sealed(thinking: string): string {
+export function sealReasoning(thinking: string): string {
   return seal + Buffer.from(thinking).toString('base64');
 }
 
-function unsealed(content: string): string {
+function unsealReasoning(content: string): string {
   return content.startsWith(seal) ? Buffer.from(content.slice(seal.length), 'base64').toString('utf8') : '';
 }
 

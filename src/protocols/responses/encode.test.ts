@@ -45,7 +45,7 @@ function session(output: Partial<OutputParts> = {}, own: Partial<ResponseObject>
   const { newId } = dialectParts();
   return {
     response: { ...response, ...own },
-    output: { newId, offered: [], withLogprobs: false, withSealedThinking: false, ...output },
+    output: { newId, offered: [], withLogprobs: false, withEncryptedReasoning: false, ...output },
     now: () => 1_700_000_003_900,
     keep: (response) => response,
   };
@@ -311,7 +311,7 @@ test('logprobs: none for tokens that are not in the text', async () => {
 
 test('encrypted_content: only if requested', async () => {
   const events = [thinks('hm'), says('Hi'), finishEvent()];
-  const { response } = await encodeWhole(play(events), session({ withSealedThinking: true }));
+  const { response } = await encodeWhole(play(events), session({ withEncryptedReasoning: true }));
   expect(response.output[0]).toMatchObject({ encrypted_content: 'parley1.aG0=' });
   expect(await streamed(events)).not.toContain('encrypted_content');
 });

@@ -74,8 +74,8 @@ async function create(call: Call, parts: DialectParts & ResponseState): Promise<
   const { chat, startTimer } = parts;
   const body = await requestBody(call, parts);
   const decoded = await inSlices(decode(body, parts), { signal: call.signal });
-  const asked = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
-  const { request, droppedMessages } = await fitConversation(asked, chat, parts.text.contextSize());
+  const complete = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
+  const { request, droppedMessages } = await fitConversation(complete, chat, parts.text.contextSize());
   const headers = {
     ...withIgnored(notices(body, decoded), await unheededThinking(body, request, chat)),
     ...loosenedHeader(request),

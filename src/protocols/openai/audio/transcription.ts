@@ -36,8 +36,8 @@ const readFormat: Read<Format> = described(
 const readGranularities: Read<readonly string[]> = described(
   { type: 'array', items: { enum: ['word', 'segment'] } },
   orElse((value, path) => {
-    const asked = looseTexts(16)(value, path);
-    if (asked.every((one) => one === 'word' || one === 'segment')) return asked;
+    const texts = looseTexts(16)(value, path);
+    if (texts.every((one) => one === 'word' || one === 'segment')) return texts;
     throw wrong(path, 'a list of word, segment, or both');
   }, []),
 );

@@ -5,7 +5,7 @@ import { GrammarError } from '../../../grammar/limits.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { readFields } from '../../fields/table.ts';
 import { controlParts, dialectParts } from '../../testing/doubles.ts';
-import { type ChatQuestion, decodeChat, decodeToolUse } from './decode.ts';
+import { type DecodedChat, decodeChat, decodeToolUse } from './decode.ts';
 import { chatFields } from './fields.ts';
 
 const messages = [{ role: 'user', content: 'Hi' }];
@@ -149,7 +149,7 @@ test.each<[object, Partial<ChatRequest>]>([
   expect((await decode(body)).request).toMatchObject(expected);
 });
 
-test.each<[object, Partial<ChatQuestion>]>([
+test.each<[object, Partial<DecodedChat>]>([
   [
     { stream: true, stream_options: { include_usage: true } },
     { stream: true, includeUsage: true },

@@ -25,7 +25,7 @@ import { decodeMessages, hasSpeakerNames } from './messages.ts';
 /** For bodies that come from no connection. */
 const neverAborted = new AbortController().signal;
 
-export type ChatQuestion = Awaited<ReturnType<typeof decodeChat>>;
+export type DecodedChat = Awaited<ReturnType<typeof decodeChat>>;
 
 /** The neutral request, and how its reply is to be delivered. */
 export async function decodeChat(body: JsonObject, own: DialectParts, signal = neverAborted) {

@@ -13,7 +13,7 @@ import {
   finishReasons,
   warningsOf,
 } from '../encode.ts';
-import type { ChatQuestion } from './decode.ts';
+import type { DecodedChat } from './decode.ts';
 
 function finishReason(reason: FinishReason, legacyCalls: boolean): string {
   return reason === 'tool-calls' && legacyCalls ? 'function_call' : finishReasons[reason];
@@ -94,7 +94,7 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
   };
 }
 
-export function encodeChat(generations: readonly Generation[], { legacyCalls, request }: ChatQuestion): object {
+export function encodeChat(generations: readonly Generation[], { legacyCalls, request }: DecodedChat): object {
   const { logprobs, promptLogprobs } = request.controls;
   return {
     choices: generations.map((generation, index) => ({

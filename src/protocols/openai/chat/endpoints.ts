@@ -31,25 +31,25 @@ export const chatEndpoints = [
 
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = await requestBody(call, parts);
-  const question = await decodeChat(body, parts, call.signal);
-  const { request, legacyCalls, stream } = question;
-  const ticket = textTicket(call, question);
-  const unheeded = [...question.ignored, ...(await unheededThinking(body, request, parts.chat))];
+  const decoded = await decodeChat(body, parts, call.signal);
+  const { request, legacyCalls, stream } = decoded;
+  const ticket = textTicket(call, decoded);
+  const unheeded = [...decoded.ignored, ...(await unheededThinking(body, request, parts.chat))];
   const headers = { ...withIgnored(noticeHeaders(body, chatFidelity), unheeded), ...loosenedHeader(request) };
-  const replies = parts.chat.replies(request, ticket, question.replies).map((reply) => eventsFor(ticket, reply));
+  const replies = parts.chat.replies(request, ticket, decoded.replies).map((reply) => eventsFor(ticket, reply));
   const envelope = newEnvelope(stream ? 'chat.completion.chunk' : 'chat.completion', 'chatcmpl-', parts);
   return answer(
     replies,
     {
-      ...question,
+      ...decoded,
       call,
       ticket,
       headers,
-      envelope: question.serviceTier ? { ...envelope, service_tier: 'default' } : envelope,
-      repliesPerPrompt: question.replies,
+      envelope: decoded.serviceTier ? { ...envelope, service_tier: 'default' } : envelope,
+      repliesPerPrompt: decoded.replies,
       promptField: 'messages',
       choice: (shape) => chatChoice(shape, legacyCalls),
-      whole: (generations) => encodeChat(generations, question),
+      whole: (generations) => encodeChat(generations, decoded),
     },
     parts,
   );

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { dialectParts } from '../../testing/doubles.ts';
-import { type CompletionQuestion, decodeCompletion } from './decode.ts';
+import { type DecodedCompletion, decodeCompletion } from './decode.ts';
 
 const parts = {
   ...dialectParts(),
@@ -31,7 +31,7 @@ test('decodeCompletion: keeps placeholders with replace_instruct_placeholders fa
   expect(requests[0]?.prompt).toBe('{{[INPUT]}}Hi');
 });
 
-test.each<[object, Partial<CompletionQuestion>]>([
+test.each<[object, Partial<DecodedCompletion>]>([
   [{}, { replies: 1, candidates: 1, logprobs: undefined, echoes: [''], countOnly: false, stream: false }],
   [{ n: 2 }, { replies: 2, candidates: 2 }],
   [

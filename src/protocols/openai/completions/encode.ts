@@ -14,7 +14,7 @@ import {
   finite,
   warningsOf,
 } from '../encode.ts';
-import type { CompletionQuestion } from './decode.ts';
+import type { DecodedCompletion } from './decode.ts';
 
 const beforeReply: ReadonlySet<GenerationEvent['type']> = new Set(['start', 'warning', 'prompt-logprobs']);
 
@@ -75,7 +75,7 @@ export function completionChoice(shape: ChunkShape, echo: string, count: number 
 
 export function encodeCompletion(
   generations: readonly Generation[],
-  { echoes, replies, candidates, logprobs, promptLogprobs }: CompletionQuestion,
+  { echoes, replies, candidates, logprobs, promptLogprobs }: DecodedCompletion,
 ): object {
   const choices = echoes.flatMap((echo, prompt) => {
     const group = generations.slice(prompt * candidates, (prompt + 1) * candidates);

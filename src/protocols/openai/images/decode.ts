@@ -22,7 +22,7 @@ const absentFields = {
   partial_images: 0,
 } as const;
 
-export type ImageQuestion = Awaited<ReturnType<typeof decodeImages>>;
+export type DecodedImages = Awaited<ReturnType<typeof decodeImages>>;
 
 type DecodeParts = Pick<PictureParts, 'sizes' | 'randomSeed'> & { readonly facts: ImageFacts };
 
