@@ -97,19 +97,17 @@ function* userTurn({ messages }: Turn, toolNames: ReadonlyMap<string, string>, r
   return content.length > 0 || results.length === 0 ? [...results, { role: 'user', content }] : results;
 }
 
-/** Templates have no place for `is_error`, so that the text says it. */
+/** Templates have no place for `is_error`, so that it becomes part of the text. */
 function toolResult({ fields, field }: Block, toolNames: ReadonlyMap<string, string>, reading: Reading): Message {
   const callId = readAt(fields, 'tool_use_id', field, readText);
   const failed = readAt(fields, 'is_error', field, optionalFlag) ?? false;
-  const result = resultContent(fields.content, `${field}.content`, reading);
+  const sent = fields.content ?? [];
+  const path = `${field}.content`;
+  const isText = typeof sent === 'string';
+  const result = isText ? reading.attachments.toolResult(sent, path) : blocksContent(sent, path, reading);
   const toolName = toolNames.get(callId);
   const content = failed ? joinContent([text('Error: '), result], '') : result;
   return { role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) };
-}
-
-function resultContent(content: unknown, field: string, reading: Reading): Content {
-  if (typeof content === 'string') return reading.attachments.toolResult(content, field);
-  return isAbsent(content) ? [] : blocksContent(content, field, reading);
 }
 
 /** Blocks of the assistant that are not content; `redacted_thinking` is encrypted, and dropped. */
@@ -174,28 +172,28 @@ function readBlocks(content: unknown, path: string): readonly Block[] {
 
 type BlockReader = (block: Block, reading: Reading) => Content;
 
-/** The blocks that are content, whoever sends them. */
+/** The blocks that are content, for every role. */
 export const blockKinds: Readonly<Record<string, Said & { readonly read: BlockReader }>> = {
   text: { handling: 'honoured', read: ({ fields, field }) => text(readAt(fields, 'text', field, readText)) },
   image: {
     handling: 'honoured',
     read: image,
-    note: 'Sources base64 and url (on the public internet; 10 MB, 10 seconds, at most 16); file ids are refused, and so is every picture where the loaded model has no projector (--mmproj). Not in the count of tokens, which then says so in x-parley-warnings.',
+    note: 'Sources base64 and url (on the public internet; 10 MB, 10 seconds, at most 16). File ids are refused, and all pictures if the model has no projector (--mmproj). Not included in token counts (x-parley-warnings).',
   },
   document: {
     handling: 'approximated',
     read: document,
-    note: 'Sources text and content are put in as text with title and context; citations are not made. PDF, URL and file sources are refused.',
+    note: 'Sources text and content become text with title and context, without citations. PDF, URL and file sources are refused.',
   },
   search_result: {
     handling: 'approximated',
     read: searchResult,
-    note: 'As text with its title and source; citations are not made.',
+    note: 'As text with its title and source, without citations.',
   },
   compaction: {
     handling: 'honoured',
     read: ({ fields, field }) => text(readAt(fields, 'content', field, optionalText) ?? ''),
-    note: 'An earlier part of the conversation, summed up by whoever served it: as text.',
+    note: 'A summary of earlier messages, as text.',
   },
   tool_reference: {
     handling: 'approximated',
@@ -214,7 +212,7 @@ function blockContent(block: Block, reading: Reading): Content {
 
 /** A block in a system prompt, which can only be text. */
 function blockText(block: Block, reading: Reading): string {
-  if (block.type === 'image') throw wrong(`${block.field}.type`, 'another one: there is no room for pictures here');
+  if (block.type === 'image') throw wrong(`${block.field}.type`, 'another one: a system prompt is only text');
   return wordsOf(blockContent(block, reading));
 }
 

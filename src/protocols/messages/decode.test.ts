@@ -41,19 +41,19 @@ test.each<[string, JsonObject, string[]]>([
   ],
   ['an empty system prompt', { system: '' }, ['user: Hi']],
   [
-    'a system turn at the beginning',
+    'a system message at the start',
     { system: 'A', messages: [{ role: 'system', content: 'B' }, ...hello] },
     ['system: A\nB', 'user: Hi'],
   ],
   [
-    'a system turn in the middle',
+    'a later system message',
     {
       messages: [...hello, { role: 'system', content: [text('It is 9.')] }, assistant(text('Yes?')), user(text('Go'))],
     },
     ['user: Hi\n<system>\nIt is 9.\n</system>', 'assistant: Yes?', 'user: Go'],
   ],
   [
-    'turns of the same side',
+    'consecutive messages of one role',
     { messages: [user(text('a'), text('b')), user(text('c')), assistant(text('d'), text('e')), assistant(text('f'))] },
     ['user: a\nb\nc', 'assistant: de\nf'],
   ],
@@ -86,7 +86,7 @@ test.each<[string, JsonObject, string[]]>([
     ],
   ],
   [
-    'a system turn between call and result',
+    'a system message between call and result',
     { messages: [...hello, assistant(toolUse('t', 'f', {})), { role: 'system', content: 'S' }, user(toolResult('t'))] },
     ['user: Hi', 'assistant:  f{}', 'tool: [t f] ', 'user: <system>\nS\n</system>'],
   ],
@@ -134,11 +134,11 @@ test.each<[string, JsonObject, string[]]>([
   ],
   ['a prefill', { messages: [...hello, assistant(text('The answer is'))] }, ['user: Hi', 'assistant: The answer is']],
   ['an empty prefill', { messages: [...hello, { role: 'assistant', content: ' ' }] }, ['user: Hi']],
-])('%s becomes a conversation', (_, body, expected) => {
+])('decodeConversation: %s', (_, body, expected) => {
   expect(told(body)).toEqual(expected);
 });
 
-test('blocks of unknown kinds and tools of the original service are passed over, and their places are noted', () => {
+test('decode: ignores unknown blocks and server tools, with their paths', () => {
   const { request, ignored } = read({
     messages: [
       user(text('a'), { type: 'container_upload', file_id: 'f' }),
@@ -154,7 +154,7 @@ test('blocks of unknown kinds and tools of the original service are passed over,
   expect(request.conversation.tools).toEqual([{ name: 'f', parameters: { type: 'object' } }]);
 });
 
-test('tools that the client runs but does not describe get a description', () => {
+test('decode: adds descriptions to client tools', () => {
   const { request, ignored } = read({
     tools: [
       { type: 'bash_20250124', name: 'bash' },
@@ -188,7 +188,7 @@ test.each<[unknown, object]>([
     { type: 'tool', name: 'f', disable_parallel_tool_use: false },
     { toolChoice: { type: 'named', name: 'f' }, parallelToolCalls: true },
   ],
-])('tool_choice %j is understood', (tool_choice, expected) => {
+])('decode: tool_choice %j', (tool_choice, expected) => {
   expect(read({ tool_choice }).request).toMatchObject(expected);
 });
 
@@ -213,14 +213,14 @@ test.each<[JsonObject, string | undefined, object | undefined, object]>([
   [{ output_config: { effort: 'xhigh' } }, 'high', undefined, {}],
   [{ output_config: { effort: 'max' }, reasoning_effort: 'low' }, 'high', undefined, {}],
   [{ reasoning_effort: 'low' }, 'low', share(0.25), {}],
-])('%j asks for this much thinking', (body, effort, budget, variables) => {
+])('decode: thinking %j', (body, effort, budget, variables) => {
   const { reasoning, templateVariables, controls } = read(body).request;
   expect(reasoning).toEqual({ effort, separate: true });
   expect(controls.reasoning).toEqual(budget);
   expect(templateVariables).toEqual(variables);
 });
 
-test('a schema for the text may come under either of its names', () => {
+test('decode: output_config.format and output_format', () => {
   const schema = { type: 'object', properties: {} };
   const format = { type: 'json_schema', schema };
   expect(read({ output_config: { format } }).request.output).toEqual({ type: 'schema', schema });
@@ -235,18 +235,18 @@ test.each<[unknown, number, boolean]>([
   [32_000, 32_000, false],
   [1e15, 2 ** 31 - 1, false],
   [0, 1, true],
-])('max_tokens %j allows a reply of %i tokens', (max_tokens, expected, warmUp) => {
+])('decode: max_tokens %j limits the reply to %i tokens', (max_tokens, expected, warmUp) => {
   const decoded = read({ max_tokens });
   expect(decoded.request.controls.maxTokens).toBe(expected);
   expect(decoded.warmUp).toBe(warmUp);
 });
 
-test('the cap of the server holds for every length', () => {
+test('decode: max_tokens is limited by the cap of the server', () => {
   const parts = dialectParts({ controlParts: () => ({ ...controlParts, maxTokensLimit: 50 }) });
   expect(atOnce(decode({ messages: hello, max_tokens: 32_000 }, parts)).request.controls.maxTokens).toBe(50);
 });
 
-test('sampling fields, stop texts and the native controls beside them reach the generation', () => {
+test('decode: sampling fields, stop texts and native controls', () => {
   const { controls, memory } = read({
     temperature: 0.2,
     top_p: 0.9,
@@ -332,6 +332,6 @@ test.each<[JsonObject, string]>([
     { messages: [user({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: '' } })] },
     'A document that is no text (messages[0].content[0].source) is not possible',
   ],
-])('%j is refused with a sentence that says why', (body, sentence) => {
+])('decode: rejects %j', (body, sentence) => {
   expect(() => read(body)).toThrow(sentence);
 });

@@ -6,6 +6,7 @@ import { limitTokens, readControls } from '../controls/decode.ts';
 import type { Controls } from '../controls/table.ts';
 import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
 import {
+  clamp,
   isAbsent,
   oneOf,
   optional,
@@ -62,16 +63,10 @@ export function* decode(body: JsonObject, own: DialectParts) {
 
 function decodeOwnControls(fields: CreateFields, native: Controls, parts: DialectParts): GenerationControls {
   const { max_tokens: maxTokens, stop_sequences: stop } = fields;
-  return {
-    ...dialectControls(native, parts),
-    ...(maxTokens !== undefined && { maxTokens: replyLimit(maxTokens, parts) }),
-    ...(stop !== undefined && { stop }),
-  };
-}
-
-/** The engine always generates one token, so that a reply of none is one token that is dropped. */
-function replyLimit(maxTokens: number, parts: DialectParts): number {
-  return limitTokens(Math.min(Math.max(1, maxTokens), 2 ** 31 - 1), parts.controlParts());
+  const controls = { ...dialectControls(native, parts), ...(stop !== undefined && { stop }) };
+  if (maxTokens === undefined) return controls;
+  // The engine always generates one token, so that a reply of none is one token that is dropped.
+  return { ...controls, maxTokens: limitTokens(clamp(maxTokens, 1, 2 ** 31 - 1), parts.controlParts()) };
 }
 
 const readThinking = oneOf('enabled', 'adaptive', 'between_tools', 'disabled');

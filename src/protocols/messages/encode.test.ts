@@ -54,7 +54,7 @@ const call = (index: number, ...pieces: string[]): GenerationEvent[] => [
   { type: 'tool-end', index },
 ];
 
-test('a plain reply is one text block between the start and the end of the message, to the byte', async () => {
+test('encodeStream: exact bytes of a plain reply', async () => {
   expect(await bytes(play([startEvent(), text('Hi'), text(' "you"\n'), finishEvent()]))).toBe(
     [
       'event: message_start',
@@ -86,7 +86,7 @@ test('a plain reply is one text block between the start and the end of the messa
   );
 });
 
-test('thinking, text and calls are blocks of their own, each closed before the next opens', async () => {
+test('encodeStream: thinking, text and calls are separate blocks, one open at a time', async () => {
   const usage = { promptTokens: 7, cachedTokens: 3, completionTokens: 9, reasoningTokens: 2 };
   const lines = await transcript(
     startEvent(),
@@ -115,7 +115,7 @@ test('thinking, text and calls are blocks of their own, each closed before the n
   ]);
 });
 
-test('a reply that says nothing has one empty text', async () => {
+test('encodeStream, foldReply: an empty reply has one empty text block', async () => {
   const lines = await transcript(startEvent(), text(''), thought(''), finishEvent());
   expect(lines.slice(2, -2)).toEqual([
     'content_block_start {"index":0,"content_block":{"type":"text","text":""}}',
@@ -126,12 +126,12 @@ test('a reply that says nothing has one empty text', async () => {
   });
 });
 
-test('a reply of thoughts alone is not given a text', async () => {
+test('encodeStream, foldReply: no text block is added after thinking', async () => {
   const lines = await transcript(startEvent(), thought('Hm'), finishEvent({ reason: 'length', cause: 'limit' }));
   expect(lines.filter((line) => line.startsWith('content_block_start'))).toHaveLength(1);
 });
 
-test('the message begins first, also where it was stopped or failed before anything was known of it', async () => {
+test('encodeStream: message_start comes first, also before an early end or error', async () => {
   const names = async (...events: GenerationEvent[]) => (await transcript(...events)).map((line) => line.split(' ')[0]);
   const empty = ['content_block_start', 'content_block_stop'];
   const aborted = finishEvent({ reason: 'aborted', cause: 'aborted' });
@@ -141,7 +141,7 @@ test('the message begins first, also where it was stopped or failed before anyth
   expect(await names()).toEqual(['message_start', 'error']);
 });
 
-test('what is open is closed before a failure is told', async () => {
+test('encodeStream: closes the open block before an error', async () => {
   const lost: GenerationEvent = { type: 'error', error: new AppError('engine-lost', { capability: 'text' }) };
   const lines = await transcript(startEvent(), text('Hel'), lost);
   expect(lines.slice(-2).map((line) => line.split(' ')[0])).toEqual(['content_block_stop', 'error']);
@@ -151,10 +151,10 @@ test.each<[string, Parameters<typeof finishEvent>[0], string, string | null]>([
   ['an end token', {}, 'end_turn', null],
   ['a stop text of the request', { cause: 'stop-text', stopText: 'END' }, 'stop_sequence', 'END'],
   ['a stop text that the server added', { cause: 'stop-text', stopText: '### User' }, 'end_turn', null],
-  ['a stop text behind a call', { reason: 'tool-calls', cause: 'stop-text', stopText: 'END' }, 'tool_use', null],
+  ['a stop text after a call', { reason: 'tool-calls', cause: 'stop-text', stopText: 'END' }, 'tool_use', null],
   ['the limit', { reason: 'length', cause: 'limit' }, 'max_tokens', null],
-  ['somebody who stopped it', { reason: 'aborted', cause: 'aborted' }, 'max_tokens', null],
-])('%s is told as the reason of the end, streamed and not', async (_, finish, reason, stopText) => {
+  ['an abort', { reason: 'aborted', cause: 'aborted' }, 'max_tokens', null],
+])('stop_reason: %s, streamed and whole', async (_, finish, reason, stopText) => {
   const events = [startEvent(), text('Hi'), finishEvent(finish)];
   const expected = { stop_reason: reason, stop_sequence: stopText };
   const delta = frames(await bytes(play(events))).find(({ event }) => event === 'message_delta');
@@ -162,13 +162,13 @@ test.each<[string, Parameters<typeof finishEvent>[0], string, string | null]>([
   expect((await foldReply(play(events), facts)).message).toMatchObject(expected);
 });
 
-test('a limit that the context drew and not the request has a reason of its own', async () => {
+test('stop_reason: model_context_window_exceeded if the context set the limit', async () => {
   const events = [startEvent({ maxTokens: 60 }), finishEvent({ reason: 'length', cause: 'limit' })];
   const expected = { stop_reason: 'model_context_window_exceeded' };
   expect((await foldReply(play(events), facts)).message).toMatchObject(expected);
 });
 
-test('an error in the middle is the last frame', async () => {
+test('encodeStream: an error event is the last frame', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   const stream = await bytes(play([startEvent(), text('Hi'), { type: 'error', error }, text('more')]));
   expect(stream.slice(stream.indexOf('event: error'))).toBe(
@@ -176,7 +176,7 @@ test('an error in the middle is the last frame', async () => {
   );
 });
 
-test('events that throw or just end are told as an error too', async () => {
+test('encodeStream: exceptions and a missing finish are errors', async () => {
   async function* broken() {
     yield startEvent();
     throw new Error('gone');
@@ -186,18 +186,18 @@ test('events that throw or just end are told as an error too', async () => {
   await expect(foldReply(play([startEvent()]), facts)).rejects.toThrow('broke off');
 });
 
-test('a warning is a comment that clients skip', async () => {
+test('encodeStream: a warning is a comment', async () => {
   const stream = await bytes(
     play([startEvent(), { type: 'warning', code: 'w', text: 'two\nlines' }, text('Hi'), finishEvent()]),
   );
   expect(stream).toContain('\n\n: warning: "two\\nlines"\n\nevent: content_block_start');
 });
 
-test('the sign of life is a ping', () => {
+test('ping: exact bytes', () => {
   expect(ping).toBe('event: ping\ndata: {"type":"ping"}\n\n');
 });
 
-test('the whole reply holds its blocks in the order in which they came, and what cannot be read as arguments is none', async () => {
+test('foldReply: blocks in order, invalid arguments as an empty object', async () => {
   const { message, shortfall, warnings } = await foldReply(
     play([
       startEvent({ droppedTokens: 12 }),
@@ -233,7 +233,7 @@ test('the whole reply holds its blocks in the order in which they came, and what
   });
 });
 
-test('a warm-up tells of the prompt and keeps its one token to itself', async () => {
+test('withoutReply: reports the prompt and drops the token', async () => {
   const events = [startEvent(), text('x'), ...call(0, '{}'), finishEvent({ reason: 'tool-calls' })];
   expect((await foldReply(withoutReply(play(events)), { ...facts, maxTokens: 1, warmUp: true })).message).toMatchObject(
     {
@@ -254,7 +254,7 @@ const step = fc.oneof(
   }),
 );
 
-test('adding up the stream gives the reply that comes without streaming', async () => {
+test('encodeStream: adds up to foldReply, for any events', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
       const events = [startEvent(), ...steps.flat(), finishEvent()];

@@ -50,10 +50,10 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
           yield messageStart(event, facts) + ping;
           break;
         case 'reasoning-delta':
-          if (event.text !== '') yield blocks.thinking(event.text);
+          if (event.text !== '') yield blocks.grow('thinking', event.text);
           break;
         case 'text-delta':
-          if (event.text !== '') yield blocks.text(event.text);
+          if (event.text !== '') yield blocks.grow('text', event.text);
           break;
         case 'tool-start':
           yield blocks.tool(event.id, event.name);
@@ -95,6 +95,8 @@ const deltaFields: Record<Kind, string> = {
   tool_use: '"type":"input_json_delta","partial_json"',
 };
 
+const emptyFields = { thinking: '"thinking":"","signature":""', text: '"text":""' };
+
 /** Reasoning is not signed, and not checked when it comes back; but clients need the field. */
 const unsigned = '"delta":{"type":"signature_delta","signature":""}';
 
@@ -104,14 +106,9 @@ class Blocks {
   /** A delta up to its text, which is the same for all deltas of a block. */
   #beforeDelta = '';
 
-  thinking(text: string): string {
-    const opening = this.#open === 'thinking' ? '' : this.#begin('thinking', '"thinking":"","signature":""');
-    return opening + this.delta(text);
-  }
-
-  text(text: string): string {
-    const opening = this.#open === 'text' ? '' : this.#begin('text', '"text":""');
-    return opening + this.delta(text);
+  /** Adds to the open block of this kind, or to a new one. */
+  grow(kind: 'thinking' | 'text', text: string): string {
+    return (this.#open === kind ? '' : this.#begin(kind, emptyFields[kind])) + this.delta(text);
   }
 
   tool(id: string, name: string): string {
@@ -126,7 +123,7 @@ class Blocks {
   /** An empty reply still has a block: clients look at the first one. */
   end({ warmUp }: ReplyFacts): string {
     const said = this.#index >= 0 || warmUp === true;
-    return (said ? '' : this.#begin('text', '"text":""')) + this.close();
+    return (said ? '' : this.#begin('text', emptyFields.text)) + this.close();
   }
 
   close(): string {

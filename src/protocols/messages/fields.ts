@@ -52,97 +52,74 @@ const refuse =
   };
 
 const thread = refused(
-  'The server keeps no conversations.',
+  'Conversations are not stored.',
   refuse('this server keeps no conversations; send all messages'),
 );
 
 /** The fields that make the prompt: also those of the endpoint that counts its tokens. */
 const promptFields = {
-  model: aside('honoured', 'Any name is accepted; the loaded model answers, and the reply names it.', readText),
-  messages: honoured(
-    described(messagesSchema, readList),
-    'Messages of the same role that follow each other are one turn. An empty list is refused.',
-  ),
+  model: aside('honoured', 'Any name: the loaded model answers, and the reply has its name.', readText),
+  messages: honoured(described(messagesSchema, readList), 'Not empty. Consecutive messages of one role are one turn.'),
   ...places({
     'messages[].role: system': aside(
       'approximated',
-      'At the beginning it is part of the system prompt; later it stands in the turn of the user between <system> tags.',
+      'First: system prompt. Later: in the user turn, in <system> tags.',
     ),
-    'messages[]: last one of the assistant': aside(
-      'honoured',
-      'A prefill: it is continued, and not repeated in the reply.',
-    ),
+    'messages[]: last one of the assistant': aside('honoured', 'A prefill: continued, and not repeated in the reply.'),
   }),
   ...kindsAt('messages[].content[]', blockKinds),
   ...places({
     'messages[].content[]: tool_use': aside('honoured'),
     'messages[].content[]: tool_result': aside(
       'approximated',
-      'A text, or blocks of text, pictures, documents and search results. Pictures inside of the JSON of a tool server are shown to the model instead of their base64. is_error puts "Error:" in front.',
+      'A text, or blocks of text, pictures, documents and search results. Pictures in the JSON of a text are shown to the model. is_error puts "Error:" in front.',
     ),
-    'messages[].content[]: thinking': aside(
-      'honoured',
-      'Shown to models whose template asks for it; the signature is not checked.',
-    ),
-    'messages[].content[]: redacted_thinking': ignored('Encrypted: nobody here can read it.'),
-    'messages[].content[]: other kinds': ignored(
-      'Passed over (server tools, containers, kinds unknown here); x-parley-ignored names the places.',
-    ),
+    'messages[].content[]: thinking': aside('honoured', 'For templates that use it; the signature is not checked.'),
+    'messages[].content[]: redacted_thinking': ignored('Encrypted by another server.'),
+    'messages[].content[]: other kinds': ignored('x-parley-ignored has their paths (server tools, containers, …).'),
   }),
   system: approximated(
     described({ anyOf: [textSchema, objectsSchema] }, anyValue),
-    'A text or text blocks, one under the other; the billing line of coding agents is left out.',
+    'A text or text blocks. The billing line of coding agents is dropped.',
   ),
   tools: approximated(
     orElse(described(objectsSchema, readList), []),
-    `Custom tools, and bash, text_editor and memory with a description of our own. Tools that only the original service runs are left out, and x-parley-ignored names them. strict makes no difference (calls follow the schema wherever the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start. ${loosenedNote}`,
+    `Custom tools, and bash, text_editor and memory with a description of the server. Tools that only the original service runs are ignored (x-parley-ignored). strict makes no difference (calls follow the schema if the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start. ${loosenedNote}`,
   ),
   tool_choice: honoured(optionalObject, 'auto, any, tool and none, with disable_parallel_tool_use.'),
   thinking: approximated(
     optionalObject,
-    `disabled: off, as far as the model can; enabled: on, with budget_tokens as the limit; adaptive and between_tools: as the model does by itself. display has no effect: thinking is always shown. No effect on models that do not think. ${silenceNote}`,
+    `disabled: off, as far as the model can; enabled: on, with budget_tokens as the limit; adaptive and between_tools: as the model decides. display has no effect: thinking is always shown. No effect on models that do not think. ${silenceNote}`,
   ),
   output_config: group({
     effort: approximated(
       optional(oneOf('low', 'medium', 'high', 'xhigh', 'max')),
       'How much of the reply may be thinking: low 25 %, medium 50 %, high 75 %, xhigh and max all of it.',
     ),
-    format: honoured(optionalObject, 'json_schema: the text is held to the schema.'),
+    format: honoured(optionalObject, 'json_schema, enforced by a grammar.'),
   }),
   output_format: honoured(optionalObject, 'The older name of output_config.format.'),
-  cache_control: ignored('The longest known beginning of a prompt is always taken from the cache, marked or not.'),
+  cache_control: ignored('The longest cached prefix of a prompt is always used, marked or not.'),
   ...each(['context_management', 'mcp_servers', 'speed', 'user_profile_id', 'workspace_id', 'betas'], ignored()),
 };
 
 export const createFields = {
   ...promptFields,
-  max_tokens: honoured(
-    optional(readCount),
-    'The default of the server when left out; cut to what the server and the context allow. 0 reads the prompt into the cache and answers nothing.',
-  ),
+  max_tokens: honoured(optional(readCount), 'Cut to what fits. 0 reads the prompt into the cache, without a reply.'),
   stream: honoured(orElse(looseFlag, false)),
   // Only their types are checked here.
-  ...asControls(
-    { temperature: 'Values above 1 are possible. The default is that of the server.', top_p: '', top_k: '' },
-    { check: readNumber },
-  ),
-  stop_sequences: honoured(
-    optional(readStops),
-    'Empty ones are left out. Up to 256 texts, 50,000 characters together.',
-  ),
+  ...asControls({ temperature: 'May be above 1.', top_p: '', top_k: '' }, { check: readNumber }),
+  stop_sequences: honoured(optional(readStops), 'Empty ones are ignored. Up to 256, 50,000 characters together.'),
   thread,
   compaction: refused('Ask for a summary in a message.', refuse('ask for a summary in a message instead')),
   ...each(
     ['metadata', 'container', 'diagnostics', 'fallbacks', 'fallback_credit_token', 'inference_geo', 'service_tier'],
     ignored(),
   ),
-  genkey: honoured(readGenkey, 'The key by which /api/extra/abort and /api/extra/generate/check find this request.'),
+  genkey: honoured(readGenkey, 'The key for /api/extra/abort and /api/extra/generate/check.'),
   memory: honoured(orElse(readText, ''), 'Put in front of the prompt, as in the native API.'),
   ...places({
-    'sampling controls of the native API': aside(
-      'honoured',
-      'min_p, rep_pen, seed, grammar and the others, under their own names.',
-    ),
+    'sampling controls of the native API': aside('honoured', 'min_p, seed, grammar and all others, by their names.'),
   }),
 };
 

@@ -14,13 +14,13 @@ function read(messages: readonly unknown[], more: JsonObject = {}) {
   return { contents: request.conversation.messages.map(({ content }) => content), media: attachments.inline() };
 }
 
-test('pictures stand between the texts of a turn, without lines of their own', () => {
+test('decode: pictures stay between the texts of a turn, without separators', () => {
   const { contents, media } = read([{ role: 'user', content: [words('a'), words('b'), png, words('c')] }]);
   expect(contents).toEqual([[words('a\nb'), shown(0), words('c')]]);
   expect(media).toEqual([{ kind: 'image', base64: 'AAAA', format: 'image/png' }]);
 });
 
-test('a picture may be the result of a tool, as a block or inside of what a tool server says', () => {
+test('decode: attaches pictures of tool results, as blocks or inside of JSON', () => {
   const result = (id: string, content: unknown, more = {}) => ({
     type: 'tool_result',
     tool_use_id: id,
@@ -41,14 +41,14 @@ test('a picture may be the result of a tool, as a block or inside of what a tool
   expect(media.map(({ base64 }) => base64)).toEqual(['AAAA', 'BBBB', 'AAAA']);
 });
 
-test('a document may hold pictures', () => {
+test('decode: attaches pictures in documents', () => {
   const document = { type: 'document', title: 'T', source: { type: 'content', content: [words('a'), png] } };
   expect(read([{ role: 'user', content: [document, words('b')] }]).contents).toEqual([
     [words('<document>\nTitle: T\na'), shown(0), words('</document>\nb')],
   ]);
 });
 
-test('a last turn of the assistant that shows something is not empty', () => {
+test('decode: keeps a last assistant turn with a picture', () => {
   const { contents } = read([
     { role: 'user', content: 'Hi' },
     { role: 'assistant', content: [png] },
@@ -62,11 +62,11 @@ test.each<[object, string]>([
   [{ type: 'base64', media_type: 'application/pdf', data: 'AAAA' }, 'application/pdf is none.'],
   [{ type: 'url', url: 'file:///etc/passwd' }, 'messages[0].content[0].source.url must be a data URL, base64, or an'],
   [{ type: 'ftp' }, 'messages[0].content[0].source.type must be one of base64, url, file.'],
-])('the source %j is refused', (source, sentence) => {
+])('decode: rejects the image source %j', (source, sentence) => {
   expect(() => read([{ role: 'user', content: [{ type: 'image', source }] }])).toThrow(sentence);
 });
 
-test('the system has nothing to show', () => {
+test('decode: rejects pictures in system', () => {
   const user = { role: 'user', content: 'Hi' };
   expect(() => read([user], { system: [png] })).toThrow('system[0].type must be another one');
   expect(() => read([user, { role: 'system', content: [png] }])).toThrow('messages[1].content[0].type');

@@ -57,7 +57,7 @@ test.each(['/v1/messages', '/some/prefix/v1/messages', '/messages'])(
   },
 );
 
-test('a picture that is named by its address is fetched before the model is asked', async () => {
+test('messages: fetches pictures by URL before generation', async () => {
   const { chat, asked } = scriptedChat(script);
   const { text } = scriptedText([], { state: () => seeing() });
   const fetchMedia = async () =>
@@ -67,12 +67,12 @@ test('a picture that is named by its address is fetched before the model is aske
   const parts = dialectParts({ chat, text, fetchMedia });
   expect((await ask(parts, '/v1/messages', body)).status).toBe(200);
   expect(asked[0]?.request.conversation.media).toEqual([{ kind: 'image', base64: 'AAAA', format: 'image/png' }]);
-  // Nobody knows how many tokens it has, so the count says that it is not in it.
+  // The number of its tokens is unknown, so that the header says it is not counted.
   const counted = await ask(parts, '/v1/messages/count_tokens', body);
   expect(counted).toMatchObject({ status: 200, headers: { 'x-parley-warnings': 'media-not-counted' } });
 });
 
-test('the endpoints are guarded, and only those that generate wait in the queue', () => {
+test('messages: endpoints are guarded, and only generating ones are queued', () => {
   expect(
     messagesEndpoints(dialectParts()).map(
       ({ method, match, path, access, queued }) => `${method} ${match} ${path} ${access} ${queued}`,
@@ -87,7 +87,7 @@ test('the endpoints are guarded, and only those that generate wait in the queue'
   ]);
 });
 
-test('stream: true gives named events, with a ping as the sign of life', async () => {
+test('messages: a stream has named events, with ping as keep-alive', async () => {
   const reply = await ask(dialectParts({ chat: scriptedChat(script).chat }), '/v1/messages', {
     ...hello,
     stream: true,
@@ -109,7 +109,7 @@ test('stream: true gives named events, with a ping as the sign of life', async (
   ]);
 });
 
-test('what has no effect is named in a header, in fields and in places', async () => {
+test('messages: x-parley-ignored names fields and paths without effect', async () => {
   const reply = await ask(dialectParts({ chat: scriptedChat(script).chat }), '/v1/messages', {
     ...hello,
     metadata: { user_id: 'u' },
@@ -120,7 +120,7 @@ test('what has no effect is named in a header, in fields and in places', async (
   expect(reply.headers?.['x-parley-ignored']).toBe('context_management, metadata, messages[0].content[1]');
 });
 
-test('a long list of places is cut short', async () => {
+test('messages: x-parley-ignored has at most 16 paths', async () => {
   const content = Array.from({ length: 30 }, () => ({ type: 'unknown' }));
   const reply = await ask(dialectParts({ chat: scriptedChat(script).chat }), '/v1/messages', {
     ...hello,
@@ -129,7 +129,7 @@ test('a long list of places is cut short', async () => {
   expect(reply.headers?.['x-parley-ignored']).toMatch(/content\[15\], 14 more places$/);
 });
 
-test('a prompt that was cut and other surprises are told in headers', async () => {
+test('messages: headers report dropped tokens and warnings', async () => {
   const { chat } = scriptedChat([
     startEvent({ droppedTokens: 9 }),
     { type: 'warning', code: 'prompt-trimmed', text: '' },
@@ -139,14 +139,14 @@ test('a prompt that was cut and other surprises are told in headers', async () =
   expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '9', 'x-parley-warnings': 'prompt-trimmed' });
 });
 
-test('max_tokens 0 reads the prompt and answers nothing', async () => {
+test('messages: max_tokens 0 only reads the prompt', async () => {
   const { chat, asked } = scriptedChat(script);
   const reply = await ask(dialectParts({ chat }), '/v1/messages', { ...hello, max_tokens: 0 });
   expect(bodyOf(reply)).toMatchObject({ content: [], stop_reason: 'max_tokens', usage: { output_tokens: 0 } });
   expect(asked[0]?.request.controls.maxTokens).toBe(1);
 });
 
-test('tokens are counted without a place in the queue, and without a length', async () => {
+test('count_tokens: works without the queue and without max_tokens', async () => {
   const { chat, asked } = scriptedChat([], { countTokens: async ({ conversation }) => conversation.messages.length });
   const reply = await ask(dialectParts({ chat }), '/v1/messages/count_tokens', {
     ...hello,
@@ -158,7 +158,7 @@ test('tokens are counted without a place in the queue, and without a length', as
   expect(asked).toEqual([]);
 });
 
-test('without a model nothing is counted', async () => {
+test('count_tokens: fails without a model', async () => {
   const none = scriptedText([], { state: () => ({ type: 'none' }) }).text;
   const failed = scriptedText([], { state: () => ({ type: 'failed', name: 'big', reason: 'no memory' }) }).text;
   for (const [text, message] of [
@@ -171,7 +171,7 @@ test('without a model nothing is counted', async () => {
   }
 });
 
-test('batches are not there', async () => {
+test('messages: batches are 404', async () => {
   for (const [method, path] of [
     ['POST', '/v1/messages/batches'],
     ['GET', '/v1/messages/batches/b/results'],
@@ -182,7 +182,7 @@ test('batches are not there', async () => {
   }
 });
 
-test('a prompt that leaves no room for a reply is told so in the words that agents know', async () => {
+test('messages: a full context has the error message that agents know', async () => {
   const error = new AppError('context-overflow', { promptTokens: 512, contextSize: 512 });
   const parts = dialectParts({ chat: scriptedChat([{ type: 'error', error }]).chat });
   const reply = await ask(parts, '/v1/messages', hello);
@@ -191,23 +191,26 @@ test('a prompt that leaves no room for a reply is told so in the words that agen
   });
 });
 
-test.each([[true], [false]])('what is refused before the first word keeps its status (stream: %s)', async (stream) => {
-  const error = new AppError('context-overflow', { promptTokens: 9000, contextSize: 4096 });
-  const parts = dialectParts({ chat: scriptedChat([{ type: 'error', error }]).chat });
-  const reply = await ask(parts, '/v1/messages', { ...hello, stream });
-  expect(reply.status).toBe(400);
-  expect(bodyOf(reply)).toEqual({
-    type: 'error',
-    error: { type: 'invalid_request_error', message: 'prompt is too long: 9000 tokens > 4096 maximum' },
-    request_id: reply.headers?.['request-id'],
-  });
-});
+test.each([[true], [false]])(
+  'messages: an error before the first event keeps its status (stream: %s)',
+  async (stream) => {
+    const error = new AppError('context-overflow', { promptTokens: 9000, contextSize: 4096 });
+    const parts = dialectParts({ chat: scriptedChat([{ type: 'error', error }]).chat });
+    const reply = await ask(parts, '/v1/messages', { ...hello, stream });
+    expect(reply.status).toBe(400);
+    expect(bodyOf(reply)).toEqual({
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'prompt is too long: 9000 tokens > 4096 maximum' },
+      request_id: reply.headers?.['request-id'],
+    });
+  },
+);
 
 test.each([
   ['', 'it is empty'],
   ['{', 'not valid JSON'],
   ['[]', 'body must be an object'],
-])('the body %j is refused', async (body, sentence) => {
+])('messages: rejects the body %j', async (body, sentence) => {
   const reply = await ask(dialectParts(), '/v1/messages', body);
   expect(reply.status).toBe(400);
   expect(bodyOf(reply).error).toEqual({ type: 'invalid_request_error', message: expect.stringContaining(sentence) });
@@ -234,7 +237,7 @@ test.each<[AppError, number, string, object]>([
   [new AppError('model-missing', { capability: 'text', flag: '--model' }), 503, 'api_error', {}],
   [new AppError('engine-lost', { capability: 'text' }), 500, 'api_error', {}],
   [new AppError('internal', { reason: 'x' }), 500, 'api_error', {}],
-])('%s has its name and its status in this dialect', (error, status, type, more) => {
+])('messagesFamily.errorReply: %s', (error, status, type, more) => {
   const reply = messagesFamily((prefix) => `${prefix}9`).errorReply(error);
   expect(reply.status).toBe(status);
   expect(reply.headers).toMatchObject({ 'request-id': 'req_9' });
@@ -246,12 +249,12 @@ test.each<[AppError, number, string, object]>([
   });
 });
 
-test('a full queue says when to come back', () => {
+test('messagesFamily.errorReply: retry-after for a full queue', () => {
   const reply = messagesFamily(() => '').errorReply(new AppError('busy', { retryAfterSeconds: 1.5 }));
   expect(reply.headers).toMatchObject({ 'retry-after': '2' });
 });
 
-test('every field is listed once', () => {
+test('messagesFidelity: lists every field once', () => {
   for (const { fields } of messagesFidelity) expect(new Set(fields.map(({ field }) => field)).size).toBe(fields.length);
   expect(ignoredFields({ speed: 'fast', stream: true }, createFidelity)).toEqual(['speed']);
 });

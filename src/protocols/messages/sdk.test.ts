@@ -29,7 +29,7 @@ const weather = {
   },
 };
 
-test('a whole message with its usage and its request id', async () => {
+test('Anthropic SDK: whole message with usage and request id', async () => {
   const { client, asked } = await world(said('Hel', 'lo'));
   const message = await client.messages.create({ ...hello, system: 'Be brief.' });
   expect(message).toMatchObject({
@@ -46,7 +46,7 @@ test('a whole message with its usage and its request id', async () => {
   );
 });
 
-test('create with stream: true gives the events in order', async () => {
+test('Anthropic SDK: stream: true yields the events in order', async () => {
   const { client } = await world(said('Hel', 'lo'));
   const types: string[] = [];
   for await (const event of await client.messages.create({ ...hello, stream: true })) types.push(event.type);
@@ -61,7 +61,7 @@ test('create with stream: true gives the events in order', async () => {
   ]);
 });
 
-test('the stream helper adds thinking and text up to the final message', async () => {
+test('Anthropic SDK: stream helper assembles thinking and text', async () => {
   const { client, asked } = await world(said('<think>', 'two and two', '</think>', 'Four.'));
   const stream = client.messages.stream({
     ...hello,
@@ -87,7 +87,7 @@ const called = [
   '</tool_call>',
 ];
 
-test('a tool is called, and its result goes back into the conversation', async () => {
+test('Anthropic SDK: tool call and its result', async () => {
   const { client, asked } = await world(said(...called));
   const ask = { ...hello, tools: [weather] };
   const streamed = await client.messages.stream(ask).finalMessage();
@@ -113,25 +113,25 @@ test('a tool is called, and its result goes back into the conversation', async (
   expect(asked[2]?.request.prompt).toContain('<|im_start|>tool\n21 °C<|im_end|>');
 });
 
-test('a forced call without a tool of that name is a bad request', async () => {
+test('Anthropic SDK: forced call of an unknown tool is a bad request', async () => {
   const { client } = await world([]);
   const ask = client.messages.create({ ...hello, tools: [weather], tool_choice: { type: 'tool', name: 'other' } });
   await expect(ask).rejects.toThrow(Anthropic.BadRequestError);
 });
 
-test('a stop sequence of the request is named', async () => {
+test('Anthropic SDK: stop_sequence is reported', async () => {
   const { client } = await world([...begun('One'), finishEvent({ cause: 'stop-text', stopText: 'END' })]);
   const message = await client.messages.create({ ...hello, stop_sequences: ['END'] });
   expect(message).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
 });
 
-test('a prefill is continued', async () => {
+test('Anthropic SDK: prefill is continued', async () => {
   const { client, asked } = await world(said(' 4.'));
   await client.messages.create({ ...hello, messages: [...hello.messages, { role: 'assistant', content: '2 + 2 =' }] });
   expect(asked[0]?.request.prompt.endsWith('<|im_start|>assistant\n2 + 2 =')).toBe(true);
 });
 
-test('structured output is held to its schema and parsed', async () => {
+test('Anthropic SDK: structured output follows its schema and is parsed', async () => {
   const { client, asked } = await world(said('{"city":', '"Paris"}'));
   const format = jsonSchemaOutputFormat({ ...weather.input_schema, additionalProperties: false });
   const message = await client.messages.parse({ ...hello, output_config: { format } });
@@ -139,19 +139,19 @@ test('structured output is held to its schema and parsed', async () => {
   expect(asked[0]?.request.grammar?.gbnf).toContain('city');
 });
 
-test('tokens are counted over the rendered prompt', async () => {
+test('Anthropic SDK: count_tokens counts the rendered prompt', async () => {
   const { client } = await world([]);
   const { input_tokens } = await client.messages.countTokens({ model: 'any', messages: hello.messages });
   expect(input_tokens).toBe(1 + '<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n'.length);
 });
 
-test('the beta client, which adds a query, is served as well', async () => {
+test('Anthropic SDK: beta client', async () => {
   const { client } = await world(said('Hello'));
   const message = await client.beta.messages.create({ ...hello, betas: ['context-management-2025-06-27'] });
   expect(message.content).toMatchObject([{ type: 'text', text: 'Hello' }]);
 });
 
-test('a stream that the client ends in the middle ends the generation', async () => {
+test('Anthropic SDK: abort in mid-stream aborts the generation', async () => {
   const ended = latch();
   async function* endless(): AsyncGenerator<GenerationEvent> {
     try {
@@ -181,7 +181,7 @@ test('a stream that the client ends in the middle ends the generation', async ()
   expect(signals[0]?.aborted).toBe(true);
 });
 
-test('an error in the middle of the stream reaches the client with its words', async () => {
+test('Anthropic SDK: throws the error of a stream', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   const { client } = await world([...begun('Hello'), { type: 'error', error }]);
   await expect(client.messages.stream(hello).finalMessage()).rejects.toThrow('it is being started again');
@@ -200,7 +200,7 @@ test.each([
     Anthropic.InternalServerError,
     'No text model is loaded',
   ],
-])('%s is an error of its class, streamed and not', async (_, error, kind, words) => {
+])('Anthropic SDK: error class of %s, streamed and whole', async (_, error, kind, words) => {
   const { client } = await world([{ type: 'error', error }]);
   for (const stream of [true, false]) {
     const failure = await client.messages.create({ ...hello, stream }).catch((thrown: unknown) => thrown);
@@ -212,7 +212,7 @@ test.each([
   }
 });
 
-test('a full queue, a wrong key and a wrong path are errors of their classes', async () => {
+test('Anthropic SDK: error classes of a full queue, a wrong key and a wrong path', async () => {
   const busy = await world([], {
     text: {
       reserve: () => {
@@ -228,13 +228,13 @@ test('a full queue, a wrong key and a wrong path are errors of their classes', a
   expect((await open.client.messages.create(hello)).stop_reason).toBe('end_turn');
 });
 
-test('a stream that is stopped before it began is an empty message, not an exception', async () => {
+test('Anthropic SDK: a stream aborted before its start is an empty message', async () => {
   const { client } = await world([finishEvent({ reason: 'aborted', cause: 'aborted' })]);
   const message = await client.messages.stream(hello).finalMessage();
   expect(message).toMatchObject({ content: [{ type: 'text', text: '' }], stop_reason: 'max_tokens' });
 });
 
-test('a reply that says nothing has a content, streamed and whole', async () => {
+test('Anthropic SDK: an empty reply has content, streamed and whole', async () => {
   const silence = [...begun(), finishEvent()];
   const { client } = await world([silence, silence]);
   const streamed = await client.messages.stream(hello).finalMessage();

@@ -16,7 +16,7 @@ import { errorBody, locate } from './errors.ts';
 export type ChoiceWriter = (event: Exclude<GenerationEvent, { type: 'error' }>) => string;
 
 /** How a request is answered. Chats and completions differ in nothing else. */
-export interface AnswerShape extends Pick<ChunkShape, 'includeUsage' | 'timingsPerToken'> {
+interface AnswerShape extends Pick<ChunkShape, 'includeUsage' | 'timingsPerToken'> {
   readonly call: Call;
   readonly ticket: CallTicket;
   readonly headers: Headers;
@@ -49,8 +49,8 @@ export function answer(replies: Replies, shape: AnswerShape, { startTimer, now }
       }));
     return wholeReply(encoded, { padded: requestsPadding(call), headers, startTimer });
   }
-  const [first, ...others] = replies as [Replies[number], ...Replies];
-  return streamReply(first, (opened) => encodeStream([opened, ...others], shape, now), {
+  const [first, ...rest] = replies as [Replies[number], ...Replies];
+  return streamReply(first, (opened) => encodeStream([opened, ...rest], shape, now), {
     headers: { ...sseHeaders, ...headers },
     filler: commentFrame('keepalive', offersTools ? paddedFrame : 0),
     ticket,
@@ -58,18 +58,10 @@ export function answer(replies: Replies, shape: AnswerShape, { startTimer, now }
   }).catch(located);
 }
 
-export interface WholeOptions {
-  /** Whether the client asked for padding until the body is ready. */
-  readonly padded: boolean;
-  /** Those that are known at once. */
-  readonly headers: Headers;
-  readonly startTimer: StartTimer;
-}
-
-/** A reply that is not streamed: JSON, unless its own headers say otherwise. */
+/** A reply that is not streamed: JSON, unless its own headers say otherwise. `padded` sends white space until it is ready. */
 export async function wholeReply(
   encoded: Promise<{ readonly body: string; readonly headers: Headers }>,
-  { padded, headers, startTimer }: WholeOptions,
+  { padded, headers, startTimer }: { padded: boolean; headers: Headers; startTimer: StartTimer },
 ): Promise<Reply> {
   if (padded) {
     const text = encoded.then(({ body }) => body);

@@ -14,13 +14,13 @@ export async function decodeOwnControls(
   body: JsonObject,
   parts: DialectParts,
 ): Promise<GenerationControls> {
-  const asked = askedTokens(fields);
+  const requested = requestedTokens(fields);
   const logitBias = await tokenBiases(fields.logit_bias, parts.text.tokenize);
   // The native fields of these names mean something else.
   const native = dialectControls(readControls({ ...body, logit_bias: null, logprobs: null }), parts);
   return {
     ...native,
-    maxTokens: asked === undefined ? native.maxTokens : limitTokens(asked, parts.controlParts()),
+    maxTokens: requested === undefined ? native.maxTokens : limitTokens(requested, parts.controlParts()),
     sampling: { ...native.sampling, ...ownSampling(fields) },
     // A ban by a native field wins.
     logitBias: [...new Map([...logitBias, ...native.logitBias])],
@@ -42,15 +42,13 @@ export function decodeDelivery(fields: GenerationFields) {
 }
 
 /** The length of the reply that the client set, if it set one. */
-export function askedTokens(fields: GenerationFields): number | undefined {
+export function requestedTokens(fields: GenerationFields): number | undefined {
   return fields.max_completion_tokens ?? fields.max_tokens ?? fields.n_predict;
 }
 
-type PromptLogprobs = Pick<GenerationFields, 'prompt_logprobs' | 'stream'>;
-
 /** The number of alternatives for each token of the prompt, if they were requested. */
-export function decodePromptLogprobs({ prompt_logprobs: count, stream }: PromptLogprobs): number | undefined {
-  if (count === undefined || !stream) return count;
+export function decodePromptLogprobs(fields: Pick<GenerationFields, 'prompt_logprobs' | 'stream'>) {
+  if (fields.prompt_logprobs === undefined || !fields.stream) return fields.prompt_logprobs;
   throw unsupportedField('prompt_logprobs', 'a stream has no place for it; ask for a whole reply');
 }
 

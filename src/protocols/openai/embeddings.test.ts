@@ -18,7 +18,7 @@ function world(others: object = scriptedOthers().others) {
   };
 }
 
-test('a list of vectors has the form that clients know', async () => {
+test('embeddings: a list with an object per input', async () => {
   const { status, headers, body } = await world()({ input: ['abc', 'b'] });
   expect([status, headers['content-type']]).toEqual([200, 'application/json']);
   expect(body).toEqual({
@@ -33,31 +33,31 @@ test('a list of vectors has the form that clients know', async () => {
   for (const { embedding } of body.data) expect(Math.hypot(...embedding)).toBeCloseTo(1, 5);
 });
 
-test('bytes hold the same numbers', async () => {
+test('embeddings: base64 holds the same numbers', async () => {
   const ask = world();
   const numbers = (await ask({ input: 'abc', encoding_format: 'float' })).body.data[0].embedding;
   const bytes = Buffer.from((await ask({ input: 'abc', encoding_format: 'base64' })).body.data[0].embedding, 'base64');
   expect(numbers.map((_: number, index: number) => bytes.readFloatLE(index * 4))).toEqual(numbers);
 });
 
-test('null means left out', async () => {
+test('embeddings: null counts as absent', async () => {
   const body = { input: 'a', model: null, encoding_format: null, dimensions: null, truncate: null, genkey: null };
   expect((await world()(body)).status).toBe(200);
 });
 
-test('what was cut is named in a header, and so is what has no effect', async () => {
+test('embeddings: headers name truncated inputs and ignored fields', async () => {
   const { headers } = await world()({ input: ['a', 'a text that is long'], truncate: true, user: 'me' });
   expect(headers['x-parley-truncated']).toBe('input[1]');
   expect(headers['x-parley-ignored']).toBe('user');
 });
 
-test('a model with more names than one is named as it is', async () => {
+test('embeddings: the reply has the main name of the model', async () => {
   expect((await world()({ input: 'a', model: 'gpt-4' })).body.model).toBe('tiny-embed');
   expect((await world()({ input: 'a', model: 'mini' })).body.model).toBe('koboldcpp/mini');
 });
 
-describe('failures', () => {
-  test('name the field', async () => {
+describe('embeddings: errors', () => {
+  test('have the field as param', async () => {
     expect((await world()({ input: 'a', dimensions: 5 })).body.error).toEqual({
       message: 'dimensions must be at most 4, which is what this model has.',
       type: 'invalid_request_error',
@@ -66,7 +66,7 @@ describe('failures', () => {
     });
   });
 
-  test('of length have the code that clients look for', async () => {
+  test('context_length_exceeded for an input that is too long', async () => {
     const embed = () =>
       Promise.reject(new AppError('input-too-long', { field: 'input[2]', tokens: 600, mostTokens: 512 }));
     const { status, body } = await world({ embedding: scriptedEmbedding('e', { embed }).service })({ input: 'a' });
@@ -81,17 +81,17 @@ describe('failures', () => {
     ]);
   });
 
-  test('without a model are no reason to try again', async () => {
+  test('no retry-after without a model', async () => {
     const { status, body, headers } = await world({})({ input: 'a' });
     expect([status, body.error.code, headers['x-should-retry']]).toEqual([503, 'model_not_loaded', 'false']);
   });
 
-  test.each(['', 'no json', '[]'])('of the body %j are told', async (text) => {
+  test.each(['', 'no json', '[]'])('the body %j is rejected', async (text) => {
     expect((await world()(text)).status).toBe(400);
   });
 });
 
-test('the signal of the client goes along', async () => {
+test('embeddings: passes the signal of the call on', async () => {
   const { others, ...rest } = scriptedOthers();
   const gone = new AbortController();
   const services = { others, ...rest };

@@ -3,7 +3,7 @@ import { answerList, listFields } from '../embedding/list.ts';
 import type { EmbeddingParts } from '../embedding/service.ts';
 import { fidelityOf, readFields } from '../fields/table.ts';
 import { withShortPath } from '../json-endpoint.ts';
-import { openaiFamily } from './errors.ts';
+import { generating } from './errors.ts';
 import { dialect } from './fields.ts';
 
 const fields = listFields({ truncate: false });
@@ -11,13 +11,10 @@ const fields = listFields({ truncate: false });
 export const embeddingsFidelity = fidelityOf(dialect, 'POST /v1/embeddings', fields);
 
 export const embeddingsEndpoints = withShortPath<EmbeddingParts>({
-  method: 'POST',
+  ...generating,
   path: '/v1/embeddings',
-  access: 'guarded',
-  queued: true,
   modelSelection: 'own-name',
   summary: 'Vectors of texts, many at once.',
-  family: openaiFamily,
   handle: async (call, parts) => {
     const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
     return answerList(call, body, readFields(fields, body), embeddingsFidelity, parts);

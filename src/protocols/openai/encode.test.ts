@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { PromptToken } from '../../core/events.ts';
 import { decodePromptLogprobs as decode } from './controls.ts';
-import { encodePromptLogprobs, stopNote, stopReason } from './encode.ts';
+import { encodeFinish, encodePromptLogprobs } from './encode.ts';
 import { promptLogprobs } from './fields.ts';
 
-test('a stop text that ended a reply is named, in whatever letters', () => {
-  expect(stopReason({ stopText: 'User:' })).toEqual({ stop_reason: 'User:' });
-  expect(stopNote({ stopText: '"\n' })).toBe(',"stop_reason":"\\"\\n"');
+test('encodeFinish: names the stop text that ended the reply', () => {
+  expect(encodeFinish('stop', { stopText: 'User:' })).toEqual({ finish_reason: 'stop', stop_reason: 'User:' });
 });
 
-test('nothing is said where none did', () => {
-  expect(stopReason({})).toEqual({});
-  expect(stopNote({ stopText: undefined })).toBe('');
+test('encodeFinish: no stop_reason without a stop text', () => {
+  expect(encodeFinish('length', {})).toEqual({ finish_reason: 'length' });
+  expect(encodeFinish('length', { stopText: undefined })).toEqual({ finish_reason: 'length' });
 });
 
 const decodePromptLogprobs = (body: { readonly prompt_logprobs?: unknown }, stream: boolean) =>
@@ -26,13 +25,13 @@ const second: PromptToken = {
   inPrompt: true,
 };
 
-describe('what is asked', () => {
+describe('decodePromptLogprobs', () => {
   test.each([
     [{}, undefined],
     [{ prompt_logprobs: null }, undefined],
     [{ prompt_logprobs: 0 }, 0],
     [{ prompt_logprobs: 20 }, 20],
-  ])('%o asks for %o', (body, expected) => {
+  ])('%o is decoded as %o', (body, expected) => {
     expect(decodePromptLogprobs(body, false)).toBe(expected);
   });
 
@@ -40,18 +39,18 @@ describe('what is asked', () => {
     expect(() => decodePromptLogprobs({ prompt_logprobs: value }, false)).toThrow('prompt_logprobs');
   });
 
-  test('a stream has no place for it', () => {
+  test('rejects prompt_logprobs in a stream', () => {
     expect(() => decodePromptLogprobs({ prompt_logprobs: 1 }, true)).toThrow('prompt_logprobs');
     expect(decodePromptLogprobs({}, true)).toBeUndefined();
   });
 });
 
-describe('what is told', () => {
-  test('nothing where nobody asked', () => {
+describe('encodePromptLogprobs', () => {
+  test('returns no field if it was not requested', () => {
     expect(encodePromptLogprobs([first, second])).toEqual({});
   });
 
-  test('every token that the model read, by numbers, with null for the first', () => {
+  test('has an entry per token by token number, null for the first', () => {
     expect(encodePromptLogprobs([first, second], 2)).toEqual({
       prompt_logprobs: [
         null,
@@ -64,14 +63,14 @@ describe('what is told', () => {
     });
   });
 
-  test('as many alternatives as were asked for, and always the token itself', () => {
+  test('has the requested number of alternatives and always the token itself', () => {
     const [, told] = (encodePromptLogprobs([first, second], 1) as { prompt_logprobs: object[] }).prompt_logprobs;
     expect(Object.keys(told ?? {})).toEqual(['7', '42']);
     const [, bare] = (encodePromptLogprobs([first, second], 0) as { prompt_logprobs: object[] }).prompt_logprobs;
     expect(Object.keys(bare ?? {})).toEqual(['42']);
   });
 
-  test('a token that is one of the likeliest once', () => {
+  test('has a token that is also an alternative only once', () => {
     const likely = { ...second, ...choice(8, 'cat', -1.5), rank: 2 };
     const [told] = (encodePromptLogprobs([likely], 2) as { prompt_logprobs: object[] }).prompt_logprobs;
     expect(told).toEqual({

@@ -1,4 +1,11 @@
-import type { GenerationEvent, PromptToken, TokenChoice, TokenLogprob, Usage } from '../../core/events.ts';
+import type {
+  FinishReason,
+  GenerationEvent,
+  PromptToken,
+  TokenChoice,
+  TokenLogprob,
+  Usage,
+} from '../../core/events.ts';
 import type { Generation } from '../../core/fold.ts';
 import type { DialectParts } from '../dialect.ts';
 import { timingsBody } from '../timings.ts';
@@ -22,7 +29,7 @@ export function newEnvelope(object: string, prefix: string, parts: DialectParts)
 /** How one of the replies to a request ended. */
 export type Ending = Pick<Generation, 'usage' | 'timings'>;
 
-/** The prompt counts once, however many replies it got; `repliesPerPrompt` tells which endings share one. */
+/** The prompt counts once, however many replies it got; consecutive `repliesPerPrompt` endings share one. */
 function total(endings: readonly Ending[], repliesPerPrompt: number): Usage {
   const prompts = endings.filter((_, index) => index % repliesPerPrompt === 0);
   return {
@@ -116,20 +123,23 @@ export function chunkNotes({ timingsPerToken, includeUsage, now }: ChunkShape) {
   };
 }
 
+/** An aborted reply is reported as `length`: the dialect has no other word for text that is not complete. */
+export const finishReasons: Record<FinishReason, string> = {
+  stop: 'stop',
+  length: 'length',
+  aborted: 'length',
+  'tool-calls': 'tool_calls',
+};
+
 /** `warnings` of a whole reply, each one once. */
 export function warningsOf(generations: readonly Generation[]): object {
   const warnings = [...new Set(generations.flatMap(({ warnings }) => warnings))];
   return warnings.length > 0 ? { warnings } : {};
 }
 
-/** The stop text that ended a reply, in the field that vLLM has for it. */
-export function stopReason({ stopText }: { readonly stopText?: string | undefined }): object {
-  return stopText === undefined ? {} : { stop_reason: stopText };
-}
-
-/** The same as text, for a chunk that is written by hand. */
-export function stopNote({ stopText }: { readonly stopText?: string | undefined }): string {
-  return stopText === undefined ? '' : `,"stop_reason":${JSON.stringify(stopText)}`;
+/** The end of a choice, with the stop text that ended it in the field that vLLM has for it. */
+export function encodeFinish(reason: string, { stopText }: { readonly stopText?: string | undefined }): object {
+  return { finish_reason: reason, ...(stopText !== undefined && { stop_reason: stopText }) };
 }
 
 /** JSON has no minus infinity, and a null would break typed clients. */

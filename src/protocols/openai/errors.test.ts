@@ -19,7 +19,7 @@ test.each<[string, AppError, object]>([
     },
   ],
   [
-    'a body that is no JSON',
+    'invalid JSON',
     new AppError('invalid-json', { reason: 'it is empty' }),
     {
       status: 400,
@@ -32,7 +32,7 @@ test.each<[string, AppError, object]>([
     },
   ],
   [
-    'a field that cannot be honoured',
+    'an unsupported field',
     unsupportedField('suffix', 'leave it out'),
     {
       status: 400,
@@ -45,7 +45,7 @@ test.each<[string, AppError, object]>([
     },
   ],
   [
-    'a value that cannot be honoured',
+    'an unsupported value',
     unsupportedField('modalities', 'ask for text', 'unsupported_value'),
     {
       status: 400,
@@ -140,16 +140,16 @@ test.each<[string, AppError, object]>([
       detail: { msg: 'Server is busy; please try again later.', type: 'service_unavailable' },
     },
   ],
-])('%s is told where the official clients look for it', (_, error, expected) => {
+])('openaiFamily.errorReply: %s', (_, error, expected) => {
   expect(told(error)).toEqual(expected);
 });
 
-test('only an overflow is moved to the field of the prompt', () => {
+test('locate: only changes context-overflow', () => {
   const lost = new AppError('engine-lost', { capability: 'text' });
   expect(locate(lost, 'messages')).toBe(lost);
 });
 
-test('a full queue says when to come back, and a missing model that it is not worth it', () => {
+test('openaiFamily.errorReply: retry-after for a full queue, none for a missing model', () => {
   expect(openaiFamily.errorReply(new AppError('busy', { retryAfterSeconds: 1.2 }))).toMatchObject({
     headers: { 'retry-after': '2' },
   });

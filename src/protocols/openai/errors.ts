@@ -9,6 +9,9 @@ export const openaiFamily: Family = {
   errorReply: (error) => json(errorBody(error), error.status, retryHeaders(error)),
 };
 
+/** What the generating endpoints of this dialect have in common. */
+export const generating = { method: 'POST', access: 'guarded', queued: true, family: openaiFamily } as const;
+
 /** Clients of the native API, which share some paths, read `detail`. */
 export function errorBody(error: AppError): object {
   return { error: errorObject(error), ...busyDetail(error) };

@@ -19,10 +19,10 @@ import { keptText } from '../ticket.ts';
 
 export const dialect = 'OpenAI';
 
-export const afterSampling = 'The figures are those after the samplers: a token without rivals has 0.';
-export const projector = 'Refused where the loaded model has no projector for it (--mmproj).';
+export const afterSampling = 'Computed after the samplers: a token without alternatives has 0.';
+export const projector = 'Refused if the model has no projector for it (--mmproj).';
 const promptFigures =
-  'Of every token that the model read, by the model alone; up to 20 alternatives. Not in streams, and not with pictures or sound.';
+  'Of every prompt token, before the samplers; up to 20 alternatives. Not in streams, and not with media.';
 
 export const promptLogprobs = (note = '') => honoured(optional(wholeBetween(0, 20)), `${promptFigures}${note}`);
 
@@ -59,26 +59,17 @@ function tokenOrText(key: string): string | number {
  * typed, so that a wrong type is a mistake.
  */
 export const generationFields = {
-  model: sentAs(
-    textSchema,
-    aside('approximated', 'Any name is accepted; the loaded model answers, and the reply carries its name.'),
-  ),
+  model: sentAs(textSchema, aside('approximated', 'Any name: the loaded model answers, and the reply has its name.')),
   stream: honoured(orElse(readFlag, false)),
-  stream_options: honoured(
-    objectOf({ include_usage: orElse(readFlag, false) }),
-    'include_usage; include_obfuscation has no effect.',
-  ),
+  stream_options: honoured(objectOf({ include_usage: orElse(readFlag, false) }), 'Only include_usage.'),
   stop: honoured(optional(readStop), 'Up to 256 texts, 50,000 characters together.'),
   temperature: honoured(optionalNumber, 'Negative values count as 0.'),
   top_p: honoured(optionalNumber, 'Moved into 0 to 1.'),
   presence_penalty: honoured(optionalNumber, 'Moved into -2 to 2.'),
   frequency_penalty: honoured(optionalNumber, 'Moved into -2 to 2.'),
   seed: honoured(optionalWhole, '-1 draws a fresh one.'),
-  logit_bias: honoured(
-    orElse(readLogitBias, []),
-    'Up to 512 entries; also as a list of pairs, with texts for tokens and false for a ban.',
-  ),
-  timings_per_token: honoured(optionalFlag, 'Every chunk of a stream carries timings.'),
+  logit_bias: honoured(orElse(readLogitBias, []), 'Up to 512; also pairs, with texts for tokens, and false for a ban.'),
+  timings_per_token: honoured(optionalFlag, 'Every chunk of a stream has timings.'),
   n_predict: honoured(optionalWhole, 'Another name for max_tokens.'),
   max_completion_tokens: honoured(optionalWhole, 'Wins over max_tokens.'),
   ...asControls({ grammar: 'And every other control of the native API.' }),

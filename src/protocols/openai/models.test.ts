@@ -90,7 +90,7 @@ test.each(['/v1/models', '/models', '/behind/a/prefix/v1/models'])('%s lists the
   });
 });
 
-test('a model that is still loading is listed without figures', async () => {
+test('models: a loading model has no measures', async () => {
   const body = bodyOf(await get('/v1/models', { type: 'loading', name: 'mini', progress: 0 }));
   expect(body).toMatchObject({
     data: [{ id: 'koboldcpp/mini', status: { value: 'loading' }, meta: null }],
@@ -98,7 +98,7 @@ test('a model that is still loading is listed without figures', async () => {
   });
 });
 
-test('without a text model the list has one entry that says so', async () => {
+test('models: one entry without a text model', async () => {
   const body = bodyOf(await get('/v1/models', { type: 'none' }, 'inactive'));
   expect(body).toMatchObject({ data: [{ id: 'inactive', status: { value: 'unloaded' } }] });
 });
@@ -112,7 +112,7 @@ test.each(['/v1/models/koboldcpp/mini', '/v1/models/koboldcpp%2Fmini', '/v1/mode
   },
 );
 
-test.each(['/v1/models/gpt-4o', '/v1/models/%E0%A4%A'])('%s is not here', async (path) => {
+test.each(['/v1/models/gpt-4o', '/v1/models/%E0%A4%A'])('models: %s is 404', async (path) => {
   const reply = await get(path, { type: 'ready', model });
   expect(reply.status).toBe(404);
   expect(bodyOf(reply)).toMatchObject({
@@ -120,13 +120,13 @@ test.each(['/v1/models/gpt-4o', '/v1/models/%E0%A4%A'])('%s is not here', async 
   });
 });
 
-test('a model that takes more than text says so', async () => {
+test('models: a model with media input is multimodal', async () => {
   const inputs = { image: true, audio: false };
   const reply = await get('/v1/models', { type: 'ready', model: { ...model, inputs } });
   expect(bodyOf(reply)).toMatchObject({ models: [{ capabilities: ['completion', 'multimodal'] }] });
 });
 
-describe('where requests choose their model by its name', () => {
+describe('models: several models by name', () => {
   const listed = (name: string, state: ListedModel['state'], known?: TextModel): ListedModel => ({
     name,
     id: modelId(name),
@@ -150,7 +150,7 @@ describe('where requests choose their model by its name', () => {
   const ready: TextState = { type: 'ready', model };
   const ids = (body: unknown) => (body as { data: { id: string }[] }).data.map(({ id }) => id);
 
-  test('all are listed with how they stand, the present one first', async () => {
+  test('lists all with their status, the current one first', async () => {
     const body = bodyOf(await get('/v1/models', ready, 'koboldcpp/mini', view(several)));
     expect(body).toMatchObject({
       data: [
@@ -166,7 +166,7 @@ describe('where requests choose their model by its name', () => {
     });
   });
 
-  test('each is found by its id', async () => {
+  test('finds each by its id', async () => {
     const list = view(several);
     for (const id of ids(bodyOf(await get('/v1/models', ready, 'koboldcpp/mini', list)))) {
       const paths = [`/v1/models/${id}`, `/models/${encodeURIComponent(id)}`, `/v1/models/${id.split('/')[1]}`];
@@ -175,30 +175,30 @@ describe('where requests choose their model by its name', () => {
     expect(await get('/v1/models/nobody', ready, 'koboldcpp/mini', list)).toMatchObject({ status: 404 });
   });
 
-  test('one that was let go is told as unloaded, although it looks ready to whoever asks for it', async () => {
+  test('an evicted model is unloaded, although its service looks ready', async () => {
     const list = view([listed('mini', 'unloaded', model)]);
     expect(bodyOf(await get('/v1/models', ready, 'koboldcpp/mini', list))).toMatchObject({
       data: [{ id: 'koboldcpp/mini', status: { value: 'unloaded' }, context_length: 4096 }],
     });
   });
 
-  test('a server without a model of its own lists those that it can load', async () => {
+  test('a server without a loaded model lists those that it can load', async () => {
     const body = bodyOf(await get('/v1/models', { type: 'none' }, 'inactive', view([listed('big', 'unloaded')])));
     expect(ids(body)).toEqual(['koboldcpp/big']);
   });
 
-  test('and where there is none at all the list says so with one entry', async () => {
+  test('an empty list has one entry', async () => {
     const body = bodyOf(await get('/v1/models', { type: 'none' }, 'inactive', view([])));
     expect(ids(body)).toEqual(['inactive']);
   });
 
-  test('a server that can only be swapped lists the one that it has', async () => {
+  test('a server with one swappable model lists that one', async () => {
     const body = bodyOf(await get('/v1/models', ready, 'koboldcpp/mini', view(several, false)));
     expect(ids(body)).toEqual(['koboldcpp/mini']);
   });
 });
 
-describe('the model for embeddings', () => {
+describe('models: embedding model', () => {
   const list = async (service: EmbeddingService, state: TextState = { type: 'ready', model }) =>
     bodyOf(await get('/v1/models', state, 'koboldcpp/mini', undefined, service)) as {
       data: { id: string; status: object; meta: object | null; capabilities?: string[] }[];
@@ -207,7 +207,7 @@ describe('the model for embeddings', () => {
       last_id: string;
     };
 
-  test('stands behind that for text, with what it can do', async () => {
+  test('comes after the text model, with its capability', async () => {
     const { data, models, first_id: first, last_id: last } = await list(scriptedEmbedding().service);
     expect(data[0]).toEqual(entry);
     expect(data[1]).toMatchObject({
@@ -222,22 +222,22 @@ describe('the model for embeddings', () => {
     expect([first, last]).toEqual(['koboldcpp/mini', 'tiny-embed']);
   });
 
-  test('is listed before anybody has loaded it', async () => {
+  test('is listed before it is loaded', async () => {
     const { service } = scriptedEmbedding('new', { loaded: () => false, facts: () => undefined });
     expect((await list(service)).data[1]).toMatchObject({ id: 'new', status: { value: 'unloaded' }, meta: null });
   });
 
-  test('is listed once where it is the text model too', async () => {
+  test('is listed once if it is also the text model', async () => {
     expect((await list(scriptedEmbedding('mini').service)).data).toHaveLength(1);
   });
 
-  test('is there without a text model, behind the entry that says so', async () => {
+  test('comes after the placeholder without a text model', async () => {
     const { data } = await list(scriptedEmbedding().service, { type: 'none' });
     expect(data).toHaveLength(2);
     expect(data[1]?.id).toBe('tiny-embed');
   });
 
-  test('can be looked at by its id', async () => {
+  test('is found by its id', async () => {
     const reply = await get(
       '/v1/models/tiny-embed',
       { type: 'none' },

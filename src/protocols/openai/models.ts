@@ -11,20 +11,13 @@ import { openaiFamily } from './errors.ts';
 
 type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'others'>;
 
-const statuses: Record<TextState['type'], string> = {
+const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
   ready: 'loaded',
   loading: 'loading',
   none: 'unloaded',
-  failed: 'unloaded',
-};
-
-/** One that makes room is still answered for, once it has come back. */
-const namedStatuses: Record<ListedModel['state'], string> = {
-  ready: 'loaded',
-  loading: 'loading',
   unloaded: 'unloaded',
   leaving: 'unloaded',
-  failed: 'failed',
+  failed: 'unloaded',
 };
 
 const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
@@ -45,55 +38,45 @@ export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
   }),
 ];
 
-/** Without the key all models are one, of which only the status is shown. */
-async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<readonly Shown[]> {
-  const created = Math.floor(parts.startedAt / 1000);
-  if (authorized) return shownModels(parts, created);
-  return [{ id: hiddenModelName, created, status: statuses[parts.text.state().type], model: undefined }];
-}
-
 interface Shown {
   readonly id: string;
-  /** What it answers to beside its id. */
+  /** Its other names. */
   readonly names?: readonly string[];
+  /** Seconds since 1970. */
   readonly created: number;
   readonly status: string;
-  readonly model: TextModel | undefined;
-  /** Of a model for embeddings, what is known of it. */
+  readonly model?: TextModel | undefined;
+  /** For an embedding model. */
   readonly embedding?: { readonly facts: EmbeddingFacts | undefined };
 }
 
-/** Text models come first: many clients take the first entry for the one that they talk to. */
-async function shownModels(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
-  const texts = await shownTexts(parts, created);
+/** Text models come first: many clients take the first entry for the model that they use. */
+async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<readonly Shown[]> {
+  const created = Math.floor(parts.startedAt / 1000);
+  // Without the key all models are one, of which only the status is shown.
+  if (!authorized) return [{ id: hiddenModelName, created, status: statuses[parts.text.state().type] }];
+  const texts = await textModels(parts, created);
   const service = parts.others?.embedding;
   if (!service || texts.some(({ id }) => sameName(id, service.name))) return texts;
   const status = service.loaded() ? 'loaded' : 'unloaded';
-  const entry = { id: service.name, created, status, model: undefined, embedding: { facts: service.facts() } };
-  return [...texts, entry];
+  return [...texts, { id: service.name, created, status, embedding: { facts: service.facts() } }];
 }
 
-/** Without any model the list keeps one entry that says so, as clients of the native family expect. */
-async function shownTexts(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
+/** Without any model there is still one entry, as clients of the native API expect. */
+async function textModels(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
   const named = (await modelsByName(parts)) ?? [];
   if (named.length > 0) {
-    return named.map(({ id, name, aliases = [], state, known }) => ({
-      id,
-      names: [name, ...aliases],
-      created,
-      status: namedStatuses[state],
-      model: known,
-    }));
+    return named.map(({ id, name, aliases = [], state, known }) => {
+      const status = state === 'failed' ? 'failed' : statuses[state];
+      return { id, names: [name, ...aliases], created, status, model: known };
+    });
   }
   const state = parts.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
   return [{ id: parts.modelName(), created, status: statuses[state.type], model }];
 }
 
-/**
- * One body for three kinds of clients: what the OpenAI API, the Anthropic API and llama.cpp's server put there does not
- * collide.
- */
+/** One body with the fields of the OpenAI API, the Anthropic API and llama.cpp's server. */
 function modelList(shown: readonly Shown[]): object {
   return {
     object: 'list',
@@ -124,7 +107,7 @@ function modelEntry({ id, created, status, model, embedding }: Shown): object {
   };
 }
 
-/** The two names for the context size are those of gateways whose clients look for nothing else. */
+/** The first two names for the context size are those of gateways. */
 function measures(model: TextModel): object {
   const { contextSize } = model;
   const meta = {
@@ -143,7 +126,7 @@ function embeddingMeta({ maxTokens, dimensions, parameters, sizeBytes }: Embeddi
   return { n_ctx: maxTokens, n_embd: dimensions, n_params: parameters, size: sizeBytes };
 }
 
-/** The same model in the manner of llama.cpp's second list. */
+/** The entry of llama.cpp's second list. */
 function tagEntry({ id, created, model, embedding }: Shown): object {
   const { image = false, audio = false } = model?.inputs ?? {};
   return {
@@ -161,12 +144,12 @@ function tagEntry({ id, created, model, embedding }: Shown): object {
   };
 }
 
-/** The id may hold slashes, which some clients encode and others do not; without its first part it is known too. */
+/** The id may contain slashes, which some clients encode; it is also found without its first part. */
 function oneModel({ path }: Call, shown: readonly Shown[], alias: ModelsParts['alias']): Reply {
-  const asked = decodedPath(path.slice(path.indexOf('/models/') + '/models/'.length));
+  const requested = decodedPath(path.slice(path.indexOf('/models/') + '/models/'.length));
   const names = ({ id, names: own = [] }: Shown) => [id, ...own];
-  const found = findExactly(shown, names, asked) ?? findNamed(shown, names, alias?.(asked) ?? asked);
-  if (!found) throw new AppError('model-not-found', { model: asked });
+  const found = findExactly(shown, names, requested) ?? findNamed(shown, names, alias?.(requested) ?? requested);
+  if (!found) throw new AppError('model-not-found', { model: requested });
   return json(modelEntry(found));
 }
 

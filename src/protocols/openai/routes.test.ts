@@ -7,7 +7,7 @@ import { openaiEndpoints } from './routes.ts';
 
 const endpoints = bindAll(openaiEndpoints, { ...dialectParts(), replacePlaceholders: (texts) => texts });
 
-test('generating paths ask for the key, those that only inform do not', () => {
+test('OpenAI endpoints: generating paths are guarded, lists are open', () => {
   const shown = endpoints.map(({ method, match, path, access, rateLimited }) =>
     [method, match, path, access, ...(rateLimited ? ['queued'] : [])].join(' '),
   );
@@ -57,7 +57,7 @@ test.each([
   ['POST', '/v1/fine_tuning/jobs'],
   ['GET', '/v1/chat/completions/chatcmpl-1'],
   ['DELETE', '/v1/chat/completions/chatcmpl-1'],
-])('%s %s is an error object with 404', async (method, path) => {
+])('unknown path: %s %s is an error object with 404', async (method, path) => {
   const { status, headers, text } = await ask(await world(), { method, path });
   expect(status).toBe(404);
   expect(headers['content-type']).toBe('application/json');
@@ -88,12 +88,12 @@ test.each([
   ['DELETE', 'text/html'],
   ['GET', '*/*'],
   ['GET', 'application/json'],
-])('an unknown %s that takes %s gets the error object', async (method, accept) => {
+])('unknown path: %s with accept %s gets the error object', async (method, accept) => {
   const { status, headers } = await ask(await world(), { method, path: '/v1/files', headers: { accept } });
   expect([status, headers['content-type']]).toEqual([404, 'application/json']);
 });
 
-test('a path that is known for other methods is refused as such to browsers too', async () => {
+test('wrong method: browsers get 405 too', async () => {
   const headers = { accept: 'text/html' };
   const reply = await ask(await world(), { path: '/v1/chat/completions', headers });
   expect([reply.status, reply.headers['content-type']]).toEqual([405, 'application/json']);
@@ -103,14 +103,14 @@ test.each([
   ['GET', '/v1/chat/completions', 'POST'],
   ['POST', '/v1/models', 'GET'],
   ['DELETE', '/v1/models/mini', 'GET'],
-])('%s %s is an error object with 405 that names %s', async (method, path, allow) => {
+])('wrong method: %s %s is an error object with 405 and allow %s', async (method, path, allow) => {
   const { status, headers, text } = await ask(await world(), { method, path });
   expect(status).toBe(405);
   expect(headers.allow).toBe(allow);
   expect(JSON.parse(text)).toMatchObject({ error: { type: 'invalid_request_error' } });
 });
 
-test('a path of another family is refused in the words of that family', async () => {
+test('unknown path of another dialect: error of that dialect', async () => {
   const { status, text } = await ask(await world(), { method: 'GET', path: '/v1/messages' });
   expect(status).toBe(405);
   expect(JSON.parse(text)).toMatchObject({ family: 'method-not-allowed' });

@@ -29,7 +29,7 @@ async function world(scripts: Scripts, options: SdkOptions = {}) {
 const model = 'gpt-3.5-turbo';
 const messages = [{ role: 'user' as const, content: 'Hi' }];
 
-test('a whole chat', async () => {
+test('OpenAI SDK: whole chat', async () => {
   const { client, asked } = await world(said('<think>Hm.</think>', 'Hello', ' there'));
   const reply = await client.chat.completions.create({ model, messages, temperature: 0 });
   expect(reply.model).toBe('koboldcpp/mini');
@@ -41,7 +41,7 @@ test('a whole chat', async () => {
   expect(asked[0]?.request).toMatchObject({ prompt: '<user>Hi</user><assistant>', sampling: { temperature: 0 } });
 });
 
-test('a chat as a stream', async () => {
+test('OpenAI SDK: streamed chat', async () => {
   const { client } = await world(said('Hel', 'lo'));
   const options = { model, messages, stream: true, stream_options: { include_usage: true } } as const;
   const pieces: string[] = [];
@@ -54,13 +54,13 @@ test('a chat as a stream', async () => {
   expect(usage).toMatchObject({ total_tokens: 12, prompt_tokens_details: { cached_tokens: 3 } });
 });
 
-test('the stream helper puts the reply together', async () => {
+test('OpenAI SDK: stream helper assembles the reply', async () => {
   const { client } = await world(said('Hel', 'lo'));
   const final = await client.chat.completions.stream({ model, messages }).finalChatCompletion();
   expect(final.choices[0]).toMatchObject({ message: { content: 'Hello' }, finish_reason: 'stop' });
 });
 
-test('several replies to one chat', async () => {
+test('OpenAI SDK: several replies with n', async () => {
   const { client } = await world([said('one'), said('two')]);
   const { choices } = await client.chat.completions.create({ model, messages, n: 2 });
   expect(choices.map(({ index, message }) => [index, message.content])).toEqual([
@@ -84,7 +84,7 @@ const weather = {
 } as const;
 const written = '[{"type":"function","function":{"name":"get_weather","arguments":{"city":"Paris"}}}]';
 
-test('a call that the client forces', async () => {
+test('OpenAI SDK: forced tool call', async () => {
   const { client, asked } = await world(said(written));
   const reply = await client.chat.completions.create({
     model,
@@ -104,7 +104,7 @@ test('a call that the client forces', async () => {
   expect(asked[0]?.request.grammar?.gbnf).toContain('get_weather');
 });
 
-test('a call of a strict tool through the stream helper', async () => {
+test('OpenAI SDK: strict tool call with the stream helper', async () => {
   const decision = '{"reasoning":"x","final_decision":"yes","tool_name":"get_weather"}';
   const { client } = await world([said(decision), said(written)]);
   const final = await client.chat.completions.stream({ model, messages, tools: [weather] }).finalChatCompletion();
@@ -114,7 +114,7 @@ test('a call of a strict tool through the stream helper', async () => {
   });
 });
 
-test('the results of a call go back to the model', async () => {
+test('OpenAI SDK: tool results are sent to the model', async () => {
   const { client, asked } = await world(said('Sunny.'));
   const called = { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{}' } } as const;
   await client.chat.completions.create({
@@ -128,7 +128,7 @@ test('the results of a call go back to the model', async () => {
   expect(asked[0]?.request.prompt).toContain('25 degrees');
 });
 
-test('structured output is held to its schema and parsed', async () => {
+test('OpenAI SDK: structured output follows its schema and is parsed', async () => {
   const { client, asked } = await world(said('{"a":"x"}'));
   const schema = {
     type: 'object',
@@ -145,7 +145,7 @@ test('structured output is held to its schema and parsed', async () => {
   expect(asked[0]?.request.grammar?.gbnf).toContain('root ::=');
 });
 
-test('an abort in mid-stream reaches the generation', async () => {
+test('OpenAI SDK: abort in mid-stream aborts the generation', async () => {
   const stopped = latch();
   const { client, asked } = await world(async function* () {
     yield startEvent();
@@ -163,7 +163,7 @@ test('an abort in mid-stream reaches the generation', async () => {
   expect(asked[0]?.ticket.signal.aborted).toBe(true);
 });
 
-test('an abort of a whole reply reaches the generation', async () => {
+test('OpenAI SDK: abort of a whole reply aborts the generation', async () => {
   const begun = latch();
   const stopped = latch();
   const { client, asked } = await world(async function* () {
@@ -181,7 +181,7 @@ test('an abort of a whole reply reaches the generation', async () => {
   await stopped.promise;
 });
 
-test('mistakes are told by class, status, field and code', async () => {
+test('OpenAI SDK: errors have class, status, param and code', async () => {
   const { client } = await world(said('x'));
   const wrong = client.chat.completions.create({ model, messages, n: 0 });
   await expect(wrong).rejects.toBeInstanceOf(BadRequestError);
@@ -195,7 +195,7 @@ test('mistakes are told by class, status, field and code', async () => {
   await expect(client.models.delete('mini')).rejects.toMatchObject({ status: 405 });
 });
 
-test.each([true, false])('a full context is an error with its code (stream: %s)', async (stream) => {
+test.each([true, false])('OpenAI SDK: full context has its error code (stream: %s)', async (stream) => {
   const error = new AppError('context-overflow', { promptTokens: 9000, contextSize: 4096 });
   const { client } = await world([{ type: 'error', error }]);
   await expect(client.chat.completions.create({ model, messages, stream })).rejects.toMatchObject({
@@ -206,7 +206,7 @@ test.each([true, false])('a full context is an error with its code (stream: %s)'
   });
 });
 
-test('a wrong key, a full queue and a missing model', async () => {
+test('OpenAI SDK: wrong key, full queue and missing model', async () => {
   const locked = await world(said('x'), { server: { guard: { password: 'secret', machineName: 'here' } } });
   await expect(locked.client.chat.completions.create({ model, messages })).rejects.toBeInstanceOf(AuthenticationError);
   expect((await locked.client.models.list()).data).toHaveLength(1);
@@ -224,7 +224,7 @@ test('a wrong key, a full queue and a missing model', async () => {
 
   const error = new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
   const empty = await world([{ type: 'error', error }]);
-  // With its usual retries the client would ask three times; the reply says that this is no use.
+  // By default the client retries twice; the reply tells it not to.
   const patient = empty.client.withOptions({ maxRetries: 2 });
   await expect(patient.chat.completions.create({ model, messages })).rejects.toMatchObject({
     status: 503,
@@ -233,7 +233,7 @@ test('a wrong key, a full queue and a missing model', async () => {
   expect(empty.asked).toHaveLength(1);
 });
 
-test('a failure in mid-stream is thrown by the client', async () => {
+test('OpenAI SDK: throws on a failure in mid-stream', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   const { client } = await world([startEvent(), { type: 'text-delta', text: 'Hel' }, { type: 'error', error }]);
   const read = async () => {
@@ -242,7 +242,7 @@ test('a failure in mid-stream is thrown by the client', async () => {
   await expect(read()).rejects.toBeInstanceOf(APIError);
 });
 
-test('completions, whole and as a stream', async () => {
+test('OpenAI SDK: completions, whole and streamed', async () => {
   const { client, asked } = await world(said(' upon', ' a time'));
   const whole = await client.completions.create({ model, prompt: 'Once', max_tokens: 8, echo: true });
   expect(whole.choices[0]).toMatchObject({ text: 'Once upon a time', finish_reason: 'stop' });
@@ -254,7 +254,7 @@ test('completions, whole and as a stream', async () => {
   expect(text).toBe(' upon a time');
 });
 
-test('models, in a list and one by one', async () => {
+test('OpenAI SDK: list of models and one model', async () => {
   const { client } = await world([]);
   const listed: string[] = [];
   for await (const each of client.models.list()) listed.push(each.id);

@@ -7,10 +7,10 @@ import type { ResponseObject } from './output.ts';
 
 interface Run {
   readonly stop: AbortController;
-  readonly finished: Promise<void>;
+  readonly finished: Promise<unknown>;
 }
 
-export interface BackgroundWork extends Pick<StoredResponse, 'context' | 'input'> {
+interface BackgroundWork extends Pick<StoredResponse, 'context' | 'input'> {
   readonly session: Session;
   /** Starts the generation, or throws if the queue is full. */
   readonly begin: (signal: AbortSignal) => AsyncIterable<GenerationEvent>;
@@ -52,10 +52,9 @@ export class BackgroundRuns {
       if (this.#store.get(id) && !put(response)) this.#store.delete(id);
       return response;
     };
-    const begun = (): void => void keep(unfinished(session, 'in_progress'));
-    const finished = encodeWhole(announced(events, begun), { ...session, keep })
-      .then(() => undefined)
-      .catch((error: unknown) => void keep(failed(session, asAppError(error))))
+    const started = () => void keep(unfinished(session, 'in_progress'));
+    const finished = encodeWhole(events, { ...session, keep }, started)
+      .catch((error: unknown) => keep(failed(session, asAppError(error))))
       .finally(() => this.#runs.delete(id));
     this.#runs.set(id, { stop, finished });
     return queued;
@@ -69,14 +68,5 @@ export class BackgroundRuns {
   async cancel(id: string): Promise<void> {
     this.#runs.get(id)?.stop.abort(new Aborted('cancelled'));
     await this.finished(id);
-  }
-}
-
-async function* announced(events: AsyncIterable<GenerationEvent>, begun: () => void): AsyncGenerator<GenerationEvent> {
-  let first = true;
-  for await (const event of events) {
-    if (first) begun();
-    first = false;
-    yield event;
   }
 }

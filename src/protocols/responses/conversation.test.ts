@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { blind, sighted } from '../testing/attachments.ts';
-import { readConversation, sealed } from './conversation.ts';
+import { readConversation, sealReasoning } from './conversation.ts';
 import { readInput } from './decode.ts';
 import type { OfferedTool } from './tools.ts';
 
@@ -27,10 +27,10 @@ const record = { id: 'call_1', name: 'look', json: '{"at":"sky"}' };
 const thought = { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] };
 
 test.each<[string, unknown, Message[]]>([
-  ['a text is one message of the user', 'Hi', [user('Hi')]],
-  ['a short message', [{ role: 'user', content: 'Hi' }], [user('Hi')]],
+  ['readConversation: a text is a user message', 'Hi', [user('Hi')]],
+  ['readConversation: a message without type', [{ role: 'user', content: 'Hi' }], [user('Hi')]],
   [
-    'the developer speaks as the system',
+    'readConversation: developer becomes system',
     [
       { role: 'developer', content: 'Be kind.' },
       { type: 'message', role: 'system', content: [{ type: 'input_text', text: 'Be brief.' }] },
@@ -41,7 +41,7 @@ test.each<[string, unknown, Message[]]>([
     ],
   ],
   [
-    'parts of every kind of text',
+    'readConversation: parts of every kind of text',
     [
       {
         role: 'user',
@@ -61,7 +61,7 @@ test.each<[string, unknown, Message[]]>([
     ],
   ],
   [
-    'a text file is read out',
+    'readConversation: a text file becomes its text',
     [
       {
         role: 'user',
@@ -71,7 +71,7 @@ test.each<[string, unknown, Message[]]>([
     [user('a.txt:\none\ntwo\n')],
   ],
   [
-    'thinking, text and calls in a row are one turn, and the result knows its tool',
+    'readConversation: consecutive reasoning, text and calls are one turn; the result has the tool name',
     [
       question,
       thought,
@@ -100,12 +100,12 @@ test.each<[string, unknown, Message[]]>([
     ],
   ],
   [
-    'the result of an unknown call is a result all the same',
+    'readConversation: the result of an unknown call',
     [{ type: 'function_call_output', call_id: 'call_9', output: '' }],
     [{ role: 'tool', content: [], callId: 'call_9' }],
   ],
   [
-    'a custom tool has its text as the only argument',
+    'readConversation: a custom tool call has its text as input',
     [
       { type: 'custom_tool_call', call_id: 'call_1', name: 'patch', input: 'a\nb' },
       { type: 'custom_tool_call_output', call_id: 'call_1', output: 'done' },
@@ -116,17 +116,17 @@ test.each<[string, unknown, Message[]]>([
     ],
   ],
   [
-    'thinking is read from whatever the client kept of it',
+    'readConversation: reasoning from content, summary or encrypted_content',
     [
       { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'raw' }], encrypted_content: null },
-      { type: 'reasoning', summary: [], content: null, encrypted_content: sealed('déjà vu') },
-      { type: 'reasoning', summary: [], content: null, encrypted_content: 'sealed by somebody else' },
+      { type: 'reasoning', summary: [], content: null, encrypted_content: sealReasoning('déjà vu') },
+      { type: 'reasoning', summary: [], content: null, encrypted_content: 'sealReasoning by somebody else' },
       { role: 'assistant', content: 'Hi' },
     ],
     [{ role: 'assistant', content: text('Hi'), reasoning: 'raw\n\ndéjà vu' }],
   ],
   [
-    'a reference stands for the stored item, with or without its type',
+    'readConversation: item_reference, with or without its type',
     [{ type: 'item_reference', id: 'msg_old' }, question, { id: 'msg_old' }],
     [
       { role: 'assistant', content: text('Earlier.') },
@@ -136,7 +136,7 @@ test.each<[string, unknown, Message[]]>([
   ],
 ])('%s', (_, input, messages) => expect(read(input).messages).toEqual(messages));
 
-test('a call of a member of a namespace is told under the name that the model knows', () => {
+test('readConversation: calls of namespace members have the name in the prompt', () => {
   const member = {
     kind: 'function',
     name: 'look',
@@ -147,7 +147,7 @@ test('a call of a member of a namespace is told under the name that the model kn
   expect(messages).toMatchObject([{ toolCalls: [{ name: 'sky__look' }] }]);
 });
 
-test('what means nothing here is left out and named, and never refused', () => {
+test('readConversation: skips and names items of unknown types', () => {
   const { messages, missing, skipped } = read([
     { type: 'web_search_call', id: 'ws_1' },
     question,
@@ -157,7 +157,7 @@ test('what means nothing here is left out and named, and never refused', () => {
   expect([missing, skipped]).toEqual([['input[2]'], ['input[0] (web_search_call)']]);
 });
 
-test('every item gets a type and an id, and keeps those it has', () => {
+test('readInput: adds missing types and ids', () => {
   const { items } = read([question, call, { ...thought, id: 'rs_own' }, { type: 'mcp_call' }]);
   expect(items.map(({ item }) => [item.type, item.id])).toEqual([
     ['message', 'msg_1'],
@@ -182,7 +182,7 @@ test.each<[unknown, string]>([
   [[{ ...call, call_id: undefined }], 'input[0].call_id must be a string.'],
   [[{ ...call, arguments: 5 }], 'input[0].arguments must be a string.'],
   [[{ type: 'function_call_output', call_id: 'a' }], 'input[0].output must be a string or an array of content parts.'],
-])('%j is refused with the place of the fault', (input, sentence) => {
+])('readInput, readConversation: reject %j with its path', (input, sentence) => {
   expect(() => read(input)).toThrow(sentence);
 });
 
@@ -191,7 +191,7 @@ test.each([
   { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
   { type: 'input_file', file_id: 'file_1' },
   { type: 'input_file', file_data: btoa('%PDF\0') },
-])('$type that cannot be read is refused rather than dropped', (part) => {
+])('readConversation: rejects an unreadable $type', (part) => {
   expect(() => read([{ role: 'user', content: [part] }])).toThrow(AppError);
   expect(() => read([{ role: 'user', content: [part] }])).toThrow('input[0].content[0]');
 });
@@ -199,7 +199,7 @@ test.each([
 const png = 'data:image/png;base64,AAAA';
 const shown = (index: number) => ({ type: 'medium', index }) as const;
 
-test('pictures and sounds are attached where they stand, in messages and in results', () => {
+test('readConversation: attaches media in messages and results', () => {
   const attachments = sighted();
   const { messages } = read(
     [
@@ -234,7 +234,7 @@ test('pictures and sounds are attached where they stand, in messages and in resu
   ]);
 });
 
-test('a picture in the text of a tool result is attached', () => {
+test('readConversation: attaches pictures in the text of a tool result', () => {
   const output = JSON.stringify({ content: [{ type: 'image', data: 'AAAA' }] });
   const { messages } = read([{ type: 'function_call_output', call_id: 'call_1', output }], [], sighted());
   expect(messages[0]?.content).toEqual([
@@ -252,6 +252,6 @@ test.each([
   ],
   [{ type: 'input_image' }, 'input[0].content[0].image_url must be a string.'],
   [{ type: 'input_audio' }, 'input[0].content[0].input_audio must be an object with data and format.'],
-])('%j is refused by its place', (part, sentence) => {
+])('readConversation: rejects %j with its path', (part, sentence) => {
   expect(() => read([{ role: 'user', content: [part] }], [], sighted())).toThrow(sentence);
 });

@@ -32,11 +32,11 @@ export function* readConversation(
   const toolNames = new Map<string, string>();
   let turn: Turn | undefined;
 
-  const own = (): Turn => {
+  const assistant = (): Turn => {
     turn ??= { reasoning: [], contents: [], calls: [] };
     return turn;
   };
-  const others = (message: Message): void => {
+  const add = (message: Message): void => {
     if (turn) messages.push(turnMessage(turn));
     turn = undefined;
     messages.push(message);
@@ -45,7 +45,7 @@ export function* readConversation(
     const id = readAt(item, 'call_id', at, readText);
     const name = knownName(offered, item, at);
     toolNames.set(id, name);
-    own().calls.push({ id, name, json });
+    assistant().calls.push({ id, name, json });
   };
 
   for (const { item, at } of items) {
@@ -53,14 +53,14 @@ export function* readConversation(
     switch (item.type) {
       case 'message': {
         const content = readContent(item.content, `${at}.content`, attachments);
-        if (item.role === 'assistant') own().contents.push(content);
-        else if (item.role === 'user') others({ role: 'user', content });
-        else if (item.role === 'system' || item.role === 'developer') others({ role: 'system', content });
+        if (item.role === 'assistant') assistant().contents.push(content);
+        else if (item.role === 'user') add({ role: 'user', content });
+        else if (item.role === 'system' || item.role === 'developer') add({ role: 'system', content });
         else throw wrong(`${at}.role`, '"user", "assistant", "system" or "developer"');
         break;
       }
       case 'reasoning':
-        own().reasoning.push(reasoningText(item, at, attachments));
+        assistant().reasoning.push(reasoningText(item, at, attachments));
         break;
       case 'function_call':
         // A few clients send the arguments as an object.
@@ -74,8 +74,8 @@ export function* readConversation(
       case 'custom_tool_call_output': {
         const callId = readAt(item, 'call_id', at, readText);
         const toolName = toolNames.get(callId);
-        const content = outputContent(item, at, attachments);
-        others({ role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) });
+        const content = outputContent(item.output, `${at}.output`, attachments);
+        add({ role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) });
         break;
       }
       default:
@@ -96,11 +96,9 @@ function turnMessage({ reasoning, contents, calls }: Turn): Message {
   };
 }
 
-function outputContent(item: StoredItem, at: string, attachments: Attachments): Content {
-  const field = `${at}.output`;
-  if (isAbsent(item.output)) throw wrong(field, 'a string or an array of content parts');
-  if (typeof item.output === 'string') return attachments.toolResult(item.output, field);
-  return readContent(item.output, field, attachments);
+function outputContent(output: unknown, at: string, attachments: Attachments): Content {
+  if (isAbsent(output)) throw wrong(at, 'a string or an array of content parts');
+  return typeof output === 'string' ? attachments.toolResult(output, at) : readContent(output, at, attachments);
 }
 
 /** The first of three fields that is not empty: clients differ in which they send back. */
@@ -109,18 +107,20 @@ function reasoningText(item: StoredItem, at: string, attachments: Attachments): 
     readContent(item[field], `${at}.${field}`, attachments)
       .map((part) => wordsOf([part]))
       .join('\n\n');
-  return parts('content') || parts('summary') || unsealed(readAt(item, 'encrypted_content', at, optionalText) ?? '');
+  return (
+    parts('content') || parts('summary') || unsealReasoning(readAt(item, 'encrypted_content', at, optionalText) ?? '')
+  );
 }
 
 /** Marks reasoning of this server; what other servers encrypted cannot be read. */
 const seal = 'parley1.';
 
 /** `encrypted_content`, which clients send back unchanged. It is not secret: the summary has the same text. */
-export function sealed(thinking: string): string {
+export function sealReasoning(thinking: string): string {
   return seal + Buffer.from(thinking).toString('base64');
 }
 
-function unsealed(content: string): string {
+function unsealReasoning(content: string): string {
   return content.startsWith(seal) ? Buffer.from(content.slice(seal.length), 'base64').toString('utf8') : '';
 }
 

@@ -10,7 +10,7 @@ function decoded(body: JsonObject, store = new ResponseStore()) {
   return atOnce(decode({ input: 'Hi', ...body }, { ...dialectParts(), store }));
 }
 
-describe('controls', () => {
+describe('decode: controls', () => {
   test.each<[JsonObject, Partial<GenerationControls>]>([
     [{}, { maxTokens: 2048, overflow: 'refuse', logprobs: undefined, stop: [], reasoning: undefined }],
     [{ max_output_tokens: 16 }, { maxTokens: 16 }],
@@ -43,12 +43,12 @@ describe('controls', () => {
       { seed: 42, min_p: 0.1 },
       { seed: 42, minP: 0.1 },
     ],
-  ])('%j reaches the samplers', (body, sampling) =>
+  ])('%j is applied to sampling', (body, sampling) =>
     expect(decoded(body).chat.controls.sampling).toMatchObject(sampling),
   );
 });
 
-test('what was asked for is shown again, and what was not is shown as it is used', () => {
+test('decode: the response returns the settings of the request, or the defaults', () => {
   expect(decoded({}).response).toEqual({
     id: expect.stringMatching(/^resp_/),
     object: 'response',
@@ -104,7 +104,7 @@ test('what was asked for is shown again, and what was not is shown as it is used
   expect(decoded(asked).response).toMatchObject(asked);
 });
 
-test('instructions come first as a message of the system', () => {
+test('decode: instructions are the first system message', () => {
   const { chat } = decoded({ instructions: 'Be kind.', parallel_tool_calls: false, chat_template_kwargs: { a: 1 } });
   expect(chat.conversation.messages.map(({ role }) => role)).toEqual(['system', 'user']);
   expect(chat).toMatchObject({ parallelToolCalls: false, templateVariables: { a: 1 }, reasoning: { separate: true } });
@@ -121,16 +121,16 @@ test.each<[unknown, object, object]>([
     { type: 'schema', schema },
     { type: 'json_schema', name: 'x', description: null, schema, strict: false },
   ],
-])('the format %j', (format, output, echo) => {
+])('decode: text.format %j', (format, output, echo) => {
   const { chat, response } = decoded({ text: { format } });
   expect([chat.output, response.text.format]).toEqual([output, echo]);
 });
 
-describe('tools', () => {
+describe('decode: tools', () => {
   const look = { type: 'function', name: 'look', description: 'Looks', parameters: schema, strict: false };
   const bare = { type: 'function', name: 'wait' };
 
-  test('functions are offered and shown again with every key', () => {
+  test('functions are offered, and returned with every key', () => {
     const { chat, response } = decoded({ tools: [look, bare] });
     expect(chat.conversation.tools).toEqual([
       { name: 'look', description: 'Looks', parameters: schema },
@@ -139,13 +139,13 @@ describe('tools', () => {
     expect(response.tools).toEqual([look, { ...bare, description: null, parameters: null, strict: true }]);
   });
 
-  test('built-in tools are left out and named', () => {
+  test('built-in tools are skipped and named', () => {
     const { chat, response, skipped } = decoded({ tools: [{ type: 'web_search' }, bare, { type: 'mcp' }] });
     expect(chat.conversation.tools.map(({ name }) => name)).toEqual(['wait']);
     expect([response.tools.length, skipped]).toEqual([1, ['tools (web_search)', 'tools (mcp)']]);
   });
 
-  test('members of a namespace are offered by their own names unless another tool has it', () => {
+  test('members of a namespace get a prefix only if their name is taken', () => {
     const space = { type: 'namespace', name: 'sky', tools: [bare, { ...bare, name: 'rain' }] };
     const { chat, offered, response } = decoded({ tools: [bare, space] });
     expect(chat.conversation.tools.map(({ name }) => name)).toEqual(['wait', 'sky__wait', 'rain']);
@@ -153,7 +153,7 @@ describe('tools', () => {
     expect(response.tools).toHaveLength(1);
   });
 
-  test('a custom tool takes one text, and its grammar is told', () => {
+  test('a custom tool has one argument, and its grammar in the description', () => {
     const format = { type: 'grammar', syntax: 'lark', definition: 'start: "a"' };
     const { chat } = decoded({ tools: [{ type: 'custom', name: 'patch', description: 'Changes files', format }] });
     expect(chat.conversation.tools).toEqual([
@@ -175,14 +175,14 @@ describe('tools', () => {
       { type: 'required' },
       ['wait'],
     ],
-  ])('the choice %j', (wanted, choice, names) => {
+  ])('tool_choice %j', (wanted, choice, names) => {
     const { chat, response } = decoded({ tools: [look, bare], tool_choice: wanted });
     expect([chat.toolChoice, chat.conversation.tools.map(({ name }) => name)]).toEqual([choice, names]);
     expect(response.tool_choice).toEqual(wanted ?? 'auto');
   });
 });
 
-describe('previous_response_id', () => {
+describe('decode: previous_response_id', () => {
   const message = (id: string, role: string, words: string) => ({ id, type: 'message', role, content: words });
   const store = new ResponseStore();
   store.put({
@@ -194,7 +194,7 @@ describe('previous_response_id', () => {
   });
   store.put({ id: 'resp_c', response: { status: 'in_progress' }, context: [], input: [], output: [] });
 
-  test('the whole conversation before comes first, without its instructions', () => {
+  test('prepends the earlier conversation, without its instructions', () => {
     const { chat, context, input, response } = decoded({ previous_response_id: 'resp_b' }, store);
     expect(chat.conversation.messages.map(({ content: [part] }) => part?.type === 'text' && part.text)).toEqual([
       'One',
@@ -206,7 +206,7 @@ describe('previous_response_id', () => {
     expect([context.length, input.length, response.previous_response_id]).toEqual([4, 1, 'resp_b']);
   });
 
-  test.each(['resp_a', 'resp_c', 5])('%j is refused', (id) =>
+  test.each(['resp_a', 'resp_c', 5])('%j is rejected', (id) =>
     expect(() => decoded({ previous_response_id: id }, store)).toThrow(
       'previous_response_id must be the id of a finished response that is still stored.',
     ),
@@ -245,9 +245,9 @@ test.each<[JsonObject, string]>([
   [{ tool_choice: { type: 'web_search' } }, 'tool_choice is not possible'],
   [{ conversation: 'conv_1' }, 'conversation is not possible'],
   [{ background: true, store: false }, 'store must be true for a response in the background.'],
-])('%j is refused', (body, sentence) => expect(() => decoded(body)).toThrow(sentence));
+])('decode: rejects %j', (body, sentence) => expect(() => decoded(body)).toThrow(sentence));
 
-test('null means absent for every field', () => {
+test('decode: null counts as absent for every field', () => {
   const fields = Object.keys(decoded({}).response);
   const nothing = Object.fromEntries(
     [...fields, 'include', 'stream', 'conversation', 'stop'].map((field) => [field, null]),
@@ -255,7 +255,7 @@ test('null means absent for every field', () => {
   expect(decoded(nothing).response).toEqual(decoded({}).response);
 });
 
-test('a stream in the background is an ordinary stream, and says so', () => {
+test('decode: background is false for a stream', () => {
   const { stream, response } = decoded({ background: true, stream: true });
   expect([stream, response.background]).toEqual([true, false]);
 });

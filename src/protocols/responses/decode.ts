@@ -112,7 +112,7 @@ export function* decode(body: JsonObject, own: DecodeParts) {
     stream: fields.stream,
     genkey: fields.genkey,
     withLogprobs,
-    withSealedThinking: include.includes('reasoning.encrypted_content'),
+    withEncryptedReasoning: include.includes('reasoning.encrypted_content'),
     /** Parts of the input and tools that have no effect. */
     skipped: [
       ...toolbox.skipped.map((kind) => `tools (${kind})`),

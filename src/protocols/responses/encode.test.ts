@@ -45,7 +45,7 @@ function session(output: Partial<OutputParts> = {}, own: Partial<ResponseObject>
   const { newId } = dialectParts();
   return {
     response: { ...response, ...own },
-    output: { newId, offered: [], withLogprobs: false, withSealedThinking: false, ...output },
+    output: { newId, offered: [], withLogprobs: false, withEncryptedReasoning: false, ...output },
     now: () => 1_700_000_003_900,
     keep: (response) => response,
   };
@@ -111,7 +111,7 @@ const whole = head
   .replace('"output":[]', `"output":[${message}]`)
   .replace('"usage":null', `"usage":${usage}`);
 
-test('a plain reply, byte for byte', async () => {
+test('encodeStream: exact bytes of a plain reply', async () => {
   expect(await streamed([startEvent(), says('Hi'), says('!'), finishEvent()])).toBe(
     [
       'event: response.created',
@@ -155,12 +155,12 @@ test('a plain reply, byte for byte', async () => {
   );
 });
 
-test('a whole reply, byte for byte', async () => {
+test('encodeWhole: exact bytes of a plain reply', async () => {
   const { response } = await encodeWhole(play([startEvent(), says('Hi'), says('!'), finishEvent()]), session());
   expect(JSON.stringify(response)).toBe(`{${whole}}`);
 });
 
-test('thinking, text and two calls are items of their own, each closed before the next opens', async () => {
+test('encodeStream: reasoning, text and calls are separate items, one open at a time', async () => {
   const bytes = await streamed([
     startEvent(),
     thinks('hm'),
@@ -199,7 +199,7 @@ test('thinking, text and two calls are items of their own, each closed before th
   ]);
 });
 
-test('a custom tool is told its text, and a member of a namespace keeps that', async () => {
+test('encodeStream: custom tools get their input, members of a namespace keep it', async () => {
   const tool = (name: string) => ({ name, parameters: {} });
   const offered = [
     { kind: 'custom', name: 'patch', namespace: undefined, tool: tool('patch') },
@@ -232,18 +232,18 @@ test.each<[string, GenerationEvent[], object]>([
   ['thinking cut at its limit', [thinks('hm'), length], { output: [{ type: 'reasoning' }], status: 'incomplete' }],
   ['a limit before any text', [length], { output: [{ type: 'message', status: 'incomplete' }], status: 'incomplete' }],
   [
-    'a call cut in its middle',
+    'an incomplete call',
     [...calls(0, 'look', '{"at":'), length],
     { output: [{ type: 'function_call', status: 'incomplete', arguments: '{"at":' }], status: 'incomplete' },
   ],
-  ['a reply that says nothing', [finishEvent()], { output: [{ content: [{ text: '' }] }], status: 'completed' }],
+  ['an empty reply', [finishEvent()], { output: [{ content: [{ text: '' }] }], status: 'completed' }],
   [
-    'thinking that leads to nothing',
+    'reasoning without an answer',
     [thinks('hm'), finishEvent()],
     { output: [{ type: 'reasoning' }, { content: [{ text: '' }], status: 'completed' }], status: 'completed' },
   ],
   [
-    'a reply that somebody stopped',
+    'an aborted reply',
     [says('Hel'), aborted],
     { output: [{ status: 'incomplete' }], status: 'incomplete', incomplete_details: { reason: 'cancelled' } },
   ],
@@ -252,18 +252,18 @@ test.each<[string, GenerationEvent[], object]>([
     [...calls(0, 'look', '{}'), says('Done.'), finishEvent()],
     { output: [{ type: 'function_call' }, { type: 'message' }], status: 'completed' },
   ],
-])('%s is told alike in both forms', async (_, events, expected) => {
+])('encodeStream, encodeWhole: %s', async (_, events, expected) => {
   const { response } = await encodeWhole(play([startEvent(), ...events]), session());
   expect(response).toMatchObject(expected);
   expect(frames(await streamed([startEvent(), ...events])).at(-1)?.response).toEqual(response);
 });
 
-test('one that was stopped in the background is cancelled', async () => {
+test('encodeWhole: an aborted background response is cancelled', async () => {
   const { response } = await encodeWhole(play([says('Hel'), aborted]), session({}, { background: true }));
   expect(response).toMatchObject({ status: 'cancelled', incomplete_details: null });
 });
 
-test('an error in the middle closes what is open and ends the stream with a failed response', async () => {
+test('encodeStream: an error closes the open item and ends with a failed response', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   const told = frames(await streamed([startEvent(), says('Hel'), { type: 'error', error }]));
   expect(told.slice(-2)).toMatchObject([
@@ -280,7 +280,7 @@ test('an error in the middle closes what is open and ends the stream with a fail
   await expect(encodeWhole(play([startEvent(), { type: 'error', error }]), session())).rejects.toBe(error);
 });
 
-test('events that end without a last one are a failure, not an empty answer', async () => {
+test('encodeStream, encodeWhole: events without a finish are a failure', async () => {
   expect(transcript(await streamed([startEvent()])).at(-1)).toBe('response.failed failed');
   await expect(encodeWhole(play([startEvent()]), session())).rejects.toThrow('stopped in the middle');
 });
@@ -293,7 +293,7 @@ const saysTokens = (text: string, ...tokens: string[]): GenerationEvent => ({
 });
 const spoken = (text: string) => ({ token: text, logprob: -1, bytes: [...Buffer.from(text)], top_logprobs: [] });
 
-test('figures of tokens without text wait for the next text, and are told only when asked for', async () => {
+test('logprobs: those without text join the next text, only if requested', async () => {
   const events = [saysTokens('', 'H'), saysTokens('Hi', 'i'), finishEvent()];
   const told = frames(await streamed(events, { withLogprobs: true }));
   const at = (type: string) => told.find((frame) => frame.type === type)?.logprobs;
@@ -302,21 +302,21 @@ test('figures of tokens without text wait for the next text, and are told only w
   expect(await streamed(events)).not.toContain('"token":"H"');
 });
 
-test('tokens that the text does not show have no figures: its end, marks around thinking', async () => {
+test('logprobs: none for tokens that are not in the text', async () => {
   const thought = { ...thinks('hm'), logprobs: [figure('hm'), figure('</think>'), figure('So')] } as GenerationEvent;
   const events = [thought, says('So'), saysTokens('.', '.', '<|end|>'), saysTokens('', '<|end|>'), finishEvent()];
   const { response } = await encodeWhole(play(events), session({ withLogprobs: true }));
   expect(response.output[1]).toMatchObject({ content: [{ text: 'So.', logprobs: [spoken('So'), spoken('.')] }] });
 });
 
-test('thinking is sealed only for those who ask', async () => {
+test('encrypted_content: only if requested', async () => {
   const events = [thinks('hm'), says('Hi'), finishEvent()];
-  const { response } = await encodeWhole(play(events), session({ withSealedThinking: true }));
+  const { response } = await encodeWhole(play(events), session({ withEncryptedReasoning: true }));
   expect(response.output[0]).toMatchObject({ encrypted_content: 'parley1.aG0=' });
   expect(await streamed(events)).not.toContain('encrypted_content');
 });
 
-test('a long silence is broken by telling again that the response is in progress', async () => {
+test('encodeStream: repeats response.in_progress during a long silence', async () => {
   const { startTimer, pass } = handTimer();
   const first = latch();
   async function* events(): AsyncGenerator<GenerationEvent> {
@@ -360,7 +360,7 @@ const anyEvents = fc
   )
   .map((runs) => runs.flat());
 
-test('applying the frames of any stream gives the response that its last frame and the whole reply show', async () => {
+test('encodeStream: applying the frames gives the final response, for any events', async () => {
   const ends = fc.constantFrom(finishEvent(), length, aborted, finishEvent({ reason: 'tool-calls' }));
   await fc.assert(
     fc.asyncProperty(anyEvents, ends, async (events, end) => {
@@ -381,7 +381,7 @@ test('applying the frames of any stream gives the response that its last frame a
   );
 });
 
-test('values pass as they come, each long wait between them is told, and nothing is lost', async () => {
+test('withSilences: yields undefined for each silence and loses no value', async () => {
   const { startTimer, pass, waiting } = handTimer();
   const late = latch<string>();
   async function* source(): AsyncGenerator<string> {
@@ -402,7 +402,7 @@ test('values pass as they come, each long wait between them is told, and nothing
   expect(waiting()).toEqual([]);
 });
 
-test('a reader that leaves closes the source, and a failure of the source is passed on', async () => {
+test('withSilences: closes the source on return, and passes its errors on', async () => {
   const { startTimer, waiting } = handTimer();
   let closed = false;
   async function* source(): AsyncGenerator<string> {

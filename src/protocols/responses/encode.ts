@@ -21,16 +21,11 @@ type LastEvent = Extract<GenerationEvent, { readonly type: 'finish' | 'error' }>
 /** Agents end a stream without events for some minutes, and do not count comments. */
 const silenceMs = 30_000;
 
-export interface StreamParts {
-  readonly startTimer: StartTimer;
-  /** Whether the request is still queued, or its model is still loading. */
-  readonly waits: () => boolean;
-}
-
+/** `waits` is true while the request is queued, or its model is loading. */
 export async function* encodeStream(
   events: AsyncIterable<GenerationEvent>,
   session: Session,
-  { startTimer, waits }: StreamParts,
+  { startTimer, waits }: { readonly startTimer: StartTimer; readonly waits: () => boolean },
 ): AsyncGenerator<string> {
   const frames = new Frames();
   const output = new OutputItems(session.output);
@@ -75,13 +70,14 @@ export async function* encodeStream(
 }
 
 /** The same events as one response. An error is thrown, and keeps its status. */
-export async function encodeWhole(events: AsyncIterable<GenerationEvent>, session: Session) {
+export async function encodeWhole(events: AsyncIterable<GenerationEvent>, session: Session, started?: () => void) {
   const output = new OutputItems(session.output);
   let shortfall: Shortfall = {};
   for await (const event of events) {
     switch (event.type) {
       case 'start':
         shortfall = event;
+        started?.();
         break;
       case 'warning':
         break;

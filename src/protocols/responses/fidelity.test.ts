@@ -184,7 +184,7 @@ for (const table of responsesFidelity) {
   });
 }
 
-test('every field that a response shows again is explained', () => {
+test('fidelity table: documents every field that a response returns', () => {
   const { response } = atOnce(decode({ input: 'Hi' }, { ...dialectParts(), store: new ResponseStore() }));
   const made = [
     'id',

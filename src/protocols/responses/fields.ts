@@ -49,11 +49,11 @@ const refuseConversation: Read<never> = (_, feature) => {
 };
 
 export const createFields = {
-  model: sentAs(textSchema, aside('approximated', 'Any name: the loaded model answers, and is named.')),
+  model: sentAs(textSchema, aside('approximated', 'Any name: the loaded model answers, and the reply has its name.')),
   input: approximated(
     described({ anyOf: [textSchema, objectsSchema] }, anyValue),
     'Text, or messages, function calls and results, custom tool calls and results, reasoning and item references. ' +
-      'Items of other types, and references to items that are not stored, are left out and named in x-parley-ignored.',
+      'Other items, and references to items that are not stored, are ignored (x-parley-ignored).',
   ),
   ...places({
     'input[].content[]': aside(
@@ -74,17 +74,11 @@ export const createFields = {
   stream_options: ignored('No padding is ever added to events.'),
   previous_response_id: honoured(
     described(textSchema, anyValue),
-    'While that response is stored; a missing one is refused with previous_response_not_found.',
+    'Refused (previous_response_not_found) if not stored.',
   ),
   conversation: refused('Use previous_response_id.', refuseConversation),
-  store: honoured(
-    orElse(readFlag, true),
-    'On by default; kept in memory, bounded by number and size, the oldest dropped first, lost when the server ends.',
-  ),
-  max_output_tokens: honoured(
-    optionalInteger,
-    'Thinking counts. Cut to the cap of the server and to the room in the context; 0 or less means the default.',
-  ),
+  store: honoured(orElse(readFlag, true), 'In memory: the oldest are dropped, and a restart loses all.'),
+  max_output_tokens: honoured(optionalInteger, 'Includes reasoning. Cut to what fits; 0 or less is the default.'),
   // Only their types are checked here.
   ...asControls({ temperature: '', top_p: '', presence_penalty: '', frequency_penalty: '' }, { check: readFinite }),
   top_logprobs: honoured(
@@ -93,60 +87,50 @@ export const createFields = {
   ),
   tools: approximated(
     orElse(described(objectsSchema, readList), []),
-    'Functions, custom tools (their grammar is told to the model, not enforced) and namespaces of both. ' +
-      `Built-in tools such as web_search are left out and named in x-parley-ignored. ${loosenedNote}`,
+    'Functions, custom tools (their grammar is in the prompt, and not enforced) and namespaces of both. ' +
+      `Built-in tools such as web_search are ignored (x-parley-ignored). ${loosenedNote}`,
   ),
   tool_choice: approximated(
     described({ type: ['string', 'object'] }, anyValue),
     'Words, a function or custom tool, and allowed_tools; a built-in tool cannot be forced and is refused.',
   ),
   parallel_tool_calls: honoured(orElse(readFlag, true)),
-  max_tool_calls: shownAgain(optionalInteger, 'Counts calls of built-in tools only; shown again.'),
+  max_tool_calls: shownAgain(optionalInteger, 'Only for built-in tools; returned.'),
   text: group({
-    format: honoured(optionalObject, 'Held to by a grammar, whatever strict says.'),
-    verbosity: shownAgain(optionalText, 'Shown again.'),
+    format: honoured(optionalObject, 'Enforced by a grammar, with strict or without.'),
+    verbosity: shownAgain(optionalText, 'Returned.'),
   }),
   reasoning: group({
-    effort: approximated(
-      optionalText,
-      `Told to the chat template, and a share of the reply as limit. "none": ${silenceNote}`,
-    ),
-    summary: approximated(optionalText, 'The thinking itself is always told as the summary.'),
+    effort: approximated(optionalText, `A limit and a template variable. "none": ${silenceNote}`),
+    summary: approximated(optionalText, 'The summary is always the reasoning itself.'),
     ...each(['generate_summary', 'mode', 'context'], ignored()),
   }),
   include: approximated(
     orElse(readIncludes, []),
-    'message.output_text.logprobs, and reasoning.encrypted_content (the thinking in base64, not encrypted); ' +
-      'other entries have no effect.',
+    'message.output_text.logprobs and reasoning.encrypted_content (base64, not encrypted); others are ignored.',
   ),
   truncation: honoured(
     optional(word('disabled', 'auto')),
-    '"auto" leaves out the oldest messages, never those of the system; how many is told in x-parley-dropped-messages.',
+    '"auto" drops the oldest messages, except system messages; x-parley-dropped-messages has their number.',
   ),
-  metadata: honoured(optionalObject, 'Shown again.'),
-  background: approximated(
-    orElse(readFlag, false),
-    'Needs store. Together with stream the answer is streamed as usual, and the response says background: false.',
-  ),
-  prompt_cache_key: shownAgain(optionalText, 'Shown again; prompts are reused by what they begin with.'),
-  safety_identifier: shownAgain(optionalText, 'Shown again.'),
+  metadata: honoured(optionalObject, 'Returned.'),
+  background: approximated(orElse(readFlag, false), 'Needs store. Without effect in streams, which show false.'),
+  prompt_cache_key: shownAgain(optionalText, 'Returned; the longest cached prefix is always used.'),
+  safety_identifier: shownAgain(optionalText, 'Returned.'),
   ...each(['user', 'prompt_cache_options', 'prompt_cache_retention'], ignored()),
   service_tier: ignored('Always "default".'),
   prompt: ignored('There are no stored prompts; input is needed.'),
   ...each(['moderation', 'context_management', 'access_programs', 'image', 'client_metadata'], ignored()),
   // Fields of other dialects.
-  stop: honoured(optional(readStop), 'Not of this dialect; as in chat completions.'),
-  reasoning_effort: approximated(readEffort, 'Where reasoning.effort is not sent.'),
-  thinking_budget_tokens: honoured(orElse(looseWhole, -1), 'A limit in tokens; beats the effort.'),
+  stop: honoured(optional(readStop), 'As in chat completions.'),
+  reasoning_effort: approximated(readEffort, 'If reasoning.effort is absent.'),
+  thinking_budget_tokens: honoured(orElse(looseWhole, -1), 'A limit in tokens; wins over the effort.'),
   chat_template_kwargs: honoured(
     optionalObject,
-    "Variables for the model's chat template; enable_thinking: false counts without it too.",
+    'Template variables. enable_thinking: false works without a template too.',
   ),
-  continue_assistant_turn: honoured(
-    orElse(looseFlag, true),
-    'On by default: a last message of the assistant is continued.',
-  ),
-  encapsulate_thinking: honoured(orElse(looseFlag, true), 'On by default: thinking becomes an item of its own.'),
+  continue_assistant_turn: honoured(orElse(looseFlag, true), 'Continues a last assistant message.'),
+  encapsulate_thinking: honoured(orElse(looseFlag, true), 'Reasoning is an own item.'),
   memory: honoured(orElse(readText, ''), 'Put in front of the prompt.'),
   genkey: honoured(readGenkey),
   ...places({ '(native sampling fields)': aside('honoured', 'All of them; see the native API.') }),
@@ -158,17 +142,17 @@ export type CreateFields = Fields<typeof createFields>;
 export const retrieveFields = {
   stream: approximated(
     described({ type: 'boolean' }, (value) => value === 'true' || value === '1'),
-    'The events are made anew, each text in one piece.',
+    'Each text is one delta.',
   ),
   starting_after: {
-    ...refused('The numbers of the first stream are not kept. Without stream it means nothing.'),
+    ...refused('The numbers of the first stream are not stored. Ignored without stream.'),
     /** An error, which is only thrown if the response is streamed. */
     read: (value: unknown, feature: string) => {
-      const instead = 'a stored answer is told anew, with other numbers than when it was made';
+      const instead = 'a replay has other sequence numbers than the first stream';
       return value === undefined ? undefined : new AppError('unsupported', { feature, instead });
     },
   },
-  'include[]': ignored('A response holds what was asked for when it was made.'),
+  'include[]': ignored('Set when the response is created.'),
   include_obfuscation: ignored(),
 };
 
@@ -192,10 +176,7 @@ export const responsesFidelity = [
     dialect,
     'POST /v1/responses/input_tokens',
     places({
-      '(body)': aside(
-        'honoured',
-        'As POST /v1/responses; what shapes the prompt is counted, but for media (told in x-parley-warnings).',
-      ),
+      '(body)': aside('honoured', 'As POST /v1/responses. Media are not counted (x-parley-warnings).'),
     }),
   ),
   retrieveFidelity,

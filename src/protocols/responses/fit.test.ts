@@ -32,39 +32,39 @@ const counting = () => {
 
 const talk = [say('system', 'S'.repeat(10)), say('user', 'a'.repeat(30)), say('assistant', 'b'.repeat(30))];
 
-test('a conversation that fits stays whole after one look, and is not cut for a long reply', async () => {
+test('fitConversation: one count if all fits, and no cut for a long reply', async () => {
   const { chat, counts } = counting();
   const fitted = await fitConversation(request(talk), chat, 100);
   expect([words(fitted.request).length, fitted.droppedMessages, counts()]).toEqual([3, 0, 1]);
   expect(fitted.request.controls.overflow).toBe('refuse');
 });
 
-test('the oldest messages go, those of the system stay, and a quarter stays free for the reply', async () => {
+test('fitConversation: drops the oldest messages, keeps system messages, reserves a quarter', async () => {
   const more = [...talk, say('user', 'c'.repeat(30)), say('assistant', 'd'.repeat(20)), say('user', 'e')];
   const { request: kept, droppedMessages } = await fitConversation(request(more), counting().chat, 100);
   expect(words(kept).map((part) => part[0])).toEqual(['S', 'c', 'd', 'e']);
   expect([droppedMessages, kept.controls.overflow]).toEqual([2, 'refuse']);
 });
 
-test('a result never comes first without its call', async () => {
+test('fitConversation: never starts with a tool result', async () => {
   const loop = [say('user', 'a'.repeat(60)), say('assistant', 'b'.repeat(60)), say('tool', 'c'), say('assistant', 'd')];
   const { request: kept } = await fitConversation(request(loop), counting().chat, 60);
   expect(words(kept)).toEqual(['d']);
 });
 
-test('what cannot be made to fit is left to the engine', async () => {
+test('fitConversation: leaves what cannot fit to the engine', async () => {
   const { request: kept } = await fitConversation(request([say('user', 'a'.repeat(200))]), counting().chat, 100);
   expect([words(kept).length, kept.controls.overflow]).toEqual([1, 'trim']);
 });
 
-test('a request that must not be shortened is not even counted', async () => {
+test('fitConversation: does not count with truncation disabled', async () => {
   const { chat, counts } = counting();
   const whole = request(talk, 'disabled');
   expect((await fitConversation(whole, chat, 10)).request).toBe(whole);
   expect(counts()).toBe(0);
 });
 
-test('pictures of messages that are left out are left out too', async () => {
+test('fitConversation: drops the media of dropped messages', async () => {
   const image = (base64: string) => ({ kind: 'image', base64 }) as const;
   const shows = (index: number, words: string): Message => ({
     role: 'user',

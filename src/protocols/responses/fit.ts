@@ -17,7 +17,7 @@ export async function fitConversation(
   if (request.controls.overflow === 'refuse') return { request, droppedMessages: 0 };
   const { messages } = request.conversation;
   const context = request.controls.maxContext ?? contextSize;
-  const room = context - Math.max(1, Math.min(request.controls.maxTokens, Math.floor(context * replyShare)));
+  const limit = context - Math.max(1, Math.min(request.controls.maxTokens, Math.floor(context * replyShare)));
   const shortened = (drop: number): ChatRequest => ({
     ...request,
     conversation: withMessages(request.conversation, withoutOldest(messages, drop)),
@@ -28,15 +28,15 @@ export async function fitConversation(
   // Most conversations fit, so that the whole one is counted first.
   let middle = 0;
   while (low < high) {
-    if ((await chat.countTokens(shortened(steps[middle] ?? 0))) <= room) high = middle;
+    if ((await chat.countTokens(shortened(steps[middle] ?? 0))) <= limit) high = middle;
     else low = middle + 1;
     middle = (low + high) >> 1;
   }
   const fits = low < steps.length;
-  const kept = shortened(steps[Math.min(low, steps.length - 1)] ?? 0);
+  const fitted = shortened(steps[Math.min(low, steps.length - 1)] ?? 0);
   return {
-    request: fits ? { ...kept, controls: { ...kept.controls, overflow: 'refuse' } } : kept,
-    droppedMessages: messages.length - kept.conversation.messages.length,
+    request: fits ? { ...fitted, controls: { ...fitted.controls, overflow: 'refuse' } } : fitted,
+    droppedMessages: messages.length - fitted.conversation.messages.length,
   };
 }
 

@@ -8,7 +8,7 @@ import {
 import { namedFrame } from '../../http/sse.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
-import { sealed } from './conversation.ts';
+import { sealReasoning } from './conversation.ts';
 import { customInput, type OfferedTool } from './tools.ts';
 
 /** The object that clients get; the keys that the request decides are not listed here. */
@@ -49,7 +49,7 @@ export interface OutputParts {
   readonly newId: (prefix: string) => string;
   readonly offered: readonly OfferedTool[];
   readonly withLogprobs: boolean;
-  readonly withSealedThinking: boolean;
+  readonly withEncryptedReasoning: boolean;
 }
 
 interface OpenItem {
@@ -165,7 +165,7 @@ export class OutputItems {
   #closed({ kind, first, content, logprobs }: OpenItem, status: string): StoredItem {
     switch (kind) {
       case 'reasoning': {
-        const seal = this.#parts.withSealedThinking ? { encrypted_content: sealed(content) } : {};
+        const seal = this.#parts.withEncryptedReasoning ? { encrypted_content: sealReasoning(content) } : {};
         return { ...first, summary: [{ type: 'summary_text', text: content }], ...seal };
       }
       case 'message':

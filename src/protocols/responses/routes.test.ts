@@ -53,7 +53,7 @@ const hello: GenerationEvent[] = [startEvent(), { type: 'text-delta', text: 'Hel
 
 const refusal = (message: string) => ({ message, type: 'invalid_request_error', param: null, code: null });
 
-test('pictures are fetched, and seen again in the next turn', async () => {
+test('create: fetches pictures, also those of the previous response', async () => {
   const urls: string[] = [];
   const fetchMedia = async (url: string) => {
     urls.push(url);
@@ -72,7 +72,7 @@ test('pictures are fetched, and seen again in the next turn', async () => {
   expect(counted.headers).toMatchObject({ 'x-parley-warnings': 'media-not-counted' });
 });
 
-test('a picture that cannot be fetched is told by its place', async () => {
+test('create: a failed fetch is an error with the path of the picture', async () => {
   const { text } = scriptedText([], { state: () => seeing() });
   const fetchMedia = async () => ({ type: 'refused', reason: 'answers with status 404' }) as const;
   const image = { type: 'input_image', image_url: 'https://pictures.example/a.png' };
@@ -83,14 +83,14 @@ test('a picture that cannot be fetched is told by its place', async () => {
   expect(bodyOf(reply).error).toMatchObject({ param: 'input[0].content[0].image_url', type: 'invalid_request_error' });
 });
 
-describe('paths', () => {
+describe('responses: paths', () => {
   test.each([
     ['POST', '/v1/responses'],
     ['POST', '/openai/v1/responses'],
     ['POST', '/responses'],
     ['POST', '/v1/responses/input_tokens'],
     ['POST', '/responses/input_tokens'],
-  ])('%s %s takes a request', async (method, path) => {
+  ])('%s %s creates a response', async (method, path) => {
     expect((await world(hello).ask(method, path, { input: 'Hi' })).status).toBe(200);
   });
 
@@ -100,32 +100,32 @@ describe('paths', () => {
     ['GET', '/v1/responses/resp_9/input_items'],
     ['DELETE', '/v1/responses/resp_9'],
     ['POST', '/v1/responses/resp_9/cancel'],
-  ])('%s %s that nobody stored is not found', async (method, path) => {
+  ])('%s %s is 404 for an unknown id', async (method, path) => {
     const reply = await world().ask(method, path);
     expect(reply.status).toBe(404);
     expect(bodyOf(reply)).toEqual({ error: refusal('There is no stored response "resp_9" on this server.') });
   });
 
-  test('what cannot be done with a response is not found', async () => {
+  test('an unknown action is 404', async () => {
     const reply = await world().ask('POST', '/v1/responses/compact');
     expect(reply.status).toBe(404);
     expect(bodyOf(reply)).toEqual({ error: refusal('There is no POST /v1/responses/compact on this server.') });
   });
 
-  test('the list of responses cannot be read, as there is none', () => {
+  test('there is no list of responses', () => {
     const { find, methods } = router(responsesEndpoints(responseState()));
     expect([find('GET', '/v1/responses'), methods('/v1/responses')]).toEqual([undefined, ['POST']]);
   });
 
-  test('everything needs the key, and only what generates takes a place', () => {
+  test('all are guarded, and only create is queued', () => {
     for (const { access, queued, path } of responsesEndpoints(responseState())) {
       expect([access, queued]).toEqual(['guarded', path === '/v1/responses' || path === '/responses']);
     }
   });
 });
 
-describe('creating', () => {
-  test('fields without effect, skipped tools and items are named in a header', async () => {
+describe('create', () => {
+  test('x-parley-ignored names fields, tools and items without effect', async () => {
     const reply = await world(hello).ask('POST', '/v1/responses', {
       model: 'any',
       user: 'me',
@@ -139,13 +139,13 @@ describe('creating', () => {
     });
   });
 
-  test('a prompt that lost its beginning is told of', async () => {
+  test('x-parley-dropped-tokens has the number of dropped tokens', async () => {
     const { ask } = world([startEvent({ droppedTokens: 12 }), finishEvent()]);
     const reply = await ask('POST', '/v1/responses', { input: 'Hi' });
     expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '12' });
   });
 
-  test('truncation leaves out whole messages and says how many', async () => {
+  test('truncation drops whole messages and reports their number', async () => {
     const { chat, asked } = scriptedChat(hello, {
       countTokens: async ({ conversation }) => conversation.messages.length * 1500,
     });
@@ -155,38 +155,38 @@ describe('creating', () => {
     expect(asked[0]?.request.conversation.messages).toHaveLength(2);
   });
 
-  test('the ticket carries the key of the request and the client', async () => {
+  test('the ticket has genkey and client', async () => {
     const { ask, asked } = world(hello);
     await ask('POST', '/v1/responses', { input: 'Hi', genkey: 'mine' });
     expect(asked[0]?.ticket).toMatchObject({ genkey: 'mine', part: 'mine' });
   });
 
-  test('what is not to be stored is not', async () => {
+  test('store: false stores nothing', async () => {
     const { ask, store } = world(hello);
     expect(bodyOf(await ask('POST', '/v1/responses', { input: 'Hi', store: false }))).toMatchObject({ store: false });
     expect(store.size).toBe(0);
   });
 
-  test('what is too large to be stored says so', async () => {
+  test('a response too large for the store has store: false', async () => {
     const { ask } = world(hello, { store: new ResponseStore({ responses: 1, bytes: 100 }) });
     expect(bodyOf(await ask('POST', '/v1/responses', { input: 'Hi' }))).toMatchObject({ store: false });
   });
 
-  test('a stream is stored before its last frame is out', async () => {
+  test('a stream is stored before its last frame', async () => {
     const { ask, store } = world(hello);
     const bytes = await streamOf(await ask('POST', '/v1/responses', { input: 'Hi', stream: true }));
     const last = JSON.parse(bytes.slice(bytes.lastIndexOf('data: ') + 6));
     expect(store.get(last.response.id)?.response).toEqual(last.response);
   });
 
-  test('an answer whose client is gone is not stored', async () => {
+  test('the response of a disconnected client is not stored', async () => {
     const gone = AbortSignal.abort();
     const { ask, store } = world([startEvent(), finishEvent({ reason: 'aborted', cause: 'aborted' })]);
     await ask('POST', '/v1/responses', { input: 'Hi' }, { signal: gone });
     expect(store.size).toBe(0);
   });
 
-  test('an item of a stored answer can be named by its id', async () => {
+  test('item_reference finds items of stored responses', async () => {
     const { ask, asked } = world(hello);
     const { output } = bodyOf(await ask('POST', '/v1/responses', { input: 'Hi' }));
     const reference = { type: 'item_reference', id: output[0].id };
@@ -197,7 +197,7 @@ describe('creating', () => {
     ]);
   });
 
-  test('a conversation goes on although the answers before were dropped in the meantime', async () => {
+  test('a conversation continues after earlier responses were evicted', async () => {
     const { ask, asked, store } = world(hello);
     const first = bodyOf(await ask('POST', '/v1/responses', { input: 'One' }));
     const second = bodyOf(await ask('POST', '/v1/responses', { input: 'Two', previous_response_id: first.id }));
@@ -222,7 +222,7 @@ describe('stored responses', () => {
     return { ask, response, ...rest };
   }
 
-  test('are fetched as they were told, and replayed frame by frame', async () => {
+  test('are returned as sent, and replayed frame by frame', async () => {
     const { ask, response } = await stored('Hi');
     const path = `/v1/responses/${response.id}`;
     expect(bodyOf(await ask('GET', path))).toEqual(response);
@@ -244,14 +244,14 @@ describe('stored responses', () => {
     expect(done).toEqual(response.output);
   });
 
-  test('cannot be replayed from the middle', async () => {
+  test('starting_after is rejected', async () => {
     const { ask, response } = await stored('Hi');
     const reply = await ask('GET', `/v1/responses/${response.id}?stream=true&starting_after=3`);
     expect(reply.status).toBe(400);
     expect(bodyOf(reply)).toMatchObject({ error: { param: 'starting_after', code: 'unsupported_parameter' } });
   });
 
-  test('are forgotten once', async () => {
+  test('are deleted once', async () => {
     const { ask, response } = await stored('Hi');
     const path = `/v1/responses/${response.id}`;
     expect(bodyOf(await ask('DELETE', path))).toEqual({ id: response.id, object: 'response', deleted: true });
@@ -259,7 +259,7 @@ describe('stored responses', () => {
     expect((await ask('GET', path)).status).toBe(404);
   });
 
-  test('cannot be cancelled when nobody waits for them in the background', async () => {
+  test('cannot be cancelled unless in the background', async () => {
     const { ask, response } = await stored('Hi');
     expect((await ask('POST', `/v1/responses/${response.id}/cancel`)).status).toBe(400);
   });
@@ -276,7 +276,7 @@ describe('stored responses', () => {
     ['?limit=0', ['5'], true],
     ['?limit=1000', ['5', '4', '3', '2', '1'], false],
     ['?after=msg_i1', [], false],
-  ])('list their input with %s', async (query, numbers, more) => {
+  ])('list input items with %s', async (query, numbers, more) => {
     const { ask, response } = await stored(five);
     const ids = numbers.map((number) => `msg_i${number}`);
     const list = bodyOf(await ask('GET', `/v1/responses/${response.id}/input_items${query}`));
@@ -289,13 +289,13 @@ describe('stored responses', () => {
     });
   });
 
-  test.each(['?order=up', '?after=msg_unknown'])('refuse to list with %s', async (query) => {
+  test.each(['?order=up', '?after=msg_unknown'])('reject input_items%s', async (query) => {
     const { ask, response } = await stored(five);
     expect((await ask('GET', `/v1/responses/${response.id}/input_items${query}`)).status).toBe(400);
   });
 });
 
-describe('in the background', () => {
+describe('background responses', () => {
   /** A generation that ends when the test lets it. */
   function held() {
     const end = latch();
@@ -310,7 +310,7 @@ describe('in the background', () => {
     return { script, begun, end };
   }
 
-  test('a response is queued, then in progress, then completed', async () => {
+  test('are queued, then in progress, then completed', async () => {
     const { script, begun, end } = held();
     const { ask } = world(script);
     const queued = bodyOf(await ask('POST', '/v1/responses', { input: 'Hi', background: true }));
@@ -325,7 +325,7 @@ describe('in the background', () => {
     expect(bodyOf(await ask('POST', `${path}/cancel`))).toMatchObject({ status: 'completed' });
   });
 
-  test('a deleted one does not come back', async () => {
+  test('are not stored again after deletion', async () => {
     const { script, begun, end } = held();
     const { ask, asked, store } = world(script);
     const { id } = bodyOf(await ask('POST', '/v1/responses', { input: 'Hi', background: true }));
@@ -338,7 +338,7 @@ describe('in the background', () => {
     expect(store.size).toBe(0);
   });
 
-  test('a failure is kept for whoever asks', async () => {
+  test('are stored with their failure', async () => {
     const error = new AppError('engine-lost', { capability: 'text' });
     const { ask } = world([{ type: 'error', error }]);
     const { id } = bodyOf(await ask('POST', '/v1/responses', { input: 'Hi', background: true }));
@@ -349,14 +349,14 @@ describe('in the background', () => {
     });
   });
 
-  test('one that cannot be stored is refused and stopped, as nobody could ask for it', async () => {
+  test('are rejected and aborted if they cannot be stored', async () => {
     const { ask, asked } = world(hello, { store: new ResponseStore({ responses: 1, bytes: 100 }) });
     const reply = await ask('POST', '/v1/responses', { input: 'Hi', background: true });
     expect(bodyOf(reply)).toMatchObject({ error: { param: 'background', code: 'unsupported_parameter' } });
     expect(asked[0]?.ticket.signal.aborted).toBe(true);
   });
 
-  test('a client that goes away stops nothing', async () => {
+  test('continue after a disconnect', async () => {
     const leaving = new AbortController();
     const { ask, asked } = world(hello);
     await ask('POST', '/v1/responses', { input: 'Hi', background: true }, { signal: leaving.signal });
@@ -365,7 +365,7 @@ describe('in the background', () => {
   });
 });
 
-test('tokens are counted as the model would see them, and not without a model', async () => {
+test('input_tokens: counts the rendered prompt, and fails without a model', async () => {
   const path = '/v1/responses/input_tokens';
   expect(bodyOf(await world().ask('POST', path, { input: 'Hi' }))).toEqual({
     object: 'response.input_tokens',
@@ -376,7 +376,7 @@ test('tokens are counted as the model would see them, and not without a model', 
   expect(reply).toMatchObject({ status: 503, headers: { 'x-should-retry': 'false' } });
 });
 
-describe('errors', () => {
+describe('responsesFamily.errorReply', () => {
   const shape = (error: AppError) => bodyOf(responsesFamily.errorReply(error));
 
   test.each<[AppError, number, object]>([
@@ -430,7 +430,7 @@ describe('errors', () => {
     expect(shape(error).error).toEqual({ message: error.message, ...expected });
   });
 
-  test('busy carries the native detail beside the error, and when to come again', () => {
+  test('busy has the native detail and retry-after', () => {
     const error = new AppError('busy', { retryAfterSeconds: 1.2 });
     expect(responsesFamily.errorReply(error)).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
     expect(shape(error)).toEqual({
@@ -439,7 +439,7 @@ describe('errors', () => {
     });
   });
 
-  test('a refusal before the first event keeps its status in a stream', async () => {
+  test('an error before the first event of a stream keeps its status', async () => {
     const error = new AppError('context-overflow', { promptTokens: 9, contextSize: 4 });
     const reply = await world([{ type: 'error', error }]).ask('POST', '/v1/responses', { input: 'Hi', stream: true });
     expect(reply.status).toBe(400);

@@ -74,8 +74,8 @@ async function create(call: Call, parts: DialectParts & ResponseState): Promise<
   const { chat, startTimer } = parts;
   const body = await requestBody(call, parts);
   const decoded = await inSlices(decode(body, parts), { signal: call.signal });
-  const asked = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
-  const { request, droppedMessages } = await fitConversation(asked, chat, parts.text.contextSize());
+  const complete = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
+  const { request, droppedMessages } = await fitConversation(complete, chat, parts.text.contextSize());
   const headers = {
     ...withIgnored(notices(body, decoded), await unheededThinking(body, request, chat)),
     ...loosenedHeader(request),
@@ -120,8 +120,8 @@ function newSession(decoded: DecodedRequest, call: Call, { newId, now, store }: 
     keep(finished: ResponseObject): ResponseObject {
       // The client of an aborted call never learned the id.
       if (!response.store || call.signal.aborted) return finished;
-      const kept = store.put({ id: response.id, response: finished, context, input, output: finished.output });
-      return kept ? finished : { ...finished, store: false };
+      const stored = store.put({ id: response.id, response: finished, context, input, output: finished.output });
+      return stored ? finished : { ...finished, store: false };
     },
   };
 }

@@ -28,7 +28,7 @@ const weather = {
 };
 const callText = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>';
 
-test('a whole response has its text and its usage', async () => {
+test('OpenAI SDK: whole response with text and usage', async () => {
   const { client, asked } = await world([said('Hel', 'lo')]);
   const response = await client.responses.create({ model: 'any', instructions: 'Be kind.', input: 'Hi' });
   expect(response).toMatchObject({
@@ -43,7 +43,7 @@ test('a whole response has its text and its usage', async () => {
   );
 });
 
-test('a raw stream is numbered without a gap and ends with the response', async () => {
+test('OpenAI SDK: a raw stream is numbered and ends with the response', async () => {
   const { client } = await world([said('<think>', 'hm', '</think>', 'Hel', 'lo')]);
   const stream = await client.responses.create({ model: 'any', input: 'Hi', stream: true });
   const types: string[] = [];
@@ -74,7 +74,7 @@ test('a raw stream is numbered without a gap and ends with the response', async 
   ]);
 });
 
-test('the stream helper puts thinking, text and calls together', async () => {
+test('OpenAI SDK: stream helper assembles reasoning, text and calls', async () => {
   const { client, asked } = await world([said('<think>hm</think>', 'Let me look.\n', callText)]);
   const stream = client.responses.stream({ model: 'any', input: 'Weather?', tools: [weather] });
   const deltas: string[] = [];
@@ -96,7 +96,7 @@ test('the stream helper puts thinking, text and calls together', async () => {
   expect(asked[0]?.request.prompt).toContain('get_weather');
 });
 
-test('a tool loop goes on from the stored response with nothing but the result', async () => {
+test('OpenAI SDK: tool loop with previous_response_id', async () => {
   const { client, asked } = await world([said(callText), said('Rain.')]);
   const first = await client.responses.create({ model: 'any', input: 'Weather?', tools: [weather] });
   const [call] = first.output;
@@ -114,7 +114,7 @@ test('a tool loop goes on from the stored response with nothing but the result',
   expect(prompt).toContain('<|im_start|>tool\n{"sky":"rain"}<|im_end|>');
 });
 
-test('a loop without the store sends the whole output back', async () => {
+test('OpenAI SDK: tool loop without the store', async () => {
   const { client, asked } = await world([said('<think>hm</think>', callText), said('Rain.')]);
   const question = { role: 'user' as const, content: 'Weather?' };
   const stateless = { model: 'any', store: false, include: ['reasoning.encrypted_content' as const], tools: [weather] };
@@ -128,7 +128,7 @@ test('a loop without the store sends the whole output back', async () => {
   await expect(client.responses.retrieve(first.id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
 });
 
-test('a schema is parsed, whole and streamed', async () => {
+test('OpenAI SDK: structured output is parsed, whole and streamed', async () => {
   const { client, asked } = await world([said('{"city":', '"Oslo"}'), said('{"city":', '"Rome"}')]);
   const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
   const format = { type: 'json_schema' as const, name: 'place', schema, strict: true };
@@ -141,7 +141,7 @@ test('a schema is parsed, whole and streamed', async () => {
   expect(streamed.output_parsed).toEqual({ city: 'Rome' });
 });
 
-test('a stored response can be fetched, replayed, listed and forgotten', async () => {
+test('OpenAI SDK: retrieve, replay, list input items and delete', async () => {
   const { client } = await world([said('<think>hm</think>', 'Hello')]);
   const input = [
     { role: 'developer' as const, content: 'Be kind.' },
@@ -164,7 +164,7 @@ test('a stored response can be fetched, replayed, listed and forgotten', async (
   ).rejects.toMatchObject({ status: 400, param: 'previous_response_id', code: 'previous_response_not_found' });
 });
 
-test('the limit of the reply makes it incomplete, whole and streamed', async () => {
+test('OpenAI SDK: max_output_tokens makes the response incomplete, whole and streamed', async () => {
   const cut = [
     startEvent(),
     { type: 'text-delta', text: 'Hel' } as const,
@@ -176,7 +176,7 @@ test('the limit of the reply makes it incomplete, whole and streamed', async () 
   expect(await client.responses.stream({ model: 'any', input: 'Hi' }).finalResponse()).toMatchObject(expected);
 });
 
-test('an error before the first event has a status, and one after it ends the stream with a failed response', async () => {
+test('OpenAI SDK: an early error has a status, a late one is a failed response', async () => {
   const lost: GenerationEvent = { type: 'error', error: new AppError('engine-lost', { capability: 'text' }) };
   const full: GenerationEvent = {
     type: 'error',
@@ -191,7 +191,7 @@ test('an error before the first event has a status, and one after it ends the st
   expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' }, output_text: 'Hel' });
 });
 
-test('a busy server says so in both families at once', async () => {
+test('OpenAI SDK: a busy server has error and detail', async () => {
   const busy = (): never => {
     throw new AppError('busy', { retryAfterSeconds: 1 });
   };
@@ -202,7 +202,7 @@ test('a busy server says so in both families at once', async () => {
   });
 });
 
-test('a client that leaves in the middle stops the generation, and nothing is stored', async () => {
+test('OpenAI SDK: a disconnect stops the generation and stores nothing', async () => {
   const stopped = latch();
   const { client, store } = await world([], {
     reserve: ({ signal }) => ({
@@ -223,7 +223,7 @@ test('a client that leaves in the middle stops the generation, and nothing is st
   expect(store.size).toBe(0);
 });
 
-test('a response in the background is polled, and can be cancelled', async () => {
+test('OpenAI SDK: poll and cancel a background response', async () => {
   const waiting = latch();
   const { client } = await world([], {
     reserve: ({ signal }) => ({
@@ -246,14 +246,14 @@ test('a response in the background is polled, and can be cancelled', async () =>
   expect(await client.responses.cancel(id)).toMatchObject({ id, status: 'cancelled', output });
 });
 
-test('the tokens of a request are counted without generating', async () => {
+test('OpenAI SDK: input tokens are counted without generating', async () => {
   const { client, asked } = await world([]);
   const { input_tokens: tokens } = await client.responses.inputTokens.count({ model: 'any', input: 'Hi' });
   expect(tokens).toBe('<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n'.length + 1);
   expect(asked).toEqual([]);
 });
 
-test('logprobs come with the text when they are asked for', async () => {
+test('OpenAI SDK: logprobs if requested', async () => {
   const token = { token: 5, text: 'Hi', bytes: [72, 105], logprob: -0.5 };
   const spoken: GenerationEvent = { type: 'text-delta', text: 'Hi', logprobs: [{ ...token, top: [token] }] };
   const { client, asked } = await world([[startEvent(), spoken, finishEvent()]]);
@@ -270,7 +270,7 @@ test('logprobs come with the text when they are asked for', async () => {
   expect(asked[0]?.request.logprobs).toBe(1);
 });
 
-test('a custom tool gets its text, and the helper sees it', async () => {
+test('OpenAI SDK: custom tool call', async () => {
   const patch = { type: 'custom' as const, name: 'apply_patch', description: 'Changes files' };
   const text = '<tool_call>{"name": "apply_patch", "arguments": {"input": "*** Begin\\n+a"}}</tool_call>';
   const { client } = await world([said(text)]);

@@ -30,7 +30,7 @@ async function read(reply: Reply): Promise<string> {
 const errorOf = async (reply: Reply) => (JSON.parse(await read(reply)) as { error: Record<string, unknown> }).error;
 
 describe('POST /v1/audio/speech', () => {
-  test('is mp3 unless told otherwise, and is sent as it is made', async () => {
+  test('is mp3 by default, and streamed', async () => {
     const { post, asked } = world();
     const reply = await post({ model: 'tts-1', input: 'Hello.', voice: 'alloy' });
     expect(reply.status).toBe(200);
@@ -51,7 +51,7 @@ describe('POST /v1/audio/speech', () => {
     });
   });
 
-  test('answers under its short name too', async () => {
+  test('is also served without /v1', async () => {
     expect((await world().at('POST', '/audio/speech', { input: 'Hello.' })).status).toBe(200);
   });
 
@@ -67,7 +67,7 @@ describe('POST /v1/audio/speech', () => {
     expect(asked[0]?.request.format).toBe(format);
   });
 
-  test.each(['aac', 'ogg', 'midi', 5, {}])('response_format %j is refused with what is possible', async (sent) => {
+  test.each(['aac', 'ogg', 'midi', 5, {}])('response_format %j is rejected with the possible formats', async (sent) => {
     const { post, asked } = world();
     const reply = await post({ input: 'a', response_format: sent });
     expect(reply.status).toBe(400);
@@ -85,7 +85,7 @@ describe('POST /v1/audio/speech', () => {
     expect(asked[0]?.request.speed).toBe(Number(speed));
   });
 
-  test.each([0, 0.1, 4.01, -1, 'fast', {}])('speed %j is refused', async (speed) => {
+  test.each([0, 0.1, 4.01, -1, 'fast', {}])('speed %j is rejected', async (speed) => {
     const reply = await world().post({ input: 'a', speed });
     expect(reply.status).toBe(400);
     expect(await errorOf(reply)).toMatchObject({ param: 'speed', message: 'speed must be a number from 0.25 to 4.' });
@@ -98,32 +98,32 @@ describe('POST /v1/audio/speech', () => {
     [{ input: 'a', stream_format: 'xml' }, 'stream_format'],
     [{ input: 'a', voice: [] }, 'voice'],
     [{ input: 'x '.repeat(51) }, 'input'],
-  ])('%.50j is refused, with the field at fault', async (body, param) => {
+  ])('%.50j is rejected with the field as param', async (body, param) => {
     const reply = await world().post(body);
     expect(reply.status).toBe(400);
     expect(await errorOf(reply)).toMatchObject({ param, type: 'invalid_request_error' });
   });
 
-  test.each(['{', '', '[]'])('a body %j is refused', async (body) => {
+  test.each(['{', '', '[]'])('the body %j is rejected', async (body) => {
     const reply = await world().post(body);
     expect(reply.status).toBe(400);
     expect(await errorOf(reply)).toMatchObject({ type: 'invalid_request_error' });
   });
 
-  test('what cannot be done stands in a header, the client’s own fault first', async () => {
+  test('x-parley-notes has the notes of the request, then those of the engine', async () => {
     const { post } = world({ notes: ['No songs.'] });
     const { headers } = await post({ input: 'a', voice: 'aunt.wav', stream: true });
     expect(headers?.['x-parley-notes']).toMatch(/^The sample aunt.wav cannot .* instead\., No songs\.$/);
     expect(headers?.['x-parley-ignored']).toBe('stream');
   });
 
-  test('a refusal of the engine keeps its status', async () => {
+  test('an error of the engine keeps its status', async () => {
     const refusal = new AppError('unsupported', { feature: 'Speaking this text', instead: 'no' });
     const reply = await world({ refusal }).post({ input: '日本' });
     expect(reply.status).toBe(400);
   });
 
-  test('without a voice it says how to get one', async () => {
+  test('fails with the flag to set if there is no speech model', async () => {
     const reply = await world('none').post({ input: 'a' });
     expect(reply.status).toBe(503);
     expect(await errorOf(reply)).toMatchObject({
@@ -132,7 +132,7 @@ describe('POST /v1/audio/speech', () => {
     });
   });
 
-  test('the ticket is that of the call', async () => {
+  test('the ticket has genkey and signal of the call', async () => {
     const stop = new AbortController();
     const { at, asked } = world();
     await at('POST', '/v1/audio/speech', { input: 'a', genkey: 'KCPP1' }, { signal: stop.signal });
@@ -140,14 +140,14 @@ describe('POST /v1/audio/speech', () => {
   });
 });
 
-describe('as events', () => {
+describe('POST /v1/audio/speech: stream_format sse', () => {
   const frames = async (reply: Reply) =>
     (await read(reply))
       .trimEnd()
       .split('\n\n')
       .map((frame) => JSON.parse(frame.replace(/^data: /, '')));
 
-  test('each piece is one, and the last tells how much it was', async () => {
+  test('has one event per piece, and the usage in the last one', async () => {
     const reply = await world().post({ input: 'Hello my friend.', stream_format: 'sse' });
     expect(reply.headers).toMatchObject({ 'content-type': 'text/event-stream' });
     expect(await frames(reply)).toEqual([
@@ -157,36 +157,36 @@ describe('as events', () => {
     ]);
   });
 
-  test('a failure in the middle is the last one', async () => {
+  test('a failure in mid-stream is the last event', async () => {
     const reply = await world({ failure: lost }).post({ input: 'Hello.', stream_format: 'sse' });
     expect((await frames(reply)).at(-1)).toMatchObject({ type: 'error', error: { type: 'server_error' } });
   });
 
-  test('a failure before the first keeps its status', async () => {
+  test('a failure before the first event keeps its status', async () => {
     const reply = await world({ refusal: lost }).post({ input: 'Hello.', stream_format: 'sse' });
     expect(reply.status).toBe(500);
   });
 });
 
-describe('what there is', () => {
-  test('voices, of the engine and of the folder', async () => {
+describe('GET /v1/audio', () => {
+  test('voices: those of the engine and of the folder', async () => {
     const { at } = world();
     const voices = { status: 'ok', voices: ['slt', 'rms', 'awb', 'aunt.wav'] };
     expect(JSON.parse(await read(await at('GET', '/v1/audio/voices')))).toEqual(voices);
     expect(JSON.parse(await read(await at('GET', '/audio/voices')))).toEqual(voices);
   });
 
-  test('the model', async () => {
+  test('models: the speech model', async () => {
     expect(JSON.parse(await read(await world().at('GET', '/v1/audio/models')))).toEqual({ models: [{ id: 'flite' }] });
   });
 
-  test('or nothing', async () => {
+  test('voices and models are empty without a speech model', async () => {
     const { at } = world('none');
     expect(JSON.parse(await read(await at('GET', '/v1/audio/voices')))).toEqual({ status: 'ok', voices: [] });
     expect(JSON.parse(await read(await at('GET', '/v1/audio/models')))).toEqual({ models: [] });
   });
 
-  test('can be looked at without the key; speaking needs it and takes a place in the queue', () => {
+  test('lists are open; speech needs the key and is queued', () => {
     const access = bindAll(speechEndpoints, {}).map(({ path, access: who, rateLimited }) => [path, who, rateLimited]);
     expect(access).toEqual([
       ['/audio/speech', 'guarded', true],

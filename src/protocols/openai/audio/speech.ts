@@ -14,7 +14,7 @@ import { approximated, aside, fidelityOf, honoured, ignored, readFields, sentAs 
 import { begunSpeech, noteHeaders, type SoundEvent, streamedSound } from '../../spoken-reply.ts';
 import { paces, speechOf, spokenFields, spokenText, wordCount } from '../../spoken-text.ts';
 import { ticketFor } from '../../ticket.ts';
-import { errorObject, openaiFamily, unsupportedField } from '../errors.ts';
+import { errorObject, generating, openaiFamily, unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 
 const readFormat: Read<SpeechFormat> = described({ enum: speechFormats }, (value, path) => {
@@ -36,19 +36,13 @@ const readSpeed: Read<number> = described(
 
 const speechFields = {
   ...spokenFields,
-  model: sentAs(textSchema, aside('approximated', 'Any name is accepted; the loaded voice model speaks.')),
-  response_format: honoured(
-    orElse(readFormat, 'mp3'),
-    'mp3, wav, opus, flac and pcm; aac cannot be made here and is refused.',
-  ),
+  model: sentAs(textSchema, aside('approximated', 'Any name: the loaded voice model is used.')),
+  response_format: honoured(orElse(readFormat, 'mp3'), 'mp3, wav, opus, flac and pcm; aac is refused.'),
   speed: honoured(orElse(readSpeed, 1), '0.25 to 4; others are refused.'),
-  stream_format: honoured(
-    orElse(oneOf('audio', 'sse'), 'audio'),
-    'usage counts words and tenths of seconds: speech has no tokens here.',
-  ),
+  stream_format: honoured(orElse(oneOf('audio', 'sse'), 'audio'), 'usage: words, and tenths of a second of speech.'),
   instructions: approximated(optionalText, 'Another name of instruction, which wins.'),
   lang_code: approximated(optionalText, 'Another name of language.'),
-  stream: ignored('Sound is always sent as it is made.'),
+  stream: ignored('Sound is always streamed.'),
 };
 
 export const speechFidelity = fidelityOf(dialect, 'POST /v1/audio/speech', speechFields);
@@ -59,14 +53,11 @@ const look = { method: 'GET', match: 'ending', access: 'open', queued: false, fa
 
 export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
   {
-    method: 'POST',
+    ...generating,
     match: 'ending',
     path: '/audio/speech',
-    access: 'guarded',
-    queued: true,
     modelSelection: 'any-name',
     summary: 'A text as speech: mp3, wav, opus, flac or pcm.',
-    family: openaiFamily,
     handle: speech,
   },
   {
@@ -82,16 +73,13 @@ export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
     ...look,
     path: '/audio/models',
     summary: 'The models for speech.',
-    handle: ({ authorized }, parts) => json({ models: speechModels(parts, authorized) }),
+    handle: ({ authorized }, { others = {} }) => {
+      const names = [others.speech, others.transcription].flatMap((service) => service?.name ?? []);
+      const shown = authorized ? names : names.slice(0, 1).map(() => hiddenModelName);
+      return json({ models: shown.map((id) => ({ id })) });
+    },
   },
 ];
-
-/** Those for speech and for transcription. */
-function speechModels({ others = {} }: SpeechParts, authorized: boolean): readonly { readonly id: string }[] {
-  const services = [others.speech, others.transcription].flatMap((service) => service ?? []);
-  if (!authorized) return services.length > 0 ? [{ id: hiddenModelName }] : [];
-  return services.map(({ name }) => ({ id: name }));
-}
 
 async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });

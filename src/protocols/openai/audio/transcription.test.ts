@@ -21,22 +21,22 @@ const segments = [
   { start: 61.0005, end: 3723.9996, text: ' And\n\nagain --> so.' },
 ];
 
-test('SubRip counts its cues from 1, with a comma before the thousandths', () => {
+test('srtText: numbers cues from 1, with a comma before the thousandths', () => {
   expect(srtText(segments)).toBe(
     '1\n00:00:00,000 --> 00:00:01,500\nHello there.\n\n2\n00:01:01,001 --> 01:02:04,000\nAnd\nagain -> so.\n\n',
   );
 });
 
-test('WebVTT begins with its name', () => {
+test('vttText: starts with WEBVTT', () => {
   expect(vttText(segments.slice(0, 1))).toBe('WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHello there.\n\n');
 });
 
-test('nothing said is no cue', () => {
+test('srtText, vttText: no cue without segments', () => {
   expect(srtText([])).toBe('');
   expect(vttText([])).toBe('WEBVTT\n\n');
 });
 
-test('times are always readable and never run back, whatever the segment says', () => {
+test('srtText: times are well-formed and never run backwards, for any segment', () => {
   const time = fc.double({ min: -5, max: 400_000, noNaN: true });
   fc.assert(
     fc.property(time, time, (start, end) => {
@@ -72,7 +72,7 @@ async function frames(events: readonly TranscriptionEvent[], error?: Error): Pro
 
 const finish = (notes: readonly string[] = []) => ({ type: 'finish', seconds: 2.1, language: 'en', notes }) as const;
 
-test('a piece for each segment, the whole at the end, and the mark that ends every stream', async () => {
+test('encodeTranscription: a delta per segment, then done, then [DONE]', async () => {
   expect(await frames([{ type: 'start', seconds: 2 }, segment(' One.'), segment(' Two.'), finish()])).toEqual([
     { type: 'transcript.text.delta', delta: 'One.' },
     { type: 'transcript.text.delta', delta: ' Two.' },
@@ -81,17 +81,17 @@ test('a piece for each segment, the whole at the end, and the mark that ends eve
   ]);
 });
 
-test('what had no effect is told with the whole', async () => {
+test('encodeTranscription: warnings are in the done event', async () => {
   expect((await frames([finish(['prompt has no effect'])]))[0]).toMatchObject({ warnings: ['prompt has no effect'] });
 });
 
-test('a failure in the middle is the last thing that is said', async () => {
+test('encodeTranscription: a failure in mid-stream is the last event', async () => {
   const lost = new AppError('engine-lost', { capability: 'transcription' });
   const all = await frames([segment(' One.')], lost);
   expect(all).toMatchObject([{ delta: 'One.' }, { error: { type: 'server_error', message: lost.message } }, 'done']);
 });
 
-test('the pieces together are exactly the text, whatever space stands in them', async () => {
+test('encodeTranscription: the deltas add up to the text, whatever the white space', async () => {
   const texts = fc.array(fc.stringMatching(/^ {0,2}[a-z]{0,3} {0,2}$/), { maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(texts, async (list) => {
@@ -139,7 +139,7 @@ async function client(events?: readonly TranscriptionEvent[] | Error) {
   return { openai, asked, file, server };
 }
 
-describe('the official client', () => {
+describe('transcriptions: official client', () => {
   test('sends a form and gets the text', async () => {
     const { openai, asked, file } = await client();
     const { text, usage } = await openai.audio.transcriptions.create({ file, model: 'whisper-1', language: 'en' });
@@ -149,7 +149,7 @@ describe('the official client', () => {
     ]);
   });
 
-  test('gets texts as texts', async () => {
+  test('gets text, srt and vtt as strings', async () => {
     const { openai, file } = await client();
     const create = (response_format: 'text' | 'srt' | 'vtt') =>
       openai.audio.transcriptions.create({ file, model: 'm', response_format });
@@ -158,7 +158,7 @@ describe('the official client', () => {
     expect(await create('vtt')).toMatch(/^WEBVTT\n\n00:00:00\.500 --> /);
   });
 
-  test('gets everything where it asks for everything', async () => {
+  test('gets all keys of verbose_json', async () => {
     const { openai, asked, file } = await client();
     const verbose = await openai.audio.transcriptions.create({
       file,
@@ -191,7 +191,7 @@ describe('the official client', () => {
     expect(asked).toMatchObject([{ request: { words: true } }]);
   });
 
-  test('gets a stream', async () => {
+  test('reads a stream', async () => {
     const { openai, file } = await client();
     const events: string[] = [];
     for await (const event of await openai.audio.transcriptions.create({ file, model: 'm', stream: true })) {
@@ -200,7 +200,7 @@ describe('the official client', () => {
     expect(events).toEqual(['Hello there.', ' Bye.', 'transcript.text.done']);
   });
 
-  test('translates', async () => {
+  test('gets a translation', async () => {
     const { openai, asked, file } = await client();
     expect((await openai.audio.translations.create({ file, model: 'm' })).text).toBe('Hello there. Bye.');
     expect(asked).toMatchObject([{ request: { translate: true, language: undefined, words: false } }]);
@@ -209,7 +209,7 @@ describe('the official client', () => {
     expect(asked[1]).toMatchObject({ request: { translate: true, language: 'de' } });
   });
 
-  test('is told what is wrong with its recording, with the status, also when it wanted a stream', async () => {
+  test('gets errors of the recording with their status, also for a stream', async () => {
     const error = new AppError('invalid-field', { field: 'file', expected: 'a recording, and this is text' });
     const { openai, file } = await client(error);
     const refusal = { status: 400, param: 'file', message: expect.stringContaining('and this is text') };
@@ -217,7 +217,7 @@ describe('the official client', () => {
     await expect(openai.audio.transcriptions.create({ file, model: 'm', stream: true })).rejects.toMatchObject(refusal);
   });
 
-  test('throws what ends a stream in the middle', async () => {
+  test('throws the error of a stream that fails', async () => {
     const { openai, file } = await client();
     const { transcription } = scriptedTranscription(script.slice(0, 2));
     const broken = {
@@ -243,13 +243,13 @@ describe('verbose_json', () => {
   const verbose = async (body: object) =>
     JSON.parse((await ask()({ file: sound, response_format: 'verbose_json', ...body })).reply);
 
-  test('has segments unless only words are asked for', async () => {
+  test('has segments unless only words are requested', async () => {
     expect(Object.keys(await verbose({}))).toEqual(['task', 'language', 'duration', 'text', 'segments', 'usage']);
     expect(Object.keys(await verbose({ timestamp_granularities: ['word'] }))).not.toContain('segments');
     expect(Object.keys(await verbose({ timestamp_granularities: ['segment'] }))).not.toContain('words');
   });
 
-  test('of a translation is English, whatever was spoken', async () => {
+  test('has language english for a translation', async () => {
     const german = [...script.slice(0, 4), { type: 'finish', seconds: 4.2, language: 'de', notes: [] } as const];
     const body = { file: sound, response_format: 'verbose_json' };
     const reply = JSON.parse((await ask(german, '/v1/audio/translations')(body)).reply);
@@ -257,7 +257,7 @@ describe('verbose_json', () => {
     expect(JSON.parse((await ask(german)(body)).reply).language).toBe('german');
   });
 
-  test('shows by its ratio who repeats himself', async () => {
+  test('has a high compression_ratio for repeated text', async () => {
     const text = ' no'.repeat(100);
     const looping: readonly TranscriptionEvent[] = [
       { type: 'segment', segment: { start: 0, end: 1, text } },
@@ -268,7 +268,7 @@ describe('verbose_json', () => {
   });
 });
 
-describe('content types', () => {
+describe('transcriptions: content-type', () => {
   test.each([
     ['json', 'application/json'],
     ['verbose_json', 'application/json'],
@@ -280,7 +280,7 @@ describe('content types', () => {
   });
 });
 
-test('what had no effect is told in a header', async () => {
+test('transcriptions: x-parley-ignored names fields without effect, x-parley-warnings the notes', async () => {
   const finish = {
     type: 'finish',
     seconds: 4.2,
@@ -291,7 +291,7 @@ test('what had no effect is told in a header', async () => {
   expect(headers).toMatchObject({ 'x-parley-warnings': 'prompt has no effect: none is taken' });
 });
 
-test('a silent recording has an empty text in every format', async () => {
+test('transcriptions: a silent recording has an empty text in every format', async () => {
   const silence: readonly TranscriptionEvent[] = [{ type: 'finish', seconds: 3, language: 'en', notes: [] }];
   const reply = async (response_format: string) => (await ask(silence)({ file: sound, response_format })).reply;
   expect(JSON.parse(await reply('json'))).toMatchObject({ text: '' });
@@ -300,14 +300,14 @@ test('a silent recording has an empty text in every format', async () => {
 });
 
 test.each([
-  [{ file: sound, response_format: 'diarized_json' }, 'response_format', /speakers are not told apart/],
+  [{ file: sound, response_format: 'diarized_json' }, 'response_format', /no speaker diarization/],
   [{ file: sound, response_format: 'mp3' }, 'response_format', /one of json, text, srt/],
   [{ file: sound, timestamp_granularities: ['letter'] }, 'timestamp_granularities', /word, segment, or both/],
   [{ file: sound, language: 'klingon' }, 'language', /auto, or a language/],
   [{ file: sound, stream: 'maybe' }, 'stream', /true or false/],
   [{ file: 'nonsense!' }, 'file', /a recording in base64/],
   [{}, 'file', /a recording/],
-])('%o is refused', async (body, param, message) => {
+])('transcriptions: rejects %o', async (body, param, message) => {
   const { status, reply, asked } = await ask()(body);
   expect(status).toBe(400);
   expect(JSON.parse(reply)).toMatchObject({
@@ -316,7 +316,7 @@ test.each([
   expect(asked).toEqual([]);
 });
 
-test('without a recogniser the answer is 503, and not to be tried again', async () => {
+test('transcriptions: 503 without retry-after if there is no recogniser', async () => {
   const seen = await asking(
     () => ({ endpoints: bindAll(transcriptionEndpoints, dialectParts()), asked: [] }),
     'POST',
@@ -331,7 +331,7 @@ test.each([
   '/v1/audio/translations',
   '/audio/translations',
   '/x/v1/audio/translations',
-])('%s is answered', async (where) => {
+])('transcriptions: %s is served', async (where) => {
   expect((await ask(script, where)({ file: sound })).status).toBe(200);
 });
 

@@ -2,7 +2,7 @@ import { deflateSync } from 'node:zlib';
 import { asAppError } from '../../../core/errors.ts';
 import { ignoredFields } from '../../../core/fidelity.ts';
 import { languageName } from '../../../core/languages.ts';
-import type { Segment, TranscriptionEvent } from '../../../core/transcription.ts';
+import type { Segment, TranscriptionEvent, TranscriptionRequest } from '../../../core/transcription.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
@@ -25,48 +25,44 @@ import {
 } from '../../recording.ts';
 import { ticketFor } from '../../ticket.ts';
 import { wholeReply } from '../answer.ts';
-import { errorBody, openaiFamily, unsupportedField } from '../errors.ts';
+import { errorBody, generating, unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
 
-const readFormat: Read<(typeof formats)[number]> = described(
+type Format = (typeof formats)[number];
+
+const readFormat: Read<Format> = described(
   { enum: formats, default: 'json' },
   orElse((value, path) => {
     const text = readText(value, path).trim().toLowerCase() || 'json';
     if (text !== 'diarized_json') return oneOf(...formats)(text, path);
-    throw unsupportedField(path, `speakers are not told apart here; use ${formats.join(', ')}`, 'unsupported_value');
+    throw unsupportedField(path, `there is no speaker diarization; use ${formats.join(', ')}`, 'unsupported_value');
   }, 'json'),
 );
 
 const readGranularities: Read<readonly string[]> = described(
   { type: 'array', items: { enum: ['word', 'segment'] } },
   orElse((value, path) => {
-    const asked = looseTexts(16)(value, path);
-    if (asked.every((one) => one === 'word' || one === 'segment')) return asked;
+    const texts = looseTexts(16)(value, path);
+    if (texts.every((one) => one === 'word' || one === 'segment')) return texts;
     throw wrong(path, 'a list of word, segment, or both');
   }, []),
 );
 
 const translationFields = {
   ...recordingFields,
-  model: sentAs(textSchema, aside('approximated', 'Any name is accepted; the recogniser of the server answers.')),
-  response_format: honoured(
-    readFormat,
-    'json, text, srt, verbose_json, vtt. diarized_json is refused: speakers are not told apart.',
-  ),
+  model: sentAs(textSchema, aside('approximated', 'Any name: the recogniser of the server is used.')),
+  response_format: honoured(readFormat, 'json, text, srt, verbose_json or vtt; diarized_json is refused.'),
   ...languageFields,
 };
 
 const transcriptionFields = {
   ...translationFields,
-  timestamp_granularities: approximated(
-    readGranularities,
-    'In verbose_json. The built-in recogniser tells no times: within a stretch of speech they are spread by the length of the words.',
-  ),
-  stream: honoured(orElse(looseFlag, false), 'A piece for each sentence.'),
+  timestamp_granularities: approximated(readGranularities, 'In verbose_json. The built-in recogniser estimates them.'),
+  stream: honoured(orElse(looseFlag, false), 'One delta per sentence.'),
   include: ignored('There are no logprobs.'),
-  chunking_strategy: ignored('Recordings are always cut where nobody speaks.'),
+  chunking_strategy: ignored('Recordings are always split at pauses.'),
   ...each(['languages', 'keywords', 'known_speaker_names', 'known_speaker_references'], ignored()),
 };
 
@@ -77,25 +73,17 @@ export const transcriptionFidelities = [transcriptionFidelity, translationFideli
 
 type TranscriptionParts = Pick<DialectParts, 'others' | 'startTimer'>;
 
-const guarded = {
-  method: 'POST',
-  match: 'ending',
-  access: 'guarded',
-  queued: true,
-  modelSelection: 'any-name',
-  form: {},
-  family: openaiFamily,
-} as const;
+const endpoint = { ...generating, match: 'ending', modelSelection: 'any-name', form: {} } as const;
 
 export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionParts>[] = [
   {
-    ...guarded,
+    ...endpoint,
     path: '/audio/transcriptions',
     summary: 'Speech to text, streamed or whole.',
     handle: (call, parts) => answer(call, false, parts),
   },
   {
-    ...guarded,
+    ...endpoint,
     path: '/audio/translations',
     summary: 'Speech in any language to English text.',
     handle: (call, parts) => answer(call, true, parts),
@@ -128,28 +116,18 @@ async function answer(call: Call, translate: boolean, { others, startTimer }: Tr
     const warnings = transcript.notes.length > 0 ? { 'x-parley-warnings': headerList(transcript.notes) } : {};
     // Clients would parse a text with the type of JSON.
     const contentType = isJson ? 'application/json' : `text/${format === 'vtt' ? 'vtt' : 'plain'}; charset=utf-8`;
-    const detail = { translate, words, segments, temperature: request.temperature };
-    return {
-      body: encodeTranscript(transcript, format, detail),
-      headers: { 'content-type': contentType, ...warnings },
-    };
+    const text = encodeTranscript(transcript, format, () => verbose(transcript, request, segments));
+    return { body: text, headers: { 'content-type': contentType, ...warnings } };
   });
   return wholeReply(encoded, { padded: isJson && requestsPadding(call), headers, startTimer });
 }
 
-interface Detail {
-  readonly translate: boolean;
-  readonly words: boolean;
-  readonly segments: boolean;
-  readonly temperature: number;
-}
-
-function encodeTranscript(transcript: Transcript, format: (typeof formats)[number], detail: Detail): string {
+function encodeTranscript(transcript: Transcript, format: Format, verbose: () => object): string {
   switch (format) {
     case 'json':
       return JSON.stringify({ text: transcript.text, usage: usage(transcript) });
     case 'verbose_json':
-      return JSON.stringify(verbose(transcript, detail));
+      return JSON.stringify(verbose());
     case 'text':
       return `${transcript.text}\n`;
     case 'srt':
@@ -163,7 +141,8 @@ function usage({ seconds }: Pick<Transcript, 'seconds'>): object {
   return { type: 'duration', seconds: Math.ceil(seconds) };
 }
 
-function verbose(transcript: Transcript, { translate, words, segments, temperature }: Detail): object {
+function verbose(transcript: Transcript, request: TranscriptionRequest, segments: boolean): object {
+  const { translate, words, temperature } = request;
   return {
     task: translate ? 'translate' : 'transcribe',
     language: languageName(translate ? 'en' : transcript.language),
@@ -232,17 +211,17 @@ const frame = (value: object): string => dataFrame(JSON.stringify(value));
 
 /** A piece for each segment; together they are exactly the text at the end. */
 export async function* encodeTranscription(events: AsyncIterable<TranscriptionEvent>): AsyncGenerator<string> {
-  let heard = '';
+  let text = '';
   try {
     for await (const event of events) {
       if (event.type === 'segment') {
-        const before = heard.trim();
-        heard += event.segment.text;
-        const delta = heard.trim().slice(before.length);
+        const before = text.trim();
+        text += event.segment.text;
+        const delta = text.trim().slice(before.length);
         if (delta !== '') yield frame({ type: 'transcript.text.delta', delta });
       } else if (event.type === 'finish') {
         const warnings = event.notes.length > 0 ? { warnings: event.notes } : {};
-        yield frame({ type: 'transcript.text.done', text: heard.trim(), usage: usage(event), ...warnings });
+        yield frame({ type: 'transcript.text.done', text: text.trim(), usage: usage(event), ...warnings });
       }
     }
   } catch (error) {

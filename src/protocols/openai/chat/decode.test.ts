@@ -5,13 +5,13 @@ import { GrammarError } from '../../../grammar/schema.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { readFields } from '../../fields/table.ts';
 import { controlParts, dialectParts } from '../../testing/doubles.ts';
-import { type ChatQuestion, decodeChat, decodeToolUse } from './decode.ts';
+import { type DecodedChat, decodeChat, decodeToolUse } from './decode.ts';
 import { chatFields } from './fields.ts';
 
 const messages = [{ role: 'user', content: 'Hi' }];
 const decode = (body: object) => decodeChat({ messages, ...body }, dialectParts());
 
-test('a bare request gets every default', async () => {
+test('decodeChat: defaults', async () => {
   expect(await decode({})).toEqual({
     request: {
       conversation: { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }], media: [], tools: [] },
@@ -82,7 +82,7 @@ test.each<[object, object]>([
   [{ thinking_budget_tokens: 64, reasoning_effort: 'low' }, { reasoning: { type: 'tokens', tokens: 64 } }],
   [{ reasoning_budget_tokens: -1 }, { reasoning: undefined }],
   [{ reasoning: { max_tokens: 10 } }, { reasoning: { type: 'tokens', tokens: 10 } }],
-])('%o controls the generation', async (body, expected) => {
+])('decodeChat controls: %o', async (body, expected) => {
   expect((await decode(body)).request.controls).toMatchObject(expected);
 });
 
@@ -111,7 +111,7 @@ test.each<[object, object]>([
     { temperature: null, seed: null },
     { temperature: 0.7, seed: -1 },
   ],
-])('%o sets the samplers', async (body, expected) => {
+])('decodeChat sampling: %o', async (body, expected) => {
   expect((await decode(body)).request.controls.sampling).toMatchObject(expected);
 });
 
@@ -145,11 +145,11 @@ test.each<[object, Partial<ChatRequest>]>([
   [{ continue_final_message: false }, { continueAssistantTurn: false }],
   [{ add_generation_prompt: true }, { continueAssistantTurn: false }],
   [{ memory: 'Once.' }, { memory: 'Once.' }],
-])('%o shapes the request', async (body, expected) => {
+])('decodeChat request: %o', async (body, expected) => {
   expect((await decode(body)).request).toMatchObject(expected);
 });
 
-test.each<[object, Partial<ChatQuestion>]>([
+test.each<[object, Partial<DecodedChat>]>([
   [
     { stream: true, stream_options: { include_usage: true } },
     { stream: true, includeUsage: true },
@@ -165,7 +165,7 @@ test.each<[object, Partial<ChatQuestion>]>([
   [{ tools: [{ function: { name: 'f' } }], tool_choice: 'none' }, { offersTools: false }],
   [{ tools: [{ type: 'web_search' }] }, { offersTools: false, ignored: ['tools[0]'] }],
   [{ messages: [{ role: 'user', name: 'Ann', content: 'Hi' }] }, { ignored: ['messages[].name'] }],
-])('%o is how the client wants to be told', async (body, expected) => {
+])('decodeChat delivery: %o', async (body, expected) => {
   expect(await decode(body)).toMatchObject(expected);
 });
 
@@ -203,11 +203,11 @@ test.each<[object, string]>([
     { continue_final_message: true, add_generation_prompt: true },
     'continue_final_message must be false where add_generation_prompt is true.',
   ],
-])('%o is refused', async (body, sentence) => {
+])('decodeChat: rejects %o', async (body, sentence) => {
   await expect(decode(body)).rejects.toThrow(sentence);
 });
 
-test('a schema that no grammar can follow is refused under the name of its field', async () => {
+test('decodeChat: rejects a schema without a grammar with its path', async () => {
   const schemaToGrammar = () => {
     throw new GrammarError('is no type', '#/type', 'type');
   };
@@ -228,15 +228,23 @@ const tellTool = { name: 'tell', description: 'Tells.', parameters: { type: 'obj
 const named = (name: string) => ({ type: 'function', function: { name } });
 
 test.each<[string, object, Partial<ReturnType<typeof toolUse>>]>([
-  ['nothing is offered', {}, { tools: [], choice: { type: 'auto' }, parallel: true, legacy: false, skipped: [] }],
-  ['tools may be called', { tools: [add, tell] }, { tools: [addTool, tellTool], choice: { type: 'auto' } }],
-  ['null is no choice', { tools: [add], tool_choice: null }, { choice: { type: 'auto' } }],
-  ['no call', { tools: [add], tool_choice: 'none' }, { choice: { type: 'none' } }],
-  ['some call', { tools: [add], tool_choice: 'required' }, { choice: { type: 'required' } }],
-  ['this call', { tools: [add], tool_choice: named('add') }, { choice: { type: 'named', name: 'add' } }],
-  ['one call at most', { tools: [add], parallel_tool_calls: false }, { parallel: false }],
+  ['decodeToolUse: no tools', {}, { tools: [], choice: { type: 'auto' }, parallel: true, legacy: false, skipped: [] }],
   [
-    'some of the tools',
+    'decodeToolUse: tools with choice auto',
+    { tools: [add, tell] },
+    { tools: [addTool, tellTool], choice: { type: 'auto' } },
+  ],
+  ['decodeToolUse: tool_choice null is auto', { tools: [add], tool_choice: null }, { choice: { type: 'auto' } }],
+  ['decodeToolUse: tool_choice none', { tools: [add], tool_choice: 'none' }, { choice: { type: 'none' } }],
+  ['decodeToolUse: tool_choice required', { tools: [add], tool_choice: 'required' }, { choice: { type: 'required' } }],
+  [
+    'decodeToolUse: named tool',
+    { tools: [add], tool_choice: named('add') },
+    { choice: { type: 'named', name: 'add' } },
+  ],
+  ['decodeToolUse: no parallel calls', { tools: [add], parallel_tool_calls: false }, { parallel: false }],
+  [
+    'decodeToolUse: allowed_tools',
     {
       tools: [add, tell],
       tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named('tell')] } },
@@ -244,7 +252,7 @@ test.each<[string, object, Partial<ReturnType<typeof toolUse>>]>([
     { tools: [tellTool], choice: { type: 'required' } },
   ],
   [
-    'a tool that takes free text',
+    'decodeToolUse: custom tool',
     { tools: [{ type: 'custom', custom: { name: 'run', format: { type: 'text' } } }] },
     {
       tools: [
@@ -253,21 +261,25 @@ test.each<[string, object, Partial<ReturnType<typeof toolUse>>]>([
     },
   ],
   [
-    'tools of a provider are left out',
+    'decodeToolUse: skips tools of a provider',
     { tools: [{ type: 'web_search' }, add] },
     { tools: [addTool], skipped: ['tools[0]'] },
   ],
   [
-    'functions of old',
+    'decodeToolUse: legacy functions',
     { functions: [add.function], function_call: 'auto', parallel_tool_calls: true },
     { tools: [addTool], choice: { type: 'auto' }, legacy: true, parallel: false },
   ],
   [
-    'this function of old',
+    'decodeToolUse: named legacy function',
     { functions: [add.function], function_call: { name: 'add' } },
     { choice: { type: 'named', name: 'add' }, legacy: true },
   ],
-  ['no function of old', { functions: [add.function], function_call: 'none' }, { choice: { type: 'none' } }],
+  [
+    'decodeToolUse: legacy function_call none',
+    { functions: [add.function], function_call: 'none' },
+    { choice: { type: 'none' } },
+  ],
 ])('%s', (_, body, expected) => {
   expect(toolUse(body as Record<string, unknown>)).toMatchObject(expected);
 });
@@ -289,10 +301,10 @@ test.each<[string, object, string]>([
     'tool_choice.allowed_tools.tools[0] must be one of the tools',
   ],
   [
-    'an unknown function of old',
+    'an unknown legacy function',
     { functions: [add.function], function_call: { name: 'sub' } },
     'function_call must be',
   ],
-])('%s is refused', (_, body, sentence) => {
+])('decodeToolUse: rejects %s', (_, body, sentence) => {
   expect(() => toolUse(body as Record<string, unknown>)).toThrow(sentence);
 });

@@ -25,7 +25,7 @@ import { decodeMessages, hasSpeakerNames } from './messages.ts';
 /** For bodies that come from no connection. */
 const neverAborted = new AbortController().signal;
 
-export type ChatQuestion = Awaited<ReturnType<typeof decodeChat>>;
+export type DecodedChat = Awaited<ReturnType<typeof decodeChat>>;
 
 /** The neutral request, and how its reply is to be delivered. */
 export async function decodeChat(body: JsonObject, own: DialectParts, signal = neverAborted) {
@@ -141,7 +141,7 @@ interface Chosen {
 
 export function decodeToolUse(fields: ToolFields) {
   const { tools: listed, functions } = fields;
-  // The old form, before there were tools: the reply must use it too, and has room for one call only.
+  // The old form, before there were tools: the reply must use it too, and can hold only one call.
   const legacy = listed.length === 0 && functions.length > 0;
   const found = listed.map((tool, index) => decodeTool(tool, `tools[${index}]`));
   const all = legacy

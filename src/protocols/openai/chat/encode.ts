@@ -7,25 +7,16 @@ import {
   type ChunkShape,
   chunkNotes,
   encodeFigures,
+  encodeFinish,
   encodePromptLogprobs,
   encodeTokens,
-  stopNote,
-  stopReason,
+  finishReasons,
   warningsOf,
 } from '../encode.ts';
-import type { ChatQuestion } from './decode.ts';
+import type { DecodedChat } from './decode.ts';
 
-/** An aborted reply is reported as `length`: the dialect has no other word for text that is not complete. */
 function finishReason(reason: FinishReason, legacyCalls: boolean): string {
-  switch (reason) {
-    case 'stop':
-      return 'stop';
-    case 'length':
-    case 'aborted':
-      return 'length';
-    case 'tool-calls':
-      return legacyCalls ? 'function_call' : 'tool_calls';
-  }
+  return reason === 'tool-calls' && legacyCalls ? 'function_call' : finishReasons[reason];
 }
 
 function encodeLogprobs(tokens: readonly TokenLogprob[]): object {
@@ -73,8 +64,8 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
       case 'prompt-logprobs':
         return '';
       case 'finish': {
-        const reason = `"finish_reason":"${finishReason(event.reason, legacyCalls)}"${stopNote(event)}`;
-        return dataFrame(`${open}{},"logprobs":null,${reason}}]${notes.last(event)}}`);
+        const finish = encodeFinish(finishReason(event.reason, legacyCalls), event);
+        return dataFrame(`${open}{},"logprobs":null,${JSON.stringify(finish).slice(1)}]${notes.last(event)}}`);
       }
       default:
         return unreachable(event);
@@ -103,15 +94,14 @@ export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWrite
   };
 }
 
-export function encodeChat(generations: readonly Generation[], { legacyCalls, request }: ChatQuestion): object {
+export function encodeChat(generations: readonly Generation[], { legacyCalls, request }: DecodedChat): object {
   const { logprobs, promptLogprobs } = request.controls;
   return {
     choices: generations.map((generation, index) => ({
       index,
       message: encodeMessage(generation, legacyCalls),
       logprobs: logprobs === undefined ? null : encodeLogprobs(generation.logprobs),
-      finish_reason: finishReason(generation.reason, legacyCalls),
-      ...stopReason(generation),
+      ...encodeFinish(finishReason(generation.reason, legacyCalls), generation),
     })),
     ...encodeFigures(generations, generations.length),
     // All replies have the same prompt.

@@ -64,7 +64,7 @@ const done = 'data: [DONE]\n\n';
 const usage = (completion: number, thinking = 0) =>
   `"usage":{"prompt_tokens":7,"completion_tokens":${completion},"total_tokens":${7 + completion},"prompt_tokens_details":{"cached_tokens":3},"completion_tokens_details":{"reasoning_tokens":${thinking}}}`;
 
-test('a stream says the role once, then the text, then why it ended', async () => {
+test('chat stream: role once, text, finish_reason', async () => {
   const reply = await post([start, text('Hel'), text('lo "you"\n'), finish], { stream: true });
   expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'text/event-stream' } });
   expect(await streamOf(reply)).toBe(
@@ -72,7 +72,7 @@ test('a stream says the role once, then the text, then why it ended', async () =
   );
 });
 
-test('the usage comes in a chunk of its own without choices, and takes the timings with it', async () => {
+test('chat stream: include_usage adds a chunk without choices, which has the timings', async () => {
   const spent = finishEvent({
     timings,
     usage: { promptTokens: 7, cachedTokens: 3, completionTokens: 5, reasoningTokens: 2 },
@@ -88,7 +88,7 @@ test('the usage comes in a chunk of its own without choices, and takes the timin
   );
 });
 
-test('a call tells its id, type and name once and its arguments in pieces', async () => {
+test('chat stream: a tool call has id, type and name once, arguments as deltas', async () => {
   const events = [start, ...called, finishEvent({ reason: 'tool-calls', timings })];
   const body = { stream: true, tools: [{ type: 'function', function: { name: 'get_weather' } }] };
   expect(await streamOf(await post(events, body))).toBe(
@@ -103,7 +103,7 @@ test('a call tells its id, type and name once and its arguments in pieces', asyn
   );
 });
 
-test('who asks with functions is answered with one function call', async () => {
+test('chat: functions get one function_call', async () => {
   const second = { type: 'tool-start', index: 1, id: 'call_x2', name: 'get_weather' } as const;
   const events = [start, ...called, second, finishEvent({ reason: 'tool-calls', timings })];
   const body = { functions: [{ name: 'get_weather' }] };
@@ -130,7 +130,7 @@ test('who asks with functions is answered with one function call', async () => {
   ]);
 });
 
-test('several replies come as they are made, each with its role and end, and the prompt counts once', async () => {
+test('chat stream: n replies interleave, each with role and end; the prompt counts once', async () => {
   const body = { n: 2, stream: true, stream_options: { include_usage: true } };
   const streamed = await streamOf(await post([start, text('A'), finish], body));
   const frames = streamed.split(/(?<=\n\n)/);
@@ -141,7 +141,7 @@ test('several replies come as they are made, each with its role and end, and the
   expect(streamed).toContain(`[],${usage(10)},`);
 });
 
-test('figures of tokens go with the chunk that shows them, and never as infinity', async () => {
+test('chat stream: logprobs are in the chunk of their text, and finite', async () => {
   const logprobs = [token('Hi')];
   const silent: GenerationEvent = { type: 'text-delta', text: '', logprobs: [token('<end>')] };
   const events: GenerationEvent[] = [start, { type: 'text-delta', text: 'Hi', logprobs }, silent, finish];
@@ -170,7 +170,7 @@ test('figures of tokens go with the chunk that shows them, and never as infinity
   expect(bodyOf(await post(events, { logprobs: true })).choices[0].logprobs).toEqual(told);
 });
 
-test('with timings_per_token every chunk carries what is known so far', async () => {
+test('chat stream: timings_per_token adds running timings to every chunk', async () => {
   let time = 1_700_000_000_000;
   const script = async function* (): AsyncGenerator<GenerationEvent> {
     yield start;
@@ -192,7 +192,7 @@ test('with timings_per_token every chunk carries what is known so far', async ()
   ]);
 });
 
-test('a failure in mid-stream is an error object and then the end', async () => {
+test('chat stream: a failure is an error object, then [DONE]', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   const streamed = await streamOf(await post([start, text('Hel'), { type: 'error', error }], { stream: true }));
   expect(streamed).toBe(
@@ -203,7 +203,7 @@ test('a failure in mid-stream is an error object and then the end', async () => 
   );
 });
 
-test('a bug in mid-stream is told too', async () => {
+test('chat stream: an unexpected exception is an error object', async () => {
   const script = async function* (): AsyncGenerator<GenerationEvent> {
     yield start;
     throw new Error('oops');
@@ -213,7 +213,7 @@ test('a bug in mid-stream is told too', async () => {
   expect(streamed.endsWith(done)).toBe(true);
 });
 
-test.each([true, false])('a refusal before the first word keeps its status (stream: %s)', async (stream) => {
+test.each([true, false])('chat: an error before the first event keeps its status (stream: %s)', async (stream) => {
   const error = new AppError('context-overflow', { promptTokens: 9000, contextSize: 4096 });
   await expect(post([{ type: 'error', error }], { stream })).rejects.toMatchObject({
     status: 400,
@@ -221,20 +221,20 @@ test.each([true, false])('a refusal before the first word keeps its status (stre
   });
 });
 
-test('the reply that was stopped by somebody counts as cut off', async () => {
+test('chat: an aborted reply has finish_reason length', async () => {
   const events = [start, text('Hel'), finishEvent({ reason: 'aborted', cause: 'aborted', timings })];
   expect(await streamOf(await post(events, { stream: true }))).toBe(
     role() + delta('{"content":"Hel"}') + end('length') + done,
   );
 });
 
-test('a stream that nobody ended gets an end', async () => {
+test('chat stream: events without a finish still get an end', async () => {
   const streamed = await streamOf(await post([start, text('Hel')], { stream: true }));
   expect(streamed).toContain('"finish_reason":"length"');
   expect(streamed.endsWith(done)).toBe(true);
 });
 
-test('warnings stand on the last chunk', async () => {
+test('chat stream: warnings are on the last chunk', async () => {
   const warning: GenerationEvent = { type: 'warning', code: 'x', text: 'Careful.' };
   expect(await streamOf(await post([start, warning, finish], { stream: true }))).toBe(
     role() + end('stop', `${lastTimings},"warnings":["Careful."]`) + done,
@@ -242,7 +242,7 @@ test('warnings stand on the last chunk', async () => {
   expect(bodyOf(await post([start, warning, finish], {})).warnings).toEqual(['Careful.']);
 });
 
-test('the whole reply is one object', async () => {
+test('chat: a whole reply is one object', async () => {
   const spent = finishEvent({
     timings,
     usage: { promptTokens: 7, cachedTokens: 3, completionTokens: 5, reasoningTokens: 2 },
@@ -256,7 +256,7 @@ test('the whole reply is one object', async () => {
   );
 });
 
-test('a whole reply with calls has no content, and its arguments are a text', async () => {
+test('chat: a whole reply with calls has null content and arguments as text', async () => {
   const body = { tools: [{ type: 'function', function: { name: 'get_weather' } }] };
   const reply = await post([start, ...called, finishEvent({ reason: 'tool-calls' })], body);
   expect(bodyOf(reply).choices[0]).toEqual({
@@ -274,12 +274,12 @@ test('a whole reply with calls has no content, and its arguments are a text', as
   });
 });
 
-test('calls that were cut off at the limit are cut off', async () => {
+test('chat: a call that was cut at the limit is returned as it is', async () => {
   const reply = await post([start, ...called, finishEvent({ reason: 'length', cause: 'limit' })], {});
   expect(bodyOf(reply).choices[0].finish_reason).toBe('length');
 });
 
-test('when one of several replies fails the others are not waited for', async () => {
+test('chat: a failure of one of n replies stops the others', async () => {
   let stopped = false;
   const error = new AppError('engine-lost', { capability: 'text' });
   const endless: AsyncIterable<GenerationEvent> = {
@@ -297,14 +297,14 @@ test('when one of several replies fails the others are not waited for', async ()
   expect(stopped).toBe(true);
 });
 
-test('what has no effect and what did not fit is told in headers', async () => {
+test('chat: headers name ignored fields and dropped tokens', async () => {
   const body = { store: true, tools: [{ type: 'web_search' }], messages: [{ ...messages[0], name: 'Ann' }] };
   expect(await post([startEvent({ droppedTokens: 12 }), finish], body)).toMatchObject({
     headers: { 'x-parley-ignored': 'store, tools[0], messages[].name', 'x-parley-dropped-tokens': '12' },
   });
 });
 
-test('a token that only ended the text is not among the figures, streamed or whole', async () => {
+test('chat: no logprobs for the token that ended the text, streamed or whole', async () => {
   const events: Script = [start, { type: 'text-delta', text: '#', logprobs: [token('#'), token('</s>')] }, finish];
   const { choices } = bodyOf(await post(events, { logprobs: true }));
   expect(choices[0].logprobs.content).toMatchObject([{ token: '#' }]);
@@ -313,7 +313,7 @@ test('a token that only ended the text is not among the figures, streamed or who
   expect(streamed).not.toContain('</s>');
 });
 
-test('while nothing comes, streams with tools send a comment that is long enough for proxies', async () => {
+test('chat stream: keep-alive comments are padded if tools are offered', async () => {
   const tools = [{ type: 'function', function: { name: 'get_weather' } }];
   const fillerOf = (reply: Reply) => ('stream' in reply ? reply.keepAlive?.filler : undefined);
   const plain = fillerOf(await post([start, finish], { stream: true }));
@@ -323,7 +323,7 @@ test('while nothing comes, streams with tools send a comment that is long enough
   expect(padded).toHaveLength(2048);
 });
 
-test('who asks for it gets padding before a late whole reply', async () => {
+test('chat: sends padding before a late whole reply if requested', async () => {
   const timer = () => ({ restart: () => undefined, cancel: () => undefined });
   const parts = dialectParts({
     chat: scriptedChat([start, text('Hi'), finish]).chat,
@@ -339,7 +339,7 @@ test('who asks for it gets padding before a late whole reply', async () => {
   expect(JSON.parse(await streamOf(reply))).toMatchObject({ choices: [{ message: { content: 'Hi' } }] });
 });
 
-test('the tokens of a conversation are counted without a place in the queue', async () => {
+test('input_tokens: counts without the queue', async () => {
   const found = bindAll(chatEndpoints, dialectParts()).find((each) => each.path === `${path}/input_tokens`);
   expect(found?.rateLimited).toBe(false);
   expect(bodyOf((await found?.handle(callOf(path, { messages }))) as Reply)).toEqual({
@@ -348,7 +348,7 @@ test('the tokens of a conversation are counted without a place in the queue', as
   });
 });
 
-test('without a model nothing can be counted', async () => {
+test('input_tokens: fails without a model', async () => {
   const { text: service } = scriptedText([], { state: () => ({ type: 'none' }) });
   const found = bindAll(chatEndpoints, dialectParts({ text: service })).find((each) =>
     each.path.endsWith('input_tokens'),
@@ -356,7 +356,7 @@ test('without a model nothing can be counted', async () => {
   await expect(found?.handle(callOf(path, { messages }))).rejects.toMatchObject({ code: 'model-missing' });
 });
 
-test('a picture is fetched by its address, and goes along with every reply', async () => {
+test('chat: fetches pictures by URL, for every reply', async () => {
   const { chat, asked } = scriptedChat([start, text('A cat.'), finish]);
   const seen = scriptedText([], { state: () => seeing() }).text;
   const signals: AbortSignal[] = [];
@@ -378,7 +378,7 @@ test('a picture is fetched by its address, and goes along with every reply', asy
   });
 });
 
-test('the figures of the prompt stand beside the replies, once for all', async () => {
+test('chat: prompt_logprobs are beside the choices, once', async () => {
   const choice = { token: 9, text: 'Hi', bytes: [], logprob: -0.5 };
   const first = { ...choice, logprob: null, rank: null, top: [], inPrompt: false };
   const second = { ...choice, rank: 2, top: [{ ...choice, token: 8, text: 'Yo', logprob: -0.25 }], inPrompt: true };

@@ -7,23 +7,20 @@ import { eventsFor, textTicket } from '../../ticket.ts';
 import { loosenedHeader } from '../../tools.ts';
 import { answer } from '../answer.ts';
 import { newEnvelope } from '../encode.ts';
-import { openaiFamily } from '../errors.ts';
+import { generating } from '../errors.ts';
 import { decodeChat } from './decode.ts';
 import { chatChoice, encodeChat } from './encode.ts';
 import { chatFidelity, inputTokensFidelity } from './fields.ts';
 
-const guarded = { method: 'POST', access: 'guarded', family: openaiFamily } as const;
-
 export const chatEndpoints = [
   ...withShortPath({
-    ...guarded,
+    ...generating,
     path: '/v1/chat/completions',
-    queued: true,
     summary: 'Answer a conversation, streamed or whole.',
     handle: answerChat,
   }),
   ...withShortPath({
-    ...guarded,
+    ...generating,
     path: '/v1/chat/completions/input_tokens',
     queued: false,
     summary: 'How many tokens the prompt of a conversation has; takes the body of a chat.',
@@ -33,25 +30,25 @@ export const chatEndpoints = [
 
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = await requestBody(call, parts);
-  const question = await decodeChat(body, parts, call.signal);
-  const { request, legacyCalls, stream } = question;
-  const ticket = textTicket(call, question);
-  const unheeded = [...question.ignored, ...(await unheededThinking(body, request, parts.chat))];
+  const decoded = await decodeChat(body, parts, call.signal);
+  const { request, legacyCalls, stream } = decoded;
+  const ticket = textTicket(call, decoded);
+  const unheeded = [...decoded.ignored, ...(await unheededThinking(body, request, parts.chat))];
   const headers = { ...withIgnored(noticeHeaders(body, chatFidelity), unheeded), ...loosenedHeader(request) };
-  const replies = parts.chat.replies(request, ticket, question.replies).map((reply) => eventsFor(ticket, reply));
+  const replies = parts.chat.replies(request, ticket, decoded.replies).map((reply) => eventsFor(ticket, reply));
   const envelope = newEnvelope(stream ? 'chat.completion.chunk' : 'chat.completion', 'chatcmpl-', parts);
   return answer(
     replies,
     {
-      ...question,
+      ...decoded,
       call,
       ticket,
       headers,
-      envelope: question.serviceTier ? { ...envelope, service_tier: 'default' } : envelope,
-      repliesPerPrompt: question.replies,
+      envelope: decoded.serviceTier ? { ...envelope, service_tier: 'default' } : envelope,
+      repliesPerPrompt: decoded.replies,
       promptField: 'messages',
       choice: (shape) => chatChoice(shape, legacyCalls),
-      whole: (generations) => encodeChat(generations, question),
+      whole: (generations) => encodeChat(generations, decoded),
     },
     parts,
   );

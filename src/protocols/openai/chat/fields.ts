@@ -41,22 +41,19 @@ const promptFields = {
   ...kindsAt('messages[].content[]', partKinds),
   ...places({
     'messages[].content[]: other kinds': refused('What the model was not shown cannot be answered.'),
-    'messages[].content of tools': aside(
-      'approximated',
-      'Pictures and sounds inside of the JSON of a tool server are shown to the model instead of their base64.',
-    ),
-    'messages[].name': ignored('Honoured for results of tools; other speakers have no name in the prompt.'),
+    'messages[].content of tools': aside('approximated', 'Media in the JSON of a result are shown to the model.'),
+    'messages[].name': ignored('Only used for results of tools.'),
   }),
   tools: approximated(
     readTools,
-    `Custom tools are offered as functions with one argument, input; tools that only a provider can run are left out. ${loosenedNote}`,
+    `Custom tools become functions with one argument, input; tools that only a provider can run are ignored. ${loosenedNote}`,
   ),
   tool_choice: honoured(readChoice),
   functions: honoured(readTools),
   function_call: honoured(readChoice),
   reasoning_effort: approximated(
     optionalText,
-    `A budget for thinking and a variable of the template; unknown tiers are medium. none: ${silenceNote}`,
+    `A limit and a template variable; unknown is medium. none: ${silenceNote}`,
   ),
   reasoning: approximated(
     objectOf({ effort: optionalText, max_tokens: optionalWhole, enabled: optionalFlag }),
@@ -64,11 +61,11 @@ const promptFields = {
   ),
   chat_template_kwargs: honoured(
     optionalObject,
-    `Where the template of the model is used (--jinja). enable_thinking: false counts without it too. ${silenceNote}`,
+    `With --jinja. enable_thinking: false works without it too. ${silenceNote}`,
   ),
   continue_assistant_turn: honoured(orElse(readFlag, true)),
   continue_final_message: honoured(optionalFlag),
-  add_generation_prompt: honoured(optionalFlag, 'true answers a last assistant turn instead of continuing it.'),
+  add_generation_prompt: honoured(optionalFlag, 'true does not continue a last assistant turn.'),
   memory: honoured(orElse(readText, ''), 'Put in front of the prompt, as in the native API.'),
 };
 
@@ -81,25 +78,16 @@ const refuseAudio: Read<void> = (value, path) => {
 export const chatFields = {
   ...promptFields,
   ...generationFields,
-  max_tokens: honoured(
-    optionalWhole,
-    '0 and less mean the default of the server; too much is cut to what there is room for.',
-  ),
-  n: honoured(
-    readReplies,
-    'Up to 128, generated one after the other. With a seed each has its own, counted up from it.',
-  ),
+  max_tokens: honoured(optionalWhole, '0 and less mean the default of the server. Cut to what fits.'),
+  n: honoured(readReplies, 'Up to 128, one after the other; each next reply has the next seed.'),
   logprobs: approximated(orElse(readFlag, false), afterSampling),
-  top_logprobs: honoured(optionalWhole, 'Up to 20; fewer where the samplers leave fewer.'),
-  prompt_logprobs: promptLogprobs(' Not beside tools.'),
+  top_logprobs: honoured(optionalWhole, 'Up to 20, of those that the samplers leave.'),
+  prompt_logprobs: promptLogprobs(' Not with tools.'),
   response_format: honoured(
     optionalObject,
-    'Held to by a grammar, after any thinking; beside tools a reply is calls or such an answer. A schema that no grammar can follow is refused, with the place in it.',
+    'Enforced by a grammar, after any reasoning; with tools a reply is calls or such an answer. A schema without a grammar is refused, with the path in it.',
   ),
-  json_schema: honoured(
-    described(objectSchema, anyValue),
-    'A schema for the reply, where response_format is not sent.',
-  ),
+  json_schema: honoured(described(objectSchema, anyValue), 'A schema for the reply, without response_format.'),
   parallel_tool_calls: honoured(orElse(readFlag, true)),
   reasoning_format: honoured(optionalText),
   encapsulate_thinking: honoured(orElse(readFlag, true)),
@@ -108,10 +96,10 @@ export const chatFields = {
   modalities: sentAs(textsSchema, aside('honoured', 'Text; audio is refused.', refuseAudio)),
   service_tier: approximated(
     described(textSchema, (value) => !isAbsent(value)),
-    'Told back as default.',
+    'Returned as default.',
   ),
   audio: ignored(),
-  images: ignored('Pictures stand in the messages here.'),
+  images: ignored('Pictures are parts of messages.'),
   ...each(['metadata', 'store', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_options'], ignored()),
   ...each(['prompt_cache_retention', 'prediction', 'verbosity', 'web_search_options'], ignored()),
   ...each(['moderation', 'reasoning_control'], ignored()),

@@ -15,18 +15,18 @@ const user = { role: 'user', content: 'Hi' };
 
 test.each<[string, unknown, Message]>([
   [
-    'a developer is the system',
+    'developer becomes system',
     { role: 'developer', content: 'Be brief.' },
     { role: 'system', content: said('Be brief.') },
   ],
-  ['a user speaks', user, { role: 'user', content: said('Hi') }],
+  ['user message', user, { role: 'user', content: said('Hi') }],
   [
-    'parts are joined with nothing between',
+    'text parts are concatenated',
     { role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b', cache_control: {} }, 'c'] },
     { role: 'user', content: [...said('a'), ...said('b'), ...said('c')] },
   ],
   [
-    'a text file is its text',
+    'a text file becomes its text',
     {
       role: 'user',
       content: [
@@ -36,55 +36,51 @@ test.each<[string, unknown, Message]>([
     { role: 'user', content: said('Hello') },
   ],
   [
-    'thinking of an earlier turn is kept apart',
+    'reasoning_content is separate',
     { role: 'assistant', content: '4', reasoning_content: '2+2' },
     { role: 'assistant', content: said('4'), reasoning: '2+2' },
   ],
   [
-    'thinking has a second name',
+    'reasoning is another name of reasoning_content',
     { role: 'assistant', content: '4', reasoning: '2+2' },
     { role: 'assistant', content: said('4'), reasoning: '2+2' },
   ],
   [
-    'calls need no content',
+    'calls without content',
     { role: 'assistant', content: null, tool_calls: [call] },
     { role: 'assistant', content: [], toolCalls: [{ id: 'call_1', name: 'add', json: '{"a":1}' }] },
   ],
   [
-    'arguments may come as an object',
+    'arguments as an object',
     { role: 'assistant', tool_calls: [{ id: 'x', function: { name: 'add', arguments: { a: 1 } } }] },
     { role: 'assistant', content: [], toolCalls: [{ id: 'x', name: 'add', json: '{"a":1}' }] },
   ],
   [
-    'a call of a free-text tool has its text as input',
+    'a custom tool call has its text as input',
     { role: 'assistant', tool_calls: [{ id: 'x', type: 'custom', custom: { name: 'run', input: 'ls' } }] },
     { role: 'assistant', content: [], toolCalls: [{ id: 'x', name: 'run', json: '{"input":"ls"}' }] },
   ],
   [
-    'a call of old',
+    'legacy function_call',
     { role: 'assistant', content: null, function_call: { name: 'add', arguments: '' } },
     { role: 'assistant', content: [], toolCalls: [{ id: '', name: 'add', json: '{}' }] },
   ],
   [
-    'a refusal is what was said',
+    'a refusal becomes the content',
     { role: 'assistant', content: null, refusal: 'No.' },
     { role: 'assistant', content: said('No.') },
   ],
   [
-    'a result of old names its function',
+    'legacy function result',
     { role: 'function', name: 'add', content: '3' },
     { role: 'tool', content: said('3'), toolName: 'add' },
   ],
-  [
-    'a role that only templates know',
-    { role: 'ipython', content: 'x' },
-    { role: 'other', roleName: 'ipython', content: said('x') },
-  ],
+  ['a custom role', { role: 'ipython', content: 'x' }, { role: 'other', roleName: 'ipython', content: said('x') }],
 ])('%s', (_, message, expected) => {
   expect(decodeMessages([message], blind())).toEqual([expected]);
 });
 
-test('a result is told which tool it came from by the newest call with its id', () => {
+test('decodeMessages: a result has the tool name of the newest call with its id', () => {
   const again = { ...call, function: { name: 'subtract', arguments: '{}' } };
   const messages = decodeMessages(
     [
@@ -114,7 +110,7 @@ test.each<[string, unknown, string]>([
   ],
   ['no content', [{ role: 'user' }], 'messages[0].content must be a string or an array of content parts.'],
   [
-    'an assistant that says nothing',
+    'an assistant message without content',
     [user, { role: 'assistant', content: null }],
     'messages[1].content must be given where there are no tool_calls.',
   ],
@@ -129,9 +125,9 @@ test.each<[string, unknown, string]>([
     'messages[0].content[0].type must be a string that is not empty.',
   ],
   ['a picture', [{ role: 'user', content: [image] }], '--mmproj'],
-  ['a sound', [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA' } }] }], '--mmproj'],
+  ['audio', [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA' } }] }], '--mmproj'],
   [
-    'a film',
+    'a video',
     [{ role: 'user', content: [{ type: 'video_url', video_url: {} }] }],
     'messages[0].content[0].type is not possible',
   ],
@@ -145,7 +141,7 @@ test.each<[string, unknown, string]>([
     [{ role: 'tool', content: JSON.stringify({ content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }) }],
     '--mmproj',
   ],
-])('%s is refused', (_, messages, sentence) => {
+])('decodeMessages: rejects %s', (_, messages, sentence) => {
   expect(() => decodeMessages(messages, blind())).toThrow(AppError);
   expect(() => decodeMessages(messages, blind())).toThrow(sentence);
 });
@@ -156,11 +152,11 @@ const picture = { kind: 'image', base64: 'AAAA' } as const;
 
 test.each<[string, unknown, Medium]>([
   ['a picture as a data URL', image, { ...picture, format: 'image/png' }],
-  ['the address without its object', { type: 'image_url', image_url: 'AAAA' }, picture],
+  ['image_url as a string', { type: 'image_url', image_url: 'AAAA' }, picture],
   ['bare base64', { type: 'image_url', image_url: { url: 'AAAA', detail: 'low' } }, picture],
-  ['the picture itself', { type: 'image', data: 'AAAA' }, picture],
+  ['an image part', { type: 'image', data: 'AAAA' }, picture],
   [
-    'a sound',
+    'audio',
     { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
     { kind: 'audio', base64: 'AAAA', format: 'wav' },
   ],
@@ -169,14 +165,14 @@ test.each<[string, unknown, Medium]>([
     { type: 'file', file: { filename: 'a.png', file_data: 'data:image/png;base64,AAAA' } },
     { ...picture, format: 'image/png' },
   ],
-])('%s is attached where it stands', (_, part, medium) => {
+])('decodeMessages: attaches %s in place', (_, part, medium) => {
   const attachments = sighted();
   const [message] = decodeMessages(content(part), attachments);
   expect(message?.content).toEqual([...said('See '), shown, ...said('!')]);
   expect(attachments.inline()).toEqual([medium]);
 });
 
-test('pictures of a tool result are attached, from a tool server and from agents', () => {
+test('decodeMessages: attaches pictures of tool results', () => {
   const attachments = sighted();
   const results = [JSON.stringify({ content: [{ type: 'image', data: 'AAAA' }] }), [image]];
   const messages = decodeMessages(
@@ -193,11 +189,11 @@ test.each<[unknown, string]>([
   [{ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }, 'image_url.url must be a data URL, base64, or'],
   [{ type: 'image_url', image_url: { url: 'data:image/png;base64,?' } }, 'image_url.url must be a picture in base64.'],
   [{ type: 'input_audio', input_audio: {} }, 'input_audio.data must be a string that is not empty.'],
-])('%j is refused by its place', (part, sentence) => {
+])('decodeMessages: rejects %j with its path', (part, sentence) => {
   expect(() => decodeMessages(content(part), sighted())).toThrow(`messages[0].content[1].${sentence}`);
 });
 
-test('names of speakers are noticed, names of tools are not in the way', () => {
+test('hasSpeakerNames: true for names of speakers, not of tools', () => {
   expect(hasSpeakerNames([{ ...user, name: 'Ann' }])).toBe(true);
   expect(hasSpeakerNames([user, { role: 'tool', name: 'add', content: '' }])).toBe(false);
 });

@@ -156,7 +156,7 @@ export const partKinds: Readonly<Record<string, Said & { readonly read: PartRead
   file: {
     handling: 'approximated',
     read: readFile,
-    note: 'Text files and pictures as data URLs in file_data; all others are refused.',
+    note: 'Text files and pictures as data URLs in file_data; others are refused.',
   },
 };
 

@@ -86,7 +86,7 @@ const ending = fc
   .constantFrom('stop', 'length', 'tool-calls', 'aborted')
   .map((reason) => finishEvent({ reason: reason as 'stop' }));
 
-test('a stream adds up to what the whole reply says', async () => {
+test('chat: a stream adds up to the whole reply', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 8 }), calls, ending, async (pieces, called, finish) => {
       const events = [startEvent(), ...pieces, ...called, finish];

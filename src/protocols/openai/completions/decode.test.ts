@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { dialectParts } from '../../testing/doubles.ts';
-import { type CompletionQuestion, decodeCompletion } from './decode.ts';
+import { type DecodedCompletion, decodeCompletion } from './decode.ts';
 
 const parts = {
   ...dialectParts(),
@@ -22,16 +22,16 @@ test.each<[string, unknown, readonly string[]]>([
   ['both kinds', [[72], 'x'], ['H', 'x']],
   ['tokens that begin a text', [1, 72, 105], ['\u0001Hi']],
   ['placeholders', '{{[INPUT]}}Hi', ['### Hi']],
-])('the prompt may be %s', async (_, prompt, expected) => {
+])('decodeCompletion: prompt as %s', async (_, prompt, expected) => {
   expect((await decode({ prompt })).requests.map((request) => request.prompt)).toEqual(expected);
 });
 
-test('placeholders stay where the client wants them to', async () => {
+test('decodeCompletion: keeps placeholders with replace_instruct_placeholders false', async () => {
   const { requests } = await decode({ prompt: '{{[INPUT]}}Hi', replace_instruct_placeholders: false });
   expect(requests[0]?.prompt).toBe('{{[INPUT]}}Hi');
 });
 
-test.each<[object, Partial<CompletionQuestion>]>([
+test.each<[object, Partial<DecodedCompletion>]>([
   [{}, { replies: 1, candidates: 1, logprobs: undefined, echoes: [''], countOnly: false, stream: false }],
   [{ n: 2 }, { replies: 2, candidates: 2 }],
   [
@@ -61,11 +61,11 @@ test.each<[object, number | undefined]>([
   [{ logprobs: 99 }, 20],
   [{ logprobs: true }, 5],
   [{ best_of: 3 }, 0],
-])('%o asks for %s alternatives', async (body, expected) => {
+])('logprobs %o: %s alternatives', async (body, expected) => {
   expect((await decode(body)).requests[0]?.logprobs).toBe(expected);
 });
 
-test('the native controls apply, stop texts are always cut off, and a full context is refused', async () => {
+test('decodeCompletion: applies native controls, trims stop texts, refuses overflow', async () => {
   const { requests } = await decode({ min_p: 0.1, memory: 'M', stop: 'x', trim_stop: false, max_tokens: 9 });
   expect(requests[0]).toMatchObject({ memory: 'M', stop: ['x'], trimStop: true, maxTokens: 9, overflow: 'refuse' });
   expect(requests[0]?.sampling.minP).toBe(0.1);
@@ -86,16 +86,16 @@ test.each<[object, string]>([
   [{ logprobs: -1 }, 'logprobs must be a whole number that is not negative.'],
   [{ logprobs: 'x' }, 'logprobs must be a number.'],
   [{ echo: 'yes' }, 'echo must be true or false.'],
-])('%o is refused', async (body, sentence) => {
+])('decodeCompletion: rejects %o', async (body, sentence) => {
   await expect(decode(body)).rejects.toThrow(sentence);
 });
 
-test('tokens are handed on as they are', async () => {
+test('decodeCompletion: passes tokens on unchanged', async () => {
   const { requests } = await decode({ prompt: [[1, 72], 'x', [105]] });
   expect(requests.map(({ promptTokens }) => promptTokens)).toEqual([[1, 72], undefined, [105]]);
 });
 
-test('what looks like a placeholder in the text of tokens is none', async () => {
+test('decodeCompletion: replaces no placeholders in prompts of tokens', async () => {
   const marked = [...'{{[INPUT]}}'].map((character) => character.codePointAt(0));
   const { requests } = await decode({ prompt: marked });
   expect(requests[0]?.prompt).toBe('{{[INPUT]}}');
@@ -110,7 +110,7 @@ test.each<[object, number | undefined]>([
   [{ prompt_logprobs: 2 }, 2],
   [{ echo: true, logprobs: 1, prompt_logprobs: 4 }, 4],
   [{ echo: true, logprobs: 5, prompt_logprobs: 4 }, 5],
-])('%o has the prompt scored with %o alternatives', async (body, expected) => {
+])('%o: prompt logprobs with %o alternatives', async (body, expected) => {
   const { requests } = await decode(body);
   expect(requests[0]?.promptLogprobs).toBe(expected);
 });
@@ -126,13 +126,13 @@ test.each<[object, number | 'default', boolean]>([
   [{ max_tokens: -1 }, 'default', false],
   [{}, 'default', false],
   [{ max_tokens: 1, echo: true, logprobs: 1 }, 1, false],
-])('%o: a reply of %o, and only counted: %o', async (body, length, countOnly) => {
+])('%o: maxTokens %o, countOnly %o', async (body, length, countOnly) => {
   const question = await decode(body);
   const expected = length === 'default' ? (await decode({})).requests[0]?.maxTokens : length;
   expect([question.requests[0]?.maxTokens, question.countOnly]).toEqual([expected, countOnly]);
 });
 
-test('an echo with figures is the text that the model read', async () => {
+test('echo with logprobs: is the text that the model read', async () => {
   const prompt = '{{[INPUT]}}Hi';
   expect((await decode({ prompt, echo: true })).echoes).toEqual([prompt]);
   expect((await decode({ prompt, echo: true, logprobs: 0 })).echoes).toEqual(['### Hi']);

@@ -7,7 +7,7 @@ import { wrong } from '../../fields/readers.ts';
 import { readFields } from '../../fields/table.ts';
 import { findMarks, gapPrompt } from '../../fill-marks.ts';
 import { nativeMedia } from '../../media.ts';
-import { askedTokens, decodeDelivery, decodeOwnControls, decodePromptLogprobs } from '../controls.ts';
+import { decodeDelivery, decodeOwnControls, decodePromptLogprobs, requestedTokens } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { type CompletionFields, completionFields, type Prompt } from './fields.ts';
 
@@ -16,18 +16,18 @@ export interface CompletionParts extends DialectParts {
   readonly replacePlaceholders: (texts: InstructText) => InstructText;
 }
 
-export type CompletionQuestion = Awaited<ReturnType<typeof decodeCompletion>>;
+export type DecodedCompletion = Awaited<ReturnType<typeof decodeCompletion>>;
 
 export async function decodeCompletion(body: JsonObject, parts: CompletionParts) {
   const fields = readFields(completionFields, body);
   const { echo, logprobs, memory, n: replies } = fields;
-  const prompts = await Promise.all(fields.prompt.map((prompt) => spelled(prompt, parts.text)));
+  const prompts = await Promise.all(fields.prompt.map((prompt) => promptText(prompt, parts.text)));
   const controls = await decodeOwnControls(fields, body, parts);
   const promptLogprobs = decodePromptLogprobs(fields);
   // An echo with logprobs includes those of the prompt.
-  const asked = [promptLogprobs, echo ? logprobs : undefined].filter((count) => count !== undefined);
-  const scored = asked.length === 0 ? undefined : Math.max(...asked);
-  const silent = askedTokens(fields) === 0;
+  const counts = [promptLogprobs, echo ? logprobs : undefined].filter((count) => count !== undefined);
+  const scored = counts.length === 0 ? undefined : Math.max(...counts);
+  const silent = requestedTokens(fields) === 0;
   const asPrompt = await gapFiller(fields, parts);
   const candidates = decodeCandidates(fields);
   // The best replies are chosen by their logprobs.
@@ -75,7 +75,7 @@ function decodeCandidates({ best_of: candidates, n: replies, stream }: Completio
 }
 
 /** The text of a prompt, and its tokens if it was sent as tokens. */
-async function spelled(prompt: Prompt, text: Pick<TextService, 'detokenize' | 'state'>) {
+async function promptText(prompt: Prompt, text: Pick<TextService, 'detokenize' | 'state'>) {
   if (typeof prompt === 'string') return { text: prompt, tokens: undefined };
   const state = text.state();
   const size = state.type === 'ready' ? state.model.vocabularySize : Number.POSITIVE_INFINITY;

@@ -28,22 +28,22 @@ const asked = (text: string, own: Partial<PromptToken> = {}): PromptToken => ({
   ...own,
 });
 
-describe('places', () => {
-  test('are counted in characters, from where the tokens begin', () => {
+describe('encodeLegacyLogprobs: text_offset', () => {
+  test('counts characters from the start offset', () => {
     expect(encode([said('né'), said(' 😀'), said('!')], 10).text_offset).toEqual([10, 12, 14]);
   });
 
-  test('of the parts of a character are where it stands', () => {
+  test('is the start of the character for a token inside of it', () => {
     const smile = [...Buffer.from('😀')];
     const tokens = [said('a'), of(smile.slice(0, 2)), of(smile.slice(2)), said('b')];
     expect(encode(tokens, 0).text_offset).toEqual([0, 1, 1, 2]);
   });
 
-  test('stay inside the text although it begins with the end of a character', () => {
+  test('is never before the start offset', () => {
     expect(encode([of([0x98]), said('b')], 0).text_offset).toEqual([0, 0]);
   });
 
-  test('find each token again, wherever a text is cut', () => {
+  test('points at each token, however the text is split', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.array(fc.integer({ min: 1, max: 6 })), (text, sizes) => {
         const bytes = [...Buffer.from(text)];
@@ -64,33 +64,33 @@ describe('places', () => {
   });
 });
 
-describe('tokens', () => {
-  test('that are no whole characters are told by their bytes, as no two may look the same', () => {
+describe('encodeLegacyLogprobs: tokens', () => {
+  test('incomplete characters are spelled as bytes, so that they differ', () => {
     const first = { ...of([0xe2, 0x80], -0.5), top: [choice([0xe2, 0x80], -0.5), choice([0xe2, 0x81], -2)] };
     const { tokens, top_logprobs: top } = encode([first], 0);
     expect(tokens).toEqual(['bytes:\\xe2\\x80']);
     expect(top).toEqual([{ 'bytes:\\xe2\\x80': -0.5, 'bytes:\\xe2\\x81': -2 }]);
   });
 
-  test('that really are the mark for unreadable text stay it', () => {
+  test('a real replacement character is not spelled as bytes', () => {
     expect(encode([said('\ufffd')], 0).tokens).toEqual(['\ufffd']);
   });
 
-  test('stand among their alternatives, also when others were likelier', () => {
+  test('top_logprobs includes the chosen token if others were likelier', () => {
     const token = { ...said('c', -3), top: [choice([97], -0.1), choice([98], -2.5)] };
     expect(encode([token], 0).top_logprobs).toEqual([{ a: -0.1, b: -2.5, c: -3 }]);
     expect(encode([said('c', -3)], 0).top_logprobs).toEqual([{ c: -3 }]);
   });
 
-  test('that cannot come have a number all the same', () => {
+  test('minus infinity becomes a finite number', () => {
     expect(encode([said('c', Number.NEGATIVE_INFINITY)], 0).token_logprobs).toEqual([-9999]);
   });
 });
 
-describe('an echoed prompt', () => {
+describe('echoedTokens', () => {
   const echo = (tokens: readonly PromptToken[], text: string, count = 5) => echoedTokens(tokens, text, count);
 
-  test('comes before the reply, and its first token has no figures', () => {
+  test('the prompt comes before the reply, its first token without logprob', () => {
     const prompt = echo([asked('On', { logprob: null }), asked('ce', { logprob: -2 })], 'Once');
     const { content, ...lists } = encode([said(' upon', -0.5)], 0, prompt);
     expect(lists).toEqual({
@@ -100,11 +100,11 @@ describe('an echoed prompt', () => {
       top_logprobs: [null, { ce: -2 }, { ' upon': -0.5 }],
       text_offset: [0, 2, 4],
     });
-    // Chats know no figures of prompts, and their clients no null.
+    // The form of chats has no logprobs of prompts, and no null.
     expect(content).toHaveLength(1);
   });
 
-  test('has no figures for its first token either where the engine put one before it', () => {
+  test('no logprob for the first token of the prompt after a token of the engine', () => {
     const tokens = [asked('<s>', { inPrompt: false, logprob: null }), asked('On'), asked('ce')];
     expect(echo(tokens, 'Once').map(({ text, logprob }) => [text, logprob])).toEqual([
       ['On', null],
@@ -112,12 +112,12 @@ describe('an echoed prompt', () => {
     ]);
   });
 
-  test('is told without the memory before it', () => {
+  test('leaves out the tokens of the memory', () => {
     const tokens = [asked('Notes.', { inPrompt: false }), asked('Once')];
     expect(echo(tokens, 'Once').map(({ text }) => text)).toEqual(['Once']);
   });
 
-  test('loses the space that a tokenizer puts before every text', () => {
+  test('drops the space that a tokenizer adds in front', () => {
     expect(echo([asked(' Once'), asked(' upon')], 'Once upon').map(({ text, bytes }) => [text, bytes.length])).toEqual([
       ['Once', 4],
       [' upon', 5],
@@ -125,22 +125,22 @@ describe('an echoed prompt', () => {
     expect(echo([asked(' '), asked(' Once')], ' Once').map(({ text }) => text)).toEqual(['', ' Once']);
   });
 
-  test('keeps a space that is its own', () => {
+  test('keeps a space that the prompt has itself', () => {
     expect(echo([asked(' Once')], ' Once').map(({ text }) => text)).toEqual([' Once']);
   });
 
-  test('may begin with part of a character', () => {
+  test('handles a first token that is part of a character', () => {
     const smile = [...Buffer.from('😀')];
     const parts = smile.map((byte) => ({ ...asked('x'), ...choice([byte], -1) }));
     expect(echo(parts, '😀').map(({ bytes }) => bytes)).toEqual(smile.map((byte) => [byte]));
   });
 
-  test('has as many alternatives as were asked for, however many are known', () => {
+  test('limits the alternatives to the requested number', () => {
     const top = [choice([97], -1), choice([98], -2), choice([99], -3)];
     expect(echo([asked('x', { top }), asked('y', { top })], 'xy', 1).map((token) => token.top.length)).toEqual([1, 1]);
   });
 
-  test('of nothing has no tokens', () => {
+  test('an empty prompt has no tokens', () => {
     expect(echo([], '')).toEqual([]);
     expect(echo([asked('<s>', { inPrompt: false })], '')).toEqual([]);
   });

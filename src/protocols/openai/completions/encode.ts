@@ -1,10 +1,4 @@
-import {
-  type FinishReason,
-  type GenerationEvent,
-  type PromptToken,
-  type TokenLogprob,
-  unreachable,
-} from '../../../core/events.ts';
+import { type GenerationEvent, type PromptToken, type TokenLogprob, unreachable } from '../../../core/events.ts';
 import type { Generation } from '../../../core/fold.ts';
 import { dataFrame } from '../../../http/sse.ts';
 import { spokenTokens } from '../../spoken-tokens.ts';
@@ -13,22 +7,14 @@ import {
   type ChunkShape,
   chunkNotes,
   encodeFigures,
+  encodeFinish,
   encodePromptLogprobs,
   encodeTokens,
+  finishReasons,
   finite,
-  stopNote,
-  stopReason,
   warningsOf,
 } from '../encode.ts';
-import type { CompletionQuestion } from './decode.ts';
-
-/** An aborted reply is reported as `length`: the dialect has no other word for text that is not complete. */
-const finishReasons: Record<FinishReason, string> = {
-  stop: 'stop',
-  length: 'length',
-  'tool-calls': 'stop',
-  aborted: 'length',
-};
+import type { DecodedCompletion } from './decode.ts';
 
 const beforeReply: ReadonlySet<GenerationEvent['type']> = new Set(['start', 'warning', 'prompt-logprobs']);
 
@@ -68,8 +54,8 @@ export function completionChoice(shape: ChunkShape, echo: string, count: number 
       case 'tool-end':
         return '';
       case 'finish': {
-        const reason = `"finish_reason":"${finishReasons[event.reason]}"${stopNote(event)}`;
-        return dataFrame(`${open}"","logprobs":null,${reason}}]${notes.last(event)}}`);
+        const finish = encodeFinish(finishReasons[event.reason], event);
+        return dataFrame(`${open}"","logprobs":null,${JSON.stringify(finish).slice(1)}]${notes.last(event)}}`);
       }
       default:
         return unreachable(event);
@@ -89,7 +75,7 @@ export function completionChoice(shape: ChunkShape, echo: string, count: number 
 
 export function encodeCompletion(
   generations: readonly Generation[],
-  { echoes, replies, candidates, logprobs, promptLogprobs }: CompletionQuestion,
+  { echoes, replies, candidates, logprobs, promptLogprobs }: DecodedCompletion,
 ): object {
   const choices = echoes.flatMap((echo, prompt) => {
     const group = generations.slice(prompt * candidates, (prompt + 1) * candidates);
@@ -99,8 +85,7 @@ export function encodeCompletion(
     return best(group, replies).map((generation) => ({
       text: echo + generation.reasoning + generation.text,
       logprobs: logprobs === undefined ? null : encodeLegacyLogprobs(tokensOf(generation), 0, echoed),
-      finish_reason: finishReasons[generation.reason],
-      ...stopReason(generation),
+      ...encodeFinish(finishReasons[generation.reason], generation),
       ...encodePromptLogprobs(scored, promptLogprobs),
     }));
   });

@@ -66,7 +66,7 @@ const end = (reason: string, index = 0, more = `,${figures}`) =>
   `data: ${head}[{"index":${index},"text":"","logprobs":null,"finish_reason":"${reason}"}]${more}}\n\n`;
 const done = 'data: [DONE]\n\n';
 
-test('the whole reply is one object', async () => {
+test('completions: a whole reply is one object', async () => {
   const { reply } = await post([start, text(' upon'), text(' a'), finish], {});
   expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
   expect('body' in reply && reply.body).toBe(
@@ -74,21 +74,21 @@ test('the whole reply is one object', async () => {
   );
 });
 
-test('a stream is the pieces, an empty one that says why it ended, and the mark', async () => {
+test('completions: a stream is the deltas, a chunk with finish_reason, and [DONE]', async () => {
   const { reply } = await post([start, text(' upon'), text(' a'), finishEvent({ reason: 'length', timings })], {
     stream: true,
   });
   expect(await streamOf(reply)).toBe(piece(' upon') + piece(' a') + end('length') + done);
 });
 
-test('the usage comes last, with the timings', async () => {
+test('completions: usage and timings are in the last chunk', async () => {
   const { reply } = await post([start, text('!'), finish], { stream: true, stream_options: { include_usage: true } });
   expect(await streamOf(reply)).toBe(
     `${piece('!')}${end('stop', 0, '')}data: ${head}[],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":3},"completion_tokens_details":{"reasoning_tokens":0}},${figures}}\n\n${done}`,
   );
 });
 
-test('every prompt gets its replies, in one place of the queue and with seeds of their own', async () => {
+test('completions: several prompts share one queue entry, and each reply has its own seed', async () => {
   const seeds: number[] = [];
   let places = 0;
   const reserve = (): Reservation => {
@@ -117,14 +117,14 @@ test('every prompt gets its replies, in one place of the queue and with seeds of
   expect(places).toBe(0);
 });
 
-test('in a stream the choices of the second prompt come after those of the first', async () => {
+test('completions: choices are numbered prompt by prompt in a stream', async () => {
   const { reply } = await post([start, text('!'), finish], { prompt: ['a', 'b'], echo: true, stream: true });
   expect(await streamOf(reply)).toBe(
     piece('a') + piece('!') + end('stop') + piece('b', 1) + piece('!', 1) + end('stop', 1) + done,
   );
 });
 
-test('of several candidates the likeliest are handed out, and all are counted', async () => {
+test('best_of: returns the likeliest candidates and counts all in usage', async () => {
   const scripts = [-3, -1, -2].map((logprob) => [start, counted(String(logprob), logprob), finish]);
   const { reply } = await post(inTurn(...scripts), { n: 2, best_of: 3 });
   const body = bodyOf(reply);
@@ -142,7 +142,7 @@ const figuresOf = (words: string, logprob: number) => ({
   bytes: [...Buffer.from(words)],
 });
 
-test('figures of tokens come in both forms at once, with offsets that go on through the stream', async () => {
+test('logprobs: both forms in one object, with offsets that continue through the stream', async () => {
   const events = [start, counted('Hé', -0.1), counted('llo', -0.4), finish];
   const { reply } = await post(events, { logprobs: 1 });
   expect(bodyOf(reply).choices[0].logprobs).toEqual({
@@ -161,7 +161,7 @@ test('figures of tokens come in both forms at once, with offsets that go on thro
   expect(offsets).toEqual(['[0]', '[2]']);
 });
 
-test('a token that only ended the text is not among the figures, streamed or whole', async () => {
+test('logprobs: no entry for the token that ended the text, streamed or whole', async () => {
   const last: GenerationEvent = { type: 'text-delta', text: '#', logprobs: [token('#', -0.2), token('</s>', -0.1)] };
   const events = [start, counted('Hi', -0.3), last, finish];
   const { reply } = await post(events, { logprobs: 0 });
@@ -170,7 +170,7 @@ test('a token that only ended the text is not among the figures, streamed or who
   expect([...streamed.matchAll(/"tokens":(\[[^\]]*\])/g)].map(([, list]) => list)).toEqual(['["Hi"]', '["#"]']);
 });
 
-test('the echo alone costs no generation', async () => {
+test('echo with max_tokens 0: generates nothing', async () => {
   const { reply, asked } = await post([], { prompt: 'Once', echo: true, max_tokens: 0 });
   expect(asked).toEqual([]);
   expect(bodyOf(reply)).toMatchObject({
@@ -179,12 +179,12 @@ test('the echo alone costs no generation', async () => {
   });
 });
 
-test('without a model not even the echo is told', async () => {
+test('echo with max_tokens 0: fails without a model', async () => {
   const own: Partial<TextService> = { state: () => ({ type: 'none' }) };
   await expect(post([], { echo: true, max_tokens: 0 }, own)).rejects.toMatchObject({ code: 'model-missing' });
 });
 
-test.each([true, false])('a full context is the fault of the prompt (stream: %s)', async (stream) => {
+test.each([true, false])('completions: a full context is an error of the field prompt (stream: %s)', async (stream) => {
   const error = new AppError('context-overflow', { promptTokens: 9000, contextSize: 4096 });
   await expect(post([{ type: 'error', error }], { stream })).rejects.toMatchObject({
     status: 400,
@@ -192,7 +192,7 @@ test.each([true, false])('a full context is the fault of the prompt (stream: %s)
   });
 });
 
-test('a failure in mid-stream is an error object and then the end', async () => {
+test('completions: a failure in mid-stream is an error object, then [DONE]', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   const streamed = await streamOf((await post([start, text('a'), { type: 'error', error }], { stream: true })).reply);
   expect(streamed).toMatch(
@@ -200,26 +200,26 @@ test('a failure in mid-stream is an error object and then the end', async () => 
   );
 });
 
-test('the client that goes away takes its place in the queue with it', async () => {
+test('completions: a disconnect removes the request from the queue', async () => {
   const gone = new AbortController();
   const { asked } = await post([start, finish], {}, {}, { signal: gone.signal });
   gone.abort();
   expect(asked[0]?.ticket.signal.aborted).toBe(true);
 });
 
-test('what has no effect is told in a header', async () => {
+test('completions: x-parley-ignored names fields without effect', async () => {
   const { reply } = await post([start, finish], { user: 'ann', response_format: { type: 'json_object' } });
   expect(reply).toMatchObject({ headers: { 'x-parley-ignored': 'user, response_format' } });
 });
 
-test('pictures of the native family go along with every prompt', async () => {
+test('completions: images apply to every prompt', async () => {
   const own = { state: () => seeing() };
   const { asked } = await post([start, finish], { images: ['AAAA'] }, own);
   expect(asked[0]?.request.media).toEqual([{ kind: 'image', base64: 'AAAA' }]);
   await expect(post([start, finish], { images: ['AAAA'] })).rejects.toThrow('--mmproj');
 });
 
-describe('an echo with figures', () => {
+describe('echo with logprobs', () => {
   const asked = (words: string, logprob: number | null, own: object = {}) => {
     const { top: _, ...choice } = token(words, 0);
     return { ...choice, logprob, rank: logprob === null ? null : 1, top: [], inPrompt: true, ...own };
@@ -230,7 +230,7 @@ describe('an echo with figures', () => {
   };
   const silent = finishEvent({ reason: 'length', timings });
 
-  test('stands in front of the reply', async () => {
+  test('precedes the reply', async () => {
     const script = [start, scored, counted(' upon', -0.5), finish];
     const { reply, asked: requests } = await post(script, { echo: true, logprobs: 1, max_tokens: 1 });
     const [choice] = bodyOf(reply).choices;
@@ -244,7 +244,7 @@ describe('an echo with figures', () => {
     expect(requests[0]?.request).toMatchObject({ promptLogprobs: 1, logprobs: 1, maxTokens: 1 });
   });
 
-  test('is the whole reply where none is wanted, and the engine is asked all the same', async () => {
+  test('is the whole reply with max_tokens 0, and still runs the engine', async () => {
     const { reply, asked: requests } = await post([start, scored, silent], { echo: true, logprobs: 0, max_tokens: 0 });
     const [choice] = bodyOf(reply).choices;
     expect([choice.text, choice.finish_reason]).toEqual(['Once', 'length']);
@@ -252,7 +252,7 @@ describe('an echo with figures', () => {
     expect(requests[0]?.request).toMatchObject({ maxTokens: 0 });
   });
 
-  test('comes in one piece of a stream, however the prompt was read', async () => {
+  test('is one chunk of a stream, however the prompt logprobs arrive', async () => {
     const parts = scored.tokens.map((one): GenerationEvent => ({ type: 'prompt-logprobs', tokens: [one] }));
     const script = [start, ...parts, counted(' upon', -0.5), finish];
     const { reply } = await post(script, { echo: true, logprobs: 0, stream: true });
@@ -263,7 +263,7 @@ describe('an echo with figures', () => {
     expect(choices[1].logprobs).toMatchObject({ tokens: [' upon'], text_offset: [4] });
   });
 
-  test('comes in a stream that says nothing more, too', async () => {
+  test('is sent in a stream without any text', async () => {
     const body = { echo: true, logprobs: 0, stream: true, max_tokens: 0 };
     const { reply } = await post([start, scored, silent], body);
     const first = (await streamOf(reply)).split('\n\n')[0] ?? '';
@@ -286,7 +286,7 @@ describe('an echo with figures', () => {
     expect(told).toEqual(Array.from({ length: 4 }, () => ['On', 'ce', '!']));
   });
 
-  test('may come with the figures of every token that the model read', async () => {
+  test('works together with prompt_logprobs', async () => {
     const { reply } = await post([start, scored, finish], { prompt_logprobs: 0 });
     const [choice] = bodyOf(reply).choices;
     expect(choice.text).toBe('');
@@ -299,7 +299,7 @@ describe('an echo with figures', () => {
   });
 });
 
-test('a reply of no length is empty, and nobody is asked for it', async () => {
+test('max_tokens 0 without echo: an empty reply without generation', async () => {
   const { reply, asked } = await post([start, text('never'), finish], { max_tokens: 0 });
   expect(bodyOf(reply).choices).toMatchObject([{ text: '', finish_reason: 'length' }]);
   expect(asked).toEqual([]);

@@ -10,36 +10,33 @@ import { requestBody, withShortPath } from '../../json-endpoint.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
 import { answer } from '../answer.ts';
 import { newEnvelope } from '../encode.ts';
-import { openaiFamily } from '../errors.ts';
+import { generating } from '../errors.ts';
 import { type CompletionParts, decodeCompletion } from './decode.ts';
 import { completionChoice, encodeCompletion } from './encode.ts';
 import { completionFidelity } from './fields.ts';
 
 export const completionEndpoints = withShortPath({
-  method: 'POST',
+  ...generating,
   path: '/v1/completions',
-  access: 'guarded',
-  queued: true,
   summary: 'Continue texts, streamed or whole.',
-  family: openaiFamily,
   handle: answerCompletion,
 });
 
 async function answerCompletion(call: Call, parts: CompletionParts): Promise<Reply> {
   const body = await requestBody(call, parts);
-  const question = await decodeCompletion(body, parts);
-  const { requests, echoes, replies, candidates, logprobs, stream } = question;
-  const ticket = textTicket(call, question);
+  const decoded = await decodeCompletion(body, parts);
+  const { requests, echoes, replies, candidates, logprobs, stream } = decoded;
+  const ticket = textTicket(call, decoded);
   const wanted = requests.flatMap((request) =>
     Array.from({ length: candidates }, (_, reply) => withReplySeed(scoredOnce(request, reply, stream), reply)),
   );
-  const runs = question.countOnly
+  const runs = decoded.countOnly
     ? wanted.map((request) => countOnly(parts.text, request))
     : generateAll(parts.text, wanted, ticket).map((run) => eventsFor(ticket, run));
   return answer(
     runs,
     {
-      ...question,
+      ...decoded,
       call,
       ticket,
       headers: noticeHeaders(body, completionFidelity),
@@ -48,7 +45,7 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
       promptField: 'prompt',
       offersTools: false,
       choice: (shape) => completionChoice(shape, echoes[Math.floor(shape.index / replies)] ?? '', logprobs),
-      whole: (generations) => encodeCompletion(generations, question),
+      whole: (generations) => encodeCompletion(generations, decoded),
     },
     parts,
   );

@@ -50,36 +50,21 @@ const readAlternatives: Read<number | undefined> = described({ type: ['integer',
 });
 
 export const completionFields = {
-  prompt: honoured(
-    readPrompts,
-    'Up to 128 texts or lists of token numbers. Numbers are taken as they are: nothing is put before.',
-  ),
+  prompt: honoured(readPrompts, 'Up to 128 texts or lists of tokens. Nothing is added in front of tokens.'),
   memory: honoured(orElse(readText, ''), 'Put in front of the prompt, as in the native API.'),
   replace_instruct_placeholders: honoured(orElse(looseFlag, true), 'As in the native API.'),
-  images: honoured(readNativeMedia, `Of the native API: base64, for every prompt. ${projector}`),
+  images: honoured(readNativeMedia, `Base64, as in the native API, for every prompt. ${projector}`),
   audio: honoured(readNativeMedia, `As images. ${projector}`),
   ...generationFields,
-  max_tokens: honoured(
-    optionalWhole,
-    '0 writes nothing, less means the default of the server; too much is cut to what there is room for.',
-  ),
-  n: honoured(
-    readReplies,
-    'Up to 128, beside each other where there is room. With a seed each has its own, counted up from it.',
-  ),
+  max_tokens: honoured(optionalWhole, '0 generates nothing, less is the default of the server. Cut to what fits.'),
+  n: honoured(readReplies, 'Up to 128, in parallel if possible; each next reply has the next seed.'),
   best_of: honoured(readReplies, 'Up to 128. Not in streams.'),
-  echo: honoured(
-    orElse(readFlag, false),
-    'With logprobs the prompt has figures too: those of the model alone, and null for its first token.',
-  ),
+  echo: honoured(orElse(readFlag, false), 'With logprobs also those of the prompt; null for its first token.'),
   prompt_logprobs: promptLogprobs(),
-  suffix: honoured(
-    optionalText,
-    'With models that have marks for a gap; others refuse it. Not with token numbers, nor with echo and logprobs.',
-  ),
+  suffix: honoured(optionalText, 'If the model has infill tokens. Not with tokens, or echo and logprobs.'),
   logprobs: approximated(readAlternatives, `Up to 20; true means 5. ${afterSampling}`),
   ...asControls({
-    reasoning_effort: 'As a budget for thinking, which stays in the text.',
+    reasoning_effort: 'A limit; reasoning stays in the text.',
     thinking_budget_tokens: '',
   }),
   response_format: ignored('Use grammar.'),

@@ -3,7 +3,7 @@ import type { PictureEditor, Size } from '../../../core/pictures.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { Call } from '../../../http/call.ts';
 import { wrong } from '../../fields/readers.ts';
-import { type Fields, readFields } from '../../fields/table.ts';
+import { readFields } from '../../fields/table.ts';
 import { fitted, fittedMask, maskOfChannel } from '../../pictures/pixels.ts';
 import {
   defaultPreviewEvery,
@@ -13,10 +13,7 @@ import {
   withoutLoraTags,
 } from '../../pictures/request.ts';
 import { formPictures, type SentPicture } from '../../pictures/sent-picture.ts';
-import { editFields, generationFields, variationFields } from './fields.ts';
-
-/** An edit has all fields; the other endpoints have some of them. */
-type ImageFields = Fields<typeof editFields>;
+import type { ImageFields, ImageKind } from './fields.ts';
 
 const absentFields = {
   prompt: '',
@@ -29,23 +26,15 @@ const absentFields = {
   partial_images: 0,
 } as const;
 
-/** `input` is what the request is made of besides words. */
-export const imageKinds = {
-  generations: { fields: generationFields, input: 'none' },
-  edits: { fields: editFields, input: 'picture and mask' },
-  variations: { fields: variationFields, input: 'picture' },
-} as const;
-
-export type ImageKind = keyof typeof imageKinds;
-export type ImageQuestion = Awaited<ReturnType<typeof decodeImages>>;
+export type DecodedImages = Awaited<ReturnType<typeof decodeImages>>;
 
 type DecodeParts = Pick<PictureParts, 'sizes' | 'randomSeed'> & { readonly facts: ImageFacts };
 
 export async function decodeImages(call: Call, body: JsonObject, kind: ImageKind, { facts, ...parts }: DecodeParts) {
-  const { fields: table, input } = imageKinds[kind];
+  const { fields: table, input } = kind;
   const masked = input === 'picture and mask';
   const fields: ImageFields = { ...absentFields, ...readFields(table, body) };
-  const [picture, ...others] = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
+  const [picture, ...rest] = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
   if (input !== 'none' && !picture) throw wrong('image', 'a picture');
   const mask = masked ? ((await formPictures(call, 'mask'))[0] ?? fields.mask) : undefined;
   if (picture && mask && (mask.width !== picture.width || mask.height !== picture.height)) {
@@ -88,7 +77,7 @@ export async function decodeImages(call: Call, body: JsonObject, kind: ImageKind
     const initial = await fitted(editor, picture, request, 'cover', signal);
     return { ...request, initial, strength, ...(painted && { mask: painted }) };
   };
-  const onlyFirst = others.length > 0 ? ['The model begins from one picture: only the first one counts'] : [];
+  const onlyFirst = rest.length > 0 ? ['The model starts from one picture: only the first one is used'] : [];
   return { request, prepared, fields, notes: [...notes, ...onlyFirst] };
 }
 

@@ -52,7 +52,7 @@ function frames(text: string): { readonly event: string | undefined; readonly da
 }
 
 describe('POST /v1/images/generations', () => {
-  test('always has the pictures in base64, and tells their true size', async () => {
+  test('always has b64_json, and the true size', async () => {
     const { generate } = world();
     const { status, json } = await generate({ prompt: 'a red boat', n: 2, size: '256x320', model: 'gpt-image-1' });
     expect(status).toBe(200);
@@ -67,7 +67,7 @@ describe('POST /v1/images/generations', () => {
     });
   });
 
-  test('has an address beside it where one was asked for', async () => {
+  test('response_format url: adds a data URL', async () => {
     const { json } = await world().generate({ prompt: 'a', ...small, response_format: 'url' });
     expect(json.data[0].url).toBe(`data:image/png;base64,${json.data[0].b64_json}`);
   });
@@ -86,7 +86,7 @@ describe('POST /v1/images/generations', () => {
     expect(fake.asked[0]?.request).toMatchObject({ width, height });
   });
 
-  test.each(['jpeg', 'webp', 'jpg'])('comes as %s', async (format) => {
+  test.each(['jpeg', 'webp', 'jpg'])('output_format %s is used', async (format) => {
     const { json } = await world().generate({
       prompt: 'a',
       ...small,
@@ -98,7 +98,7 @@ describe('POST /v1/images/generations', () => {
     expect(json.data[0].url).toMatch(/^data:image\/(jpeg|webp);base64,/);
   });
 
-  test('takes the controls of image programs beside its own', async () => {
+  test('accepts the fields of image programs', async () => {
     const { generate, fake } = world();
     await generate({
       prompt: 'a',
@@ -116,7 +116,7 @@ describe('POST /v1/images/generations', () => {
     });
   });
 
-  test('tells what has no effect', async () => {
+  test('names fields without effect in x-parley-ignored', async () => {
     const { headers } = await world({ notes: ['No such sampler'] }).generate({
       prompt: 'a <lora:x:1>',
       ...small,
@@ -129,7 +129,7 @@ describe('POST /v1/images/generations', () => {
     });
   });
 
-  test('answers under its short name too', async () => {
+  test('is also served without /v1', async () => {
     expect((await world().post('/images/generations', { prompt: 'a', ...small })).status).toBe(200);
   });
 
@@ -149,7 +149,7 @@ describe('POST /v1/images/generations', () => {
     [{ prompt: 'a', output_format: 'bmp' }, 'output_format'],
     [{ prompt: 'a', partial_images: 9 }, 'partial_images'],
     [{ prompt: 'a', response_format: 'file' }, 'response_format'],
-  ])('refuses %j by the name of the field', async (body, param) => {
+  ])('rejects %j with the field as param', async (body, param) => {
     const { generate, fake } = world();
     const { status, json } = await generate(body);
     expect(status).toBe(400);
@@ -157,7 +157,7 @@ describe('POST /v1/images/generations', () => {
     expect(fake.asked).toEqual([]);
   });
 
-  test('says that there is no model', async () => {
+  test('fails with 503 without an image model', async () => {
     const { status, json } = await asked(
       bindAll(imagesEndpoints, pictureParts(undefined)),
       'POST',
@@ -170,7 +170,7 @@ describe('POST /v1/images/generations', () => {
     expect(json.error).toMatchObject({ code: 'model_not_loaded', message: expect.stringContaining('--sdmodel') });
   });
 
-  test('has the finished pictures of a request that was stopped, and an error where there are none', async () => {
+  test('an aborted request has its finished pictures, or an error without any', async () => {
     const { json } = await world({ script: stoppedAfterOne }).generate({ prompt: 'a', n: 3, ...small });
     expect(json.data).toHaveLength(1);
     // biome-ignore lint/correctness/useYield: it is stopped before there is anything.
@@ -180,7 +180,7 @@ describe('POST /v1/images/generations', () => {
     expect((await world({ script }).generate({ prompt: 'a' })).status).toBe(409);
   });
 
-  test('begins with white space where that was asked for and it takes long', async () => {
+  test('sends padding before a late reply if requested', async () => {
     const { startTimer, pass } = handTimer();
     const { promise, open } = latch();
     const script: FakeImageOptions['script'] = async function* (request) {
@@ -200,7 +200,7 @@ describe('POST /v1/images/generations', () => {
   });
 });
 
-test('a picture whose client may look at it by its key is shown on its way, also from another picture', async () => {
+test('previews are made for requests with a genkey, also for edits', async () => {
   const { generate, fake } = world();
   await generate({ prompt: 'a', ...small, genkey: 'mine' });
   await generate({ prompt: 'a', ...small });
@@ -210,8 +210,8 @@ test('a picture whose client may look at it by its key is shown on its way, also
   ]);
 });
 
-describe('a stream of pictures', () => {
-  test('has the pictures on the way that were asked for, and each one when it is done', async () => {
+describe('images: stream', () => {
+  test('has the requested partial images, and each picture when it is done', async () => {
     const { generate, fake } = world();
     const { headers, text } = await generate({
       prompt: 'a',
@@ -237,18 +237,18 @@ describe('a stream of pictures', () => {
     });
   });
 
-  test('has none of them unless they were asked for', async () => {
+  test('has no partial images by default', async () => {
     const { text } = await world().generate({ prompt: 'a', ...small, stream: true, output_format: 'jpeg' });
     expect(frames(text).map(({ event }) => event)).toEqual(['image_generation.completed']);
     expect(factsOf(String(frames(text)[0]?.data.b64_json))).toMatchObject({ format: 'jpeg' });
   });
 
-  test('is called an edit where it is one', async () => {
+  test('names its events image_edit for edits', async () => {
     const { text } = await world().edit({ prompt: 'a', image: url, stream: 'true' });
     expect(frames(text).map(({ event }) => event)).toEqual(['image_edit.completed']);
   });
 
-  test('keeps the status of what fails before it begins', async () => {
+  test('a failure before the first event keeps its status', async () => {
     // biome-ignore lint/correctness/useYield: it fails before there is anything.
     const script = async function* (): AsyncGenerator<ImageEvent> {
       throw new AppError('engine-lost', { capability: 'image' });
@@ -256,7 +256,7 @@ describe('a stream of pictures', () => {
     expect((await world({ script }).generate({ prompt: 'a', stream: true })).status).toBe(500);
   });
 
-  test('ends with an error where it fails later', async () => {
+  test('a later failure is the last event', async () => {
     const { status, text } = await world({ script: stoppedAfterOne }).generate({
       prompt: 'a',
       ...small,
@@ -271,7 +271,7 @@ describe('a stream of pictures', () => {
 });
 
 describe('POST /v1/images/edits', () => {
-  test('takes the files of a form', async () => {
+  test('accepts the files of a form', async () => {
     const { sendForm, fake } = world();
     const files = [
       { field: 'image', bytes: picture },
@@ -286,7 +286,7 @@ describe('POST /v1/images/edits', () => {
     expect(await pixelAt(request.mask as Uint8Array, 5, 5)).toEqual([255]);
   });
 
-  test('begins from the first of several', async () => {
+  test('uses the first of several pictures', async () => {
     const { sendForm, fake } = world();
     const files = [
       { field: 'image[]', bytes: picture },
@@ -294,7 +294,7 @@ describe('POST /v1/images/edits', () => {
     ];
     const { headers } = await sendForm('/v1/images/edits', { prompt: 'a' }, files);
     expect(fake.asked[0]?.request).toMatchObject({ width: 128, height: 64, strength: 0.6 });
-    expect(headers['x-parley-warnings']).toContain('only the first one counts');
+    expect(headers['x-parley-warnings']).toContain('only the first one is used');
   });
 
   test.each([
@@ -303,20 +303,20 @@ describe('POST /v1/images/edits', () => {
     [{ images: [{ image_url: url }] }],
     [{ images: [{ image_url: { url } }] }],
     [{ image: [url] }],
-  ])('takes JSON in any of its shapes (%#)', async (sent) => {
+  ])('accepts pictures in JSON (%#)', async (sent) => {
     const { edit, fake } = world();
     expect((await edit({ prompt: 'a', ...sent })).status).toBe(200);
     expect(fake.asked[0]?.request.initial).toBeDefined();
     expect(fake.asked[0]?.request.mask).toBeUndefined();
   });
 
-  test('paints anew what is transparent in the picture itself', async () => {
+  test('without a mask, repaints the transparent part of the picture', async () => {
     const { edit, fake } = world();
     await edit({ prompt: 'a', image: base64Of(hole) });
     expect(await pixelAt(fake.asked[0]?.request.mask as Uint8Array, 3, 3)).toEqual([255]);
   });
 
-  test('takes a mask without transparency by its white', async () => {
+  test('repaints the white part of an opaque mask', async () => {
     const { edit, fake } = world();
     await edit({ prompt: 'a', image: url, mask: base64Of(pngOf(128, 64, [255, 255, 255])), denoising_strength: 0.4 });
     expect(await pixelAt(fake.asked[0]?.request.mask as Uint8Array, 3, 3)).toEqual([255]);
@@ -332,7 +332,7 @@ describe('POST /v1/images/edits', () => {
     ['an object without anything', { prompt: 'a', images: [{}] }, 'images[0].image_url'],
     ['broken base64', { prompt: 'a', image: '!!!' }, 'image'],
     ['half a picture', { prompt: 'a', image: base64Of(picture.subarray(0, 60)) }, 'image'],
-  ])('refuses %s', async (_, body, param) => {
+  ])('rejects %s', async (_, body, param) => {
     const { edit, fake } = world();
     const { status, json } = await edit(body);
     expect(status).toBe(400);
@@ -340,7 +340,7 @@ describe('POST /v1/images/edits', () => {
     expect(fake.asked).toEqual([]);
   });
 
-  test('refuses a form without a picture, or with something else for one', async () => {
+  test('rejects a form without a picture, or with another file', async () => {
     const { sendForm } = world();
     expect((await sendForm('/v1/images/edits', { prompt: 'a' }, [])).json.error.param).toBe('image');
     const text = [{ field: 'image', bytes: Buffer.from('hello') }];
@@ -356,7 +356,7 @@ describe('POST /v1/images/edits', () => {
 });
 
 describe('POST /v1/images/variations', () => {
-  test('draws from a picture without words', async () => {
+  test('draws from a picture without a prompt', async () => {
     const { sendForm, fake } = world();
     const { json } = await sendForm('/v1/images/variations', { size: '256x256' }, [{ field: 'image', bytes: picture }]);
     expect(json.size).toBe('256x256');
@@ -364,7 +364,7 @@ describe('POST /v1/images/variations', () => {
     expect(fake.asked[0]?.request.initial).toBeDefined();
   });
 
-  test('needs one', async () => {
+  test('rejects a request without a picture', async () => {
     expect((await world().sendForm('/v1/images/variations', {}, [])).status).toBe(400);
   });
 });

@@ -15,58 +15,43 @@ import { imageOf, type PictureParts } from '../../pictures/request.ts';
 import { pictureBody } from '../../pictures/sent-picture.ts';
 import { wordCount } from '../../spoken-text.ts';
 import { wholeReply } from '../answer.ts';
-import { errorBody, openaiFamily } from '../errors.ts';
-import { decodeImages, type ImageKind, type ImageQuestion } from './decode.ts';
-import { editFidelity, generationFidelity, variationFidelity } from './fields.ts';
+import { errorBody, generating } from '../errors.ts';
+import { type DecodedImages, decodeImages } from './decode.ts';
+import { type ImageKind, imageKinds } from './fields.ts';
 
-const kinds = {
-  generations: { summary: 'Pictures from words.', fidelity: generationFidelity, events: 'image_generation' },
-  edits: { summary: 'Pictures from another one and words.', fidelity: editFidelity, events: 'image_edit' },
-  variations: { summary: 'Pictures like another one.', fidelity: variationFidelity, events: 'image_edit' },
-} as const;
-
-export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = [
-  ...endpointsOf('generations'),
-  ...endpointsOf('edits'),
-  ...endpointsOf('variations'),
-];
-
-function endpointsOf(kind: ImageKind): readonly ModelEndpoint<PictureParts>[] {
-  return withShortPath<PictureParts>({
-    method: 'POST',
-    path: `/v1/images/${kind}`,
-    access: 'guarded',
-    queued: true,
-    modelSelection: 'any-name',
-    summary: kinds[kind].summary,
-    family: openaiFamily,
-    // Sixteen pictures and a mask.
-    ...(kind !== 'generations' && { form: { files: 17 } }),
-    handle: (call, parts) => answer(call, kind, parts),
-  });
-}
+export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.entries(imageKinds).flatMap(
+  ([name, kind]) =>
+    withShortPath<PictureParts>({
+      ...generating,
+      path: `/v1/images/${name}`,
+      modelSelection: 'any-name',
+      summary: kind.summary,
+      // Sixteen pictures and a mask.
+      ...(kind.input !== 'none' && { form: { files: 17 } }),
+      handle: (call, parts) => answer(call, kind, parts),
+    }),
+);
 
 async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise<Reply> {
-  const { fidelity, events: eventName } = kinds[kind];
   const { editor, startTimer, now } = parts;
   const body = parts.imageDefaults(await pictureBody(call));
   const service = imageOf(parts.others);
-  const question = await decodeImages(call, body, kind, { ...parts, facts: service.facts });
-  const { ticket } = drawingTicket(call, question.fields);
+  const decoded = await decodeImages(call, body, kind, { ...parts, facts: service.facts });
+  const { ticket } = drawingTicket(call, decoded.fields);
   const events = service.inTurn(ticket, async function* (turn) {
-    yield* turn.draw(await question.prepared(editor, turn.signal));
+    yield* turn.draw(await decoded.prepared(editor, turn.signal));
   });
-  const headers = ignoredHeader(ignoredFields(body, fidelity));
-  if (question.fields.stream) {
+  const headers = ignoredHeader(ignoredFields(body, kind.fidelity));
+  if (decoded.fields.stream) {
     const stream = { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer };
-    return workStream(events, (begun) => encodeStream(begun, question, eventName, { now, editor }), stream);
+    return workStream(events, (begun) => encodeStream(begun, decoded, kind, { now, editor }), stream);
   }
-  const encoded = collectDrawn(events, question.request).then(async (drawn) => {
+  const encoded = collectDrawn(events, decoded.request).then(async (drawn) => {
     // Clients take the first picture without a check.
     if (drawn.pictures.length === 0) throw new AppError('stopped', {});
-    const notes = [...question.notes, ...drawn.notes];
+    const notes = [...decoded.notes, ...drawn.notes];
     return {
-      body: JSON.stringify(await encodeWhole(drawn, question, { now, editor })),
+      body: JSON.stringify(await encodeWhole(drawn, decoded, { now, editor })),
       headers: notes.length > 0 ? { 'x-parley-warnings': headerList(notes) } : {},
     };
   });
@@ -75,32 +60,32 @@ async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise
 
 type EncodeParts = Pick<PictureParts, 'now' | 'editor'>;
 
-async function encodeWhole(drawn: Drawn, question: ImageQuestion, { now, editor }: EncodeParts): Promise<object> {
-  const { response_format, output_format: format } = question.fields;
-  const pictures = await Promise.all(drawn.pictures.map(({ png }) => base64Of(png, question, editor)));
+async function encodeWhole(drawn: Drawn, decoded: DecodedImages, { now, editor }: EncodeParts): Promise<object> {
+  const { response_format, output_format: format } = decoded.fields;
+  const pictures = await Promise.all(drawn.pictures.map(({ png }) => base64Of(png, decoded, editor)));
   return {
     created: Math.floor(now() / 1000),
     data: pictures.map((base64) => ({
       b64_json: base64,
       ...(response_format === 'url' && { url: `data:image/${format};base64,${base64}` }),
     })),
-    ...pictureFacts(drawn, question),
-    usage: usageOf(question),
+    ...pictureFacts(drawn, decoded),
+    usage: usageOf(decoded),
   };
 }
 
 /** Up to `partial_images` previews of each picture, and each picture when it is done. */
 async function* encodeStream(
   events: AsyncIterable<ImageEvent>,
-  question: ImageQuestion,
-  kind: (typeof kinds)[ImageKind]['events'],
+  decoded: DecodedImages,
+  kind: ImageKind,
   { now, editor }: EncodeParts,
 ): AsyncGenerator<string> {
-  const facts = pictureFacts(question.request, question);
+  const facts = pictureFacts(decoded.request, decoded);
   let shown = 0;
   const frame = async (name: string, png: Uint8Array, more: object): Promise<string> => {
-    const type = `${kind}.${name}`;
-    const base64 = await base64Of(png, question, editor);
+    const type = `${kind.events}.${name}`;
+    const base64 = await base64Of(png, decoded, editor);
     const data = { type, b64_json: base64, ...more, created_at: Math.floor(now() / 1000), ...facts };
     return namedFrame(type, JSON.stringify(data));
   };
@@ -108,9 +93,9 @@ async function* encodeStream(
     for await (const event of events) {
       if (event.type === 'picture') {
         shown = 0;
-        yield await frame('completed', event.png, { usage: usageOf(question) });
+        yield await frame('completed', event.png, { usage: usageOf(decoded) });
       } else if (event.type === 'progress' && event.preview && event.step < event.steps) {
-        if (shown >= question.fields.partial_images) continue;
+        if (shown >= decoded.fields.partial_images) continue;
         yield await frame('partial_image', event.preview, { partial_image_index: shown });
         shown += 1;
       }
@@ -120,12 +105,12 @@ async function* encodeStream(
   }
 }
 
-function pictureFacts({ width, height }: Size, { fields }: ImageQuestion): object {
+function pictureFacts({ width, height }: Size, { fields }: DecodedImages): object {
   return { background: 'opaque', output_format: fields.output_format, quality: 'medium', size: `${width}x${height}` };
 }
 
 /** In words: the image model has no tokens. */
-function usageOf({ request }: ImageQuestion): object {
+function usageOf({ request }: DecodedImages): object {
   const input = wordCount(request.prompt);
   return {
     input_tokens: input,
@@ -135,7 +120,7 @@ function usageOf({ request }: ImageQuestion): object {
   };
 }
 
-async function base64Of(png: Uint8Array, { fields }: ImageQuestion, editor: PictureEditor): Promise<string> {
+async function base64Of(png: Uint8Array, { fields }: DecodedImages, editor: PictureEditor): Promise<string> {
   const bytes = await encodedAs(editor, png, fields.output_format, fields.output_compression);
   return Buffer.from(bytes).toString('base64');
 }

@@ -5,7 +5,7 @@ import { bindAll } from '../../testing/bind.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
 import { base64Of, fakeImage, inProcessEditor, pictureParts, pngOf } from '../../testing/pictures.ts';
 import { imagesEndpoints } from './endpoints.ts';
-import { editFidelity, generationFidelity, variationFidelity } from './fields.ts';
+import { imageKinds } from './fields.ts';
 
 function world() {
   const fake = fakeImage({ facts: { loras: [{ name: 'film', file: 'film.safetensors' }] } });
@@ -85,13 +85,13 @@ const refusal = (reply: unknown): void =>
 
 const plans = [
   {
-    table: generationFidelity,
+    table: imageKinds.generations.fidelity,
     path: 'generations',
     base: { prompt: 'a' },
     proofs: { prompt, ...answerProofs, ...sideProofs, ...shapeProofs },
   },
   {
-    table: editFidelity,
+    table: imageKinds.edits.fidelity,
     path: 'edits',
     base: { prompt: 'a', image: picture },
     proofs: {
@@ -114,7 +114,7 @@ const plans = [
     },
   },
   {
-    table: variationFidelity,
+    table: imageKinds.variations.fidelity,
     path: 'variations',
     base: { image: picture },
     proofs: { image, ...answerProofs, ...idleSides },

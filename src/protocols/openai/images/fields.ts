@@ -17,6 +17,7 @@ import {
   approximated,
   aside,
   each,
+  type Fields,
   fidelityOf,
   honoured,
   ignored,
@@ -81,15 +82,12 @@ const readSeveral: Read<readonly SentPicture[]> = described(
 );
 
 const answerFields = {
-  model: sentAs(textSchema, aside('approximated', 'Any name is accepted; the image model of the server draws.')),
+  model: sentAs(textSchema, aside('approximated', 'Any name: the image model of the server is used.')),
   n: honoured(countBetween(1, mostPictures, 1), `1 to ${mostPictures}.`),
-  size: honoured(readSize, 'Any; brought to what the model can draw. The answer tells the true one.'),
-  width: honoured(optionalLoose, 'Beside size, which wins.'),
+  size: honoured(readSize, 'Any; moved to what the model can draw. The reply has the true one.'),
+  width: honoured(optionalLoose, 'size wins.'),
   height: honoured(optionalLoose, 'As width.'),
-  response_format: honoured(
-    orElse(oneOf('url', 'b64_json'), 'b64_json'),
-    'b64_json is always there; url adds a data URL.',
-  ),
+  response_format: honoured(orElse(oneOf('url', 'b64_json'), 'b64_json'), 'url adds a data URL to b64_json.'),
   user: ignored(),
   ...drawingFields,
   ...unusedDrawingFields,
@@ -99,7 +97,7 @@ const pictureFields = {
   output_format: honoured(readFormat, 'png, jpeg or webp; gif and svg are refused.'),
   output_compression: honoured(orElse(looseWholeWithin(0, 100), 100), 'For jpeg and webp.'),
   stream: honoured(orElse<boolean>(looseSwitch, false)),
-  partial_images: approximated(countBetween(0, 3, 0), 'Up to so many, where the model shows pictures on the way.'),
+  partial_images: approximated(countBetween(0, 3, 0), 'Up to 3, if the model has previews.'),
   quality: ignored('Use steps.'),
   background: ignored('Pictures are opaque.'),
   ...each(['style', 'moderation', 'safety_identifier'], ignored()),
@@ -107,36 +105,59 @@ const pictureFields = {
 
 const promptField = honoured(readName, 'Up to 3000 bytes.');
 
-export const generationFields = {
+const generationFields = {
   prompt: promptField,
   ...answerFields,
   ...pictureFields,
   ...each(['complexity', 'frame_count', 'frame_duration_ms', 'svg'], ignored()),
 };
 
-const imageNote = 'The first one counts: a file of the form, base64, or a data URL. Addresses are not followed.';
+const imageNote = 'Only the first is used: a file of the form, base64, or a data URL. Addresses are not followed.';
 
-export const editFields = {
+const editFields = {
   prompt: promptField,
   image: honoured(readSeveral, imageNote),
   images: honoured(readSeveral, 'The same as a list of objects with image_url.'),
-  ...places({ 'images[].file_id': refused('The server keeps no files.') }),
-  mask: approximated(
-    readOne,
-    'Transparent is painted anew; of a mask without transparency it is white. As large as the picture.',
-  ),
+  ...places({ 'images[].file_id': refused('The server stores no files.') }),
+  mask: approximated(readOne, 'Repaints what is transparent, or white if nothing is. As large as the picture.'),
   ...answerFields,
   ...pictureFields,
   input_fidelity: ignored('Use denoising_strength.'),
 };
 
-export const variationFields = {
+const variationFields = {
   image: honoured(readSeveral, imageNote),
   ...answerFields,
 };
 
-export const generationFidelity = fidelityOf(dialect, 'POST /v1/images/generations', generationFields);
-export const editFidelity = fidelityOf(dialect, 'POST /v1/images/edits', editFields);
-export const variationFidelity = fidelityOf(dialect, 'POST /v1/images/variations', variationFields);
+/** An edit has all fields; the other endpoints have some of them. */
+export type ImageFields = Fields<typeof editFields>;
 
-export const imagesFidelity = [generationFidelity, editFidelity, variationFidelity];
+/** The endpoints below `/v1/images`: `input` is what they take besides words, `events` the prefix of their events. */
+export const imageKinds = {
+  generations: {
+    fields: generationFields,
+    fidelity: fidelityOf(dialect, 'POST /v1/images/generations', generationFields),
+    input: 'none',
+    events: 'image_generation',
+    summary: 'Pictures from words.',
+  },
+  edits: {
+    fields: editFields,
+    fidelity: fidelityOf(dialect, 'POST /v1/images/edits', editFields),
+    input: 'picture and mask',
+    events: 'image_edit',
+    summary: 'Pictures from another one and words.',
+  },
+  variations: {
+    fields: variationFields,
+    fidelity: fidelityOf(dialect, 'POST /v1/images/variations', variationFields),
+    input: 'picture',
+    events: 'image_edit',
+    summary: 'Pictures like another one.',
+  },
+} as const;
+
+export type ImageKind = (typeof imageKinds)[keyof typeof imageKinds];
+
+export const imagesFidelity = Object.values(imageKinds).map(({ fidelity }) => fidelity);
