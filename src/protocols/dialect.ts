@@ -8,7 +8,7 @@ import { findExactly, findNamed } from '../core/model-names.ts';
 import type { ListedModel, ModelsView } from '../core/models-view.ts';
 import type { GenerationControls, QueueStatus, ReasoningBudget } from '../core/request.ts';
 import type { TaskServices } from '../core/task-services.ts';
-import type { TextService } from '../core/text-service.ts';
+import type { TextService, TextState } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Headers, Reply } from '../http/call.ts';
 import { awaitFirstEvent, keepAliveMs, queueStatusComments, type StartedStream } from '../http/keep-alive.ts';
@@ -64,6 +64,12 @@ export function reasoningControl(effort: string | undefined, tokens: number | un
   const shared: ReasoningBudget | undefined = share === undefined ? undefined : { type: 'share', share };
   const budget = tokens !== undefined && tokens >= 0 ? ({ type: 'tokens', tokens } as const) : shared;
   return { effort, budget };
+}
+
+/** What the loaded model takes beside text. */
+export function modalities(state: TextState): { readonly vision: boolean; readonly audio: boolean } {
+  const { image = false, audio = false } = state.type === 'ready' ? state.model.inputs : {};
+  return { vision: image, audio };
 }
 
 /** Refused rather than ignored: the answer would be about an image that the model has not seen. */

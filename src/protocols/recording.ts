@@ -125,16 +125,9 @@ export function transcriptionOf(others: TaskServices | undefined): Transcription
   throw new AppError('model-missing', { capability: 'speech-to-text', flag: '--whispermodel FILE' });
 }
 
-export interface Transcript {
-  readonly text: string;
-  readonly segments: readonly Segment[];
-  readonly seconds: number;
-  /** A code of two letters. */
-  readonly language: string;
-  readonly notes: readonly string[];
-}
+export type Transcript = Awaited<ReturnType<typeof collectTranscript>>;
 
-export async function collectTranscript(events: AsyncIterable<TranscriptionEvent>): Promise<Transcript> {
+export async function collectTranscript(events: AsyncIterable<TranscriptionEvent>) {
   const segments: Segment[] = [];
   let finish: (TranscriptionEvent & { type: 'finish' }) | undefined;
   // Read to the end: to stop reading would stop the work.

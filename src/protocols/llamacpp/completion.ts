@@ -128,10 +128,7 @@ function refuseEarlyStopOfMany({ leastIndent, milliseconds }: EarlyStop, count: 
   throw new AppError('unsupported', { feature: `${field} for several replies`, instead: 'ask for them one by one' });
 }
 
-/**
- * Ends the text at a line that is indented too little, or after a whole line once the time is over. The generation is
- * stopped; its remaining text is dropped, and its end becomes a limit that was reached.
- */
+/** Stops the generation; its remaining text is dropped, and its end becomes a limit that was reached. */
 async function* stopEarly(
   events: AsyncIterable<GenerationEvent>,
   rule: EarlyStop,
