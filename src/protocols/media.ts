@@ -12,7 +12,7 @@ import { picturesSchema } from './fields/schemas.ts';
 
 /** As many of each kind as the native API keeps. */
 const mostMedia = 64;
-/** Each is fetched at the same time as the others and may be large, so that they are fewer. */
+/** Fewer, because they are fetched at the same time and may be large. */
 const mostAddresses = 16;
 
 interface RemoteMedium {

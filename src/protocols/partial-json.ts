@@ -1,9 +1,6 @@
 import { isObject } from './fields/readers.ts';
 
-/**
- * The object that a text begins, as far as it is certain: for arguments that were cut off. Strings are taken as far as
- * they go; a key without a value, and a number or a word that may go on, are left out. What is no object is an empty one.
- */
+/** The certain part of an object that was cut off: without a last key, number or word that may go on. Else empty. */
 export function partialObject(json: string): Readonly<Record<string, unknown>> {
   for (const candidate of completions(json)) {
     try {

@@ -13,7 +13,7 @@ import { clamp, readAt } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { type Controls, controlFields, decodeGrammar, joinBiases } from './table.ts';
 
-/** What the server adds to a request of its own. */
+/** Limits and defaults of the server. */
 export interface ControlParts {
   readonly defaultMaxTokens: number;
   /** Hard cap of the reply; 0 means none. */

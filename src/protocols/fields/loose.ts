@@ -1,9 +1,6 @@
 import { clamp, described, type Read, wrong } from './readers.ts';
 
-/**
- * Lenient readers for the native controls: clients of many languages send numbers as strings, and booleans for 0 and 1.
- * A value that is no number becomes NaN, for which `orElse` has the default.
- */
+/** Accepts numbers as strings, and booleans for 0 and 1. Other values become NaN, for which `orElse` has the default. */
 export const looseNumber: Read<number> = described({ type: 'number' }, (value) =>
   finite(typeof value === 'string' ? numberFromText(value) : plainNumber(value)),
 );

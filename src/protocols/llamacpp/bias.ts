@@ -14,6 +14,7 @@ interface Bias {
 
 /** `logit_bias` of this dialect: an array of pairs, or an object whose keys are numbers or texts. */
 export const readLogitBias: Read<readonly Bias[]> = described(biasSchema, (value, path) => {
+  const targetOf = (key: string) => (/^\d{1,9}$/.test(key) ? Number(key) : key);
   const pairs = isObject(value) ? Object.entries(value).map(([key, entry]) => [targetOf(key), entry]) : value;
   const refusal = () => wrong(path, 'pairs of a token number or a text with a number or false');
   if (!Array.isArray(pairs)) throw refusal();
@@ -53,8 +54,4 @@ export async function resolveBias(
     }
   }
   return { logitBias: [...logitBias], bannedTokens: [...bannedTokens] };
-}
-
-function targetOf(key: string): number | string {
-  return /^\d{1,9}$/.test(key) ? Number(key) : key;
 }

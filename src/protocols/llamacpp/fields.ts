@@ -146,12 +146,7 @@ export const promptFields = {
   ),
 };
 
-export interface ExtraFile {
-  readonly name: string;
-  readonly text: string;
-}
-
-const readExtraFiles: Read<readonly ExtraFile[]> = described(
+const readExtraFiles: Read<readonly { readonly name: string; readonly text: string }[]> = described(
   {
     type: 'array',
     items: { type: 'object', properties: { filename: textSchema, text: textSchema }, required: ['text'] },

@@ -6,7 +6,7 @@ import { textOrNumber, textSchema } from '../fields/schemas.ts';
 import type { Fields } from '../fields/table.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
-import type { ExtraFile, gapFields } from './fields.ts';
+import type { gapFields } from './fields.ts';
 
 /** One prompt as it was sent: texts and token numbers in their order. */
 export type PromptPieces = readonly (string | number)[];
@@ -103,20 +103,17 @@ export async function infillPrompt(
   // A reply of the default length would leave no space for other files; no token is shorter than a byte.
   const reply = Math.min(maxTokens, Math.floor(context / 4)) + Buffer.byteLength(beginning) + marksLength;
   const room = Math.max(0, context - window - reply);
+  const extras = files.map((file) =>
+    marks.file === undefined ? `${separatorWithoutMark}${file.text}` : `${marks.file}${file.name}\n${file.text}\n`,
+  );
   const [before, behind, extra] = await Promise.all([
     cut(prefix, -Math.floor((window * 3) / 4), text),
     cut(suffix, Math.floor(window / 4), text),
-    cut(extraText(files, marks), -room, text),
+    cut(extras.join(''), -room, text),
   ]);
   const project = marks.repository === undefined ? '' : `${marks.repository}myproject\n`;
   const file = marks.repository !== undefined && marks.file !== undefined ? `${marks.file}filename\n` : '';
   return `${project}${extra}${file}${gapPrompt(marks, before, behind)}${beginning}`;
-}
-
-function extraText(files: readonly ExtraFile[], { file }: FillMarks): string {
-  return files
-    .map(({ name, text }) => (file === undefined ? `${separatorWithoutMark}${text}` : `${file}${name}\n${text}\n`))
-    .join('');
 }
 
 /** The first tokens of a text, or with a negative count the last ones. */

@@ -60,10 +60,7 @@ const pathFields: Readonly<Record<string, Readonly<Record<'own' | 'foreign', rea
   '/embedding': { own: ['content'], foreign: ['input', 'encoding_format'] },
 };
 
-/**
- * Two dialects have the same path: requests with fields of this one are answered in its form, errors included, and all
- * others as before. Unexpected errors are thrown, so that they are logged.
- */
+/** For a path of two dialects: requests with fields of this one are answered in its form. Unexpected errors are thrown. */
 export function answeringBoth<Context>(
   others: ModelEndpoint<Context>,
   ours: ModelEndpoint<Context>,

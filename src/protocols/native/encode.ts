@@ -18,10 +18,7 @@ const finishReasons: Record<FinishReason, string> = {
   aborted: 'length',
 };
 
-/**
- * Clients parse frames with a regular expression, so both lines, their order and the single spaces are fixed. Thinking is
- * part of the text; the last frame has an empty token.
- */
+/** Clients parse frames with a regular expression, so their lines, order and single spaces are fixed. */
 export async function* encodeStream(events: AsyncIterable<GenerationEvent>): AsyncGenerator<string> {
   const warnings: string[] = [];
   try {

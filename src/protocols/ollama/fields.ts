@@ -114,7 +114,7 @@ const sharedFields = {
   shift: ignored('The context is never shifted: a reply ends when it is full.'),
   _debug_render_only: honoured(off),
   genkey: honoured(readGenkey, 'The key by which the native API can look at it and stop it.'),
-  // Laid flat over what stands beside them before they are read: `settingFields`.
+  // Read by `settingFields`, with the fields beside them.
   options: { inside: optionFields },
 };
 

@@ -6,10 +6,7 @@ interface TemplateValues {
   readonly Suffix: string;
 }
 
-/**
- * The prompt of a Go template: fields and conditions on them, up to where the reply would be. Everything else of the
- * language is refused: a prompt that is put together in another way would give worse answers without a visible reason.
- */
+/** Fields and conditions on them, up to `.Response`. The rest of the language is refused: the prompt would be wrong. */
 export function renderGoTemplate(template: string, values: TemplateValues): string {
   const conditions: { readonly outer: boolean; readonly holds: boolean }[] = [];
   let shown = true;
