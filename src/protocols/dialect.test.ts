@@ -42,12 +42,12 @@ test.each<[string, StartTimer, number, object]>([
   ['tells in a header what did not fit', patient, 12, { a: 'b', 'x-parley-dropped-tokens': '12' }],
   ['has no such header when all did fit', patient, 0, { a: 'b' }],
   ['whose head is gone by then leaves it to the warning of the engine', impatient, 12, { a: 'b' }],
-])('a stream %s', async (_, startTimer, droppedTokens, headers) => {
+])('streamReply: %s', async (_, startTimer, droppedTokens, headers) => {
   const events = [startEvent({ droppedTokens }), finishEvent()];
   expect(await streamed(events, startTimer)).toEqual({ headers, frames: ['start', 'finish'] });
 });
 
-test('fields without effect are named, and so are those that need another', () => {
+test('noticeHeaders: names ignored fields and those that need another field', () => {
   const fidelity = { dialect: '', endpoint: '', fields: [{ field: 'user', handling: 'ignored' as const }] };
   expect(noticeHeaders({ user: 'me', guidance_scale: 2 }, fidelity)).toEqual({
     'x-parley-ignored': 'user, guidance_scale',
@@ -55,7 +55,7 @@ test('fields without effect are named, and so are those that need another', () =
   expect(noticeHeaders({ guidance_scale: 2, negative_prompt: 'not this' }, fidelity)).toEqual({});
 });
 
-describe('a request that has to wait for its turn', () => {
+describe('streamReply: a queued request', () => {
   const standing = { type: 'queued' as const, position: 2, estimateSeconds: 8 };
   function world(waits: () => boolean) {
     const time = handTimer();
@@ -73,14 +73,14 @@ describe('a request that has to wait for its turn', () => {
     return { time, turn, reply };
   }
 
-  test('begins its stream after a second, and tells in it where it stands', async () => {
+  test('starts its stream after a second, with comments about its queue status', async () => {
     const { time, reply } = world(() => true);
     time.pass(1000);
     const { statusComments } = (await reply) as { readonly statusComments?: StatusComments };
     expect(statusComments?.next()).toBe(': queue position 2, about 8 s\n\n');
   });
 
-  test('tells nothing when its turn comes before that', async () => {
+  test('has no comments if its turn comes within a second', async () => {
     let waiting = true;
     const { time, turn, reply } = world(() => waiting);
     waiting = false;
@@ -90,7 +90,7 @@ describe('a request that has to wait for its turn', () => {
     expect(time.waiting()).toEqual([]);
   });
 
-  test('begins its stream too when the wait comes later, as that for a model does', async () => {
+  test('starts its stream also if it begins to wait later, as for a model', async () => {
     let waiting = false;
     const { time, reply } = world(() => waiting);
     for (let seconds = 0; seconds < 3; seconds += 1) time.pass(1000);
@@ -99,7 +99,7 @@ describe('a request that has to wait for its turn', () => {
     expect(await reply).toHaveProperty('statusComments');
   });
 
-  test('keeps its status as long as ever when there is nothing to wait for', async () => {
+  test('keeps the status of a late error if it does not wait', async () => {
     const { time, turn, reply } = world(() => false);
     for (let seconds = 0; seconds < 14; seconds += 1) time.pass(1000);
     expect(time.waiting()).toEqual([15_000, 1000]);
@@ -116,12 +116,12 @@ test.each([
   ['xhigh', undefined, undefined],
   ['constructor', undefined, undefined],
   [undefined, -1, undefined],
-] as const)('the effort %s with %s tokens is the budget %o', (effort, tokens, budget) => {
+] as const)('reasoningControl: effort %s with %s tokens gives the budget %o', (effort, tokens, budget) => {
   expect(reasoningControl(effort, tokens)).toEqual({ effort, budget });
 });
 
-describe('what an engine could not do', () => {
-  test('is told with what is told already', () => {
+describe('withShortfall', () => {
+  test('adds to the fields that are already named', () => {
     expect(
       withShortfall({ 'x-parley-ignored': 'user' }, { droppedTokens: 3, unheeded: ['top_a', 'mirostat'] }),
     ).toEqual({
@@ -131,7 +131,7 @@ describe('what an engine could not do', () => {
     expect(withShortfall({ a: 'b' }, {})).toEqual({ a: 'b' });
   });
 
-  test('of several replies is told once', () => {
+  test('allShortfalls: names each field once for several replies', () => {
     expect(
       allShortfalls([{ droppedTokens: 1, unheeded: ['top_a'] }, { droppedTokens: 4, unheeded: ['top_a', 'tfs'] }, {}]),
     ).toEqual({
@@ -151,7 +151,7 @@ const listed = (name: string, own: Partial<ListedModel> = {}): ListedModel => ({
   ...own,
 });
 
-test('modelsByName: undefined where names choose nothing', async () => {
+test('modelsByName: undefined if names select no model', async () => {
   const list = async () => [listed('a')];
   expect(await modelsByName({ models: { list, swap: undefined, byName: false } })).toBeUndefined();
   expect(await modelsByName({ models: undefined })).toBeUndefined();
@@ -178,15 +178,15 @@ describe('findModel', () => {
     ['koboldcpp/sub/one:latest', 'sub/one'],
     ['sub/one.gguf', 'sub/one'],
     ['koboldcpp/subone', 'sub/one'],
-  ])('%s is %s', (asked, name) => {
+  ])('%s selects %s', (asked, name) => {
     expect(findModel(models, asked)?.name).toBe(name);
   });
 
-  test('is undefined for a name that no model has', () => {
+  test('undefined for an unknown name', () => {
     expect(findModel(models, 'c')).toBeUndefined();
   });
 
-  test('an alias is looked for after the own names', () => {
+  test('looks up aliases after the names of models', () => {
     const alias = () => 'small.gguf';
     expect(findModel(models, 'claude-x', alias)?.name).toBe('small.gguf');
     expect(findModel(models, 'a', alias)?.name).toBe('a');

@@ -8,7 +8,7 @@ import { findExactly, findNamed } from '../core/model-names.ts';
 import type { ListedModel, ModelsView } from '../core/models-view.ts';
 import type { GenerationControls, QueueStatus, ReasoningBudget } from '../core/request.ts';
 import type { TaskServices } from '../core/task-services.ts';
-import type { TextService } from '../core/text-service.ts';
+import type { TextService, TextState } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Headers, Reply } from '../http/call.ts';
 import { awaitFirstEvent, keepAliveMs, queueStatusComments, type StartedStream } from '../http/keep-alive.ts';
@@ -19,68 +19,69 @@ import type { Controls } from './controls/table.ts';
 import { isObject } from './fields/readers.ts';
 import type { CallTicket } from './ticket.ts';
 
-/** What every chat dialect is built on; each adds only its own way of saying things. */
+/** The model context of a dialect: services, limits and defaults of the model that a request concerns. */
 export interface DialectParts {
   readonly text: TextService;
   readonly chat: ChatService;
-  /** What the server can do beside text. */
+  /** The engines of other kinds. */
   readonly others?: TaskServices;
-  /** Read anew for each request: the context size is known only once the model is. */
+  /** Called for each request: the context size is unknown until the model is loaded. */
   readonly controlParts: () => ControlParts;
-  /** `--gendefaults`: to be applied to the body before anything is read from it. */
+  /** `--gendefaults`: applied to the body before it is read. */
   readonly applyDefaults: (body: JsonObject) => JsonObject;
   readonly overflow: 'trim' | 'refuse';
   readonly modelName: () => string;
   /** All models, where there are several by name or one can be swapped. */
   readonly models?: ModelsView | undefined;
-  /** `--modelalias`: the model that a name means which no model has itself. */
+  /** `--modelalias`. */
   readonly alias?: ((name: string) => string | undefined) | undefined;
   /** Milliseconds since 1970, as is `startedAt`. */
   readonly now: () => number;
-  /** When the server started. Model lists give it as the age of models, which must not change between two calls. */
+  /** When the server started: model lists use it as the date of models, which must not change. */
   readonly startedAt: number;
   readonly newId: (prefix: string) => string;
   readonly startTimer: StartTimer;
-  /** Brings what a client names by its address; only places on the public internet unless this says otherwise. */
+  /** Default: only addresses on the public internet. */
   readonly fetchMedia?: FetchMedia;
 }
 
 export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
 
-/** What a dialect of chats is built on for one request, which may bring an adapter of its own. */
+/** For one chat request, which may have its own adapter. */
 export function chatParts<Parts extends DialectParts>(parts: Parts, body: JsonObject): Parts {
   const withLength = withAdapterLength(body);
   return { ...parts, controlParts: () => withLength(parts.controlParts()) };
 }
 
-/** The native controls that a request may carry beside its own fields; the dialect puts its own over them. */
+/** The native controls of a request; the dialect puts its own fields over them. */
 export function dialectControls(controls: Controls, parts: DialectParts): GenerationControls {
   return { ...decodeControls(controls, parts.controlParts()), overflow: parts.overflow };
 }
 
-/**
- * One neutral control for every family's way of asking for more or less thinking. A number of tokens beats a level, and
- * a level that nobody knows means no limit.
- */
-export function reasoningControl(
-  effort: string | undefined,
-  tokens: number | undefined,
-): { readonly effort: string | undefined; readonly budget: ReasoningBudget | undefined } {
-  if (tokens !== undefined && tokens >= 0) return { effort, budget: { type: 'tokens', tokens } };
+/** A number of tokens wins over a level; an unknown level means no limit. */
+export function reasoningControl(effort: string | undefined, tokens: number | undefined) {
   const share = effortShares.get(effort ?? '');
-  return { effort, budget: share === undefined ? undefined : { type: 'share', share } };
+  const shared: ReasoningBudget | undefined = share === undefined ? undefined : { type: 'share', share };
+  const budget = tokens !== undefined && tokens >= 0 ? ({ type: 'tokens', tokens } as const) : shared;
+  return { effort, budget };
 }
 
-/** Refused rather than dropped: an answer about a picture that the model never saw would be a lie. */
+/** What the loaded model takes beside text. */
+export function modalities(state: TextState): { readonly vision: boolean; readonly audio: boolean } {
+  const { image = false, audio = false } = state.type === 'ready' ? state.model.inputs : {};
+  return { vision: image, audio };
+}
+
+/** Refused rather than ignored: the answer would be about an image that the model has not seen. */
 export function refuseMedia(kind: 'image' | 'audio', field: string): AppError {
   const feature = `${kind === 'image' ? 'Image' : 'Audio'} input (${field})`;
   const instead = 'the loaded model has no projector for it; start the server with --mmproj FILE';
-  // Families that name the field of a failure find it here.
+  // Some dialects name the field of an error.
   const details = { feature, instead, field };
   return new AppError('unsupported', details);
 }
 
-/** Fields without effect are told in a header, which every client can see and none must. */
+/** The header that names the fields without effect. */
 export function noticeHeaders(body: JsonObject, fidelity: EndpointFidelity): Headers {
   return ignoredHeader([...ignoredFields(body, fidelity), ...idleFields(body)]);
 }
@@ -91,41 +92,38 @@ export function ignoredHeader(fields: readonly string[]): Headers {
 
 const longestList = 1000;
 
-/** A list of the client's own words for a header, whatever script they are in and however many they are. */
+/** Texts of clients as the value of a header: ASCII only, and limited in length. */
 export function headerList(entries: readonly string[]): string {
-  const told: string[] = [];
+  const shown: string[] = [];
   let length = 0;
   for (const entry of entries) {
     const plain = entry.replace(/[^\x20-\x7e]/g, '?');
     const short = plain.length <= longestList / 4 ? plain : `${plain.slice(0, longestList / 4)}...`;
     if (length + short.length > longestList) break;
     length += short.length + 2;
-    told.push(short);
+    shown.push(short);
   }
-  const left = entries.length - told.length;
-  return [...told, ...(left > 0 ? [`${left} more`] : [])].join(', ');
+  const left = entries.length - shown.length;
+  return [...shown, ...(left > 0 ? [`${left} more`] : [])].join(', ');
 }
 
-/** The headers with more of what has no effect. */
 export function withIgnored(headers: Headers, fields: readonly string[]): Headers {
   if (fields.length === 0) return headers;
   const told = headers['x-parley-ignored'];
   return { ...headers, 'x-parley-ignored': [...(told === undefined ? [] : [told]), ...fields].join(', ') };
 }
 
-/** What an engine could not do as it was asked to; known when it begins. */
+/** What an engine cannot do of a request; known when it starts. */
 export interface Shortfall {
   readonly droppedTokens?: number;
   readonly unheeded?: readonly string[];
 }
 
-/** So is text that did not fit, and what only the engine knows that it cannot do. */
 export function withShortfall(headers: Headers, { droppedTokens = 0, unheeded = [] }: Shortfall): Headers {
   const dropped = droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
   return withIgnored({ ...headers, ...dropped }, unheeded);
 }
 
-/** Of several replies, all that is told of any. */
 export function allShortfalls(replies: readonly Shortfall[]): Shortfall {
   return {
     droppedTokens: Math.max(0, ...replies.map(({ droppedTokens = 0 }) => droppedTokens)),
@@ -133,7 +131,7 @@ export function allShortfalls(replies: readonly Shortfall[]): Shortfall {
   };
 }
 
-/** For a stream, whose headers go out when no more than its first event is known; the engine's warning tells it later. */
+/** For a stream, whose headers are sent after its first event. */
 export function withStartShortfall(
   headers: Headers,
   { first }: Pick<StartedStream<GenerationEvent>, 'first'>,
@@ -143,9 +141,9 @@ export function withStartShortfall(
 
 export interface StreamOptions {
   readonly headers: Headers;
-  /** Written when nothing else was for a while, so that no proxy gives the connection up. */
+  /** Written after a pause, so that no proxy closes the connection. */
   readonly filler: string;
-  /** How a client that waits is told what for; a comment unless the dialect has something better. */
+  /** Tells a waiting client its queue status. Default: a comment. */
   readonly notice?: (standing: QueueStatus) => string;
   readonly ticket: Pick<CallTicket, 'standing'>;
   readonly startTimer: StartTimer;
@@ -160,8 +158,8 @@ export function streamReply(
 }
 
 /**
- * Waits for the first event, so that a refusal keeps its status, and then streams what the dialect makes of them. A request
- * that has to wait for its turn or its model begins its stream after a moment, and tells in it where it stands.
+ * Waits for the first event, so that an error before it keeps its status. A request that waits for its turn or its model
+ * starts its stream after a moment, with comments about its queue status.
  */
 export async function workStream<Event extends { readonly type: string }>(
   events: AsyncIterable<Event>,
@@ -180,47 +178,44 @@ export async function workStream<Event extends { readonly type: string }>(
   };
 }
 
-/** Random, URL-safe, and long enough never to come twice. */
 export function randomId(prefix: string): string {
   return `${prefix}${randomBytes(12).toString('hex')}`;
 }
 
-/** Where the families let a client say that it wants no thinking. */
-const places: readonly (readonly string[])[] = [
-  ['chat_template_kwargs', 'enable_thinking'],
-  ['reasoning_effort'],
-  ['reasoning', 'effort'],
-  ['reasoning', 'enabled'],
-  ['thinking'],
-  ['think'],
+/** The fields that can switch thinking off, in all dialects. */
+const thinkingSwitches: readonly string[] = [
+  'chat_template_kwargs.enable_thinking',
+  'reasoning_effort',
+  'reasoning.effort',
+  'reasoning.enabled',
+  'thinking',
+  'think',
 ];
 
-/** The fields that ask for a reply without thinking, where the format of the prompt has no way to say so. */
+/** The fields that switch thinking off, if the chat format of the model cannot do that. */
 export async function unheededThinking(
   body: JsonObject,
   request: ChatRequest,
   chat: Pick<ChatService, 'thinksAnyway'>,
 ): Promise<readonly string[]> {
   if (!(await chat.thinksAnyway(request))) return [];
-  return places.filter((path) => isOff(valueAt(body, path))).map((path) => path.join('.'));
+  return thinkingSwitches.filter((path) => isOff(valueAt(body, path)));
 }
 
-function valueAt(body: JsonObject, path: readonly string[]): unknown {
-  return path.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), body);
+function valueAt(body: JsonObject, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), body);
 }
 
 function isOff(value: unknown): boolean {
   return value === false || value === 'none' || value === 'off' || (isObject(value) && value.type === 'disabled');
 }
 
-/** All models that can be asked for by name, the present one first; undefined where names choose nothing. */
-export async function modelsByName({
-  models,
-}: Pick<DialectParts, 'models'>): Promise<readonly ListedModel[] | undefined> {
+/** All models that can be requested by name, the default one first; undefined if names select nothing. */
+export async function modelsByName({ models }: Pick<DialectParts, 'models'>) {
   return models?.byName ? models.list() : undefined;
 }
 
-/** A model's own name goes before an alias, and an alias before a name that is only similar. */
+/** A model's own name comes first, then an alias, then a name that is only similar. */
 export function findModel(
   models: readonly ListedModel[],
   asked: string,

@@ -17,8 +17,8 @@ function vocabulary(known: readonly string[], state: () => TextState = () => rea
 
 const triple = (prefix: string, suffix: string, middle: string) => ({ prefix, suffix, middle });
 
-describe('the marks of a gap', () => {
-  test('are those that the file of the model names, and nothing is searched', async () => {
+describe('findMarks', () => {
+  test('takes the marks of the model file without a search', async () => {
     const { text, asked } = vocabulary(['<fim_prefix>', '<fim_suffix>', '<fim_middle>'], () =>
       readyState({ fillMarks: own }),
     );
@@ -31,12 +31,12 @@ describe('the marks of a gap', () => {
     triple('<fim_prefix>', '<fim_suffix>', '<fim_middle>'),
     triple('<｜fim▁begin｜>', '<｜fim▁hole｜>', '<｜fim▁end｜>'),
     triple('▁<PRE>', '▁<SUF>', '▁<MID>'),
-  ])('may be found in the vocabulary: %o', async (marks) => {
+  ])('finds marks in the vocabulary: %o', async (marks) => {
     const { text } = vocabulary(Object.values(marks));
     expect(await findMarks(text)).toMatchObject({ type: 'found', marks });
   });
 
-  test('are those of a model that was still being loaded', async () => {
+  test('waits for a model that is being loaded', async () => {
     let loaded = false;
     const { text } = vocabulary([], () =>
       loaded ? readyState({ fillMarks: own }) : { type: 'loading', name: 'mini', progress: 0.5 },
@@ -48,13 +48,13 @@ describe('the marks of a gap', () => {
     expect(await findMarks({ ...text, tokenize })).toEqual({ type: 'found', marks: own });
   });
 
-  test('come with those of projects and files where there are any', async () => {
+  test('finds marks of repositories and files', async () => {
     const known = ['<fim_prefix>', '<fim_suffix>', '<fim_middle>', '<repo_name>', '<file_sep>'];
     const search = await findMarks(vocabulary(known).text);
     expect(search).toMatchObject({ marks: { repository: '<repo_name>', file: '<file_sep>' } });
   });
 
-  test('of two families do not go together', async () => {
+  test('does not mix marks of two model families', async () => {
     const mixed = ['<|fim_prefix|>', '<fim_suffix>', '<fim-middle>'];
     expect(await findMarks(vocabulary(mixed).text)).toEqual({
       type: 'missing',
@@ -62,13 +62,13 @@ describe('the marks of a gap', () => {
     });
   });
 
-  test('that are not there are named', async () => {
+  test('names the marks that are missing', async () => {
     expect(await findMarks(vocabulary(['<fim_suffix>']).text)).toMatchObject({
       sentence: 'Infill is not possible with this model: its vocabulary lacks a prefix token, a middle token.',
     });
   });
 });
 
-test('what stands before the gap comes first, then what stands behind it', () => {
+test('gapPrompt: text before the gap first, then text after it', () => {
   expect(gapPrompt(own, 'a', 'z')).toBe('<P>a<S>z<M>');
 });

@@ -2,7 +2,7 @@ import type { FillMarks, TextService, TextState } from '../core/text-service.ts'
 
 type Triple = Pick<FillMarks, 'prefix' | 'suffix' | 'middle'>;
 
-/** As the families of models spell them, for files that do not name them. */
+/** The marks of several model families, for files that do not name theirs. */
 const spellings: readonly Triple[] = [
   { prefix: '<|fim_prefix|>', suffix: '<|fim_suffix|>', middle: '<|fim_middle|>' },
   { prefix: '<fim_prefix>', suffix: '<fim_suffix>', middle: '<fim_middle>' },
@@ -16,21 +16,20 @@ const files = ['<|file_sep|>', '<|file_separator|>', '<file_sep>', '<file-sep>']
 
 const roles = ['prefix', 'suffix', 'middle'] as const;
 
-export type MarkSearch =
+type MarkSearch =
   | { readonly type: 'found'; readonly marks: FillMarks }
   | { readonly type: 'missing'; readonly sentence: string };
 
-/** The marks that the file of the model names, or else those that its vocabulary has. */
+/** The fill-in-the-middle marks that the model file names, or else those in its vocabulary. */
 export async function findMarks(text: Pick<TextService, 'state' | 'tokenize'>): Promise<MarkSearch> {
   const named = marksOf(text.state());
   if (named) return { type: 'found', marks: named };
-  // The search waits for a model that is being loaded.
+  // This waits for a model that is being loaded.
   const search = await searchVocabulary(text);
   const loaded = marksOf(text.state());
   return loaded ? { type: 'found', marks: loaded } : search;
 }
 
-/** The text with a gap, as a prompt whose reply is what belongs into the gap. */
 export function gapPrompt({ prefix, suffix, middle }: Triple, before: string, behind: string): string {
   return `${prefix}${before}${suffix}${behind}${middle}`;
 }
@@ -39,7 +38,7 @@ function marksOf(state: TextState): FillMarks | undefined {
   return state.type === 'ready' ? state.model.fillMarks : undefined;
 }
 
-/** A vocabulary has a mark when it reads the whole mark as one token. */
+/** A mark is in the vocabulary if it is one token. */
 async function searchVocabulary(text: Pick<TextService, 'tokenize'>): Promise<MarkSearch> {
   const all = [...spellings.flatMap((spelling) => roles.map((role) => spelling[role])), ...repositories, ...files];
   const tokens = await Promise.all(all.map((mark) => text.tokenize(mark, { addSpecial: false })));

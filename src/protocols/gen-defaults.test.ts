@@ -208,30 +208,30 @@ const decoded = (one: Case, sent: JsonObject, overwrite: boolean) => {
 
 const titled = cases.map((one): [string, string, Case] => [one.dialect, JSON.stringify(one.sent), one]);
 
-test.each(titled)('%s: what a request says by %s is not beaten by a default', async (_, __, one) => {
+test.each(titled)('gen defaults, %s: a request with %s overrides the default', async (_, __, one) => {
   expect(await decoded(one, one.sent, false)).toEqual(one.theirs);
 });
 
-test.each(titled)('%s: with null in place of %s the default counts', async (_, __, one) => {
+test.each(titled)('gen defaults, %s: null for %s counts as left out', async (_, __, one) => {
   expect(await decoded(one, nulls(one.sent), false)).toEqual(one.ours);
 });
 
-test.each(titled)('%s: without %s the default counts', async (_, __, one) => {
+test.each(titled)('gen defaults, %s: without %s the default counts', async (_, __, one) => {
   expect(await decoded(one, {}, false)).toEqual(one.ours);
 });
 
-test.each(titled)('%s: where defaults overwrite, %s makes no difference', async (_, __, one) => {
+test.each(titled)('gen defaults, %s: %s is overwritten in overwrite mode', async (_, __, one) => {
   expect(await decoded(one, one.sent, true)).toEqual(one.ours);
 });
 
-test.each(Object.keys(dialects))('%s: the length of a reply is never set by a default', async (dialect) => {
+test.each(Object.keys(dialects))('gen defaults, %s: the length of a reply is never a default', async (dialect) => {
   const gendefaults = { max_length: 5, max_tokens: 5, n_predict: 5, num_predict: 5, max_output_tokens: 5 };
   const one: Case = { dialect, gendefaults, sent: {}, read: ({ maxTokens }) => maxTokens, theirs: 0, ours: 2048 };
   expect(await decoded(one, {}, false)).toBe(2048);
   expect(await decoded(one, {}, true)).toBe(2048);
 });
 
-test('a default amount of thinking counts for a client that only asks for thinking', async () => {
+test('gen defaults: a default effort counts for requests that only switch thinking on', async () => {
   const one = {
     dialect: 'Ollama',
     sent: {},

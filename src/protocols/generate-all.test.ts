@@ -31,21 +31,21 @@ function place() {
   return { text, notes };
 }
 
-test('one text needs no place of its own, and none needs nothing', async () => {
+test('generateAll: one request needs no reservation, none needs nothing', async () => {
   const { text, asked } = scriptedText([startEvent(), finishEvent()]);
   expect(generateAll(text, [], ticket)).toEqual([]);
   expect(generateAll(text, [request('a')], ticket)).toHaveLength(1);
   expect(asked).toHaveLength(1);
 });
 
-test('several come one after the other from one place, which is given back', async () => {
+test('generateAll: several requests share one reservation, which is released', async () => {
   const { text, notes } = place();
   const all = generateAll(text, [request('a'), request('b')], ticket);
   expect(await Promise.all(all.map(async (events) => (await fold(events)).text))).toEqual(['a', 'b']);
   expect(notes.released).toBe(1);
 });
 
-test('one that fails says so, and the others go on', async () => {
+test('generateAll: a failed request does not stop the others', async () => {
   const { text, notes } = place();
   const [bad, good] = generateAll(text, [request('broken'), request('b')], ticket);
   await expect(fold(bad as never)).rejects.toThrow('engine stopped');
@@ -53,14 +53,14 @@ test('one that fails says so, and the others go on', async () => {
   expect(notes.released).toBe(1);
 });
 
-test('whoever stops reading one stops them all', async () => {
+test('generateAll: to stop reading one reply stops them all', async () => {
   const { text, notes } = place();
   const [first] = generateAll(text, [request('a'), request('b')], ticket);
   await first?.[Symbol.asyncIterator]().return?.();
   expect(notes.aborted()).toBe(true);
 });
 
-test('the one with media speaks for all when it comes to sharing the engine', () => {
+test('generateAll: the request with media is used for admission', () => {
   const { text, notes } = place();
   generateAll(text, [request('a'), request('b', [{ kind: 'image', base64: 'AAAA' }])], ticket);
   expect(notes.traits).toMatchObject([{ media: [{ kind: 'image' }] }]);
@@ -105,8 +105,8 @@ function hall(capacity: number) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const four = ['a', 'b', 'c', 'd'].map((prompt) => request(prompt));
 
-describe('several prompts', () => {
-  test('run beside each other where places are free', async () => {
+describe('generateAll: several prompts', () => {
+  test('run in parallel if slots are free', async () => {
     const { text, running, end, notes } = hall(3);
     const all = generateAll(text, four, ticket);
     await settled();
@@ -119,7 +119,7 @@ describe('several prompts', () => {
     expect([notes.places, notes.released]).toEqual([3, 3]);
   });
 
-  test('let others go first after each of them, but not after the last', async () => {
+  test('let other clients go first after each but the last', async () => {
     const { text, end, notes } = hall(1);
     const all = generateAll(text, four, ticket);
     for (const { prompt } of four) {
@@ -130,7 +130,7 @@ describe('several prompts', () => {
     expect([notes.places, notes.passed, notes.released]).toEqual([1, 3, 1]);
   });
 
-  test('take more places as they become free', async () => {
+  test('take more slots as they become free', async () => {
     const { text, running, end, notes } = hall(2);
     notes.places = 1;
     generateAll(text, four, ticket);
@@ -142,7 +142,7 @@ describe('several prompts', () => {
     expect(running).toEqual(['a', 'b', 'c']);
   });
 
-  test('are all stopped when somebody stops one of them by its key', async () => {
+  test('all stop if one is stopped by its key', async () => {
     const { text, end, notes } = hall(2);
     const all = generateAll(text, four, ticket);
     await settled();
@@ -152,7 +152,7 @@ describe('several prompts', () => {
     expect([notes.aborted, notes.released]).toEqual([true, notes.places]);
   });
 
-  test('tell only of one place where they stand', () => {
+  test('report the queue status of one slot only', () => {
     const standings: unknown[] = [];
     const { text } = scriptedText([startEvent()], { room: () => 1 });
     const reserve: typeof text.reserve = (own, traits) => {

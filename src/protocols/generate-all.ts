@@ -10,9 +10,9 @@ interface Run {
 }
 
 /**
- * Several texts for one client; throws `busy` at once. They come one after the other, and beside each other where places
- * are free that nobody waits for; between two of them others have their turns. Whoever stops reading one of them, or stops
- * one by its key, stops them all. The work goes on by itself, so that places are given back even when nobody ever reads.
+ * Several generations for one client; throws `busy` at once. They run one after the other, and in parallel on slots that no
+ * request waits for; between two of them other requests have their turns. To stop reading one, or to stop one by its key,
+ * stops them all. They do not wait for their readers, so that slots are always released.
  */
 export function generateAll(
   text: TextService,
@@ -24,8 +24,8 @@ export function generateAll(
   if (more.length === 0) return [text.generate(first, ticket)];
   const stop = new AbortController();
   const signal = AbortSignal.any([ticket.signal, stop.signal]);
-  // They differ in nothing but their prompts, media and seeds: the one with the most media speaks for all.
-  const speaker = requests.reduce((one, other) => (other.media.length > one.media.length ? other : one));
+  // They differ only in prompts, media and seeds: the one with the most media is used for admission.
+  const largest = requests.reduce((one, other) => (other.media.length > one.media.length ? other : one));
   const runs = requests.map((request): Run => ({ request, channel: new Channel(() => stop.abort()) }));
   const left = [...runs];
 
@@ -39,18 +39,18 @@ export function generateAll(
     place.release();
   }
 
-  /** Another place begins at once, and so it does not count as one who waits. */
+  /** Takes another slot if one is free. It starts at once, so its queue position is not reported. */
   function widen(): void {
-    if (left.length === 0 || signal.aborted || text.room(speaker) === 0) return;
-    const { placed: _, ...unseen } = ticket;
+    if (left.length === 0 || signal.aborted || text.room(largest) === 0) return;
+    const { placed: _, ...silent } = ticket;
     try {
-      void work(text.reserve({ ...unseen, signal }, speaker));
+      void work(text.reserve({ ...silent, signal }, largest));
     } catch {
-      // The last places are for others.
+      // The last slots are reserved for other clients.
     }
   }
 
-  void work(text.reserve({ ...ticket, signal }, speaker));
+  void work(text.reserve({ ...ticket, signal }, largest));
   return runs.map(({ channel }) => channel);
 }
 
@@ -66,14 +66,14 @@ async function generateOne(place: Reservation, { request, channel }: Run, stopAl
   channel.end();
 }
 
-/** The events of several replies as they come, each with the number of its reply. Whoever stops reading stops them all. */
-export function mergedReplies(
-  replies: readonly AsyncIterable<GenerationEvent>[],
-): AsyncIterable<readonly [index: number, event: GenerationEvent]> {
+type IndexedEvent = readonly [index: number, event: GenerationEvent];
+
+/** The events of several replies as they come, each with the index of its reply. To stop reading stops them all. */
+export function mergedReplies(replies: readonly AsyncIterable<GenerationEvent>[]): AsyncIterable<IndexedEvent> {
   const iterators = replies.map((events) => events[Symbol.asyncIterator]());
   const [only, second] = iterators;
   if (only && !second) return numbered(only);
-  const merged = new Channel<readonly [number, GenerationEvent]>(() => {
+  const merged = new Channel<IndexedEvent>(() => {
     for (const iterator of iterators) void iterator.return?.();
   });
   let open = iterators.length;
@@ -87,23 +87,20 @@ export function mergedReplies(
   return merged;
 }
 
-/** One alone is read as fast as it is taken, and no faster. */
-function numbered(events: AsyncIterator<GenerationEvent>): AsyncIterable<readonly [number, GenerationEvent]> {
-  const next = async (): Promise<IteratorResult<readonly [number, GenerationEvent]>> => {
+/** A single reply is read only as fast as its client reads. */
+function numbered(events: AsyncIterator<GenerationEvent>): AsyncIterable<IndexedEvent> {
+  const next = async (): Promise<IteratorResult<IndexedEvent>> => {
     const { done, value } = await events.next();
     return done ? { done, value: undefined } : { done: false, value: [0, value] };
   };
-  const close = async (): Promise<IteratorResult<readonly [number, GenerationEvent]>> => {
+  const close = async (): Promise<IteratorResult<IndexedEvent>> => {
     await events.return?.();
     return { done: true, value: undefined };
   };
   return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
 }
 
-async function readAll(
-  iterator: AsyncIterator<GenerationEvent>,
-  take: (event: GenerationEvent) => void,
-): Promise<void> {
+async function readAll(iterator: AsyncIterator<GenerationEvent>, take: (event: GenerationEvent) => void) {
   try {
     for (let step = await iterator.next(); !step.done; step = await iterator.next()) take(step.value);
   } catch (error) {

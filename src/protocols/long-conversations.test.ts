@@ -39,20 +39,20 @@ const oneSided = list(() => ({ role: 'user', content: 'a' }));
 const ownRules = list(() => ({ role: 'system', content: 's' }));
 
 describe.each(Object.entries(decoders))('%s', (name, decode) => {
-  test('turns that alternate', () => expect(atOnce(decode(alternating))).toHaveLength(many));
+  test('alternating turns', () => expect(atOnce(decode(alternating))).toHaveLength(many));
 
-  test('turns of one side', () => {
+  test('turns of one role', () => {
     const [first, ...others] = atOnce(decode(oneSided));
     expect(first).toMatchObject({ role: 'user' });
     expect(others).toHaveLength(name === 'messages' ? 0 : many - 1);
   });
 
-  test('rules before and between', () => {
+  test('system messages before and between', () => {
     const between = alternating.flatMap((message, index) => [message, ownRules[index]]).slice(0, many);
     expect(atOnce(decode([...ownRules, ...between])).length).toBeGreaterThan(0);
   });
 
-  test('others are let in at every message', () => {
+  test('decoding yields at every message', () => {
     const work = decode(alternating.slice(0, 1000));
     let pauses = 0;
     while (!work.next().done) pauses++;
@@ -63,7 +63,7 @@ describe.each(Object.entries(decoders))('%s', (name, decode) => {
 const names = (messages: readonly Message[]) =>
   messages.flatMap((message) => (message.role === 'tool' ? [message.toolName] : []));
 
-describe('results find their calls', () => {
+describe('results are matched to calls', () => {
   const calls = list((index) => ({
     id: `c${index}`,
     type: 'function',
@@ -71,24 +71,24 @@ describe('results find their calls', () => {
   }));
   const expected = list((index) => `f${index}`);
 
-  test('by their ids', () => {
+  test('by id', () => {
     const results = list((index) => ({ role: 'tool', tool_call_id: `c${index}`, content: 'r' }));
     const messages = [{ role: 'assistant', tool_calls: calls }, ...results];
     expect(names(atOnce(decodeOpenai(messages, blind())))).toEqual(expected);
   });
 
-  test('where no call has that id', () => {
+  test('with unknown ids', () => {
     const results = list(() => ({ role: 'tool', tool_call_id: 'nobody', content: 'r' }));
     const messages = [{ role: 'assistant', tool_calls: calls }, ...results];
     expect(new Set(names(atOnce(decodeOpenai(messages, blind()))))).toEqual(new Set([undefined]));
   });
 
-  test('by their order', () => {
+  test('by order', () => {
     const messages = [{ role: 'assistant', tool_calls: calls }, ...list(() => ({ role: 'tool', content: 'r' }))];
     expect(names(atOnce(decodeOllama(messages, blind())))).toEqual(expected);
   });
 
-  test('by their names, the last first', () => {
+  test('by name, the last first', () => {
     const results = list((index) => ({ role: 'tool', tool_name: `f${many - 1 - index}`, content: 'r' }));
     const messages = [{ role: 'assistant', tool_calls: calls }, ...results];
     expect(names(atOnce(decodeOllama(messages, blind())))).toEqual(expected.toReversed());
@@ -114,14 +114,14 @@ describe('results find their calls', () => {
   });
 });
 
-test('a system message of very many blocks is one text', () => {
+test('a system message with very many blocks is one text', () => {
   const blocks = list(() => ({ type: 'text', text: 's' }));
   const body = { messages: [{ role: 'system', content: blocks }, alternating[0]] };
   const [system] = atOnce(decodeConversation(body, { ignore: () => undefined, attachments: blind() }));
   expect(system).toMatchObject({ role: 'system', content: [{ text: Array(many).fill('s').join('\n') }] });
 });
 
-test('a stored conversation of very many items is gone on from', () => {
+test('continues a stored conversation with very many items', () => {
   const store = new ResponseStore();
   const input = list((index) => ({ id: `msg_${index}`, type: 'message', role: 'user', content: 'a' }));
   store.put({ id: 'resp_1', response: {}, context: [], input, output: [] });

@@ -12,7 +12,7 @@ function attachments(addresses = true): Attachments {
 
 const image = (data: string, field = 'x') => ({ kind: 'image', data, field }) as const;
 
-test('what came along and what was fetched keep their order', async () => {
+test('Attachments: keeps the order of inline and fetched media', async () => {
   const all = attachments();
   expect(all.add(image('AAAA'))).toEqual({ type: 'medium', index: 0 });
   expect(all.add(image('https://pictures.example/a.png'))).toEqual({ type: 'medium', index: 1 });
@@ -24,7 +24,7 @@ test('what came along and what was fetched keep their order', async () => {
   ]);
 });
 
-test('one address is fetched once', async () => {
+test('Attachments: fetches an address once', async () => {
   const asked: string[] = [];
   const all = attachments();
   for (const name of ['a', 'b', 'a']) all.add(image(`http://pictures.example/${name}`));
@@ -40,7 +40,7 @@ test.each<[Fetched, string]>([
   [{ type: 'refused', reason: 'answers with status 404' }, 'answers with status 404'],
   [{ ...png, contentType: 'text/html' }, 'holds text/html'],
   [{ ...png, bytes: Buffer.alloc(0) }, 'is empty'],
-])('an address that gives %j is the fault of its field', async (fetched, reason) => {
+])('Attachments: names the field of an address that gives %j', async (fetched, reason) => {
   const all = attachments();
   all.add(image('http://pictures.example/a', 'messages[0].content[1].image_url.url'));
   await expect(all.all(async () => fetched, signal)).rejects.toMatchObject({
@@ -49,23 +49,25 @@ test.each<[Fetched, string]>([
   });
 });
 
-test('addresses of this machine are refused without being asked', async () => {
+test('Attachments: refuses addresses of this machine without a request', async () => {
   const all = attachments();
   all.add(image('http://127.0.0.1:1/a'));
   await expect(all.all(undefined, signal)).rejects.toThrow('is not on the public internet');
 });
 
-test.each(['file:///etc/passwd', 'ftp://pictures.example/a', 'blob:http://localhost/1'])('%s is never read', (data) =>
-  expect(() => attachments().add(image(data))).toThrow(
-    'x must be a data URL, base64, or an address with http or https.',
-  ),
+test.each(['file:///etc/passwd', 'ftp://pictures.example/a', 'blob:http://localhost/1'])(
+  'Attachments: refuses %s',
+  (data) =>
+    expect(() => attachments().add(image(data))).toThrow(
+      'x must be a data URL, base64, or an address with http or https.',
+    ),
 );
 
-test('a dialect without addresses takes none', () => {
+test('Attachments: refuses addresses in a dialect without them', () => {
   expect(() => attachments(false).add(image('https://pictures.example/a.png'))).toThrow('in base64');
 });
 
-test('a kind that the loaded model cannot take is refused with what to do about it', () => {
+test('Attachments: refuses kinds that the loaded model does not take, with what to do', () => {
   const blind = new Attachments(readyState(), { addresses: true });
   for (const data of ['AAAA', 'https://pictures.example/a.png']) {
     expect(() => blind.add(image(data, 'images'))).toThrow(
@@ -77,12 +79,12 @@ test('a kind that the loaded model cannot take is refused with what to do about 
   expect(deaf.add(image('AAAA'))).toEqual({ type: 'medium', index: 0 });
 });
 
-test('while a model is being loaded nobody knows what it takes', () => {
+test('mediaInputs: all kinds while a model is being loaded', () => {
   expect(mediaInputs({ type: 'loading', name: 'mini', progress: 0 })).toEqual({ image: true, audio: true });
   expect(mediaInputs(readyState())).toEqual({ image: false, audio: false });
 });
 
-test('there is a limit to how many, and a smaller one to addresses', () => {
+test('Attachments: limits the number of media, and further that of addresses', () => {
   const many = attachments();
   for (let count = 0; count < 64; count++) many.add(image('AAAA'));
   expect(() => many.add(image('AAAA'))).toThrow('x must be one of at most 64 of its kind.');
@@ -92,7 +94,7 @@ test('there is a limit to how many, and a smaller one to addresses', () => {
   expect(() => named.add(image('http://pictures.example/16'))).toThrow('at most 16');
 });
 
-test('pictures in the result of a tool are taken in', () => {
+test('Attachments: adds images in tool results', () => {
   const all = attachments();
   const result = JSON.stringify({ content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] });
   expect(all.toolResult(result, 'x')).toEqual([
@@ -106,7 +108,7 @@ test('pictures in the result of a tool are taken in', () => {
   );
 });
 
-test('a request without media stays as it is', async () => {
+test('withMedia: returns a request without media unchanged', async () => {
   const request = { conversation: { messages: [], media: [], tools: [] } } as never;
   expect(await withMedia(request, attachments(), { signal })).toBe(request);
 });
@@ -123,7 +125,7 @@ test.each([
   ['iVBORw0KGgo', { base64: 'iVBORw0KGgo' }],
   ['iVBO\r\nRw0K\r\n', { base64: 'iVBORw0K' }],
   ['-_-_', { base64: '-_-_' }],
-])('%j is a picture', (data, medium) => expect(read(data)).toEqual({ kind: 'image', ...medium }));
+])('inlineMedium: accepts %j as an image', (data, medium) => expect(read(data)).toEqual({ kind: 'image', ...medium }));
 
 test.each([
   ['', 'a picture in base64'],
@@ -137,19 +139,19 @@ test.each([
   ['https://pictures.example/a.png', 'a picture in base64'],
   ['data:audio/wav;base64,AAAA', 'a picture, and audio/wav is none'],
   ['data:text/html;base64,AAAA', 'a picture, and text/html is none'],
-])('%j is refused', (data, expected) => expect(() => read(data)).toThrow(`images[0] must be ${expected}.`));
+])('inlineMedium: refuses %j', (data, expected) => expect(() => read(data)).toThrow(`images[0] must be ${expected}.`));
 
-test('what is too large is refused', () => {
+test('inlineMedium: refuses media that are too large', () => {
   expect(() => read('A'.repeat(45 * 1024 * 1024))).toThrow('images[0] must be a picture of at most 32 MB.');
 });
 
-test('millions of characters are read in no time', () => {
+test('inlineMedium: is fast for millions of characters', () => {
   const data = `data:image/png;base64,${'A'.repeat(20_000_000)}`;
   expect(read(data).base64).toHaveLength(20_000_000);
   expect(() => read(`${data}!`)).toThrow('base64');
 });
 
-test('the type in front wins over the one beside it', () => {
+test('inlineMedium: the type of the data URL wins over format', () => {
   expect(read('AAAA', { format: 'image/webp' }).format).toBe('image/webp');
   expect(read('data:image/png;base64,AAAA', { format: 'image/webp' }).format).toBe('image/png');
   expect(() => read('AAAA', { format: 'application/pdf' })).toThrow('application/pdf is none');
@@ -164,7 +166,7 @@ test.each([
   ['\xff\xd8\xff\xe0', 'image'],
   ['RIFF\x24\x08\x00\x00WEBPVP8 ', 'image'],
   ['GIF89a', 'image'],
-])('bytes that begin with %j are of the kind %s', (bytes, kind) =>
+])('inlineMedium: bytes that begin with %j are of kind %s', (bytes, kind) =>
   expect(read(encoded(bytes), { kind: undefined }).kind).toBe(kind),
 );
 
@@ -178,6 +180,6 @@ test.each([
   ['video/mp4', 'image', true],
   ['text/html; charset=utf-8', 'image', true],
   ['application/json', 'image', true],
-] as const)('%s for the kind %s is a contradiction: %s', (type, kind, expected) =>
+] as const)('contradicts: type %s for kind %s: %s', (type, kind, expected) =>
   expect(contradicts(type, kind)).toBe(expected),
 );

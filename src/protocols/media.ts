@@ -11,7 +11,7 @@ import { picturesSchema } from './fields/schemas.ts';
 
 /** As many of each kind as the native API keeps. */
 const mostMedia = 64;
-/** Each is fetched at the same time as the others and may be large, so that they are fewer. */
+/** Fewer, because they are fetched at the same time and may be large. */
 const mostAddresses = 16;
 
 interface RemoteMedium {
@@ -20,31 +20,25 @@ interface RemoteMedium {
   readonly field: string;
 }
 
-export interface AttachmentOptions {
-  /** Whether clients of this dialect may name pictures by their address. */
-  readonly addresses: boolean;
-}
-
-/**
- * The pictures and sounds of one request, gathered while it is decoded. Decoders stay free of waiting: what is only named
- * by its address is fetched when all else of the request is known to be good.
- */
+/** The images and sounds of a request, collected by the decoder. Addresses are fetched when all else of it is decoded. */
 export class Attachments {
   readonly #inputs: TextModel['inputs'];
   readonly #addresses: boolean;
   readonly #media: (Medium | RemoteMedium)[] = [];
 
-  constructor(state: TextState, { addresses }: AttachmentOptions) {
+  /** `addresses`: whether clients of this dialect may send the URL of an image. */
+  constructor(state: TextState, { addresses }: { readonly addresses: boolean }) {
     this.#inputs = mediaInputs(state);
     this.#addresses = addresses;
   }
 
-  /** Takes one in, and gives the part of a content that stands for it. */
+  /** Adds one, and returns the content part that refers to it. */
   add(sent: SentMedium): ContentPart {
-    // Before all else: what is wrong with a picture does not matter to a model that sees none.
+    // First of all: what is wrong with an image does not matter to a model without vision.
     const takesAny = this.#inputs.image || this.#inputs.audio;
     if (!takesAny || (sent.kind && !this.#inputs[sent.kind])) throw refuseMedia(sent.kind ?? 'image', sent.field);
-    const medium = this.#addresses && isAddress(sent) ? remoteMedium(sent) : inlineMedium(sent);
+    const remote: RemoteMedium = { kind: sent.kind ?? 'image', url: sent.data, field: sent.field };
+    const medium = this.#addresses && isAddress(sent) ? remote : inlineMedium(sent);
     const { kind } = medium;
     if (!this.#inputs[kind]) throw refuseMedia(kind, sent.field);
     const alike = this.#media.filter((other) => other.kind === kind);
@@ -56,7 +50,7 @@ export class Attachments {
     return { type: 'medium', index: this.#media.length - 1 };
   }
 
-  /** What a tool gave back, with the media in it taken in. */
+  /** The result of a tool, with the media in it added. */
   toolResult(result: string, field: string): Content {
     return readToolResult(result, (kind, data, format) => this.add({ kind, data, field, format }));
   }
@@ -65,14 +59,14 @@ export class Attachments {
     return this.#media.length;
   }
 
-  /** Those that came along; all of them in a dialect without addresses. */
+  /** All that are not sent as addresses. */
   inline(): readonly Medium[] {
     return this.#media.flatMap((medium) => ('url' in medium ? [] : [medium]));
   }
 
   async all(fetchMedia: FetchMedia | undefined, signal: AbortSignal): Promise<readonly Medium[]> {
-    const fetch = fetchMedia ?? fetchFromAfar;
-    // A conversation shows the same picture again and again.
+    const fetch = fetchMedia ?? fetchPublic;
+    // A conversation has the same image again and again.
     const urls = [...new Set(this.#remote().map(({ url }) => url))];
     const found = new Map(await Promise.all(urls.map(async (url) => [url, await fetch(url, signal)] as const)));
     return this.#media.map((medium) => ('url' in medium ? fetchedMedium(medium, found.get(medium.url)) : medium));
@@ -83,28 +77,25 @@ export class Attachments {
   }
 }
 
-/** Few clients name a picture by its address: what that needs is loaded by the first who does. */
-const fetchFromAfar: FetchMedia = async (url, signal) => {
+/** Loaded when the first client sends an address. */
+const fetchPublic: FetchMedia = async (url, signal) => {
   const { fetchRemote } = await import('../http/outgoing.ts');
   return fetchRemote(url, { signal });
 };
 
-/** What the loaded model can take. Before there is one nobody knows; then whoever runs the request will say it. */
+/** What the loaded model takes; all kinds until it is known, and then the engine refuses them. */
 export function mediaInputs(state: TextState): TextModel['inputs'] {
   return state.type === 'ready' ? state.model.inputs : { image: true, audio: true };
 }
 
-/** Pictures or sounds of the native family, in base64. The last ones count where there are too many: a story grows at its end. */
+/** Images or sounds of the native API, in base64. Of too many the last ones count: a story grows at its end. */
 export const readNativeMedia = orElse(
   described(picturesSchema, (value, path) => anyTexts(value, path).slice(-mostMedia)),
   [],
 );
 const anyTexts = looseTexts(Number.POSITIVE_INFINITY);
 
-export interface NativeMedia {
-  readonly images: readonly string[];
-  readonly audio: readonly string[];
-}
+type NativeMedia = Readonly<Record<'images' | 'audio', readonly string[]>>;
 
 export function nativeMedia({ images, audio }: NativeMedia, state: TextState): readonly Medium[] {
   const attachments = new Attachments(state, { addresses: false });
@@ -113,7 +104,6 @@ export function nativeMedia({ images, audio }: NativeMedia, state: TextState): r
   return attachments.inline();
 }
 
-/** The request with all that it shows. */
 export async function withMedia(
   request: ChatRequest,
   attachments: Attachments,
@@ -124,21 +114,17 @@ export async function withMedia(
   return { ...request, conversation: { ...request.conversation, media } };
 }
 
-/** How many tokens a picture has is known only once it was read: a count without it must say so. */
+/** The tokens of media are known only when they are encoded, so a count without them needs a warning. */
 export function uncountedHeaders({ conversation }: ChatRequest): Headers {
   return conversation.media.length > 0 ? { 'x-parley-warnings': 'media-not-counted' } : {};
 }
 
-/** Has a scheme, which base64 never does; one that nobody fetches is refused before it is taken for broken data. */
+/** Base64 has no scheme. A scheme that is not supported is refused. */
 function isAddress({ data, field }: SentMedium): boolean {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(data.slice(0, 32))?.[1]?.toLowerCase();
   if (scheme === undefined || scheme === 'data') return false;
   if (scheme === 'http' || scheme === 'https') return true;
   throw wrong(field, 'a data URL, base64, or an address with http or https');
-}
-
-function remoteMedium({ kind, data: url, field }: SentMedium): RemoteMedium {
-  return { kind: kind ?? 'image', url, field };
 }
 
 function fetchedMedium({ kind, field }: RemoteMedium, fetched: Awaited<ReturnType<FetchMedia>> | undefined): Medium {
@@ -150,12 +136,11 @@ function fetchedMedium({ kind, field }: RemoteMedium, fetched: Awaited<ReturnTyp
   return { kind, base64: bytes.toString('base64'), ...(contentType ? { format: contentType } : {}) };
 }
 
-/** A picture or a sound as a client sends it. */
+/** An image or a sound as a client sends it. */
 export interface SentMedium {
-  /** Undefined where the client does not say it; then the bytes do. */
+  /** Undefined if the client does not say it; then it is found from the bytes. */
   readonly kind: Medium['kind'] | undefined;
   readonly data: string;
-  /** Where it stands in the request. */
   readonly field: string;
   readonly format?: string | undefined;
 }
@@ -163,7 +148,7 @@ export interface SentMedium {
 const largestBytes = 32 * 1024 * 1024;
 const words: Readonly<Record<Medium['kind'], string>> = { image: 'a picture', audio: 'a sound' };
 
-/** What came along in the request itself: a data URL, or bare base64. */
+/** A data URL, or bare base64. */
 export function inlineMedium({ kind: told, data, field, format }: SentMedium): Medium {
   const what = told === undefined ? 'a picture or a sound' : words[told];
   const wrong = (expected: string): AppError => new AppError('invalid-field', { field, expected });
@@ -175,7 +160,6 @@ export function inlineMedium({ kind: told, data, field, format }: SentMedium): M
   return { kind, base64, ...(known ? { format: known } : {}) };
 }
 
-/** The base64 of a data URL or as it is, with the type that a data URL tells. */
 export function inlineBase64(data: string, field: string, what: string) {
   const { type, content, encoded } = splitDataUrl(data);
   const base64 = plainBase64(content);
@@ -183,7 +167,7 @@ export function inlineBase64(data: string, field: string, what: string) {
   throw new AppError('invalid-field', { field, expected: `${what} in base64` });
 }
 
-/** Whether a media type says that this is surely something else. Types that say nothing are left to the decoder. */
+/** Whether a media type is surely of another kind. Types that say nothing are left to the decoder. */
 export function contradicts(type: string, kind: Medium['kind']): boolean {
   const [main = '', sub = ''] = type.toLowerCase().split(/[/;]/);
   // Clients name formats without a slash too (`wav`).
@@ -191,13 +175,12 @@ export function contradicts(type: string, kind: Medium['kind']): boolean {
   return main !== 'application' || /json|xml|html|pdf|javascript/.test(sub);
 }
 
-/** For files, which may hold anything: whether a data URL says that it is a picture or a sound. */
+/** For files, which may be anything: the kind of a data URL. */
 export function dataUrlKind(data: string): Medium['kind'] | undefined {
   const main = /^data:(image|audio)\//i.exec(data.slice(0, 20))?.[1]?.toLowerCase();
   return main === 'image' || main === 'audio' ? main : undefined;
 }
 
-/** Longer than any honest beginning of a data URL. */
 const longestHeader = 200;
 
 function splitDataUrl(data: string): { readonly type: string; readonly content: string; readonly encoded: boolean } {
@@ -207,17 +190,17 @@ function splitDataUrl(data: string): { readonly type: string; readonly content: 
   return { type, content: data.slice(comma + 1), encoded: more.at(-1)?.trim().toLowerCase() === 'base64' };
 }
 
-/** Without the line breaks that some encoders put in; undefined where it is not base64, of either alphabet. */
+/** Without line breaks; undefined if it is not base64, of either alphabet. */
 function plainBase64(text: string): string | undefined {
   const joined = /\s/.test(text) ? text.replace(/\s+/g, '') : text;
   const end = joined.endsWith('==') ? -2 : joined.endsWith('=') ? -1 : joined.length;
   const digits = joined.slice(0, end);
-  // Looked for rather than matched as a whole, which would cost memory for each of millions of characters.
+  // A search for one wrong character: to match the whole text would cost memory for each character.
   if (digits === '' || digits.length % 4 === 1 || /[^A-Za-z0-9+/_-]/.test(digits)) return undefined;
   return joined;
 }
 
-/** The first bytes of the sounds that engines can read; everything else is taken for a picture. */
+/** By the first bytes of the audio formats that engines can read; everything else counts as an image. */
 function kindOf(base64: string): Medium['kind'] {
   const head = Buffer.from(base64.slice(0, 16), 'base64').toString('latin1');
   const sound =

@@ -17,15 +17,15 @@ async function listed(replies: readonly AsyncIterable<GenerationEvent>[]): Promi
   return seen;
 }
 
-test('no replies are no events', async () => {
+test('mergedReplies: no events for no replies', async () => {
   expect(await listed([])).toEqual([]);
 });
 
-test('one reply is itself', async () => {
+test('mergedReplies: passes one reply through', async () => {
   expect(await listed([play([say('a'), finish])])).toEqual(['0 a', '0 finish']);
 });
 
-test('one reply is read no faster than it is taken', async () => {
+test('mergedReplies: reads a single reply only as fast as it is taken', async () => {
   let made = 0;
   async function* endless(): AsyncGenerator<GenerationEvent> {
     for (;;) yield say(String(made++));
@@ -37,7 +37,7 @@ test('one reply is read no faster than it is taken', async () => {
   expect(made).toBe(3);
 });
 
-test('the events of several come in the order in which they happen', async () => {
+test('mergedReplies: orders events by when they happen', async () => {
   const [one, two] = [new Channel<GenerationEvent>(), new Channel<GenerationEvent>()];
   const seen = listed([one, two]);
   for (const [channel, text] of [
@@ -54,13 +54,13 @@ test('the events of several come in the order in which they happen', async () =>
   expect(await seen).toEqual(['1 a', '0 b', '1 c', '0 d']);
 });
 
-test('a reply that ends early does not end the others', async () => {
+test('mergedReplies: the end of one reply does not end the others', async () => {
   expect(await listed([play([]), play([say('a'), finish]), play([say('b')])])).toEqual(
     expect.arrayContaining(['1 a', '1 finish', '2 b']),
   );
 });
 
-test('a reply that breaks says so in its place', async () => {
+test('mergedReplies: an exception becomes an error event of its reply', async () => {
   async function* broken(): AsyncGenerator<GenerationEvent> {
     yield say('a');
     throw new AppError('engine-lost', { capability: 'text' });
@@ -68,7 +68,7 @@ test('a reply that breaks says so in its place', async () => {
   expect(await listed([broken(), play([finish])])).toEqual(expect.arrayContaining(['0 a', '0 error', '1 finish']));
 });
 
-test.each([1, 2, 3])('whoever stops reading stops all %i of them', async (count) => {
+test.each([1, 2, 3])('mergedReplies: to stop reading stops all %i replies', async (count) => {
   let stopped = 0;
   const replies = Array.from({ length: count }, () => new Channel<GenerationEvent>(() => (stopped += 1)));
   replies[0]?.push(say('a'));

@@ -3,10 +3,7 @@ import { AppError } from '../core/errors.ts';
 
 export type SchemaToGrammar = (schema: unknown) => string;
 
-/**
- * The answer in a form that the client asked for. A schema that no grammar can follow is refused before the request waits
- * for its turn, with the field it came in and the place inside of it: to answer in another form would be wrong.
- */
+/** A schema that no grammar can express is refused before the request is queued, with its field and the path inside. */
 export function schemaOutput(schema: unknown, field: string, schemaToGrammar: SchemaToGrammar): OutputFormat {
   grammarOf(schema, field, schemaToGrammar);
   return { type: 'schema', schema };
@@ -21,12 +18,11 @@ export function grammarOf(schema: unknown, field: string, schemaToGrammar: Schem
 }
 
 function atField(error: unknown, field: string): AppError {
-  if (!(error instanceof AppError)) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const expected = `a JSON schema that can be turned into a grammar (${reason})`;
-    return new AppError('invalid-field', { field, expected }, { cause: error });
-  }
-  if (error.code !== 'invalid-field') return error;
-  const { expected } = (error as AppError<'invalid-field'>).details;
+  if (error instanceof AppError && error.code !== 'invalid-field') return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  const expected =
+    error instanceof AppError
+      ? (error as AppError<'invalid-field'>).details.expected
+      : `a JSON schema that can be turned into a grammar (${reason})`;
   return new AppError('invalid-field', { field, expected }, { cause: error });
 }

@@ -27,7 +27,7 @@ test.each<[string, object]>([
   ['[1, 2', {}],
   ['"text', {}],
   ['nonsense', {}],
-])('%j begins %j', (json, expected) => {
+])('partialObject: %j gives %j', (json, expected) => {
   expect(partialObject(json)).toEqual(expected);
 });
 
@@ -35,7 +35,7 @@ const objects = fc
   .dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 })
   .map((value) => JSON.stringify(value));
 
-test('a whole text is the object itself', () => {
+test('partialObject: returns whole objects', () => {
   fc.assert(
     fc.property(objects, (json) => {
       expect(partialObject(json)).toEqual(JSON.parse(json));
@@ -43,7 +43,7 @@ test('a whole text is the object itself', () => {
   );
 });
 
-test('wherever it is cut, what is left is an object that holds no key and no text that was not there', () => {
+test('partialObject: a text cut anywhere gives only keys and texts of the whole object', () => {
   fc.assert(
     fc.property(objects, fc.nat(), (json, at) => {
       const whole = JSON.parse(json) as Record<string, unknown>;

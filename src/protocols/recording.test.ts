@@ -32,13 +32,13 @@ function formCall(files: readonly (readonly [field: string, text: string])[], fi
 const none = { file: undefined, audio_data: undefined };
 const base64 = Buffer.from('sound').toString('base64');
 
-describe('the recording of a request', () => {
-  test('is the file of a form', async () => {
+describe('sentRecording', () => {
+  test('takes the file of a form', async () => {
     const found = await sentRecording(formCall([['file', 'sound']]), none);
     expect(found).toEqual({ bytes: Buffer.from('sound'), fileName: 'sound.wav', field: 'file' });
   });
 
-  test('is the file with the right name among several, or else the first', async () => {
+  test('takes the file with the right name, else the first', async () => {
     const files = [
       ['cover', 'picture'],
       ['file[]', 'sound'],
@@ -47,56 +47,56 @@ describe('the recording of a request', () => {
     expect((await sentRecording(formCall([['sample', 'x']]), none)).field).toBe('sample');
   });
 
-  test('is what a field holds', async () => {
+  test('takes the recording of a field', async () => {
     const bytes = Buffer.from('sound');
     const call = callOf('/x', {});
     expect(await sentRecording(call, { ...none, file: bytes })).toEqual({ bytes, fileName: '', field: 'file' });
     expect(await sentRecording(call, { ...none, audio_data: bytes })).toMatchObject({ field: 'audio_data' });
   });
 
-  test('must be there', async () => {
+  test('refuses a request without a recording', async () => {
     await expect(sentRecording(callOf('/x', {}), none)).rejects.toThrow('file must be a recording.');
     await expect(sentRecording(formCall([]), none)).rejects.toThrow('file must be a recording.');
   });
 });
 
-describe('a field with a recording', () => {
+describe('readInlineRecording', () => {
   test.each([
     ['base64', base64],
     ['a data URL', `data:audio/wav;base64,${base64}`],
     ['a data URL with parameters', `data:audio/webm;codecs=opus;base64,${base64}`],
     ['a data URL of a video, which has sound too', `data:video/webm;base64,${base64}`],
-  ])('may be %s', (_, text) => {
+  ])('accepts %s', (_, text) => {
     expect(readInlineRecording(text, 'file')).toEqual(Buffer.from('sound'));
   });
 
-  test.each([undefined, null, ''])('may be left out: %o', (value) => {
+  test.each([undefined, null, ''])('undefined for %o', (value) => {
     expect(readInlineRecording(value, 'file')).toBeUndefined();
   });
 
-  test.each(['not base64!', 'data:audio/wav,plain', 5])('is refused where it is none: %o', (value) => {
+  test.each(['not base64!', 'data:audio/wav,plain', 5])('refuses %o', (value) => {
     expect(() => readInlineRecording(value, 'audio_data')).toThrow(
       /^audio_data must be a (recording in base64|string)/,
     );
   });
 });
 
-test('the fields are those of a form or of JSON', async () => {
+test('recordingBody: reads forms and JSON', async () => {
   expect(await recordingBody(formCall([], { model: ['m'] }))).toEqual({ model: 'm' });
   expect(await recordingBody(callOf('/x', { model: 'm' }))).toEqual({ model: 'm' });
   await expect(recordingBody(callOf('/x', 'nonsense'))).rejects.toMatchObject({ code: 'invalid-json' });
 });
 
-describe('what is wrong with a recording', () => {
+describe('locateRecording', () => {
   const sent = { bytes: Buffer.alloc(0), fileName: '', field: 'audio_data' };
 
-  test('is told by the name that the client has for it', () => {
+  test('gives errors about the recording the field of the client', () => {
     const error = new AppError('invalid-field', { field: 'file', expected: 'sound' });
     expect(locateRecording(error, sent)).toMatchObject({ message: 'audio_data must be sound.', status: 400 });
     expect(locateRecording(error, { ...sent, field: 'file' })).toBe(error);
   });
 
-  test('and nothing else is', () => {
+  test('leaves other errors unchanged', () => {
     const other = new AppError('invalid-field', { field: 'language', expected: 'x' });
     expect(locateRecording(other, sent)).toBe(other);
     const lost = new AppError('engine-lost', { capability: 'transcription' });
@@ -108,41 +108,41 @@ describe('what is wrong with a recording', () => {
 const body = (...fields: readonly (readonly [string, readonly string[]])[]) =>
   bodyOfForm({ fields: new Map(fields), files: [] });
 
-test('a name that comes once is a text', () => {
+test('bodyOfForm: a name that occurs once is a text', () => {
   expect(body(['model', ['whisper-1']], ['prompt', ['']])).toEqual({ model: 'whisper-1', prompt: '' });
 });
 
-test('a name with brackets, or one that comes again, is a list', () => {
+test('bodyOfForm: a name with brackets or repeated is a list', () => {
   expect(body(['include[]', ['logprobs']], ['keywords', ['a', 'b']])).toEqual({
     include: ['logprobs'],
     keywords: ['a', 'b'],
   });
 });
 
-test('both spellings of a list are one list', () => {
+test('bodyOfForm: merges both spellings of a list', () => {
   expect(body(['granularities', ['word']], ['granularities[]', ['segment']])).toEqual({
     granularities: ['word', 'segment'],
   });
 });
 
-test('a name with a key is an object, whose last value counts', () => {
+test('bodyOfForm: a name with a key is an object, whose last value counts', () => {
   expect(body(['chunking[type]', ['auto', 'server_vad']], ['chunking[threshold]', ['0.5']])).toEqual({
     chunking: { type: 'server_vad', threshold: '0.5' },
   });
 });
 
-test('brackets that mean nothing stay part of the name', () => {
+test('bodyOfForm: other brackets are part of the name', () => {
   expect(body(['a[b][c]', ['1']], ['[]', ['2']], ['d]', ['3']])).toEqual({ 'a[b][c]': '1', '[]': '2', 'd]': '3' });
 });
 
-test('no name reaches into anything but the body', () => {
+test('bodyOfForm: names cannot reach outside of the body', () => {
   const made = body(['__proto__', ['x']], ['constructor[name]', ['y']], ['__proto__[polluted]', ['z']]);
   expect(Object.getPrototypeOf(made)).toBe(Object.prototype);
   expect(Object.hasOwn(made, '__proto__')).toBe(true);
   expect(({} as { polluted?: string }).polluted).toBeUndefined();
 });
 
-test('every name of any form is there again, with all that it held', () => {
+test('bodyOfForm: has every name and all values of any form', () => {
   const fields = fc.uniqueArray(
     fc.tuple(fc.stringMatching(/^[a-z]{1,5}$/), fc.array(fc.string(), { minLength: 1, maxLength: 3 })),
     {
@@ -165,7 +165,7 @@ async function* play(...events: readonly TranscriptionEvent[]) {
   yield* events;
 }
 
-test('all that was heard is one text, without space around it', async () => {
+test('collectTranscript: joins the segments and trims the text', async () => {
   const transcript = await collectTranscript(
     play({ type: 'start', seconds: 2 }, segment(' One.'), segment(' Two. '), finish),
   );
@@ -174,7 +174,7 @@ test('all that was heard is one text, without space around it', async () => {
   expect(await collectTranscript(play(finish))).toMatchObject({ text: '', segments: [] });
 });
 
-test('all of it is read, so that nothing is taken for stopped', async () => {
+test('collectTranscript: reads all events', async () => {
   let over = false;
   async function* whole(): AsyncGenerator<TranscriptionEvent> {
     yield segment('One.');
@@ -185,18 +185,18 @@ test('all of it is read, so that nothing is taken for stopped', async () => {
   expect(over).toBe(true);
 });
 
-test('what ends without saying so was stopped', async () => {
+test('collectTranscript: events without a finish count as stopped', async () => {
   await expect(collectTranscript(play(segment('One.')))).rejects.toMatchObject({ code: 'stopped' });
 });
 
-test('without a recogniser that is told, with the flag', () => {
+test('transcriptionOf: names the flag if there is no recognizer', () => {
   expect(() => transcriptionOf({})).toThrow(/No speech-to-text model is loaded.*--whispermodel/);
   expect(() => transcriptionOf(undefined)).toThrow(AppError);
   const { transcription } = scriptedTranscription([]);
   expect(transcriptionOf({ transcription })).toBe(transcription);
 });
 
-test('a failure in the middle is told by the name of the field', async () => {
+test('located: names the field in errors during the stream', async () => {
   async function* broken(): AsyncGenerator<TranscriptionEvent> {
     yield segment('One.');
     throw new AppError('invalid-field', { field: 'file', expected: 'sound' });

@@ -2,13 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { AppError } from '../core/errors.ts';
 import { languageCode } from '../core/languages.ts';
 import type { TaskServices } from '../core/task-services.ts';
-import type { Segment, TranscriptionEvent, TranscriptionRequest, TranscriptionService } from '../core/transcription.ts';
-import { type JsonObject, jsonObject } from '../http/body.ts';
+import type { Segment, TranscriptionEvent, TranscriptionService } from '../core/transcription.ts';
+import type { JsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
 import type { Form } from '../http/form.ts';
 import { readGenkey } from './controls/table.ts';
+import { bodyOf } from './endpoint.ts';
 import { looseFlag, looseNumber } from './fields/loose.ts';
-import { clamp, described, optional, orElse, type Read, readText, wrong } from './fields/readers.ts';
+import { clamp, described, isObject, optional, orElse, type Read, readText, wrong } from './fields/readers.ts';
 import { base64Schema, textSchema } from './fields/schemas.ts';
 import { approximated, type Fields, honoured } from './fields/table.ts';
 import { inlineBase64 } from './media.ts';
@@ -16,14 +17,13 @@ import { inlineBase64 } from './media.ts';
 export interface SentRecording {
   readonly bytes: Uint8Array;
   readonly fileName: string;
-  /** Where it stood, for what is wrong with it. */
+  /** The field it came in, for errors. */
   readonly field: string;
 }
 
 /** The fields of a request that brings a recording, as a form or as JSON. */
 export async function recordingBody(call: Call): Promise<JsonObject> {
-  if (call.form) return bodyOfForm(call.form);
-  return jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  return call.form ? bodyOfForm(call.form) : bodyOf(call);
 }
 
 /** Base64 in a field, as it is or as a data URL; an empty one is none. */
@@ -48,7 +48,7 @@ export async function sentRecording(
   throw wrong('file', 'a recording');
 }
 
-/** Whoever decodes it does not know what the client called it. */
+/** The decoder knows the recording as `file`; the error gets the field of the client. */
 export function locateRecording(error: unknown, { field }: SentRecording): unknown {
   if (!(error instanceof AppError) || field === 'file') return error;
   const details = error.details as { readonly field?: string };
@@ -63,7 +63,7 @@ const readTemperature: Read<number> = described(
   orElse((value, path) => clamp(looseNumber(value, path), 0, 1), 0),
 );
 
-/** What the dialects have in common. Forms have nothing but texts, so that numbers and switches come as such. */
+/** The fields that all dialects have. Forms have only texts, so numbers and switches are read from texts. */
 export const recordingFields = {
   file: honoured(
     readInlineRecording,
@@ -95,10 +95,8 @@ export const languageFields = {
   langcode: honoured(readLanguage, 'Another name of language, which it wins over.'),
 };
 
-/** The part of the neutral request that all fields have together. */
-export function wishesOf(
-  fields: Fields<typeof recordingFields> & Partial<Fields<typeof languageFields>>,
-): Omit<TranscriptionRequest, 'recording' | 'translate' | 'words'> {
+/** The part of the neutral request that these fields make. */
+export function wishesOf(fields: Fields<typeof recordingFields> & Partial<Fields<typeof languageFields>>) {
   return {
     language: fields.langcode ?? fields.language,
     prompt: fields.prompt,
@@ -107,28 +105,19 @@ export function wishesOf(
   };
 }
 
-/**
- * The texts of a form as the object that the same request would be in JSON: `name[]` is a list, `name[key]` an object, and a
- * name that comes several times a list too.
- */
+/** The texts of a form as a JSON object: `name[]` and repeated names are lists, `name[key]` is an object. */
 export function bodyOfForm({ fields }: Form): JsonObject {
   const body = new Map<string, unknown>();
   for (const [wire, values] of fields) {
     const [, name = wire, key] = /^([^[\]]+)\[([^[\]]*)\]$/.exec(wire) ?? [];
     if (key === undefined) body.set(name, values.length === 1 ? values[0] : values);
-    else if (key === '') body.set(name, [...listOf(body.get(name)), ...values]);
-    else body.set(name, { ...objectOf(body.get(name)), [key]: values.at(-1) });
+    else if (key === '') body.set(name, [body.get(name) ?? [], ...values].flat());
+    else {
+      const known = body.get(name);
+      body.set(name, { ...(isObject(known) ? known : {}), [key]: values.at(-1) });
+    }
   }
   return Object.fromEntries(body);
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  if (value === undefined) return [];
-  return Array.isArray(value) ? value : [value];
-}
-
-function objectOf(value: unknown): object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }
 
 export function transcriptionOf(others: TaskServices | undefined): TranscriptionService {
@@ -136,37 +125,22 @@ export function transcriptionOf(others: TaskServices | undefined): Transcription
   throw new AppError('model-missing', { capability: 'speech-to-text', flag: '--whispermodel FILE' });
 }
 
-/** All that came of a recording. */
-export interface Transcript {
-  readonly text: string;
-  readonly segments: readonly Segment[];
-  readonly seconds: number;
-  /** A code of two letters. */
-  readonly language: string;
-  readonly notes: readonly string[];
-}
+export type Transcript = Awaited<ReturnType<typeof collectTranscript>>;
 
-export async function collectTranscript(events: AsyncIterable<TranscriptionEvent>): Promise<Transcript> {
+export async function collectTranscript(events: AsyncIterable<TranscriptionEvent>) {
   const segments: Segment[] = [];
   let finish: (TranscriptionEvent & { type: 'finish' }) | undefined;
-  // Read to the end: whoever stops reading before stops the work.
+  // Read to the end: to stop reading would stop the work.
   for await (const event of events) {
     if (event.type === 'segment') segments.push(event.segment);
     if (event.type === 'finish') finish = event;
   }
   if (!finish) throw new AppError('stopped', {});
   const { seconds, language, notes } = finish;
-  return { text: textOf(segments), segments, seconds, language, notes };
+  const texts = segments.map(({ text }) => text);
+  return { text: texts.join('').trim(), segments, seconds, language, notes };
 }
 
-function textOf(segments: readonly Segment[]): string {
-  return segments
-    .map(({ text }) => text)
-    .join('')
-    .trim();
-}
-
-/** What is wrong with the recording is told by the name that the client has for it. */
 export async function* located(
   events: AsyncIterable<TranscriptionEvent>,
   recording: SentRecording,

@@ -16,8 +16,8 @@ async function textOf(stream: AsyncIterable<string | Uint8Array>): Promise<strin
   return pieces;
 }
 
-describe('sound as a reply', () => {
-  test('goes out in pieces as it is made', async () => {
+describe('sound replies', () => {
+  test('streamedSound: sends pieces as they come', async () => {
     const reply = streamedSound(await begunSpeech(world().events), { format: 'mp3', name: 'speech' });
     expect(reply.headers).toEqual({
       'content-type': 'audio/mpeg',
@@ -26,7 +26,7 @@ describe('sound as a reply', () => {
     expect('stream' in reply && (await textOf(reply.stream))).toEqual(['RIFF', 'sound']);
   });
 
-  test('or whole', async () => {
+  test('wholeSound: sends one body', async () => {
     const reply = await wholeSound(await begunSpeech(world().events), { format: 'wav', name: 'output' });
     expect('body' in reply && String(reply.body)).toBe('RIFFsound');
   });
@@ -37,7 +37,7 @@ describe('sound as a reply', () => {
     ['opus', 'audio/ogg', 'ogg'],
     ['flac', 'audio/flac', 'flac'],
     ['pcm', 'audio/pcm', 'pcm'],
-  ] as const)('%s has its own type and ending', async (format, type, ending) => {
+  ] as const)('%s: content type and file extension', async (format, type, ending) => {
     const { headers } = streamedSound(await begunSpeech(world().events), { format, name: 'x' });
     expect(headers).toMatchObject({
       'content-type': type,
@@ -45,48 +45,48 @@ describe('sound as a reply', () => {
     });
   });
 
-  test('tells what could not be done, in letters that a header can hold', async () => {
+  test('notes are in a header, in ASCII', async () => {
     const begun = await begunSpeech(world({ notes: ['Das “ß” fehlt.', 'No songs.'] }).events);
     const { headers } = streamedSound(begun, { format: 'wav', name: 'x' });
     expect(headers?.['x-parley-notes']).toBe('Das ??? fehlt., No songs.');
     expect(noteHeaders([])).toEqual({});
   });
 
-  test('its own headers win', async () => {
+  test('headers of the caller win', async () => {
     const file = { format: 'wav', name: 'x', headers: { 'content-type': 'audio/x-wav' } } as const;
     expect(streamedSound(await begunSpeech(world().events), file).headers).toMatchObject(file.headers);
   });
 });
 
-describe('speech that goes wrong', () => {
-  test('before its first sound keeps its own status', async () => {
+describe('begunSpeech', () => {
+  test('an error before the first sound keeps its status', async () => {
     const refusal = new AppError('unsupported', { feature: 'This', instead: 'no' });
     await expect(begunSpeech(world({ refusal }).events)).rejects.toBe(refusal);
   });
 
-  test('without any sound is one that was stopped', async () => {
+  test('events without sound count as stopped', async () => {
     await expect(begunSpeech((async function* () {})())).rejects.toMatchObject({ code: 'stopped' });
   });
 
-  test('in its middle breaks the stream, so that half a file is not taken for a whole one', async () => {
+  test('streamedSound: an error in the middle breaks the stream', async () => {
     const reply = streamedSound(await begunSpeech(world({ failure: lost }).events), { format: 'wav', name: 'x' });
     await expect('stream' in reply && textOf(reply.stream)).rejects.toBe(lost);
   });
 
-  test('in its middle is no whole file', async () => {
+  test('wholeSound: an error in the middle fails the reply', async () => {
     const begun = await begunSpeech(world({ failure: lost }).events);
     await expect(wholeSound(begun, { format: 'wav', name: 'x' })).rejects.toBe(lost);
   });
 });
 
-test('whoever stops listening ends the speech', async () => {
+test('to stop reading ends the speech', async () => {
   const { events, seen } = world({ pieces: ['a', 'b', 'c'] });
   const begun = await begunSpeech(events);
   for await (const _ of begun.events) break;
   expect(seen.returned).toBe(1);
 });
 
-test('all sound is all pieces in their order', async () => {
+test('allSound: joins all pieces in order', async () => {
   const begun = await begunSpeech(world({ pieces: ['1', '2', '3'] }).events);
   expect(String(await allSound(begun.events))).toBe('123');
 });

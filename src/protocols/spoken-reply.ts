@@ -3,33 +3,22 @@ import type { SpeechEvent, SpeechFormat } from '../core/speech.ts';
 import type { Headers, Reply } from '../http/call.ts';
 import { headerList } from './dialect.ts';
 
-const contentTypes: Readonly<Record<SpeechFormat, string>> = {
-  wav: 'audio/wav',
-  mp3: 'audio/mpeg',
-  opus: 'audio/ogg',
-  flac: 'audio/flac',
-  pcm: 'audio/pcm',
-};
-
-/** Opus comes in a container that has its own ending. */
-const endings: Readonly<Record<SpeechFormat, string>> = {
-  wav: 'wav',
-  mp3: 'mp3',
-  opus: 'ogg',
-  flac: 'flac',
-  pcm: 'pcm',
+const fileTypes: Readonly<Record<SpeechFormat, { readonly type: string; readonly extension?: string }>> = {
+  wav: { type: 'audio/wav' },
+  mp3: { type: 'audio/mpeg' },
+  opus: { type: 'audio/ogg', extension: 'ogg' },
+  flac: { type: 'audio/flac' },
+  pcm: { type: 'audio/pcm' },
 };
 
 export type SoundEvent = Exclude<SpeechEvent, { type: 'start' }>;
 
-/** Speech that has begun: what can go wrong before the first sound has not gone wrong. */
-export interface BegunSpeech {
+interface BegunSpeech {
   readonly notes: readonly string[];
-  /** All of the sound, and the end. */
   readonly events: AsyncIterable<SoundEvent>;
 }
 
-/** Waits for the first sound, so that a refusal keeps its status. */
+/** Waits for the first sound, so that an error before it keeps its status. */
 export async function begunSpeech(events: AsyncIterable<SpeechEvent>): Promise<BegunSpeech> {
   const iterator = events[Symbol.asyncIterator]();
   let notes: readonly string[] = [];
@@ -52,19 +41,18 @@ async function* resumed(first: SoundEvent, iterator: AsyncIterator<SpeechEvent>)
   }
 }
 
-export interface SoundFile {
+interface SoundFile {
   readonly format: SpeechFormat;
-  /** Without its ending. */
+  /** Without its extension. */
   readonly name: string;
   readonly headers?: Headers;
 }
 
-/** The file as it is made. */
 export function streamedSound({ notes, events }: BegunSpeech, file: SoundFile): Reply {
   return { status: 200, headers: soundHeaders(file, notes), stream: soundOf(events) };
 }
 
-/** The whole file, for clients that want to know its length first. */
+/** For clients that need the length first. */
 export async function wholeSound({ notes, events }: BegunSpeech, file: SoundFile): Promise<Reply> {
   return { status: 200, headers: soundHeaders(file, notes), body: await allSound(events) };
 }
@@ -80,15 +68,15 @@ async function* soundOf(events: AsyncIterable<SoundEvent>): AsyncGenerator<Uint8
 }
 
 function soundHeaders({ format, name, headers = {} }: SoundFile, notes: readonly string[]): Headers {
+  const { type, extension = format } = fileTypes[format];
   return {
-    'content-type': contentTypes[format],
-    'content-disposition': `attachment; filename="${name}.${endings[format]}"`,
+    'content-type': type,
+    'content-disposition': `attachment; filename="${name}.${extension}"`,
     ...noteHeaders(notes),
     ...headers,
   };
 }
 
-/** What could not be done is told in a header, which every client can see and none must. */
 export function noteHeaders(notes: readonly string[]): Headers {
   return notes.length > 0 ? { 'x-parley-notes': headerList(notes) } : {};
 }

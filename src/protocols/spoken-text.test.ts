@@ -12,20 +12,20 @@ const fields = { ...spokenFields, instructions: { read: optionalText }, lang_cod
 const read = async (body: JsonObject) => spokenText(readFields(fields, body), speech);
 const spoken = async (body: JsonObject) => (await read(body)).spoken;
 
-describe('what is to be spoken', () => {
-  test('is complete whatever was left out', async () => {
+describe('spokenText', () => {
+  test('has defaults for all fields', async () => {
     expect(await read({ input: ' Hello. ' })).toEqual({
       spoken: { text: 'Hello.', instruction: '', voice: 'slt', language: '', seed: -1 },
       notes: [],
     });
   });
 
-  test('has two names for its text, of which input wins', async () => {
+  test('reads input before text', async () => {
     expect((await spoken({ text: 'a' })).text).toBe('a');
     expect((await spoken({ text: 'a', input: 'b' })).text).toBe('b');
   });
 
-  test('has two names for its voice, of which voice wins', async () => {
+  test('reads voice before speaker_wav', async () => {
     expect((await spoken({ input: 'a', speaker_wav: 'rms' })).voice).toBe('rms');
     expect((await spoken({ input: 'a', speaker_wav: 'rms', voice: 'awb' })).voice).toBe('awb');
     expect((await spoken({ input: 'a', voice: { id: 'awb' } })).voice).toBe('awb');
@@ -37,27 +37,27 @@ describe('what is to be spoken', () => {
     ['[softly]', '[softly]', ''],
     ['[] Hello.', '[] Hello.', ''],
     ['Hello [you].', 'Hello [you].', ''],
-  ])('takes an instruction in brackets off: %j', async (input, text, instruction) => {
+  ])('takes off an instruction in brackets: %j', async (input, text, instruction) => {
     expect(await spoken({ input })).toMatchObject({ text, instruction });
   });
 
-  test('leaves brackets alone where the instruction is sent beside it', async () => {
+  test('keeps brackets if there is an instruction field', async () => {
     const sent = { input: '[sic] Hello.', instruction: 'sing' };
     expect(await spoken(sent)).toMatchObject({ text: '[sic] Hello.', instruction: 'sing' });
     expect(await spoken({ input: 'a', instructions: 'hum' })).toMatchObject({ instruction: 'hum' });
   });
 
-  test('has a language under two names, and a seed', async () => {
+  test('reads both names of language, and the seed', async () => {
     expect(await spoken({ input: 'a', language: 'de', seed: '7' })).toMatchObject({ language: 'de', seed: 7 });
     expect(await spoken({ input: 'a', lang_code: 'fr' })).toMatchObject({ language: 'fr' });
   });
 
-  test('tells of a sample', async () => {
+  test('has a note about a sample', async () => {
     expect((await read({ input: 'a', voice: 'aunt.wav' })).notes).toHaveLength(1);
   });
 });
 
-describe('what cannot be spoken is refused', () => {
+describe('refuses', () => {
   test.each([
     [{}, 'input must be a text that is to be spoken.'],
     [{ input: ' \n' }, 'input must be a text that is to be spoken.'],
@@ -70,11 +70,11 @@ describe('what cannot be spoken is refused', () => {
     await expect(read(body)).rejects.toThrow(sentence);
   });
 
-  test('a text of just the length that is allowed is spoken', async () => {
+  test('accepts a text of exactly the allowed length', async () => {
     expect((await spoken({ input: 'word '.repeat(50) })).text).toHaveLength(249);
   });
 
-  test('nothing is spoken where nobody can', () => {
+  test('speechOf: refused without a speech engine', () => {
     expect(() => speechOf({})).toThrow('No text-to-speech model is loaded. Start the server with --ttsmodel FILE.');
     expect(() => speechOf({ others: {} })).toThrow(/No text-to-speech model/);
     expect(speechOf({ others: { speech } })).toBe(speech);
@@ -84,7 +84,7 @@ describe('what cannot be spoken is refused', () => {
 const own = ['slt', 'rms', 'awb'];
 const chosen = (name: string, voices: readonly Voice[] = testVoices): string => chooseVoice(name, voices).voice;
 
-describe('a voice by its name', () => {
+describe('chooseVoice', () => {
   test.each([
     ['', 'slt'],
     ['  ', 'slt'],
@@ -93,11 +93,11 @@ describe('a voice by its name', () => {
     ['rms.wav', 'rms'],
     ['2', 'rms'],
     ['3', 'awb'],
-  ])('%j is %s', (name, voice) => {
+  ])('%j gives %s', (name, voice) => {
     expect(chooseVoice(name, testVoices)).toEqual({ voice, notes: [] });
   });
 
-  test('names that clients know have a voice of the same sound', () => {
+  test('known names of other products have a voice of the same sound', () => {
     for (const name of ['alloy', 'nova', 'shimmer', 'coral', 'sage', 'marin', 'cheery'])
       expect(chosen(name)).toBe('slt');
     expect(chosen('onyx')).toBe('rms');
@@ -106,7 +106,7 @@ describe('a voice by its name', () => {
     expect(chosen('kobo')).not.toBe('slt');
   });
 
-  test('the same names mean any voice where nothing tells how they sound', () => {
+  test('known names mean any voice if the sounds are not known', () => {
     const plain = own.map((name) => ({ name, language: 'en', description: '' }));
     expect(chosen('alloy', plain)).toBe('slt');
     expect(chosen('nova', plain)).toBe('rms');
@@ -114,12 +114,12 @@ describe('a voice by its name', () => {
     expect(chosen('coral', plain)).toBe('slt');
   });
 
-  test('a name of the engine wins over one that clients know', () => {
+  test('a voice of the engine wins over a known name', () => {
     const voices = [...testVoices, { name: 'echo', language: 'en', description: '' }];
     expect(chosen('echo', voices)).toBe('echo');
   });
 
-  test('a sample is told not to be imitated, and always has the same voice', () => {
+  test('a sample has a note and always the same voice', () => {
     const first = chooseVoice('aunt.wav', testVoices);
     expect(own).toContain(first.voice);
     expect(first.notes).toEqual([
@@ -128,7 +128,7 @@ describe('a voice by its name', () => {
     expect(chooseVoice('aunt', testVoices)).toEqual(first);
   });
 
-  test('any other name has a voice, the same each time', () => {
+  test('any other name always has the same voice', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (name) => {
         expect(own).toContain(chosen(name));
@@ -142,17 +142,17 @@ describe('a voice by its name', () => {
     expect(new Set(names.map((name) => chosen(name)))).toEqual(new Set(own));
   });
 
-  test('a position that is not in the list is a name like any other', () => {
+  test('a position outside of the list is a name', () => {
     expect(own).toContain(chosen('99'));
     expect(chosen('0')).toBe(chosen('0'));
   });
 
-  test('nobody speaks where nobody is', () => {
+  test('no voice without voices', () => {
     expect(chosen('x', [])).toBe('');
   });
 });
 
-describe('the name that a request sends', () => {
+describe('readVoiceName', () => {
   test.each([
     ['nova', 'nova'],
     [3, '3'],
@@ -162,12 +162,12 @@ describe('the name that a request sends', () => {
     expect(readVoiceName(value, 'voice')).toBe(name);
   });
 
-  test.each([[[]], [{}], [true], [{ id: 3 }], [null]])('%j is refused', (value) => {
+  test.each([[[]], [{}], [true], [{ id: 3 }], [null]])('refuses %j', (value) => {
     expect(() => readVoiceName(value, 'voice')).toThrow('voice must be the name of a voice, or an object with its id.');
   });
 });
 
-describe('how long a text is to whoever must say it', () => {
+describe('wordCount', () => {
   test.each([
     ['', 0],
     ['   \n ', 0],
@@ -182,11 +182,11 @@ describe('how long a text is to whoever must say it', () => {
     ['a'.repeat(20), 1],
     ['a'.repeat(21), 2],
     ['a'.repeat(100_000), 5000],
-  ])('%.20j is %i words', (text, count) => {
+  ])('%.20j has %i words', (text, count) => {
     expect(wordCount(text)).toBe(count);
   });
 
-  test('it grows with the text, and never faster than its characters', () => {
+  test('grows with the text, never faster than its characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, two) => {
         expect(wordCount(`${one} ${two}`)).toBe(wordCount(one) + wordCount(two));

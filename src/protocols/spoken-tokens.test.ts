@@ -95,16 +95,16 @@ test.each<[string, readonly Step[], (readonly string[] | undefined)[]]>([
     ],
     [undefined, [' Hi']],
   ],
-])('%s', (_, steps, expected) => {
+])('spokenTokens: %s', (_, steps, expected) => {
   expect(told(steps)).toEqual(expected);
 });
 
-test('a character of several tokens keeps them all', () => {
+test('spokenTokens: keeps all tokens of a character', () => {
   const [first, second] = [ofBytes([0xf0, 0x9f]), ofBytes([0x98, 0x80])];
   expect(spokenTokens()({ text: '\u{1F600}', logprobs: [first, second, token('</s>')] })).toEqual([first, second]);
 });
 
-test('however the text is cut, the tokens add up to it', () => {
+test('spokenTokens: tokens add up to the text however it is cut', () => {
   const words = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(words, fc.array(fc.nat(3), { maxLength: 8 }), (texts, holds) => {

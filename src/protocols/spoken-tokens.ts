@@ -1,29 +1,27 @@
 import type { GenerationEvent, TokenLogprob } from '../core/events.ts';
 
-interface Piece {
-  readonly text: string;
-  readonly logprobs?: readonly TokenLogprob[];
-}
+type TextDelta = Extract<GenerationEvent, { type: 'text-delta' }>;
+type Piece = Pick<TextDelta, 'text' | 'logprobs'>;
 
 /**
- * The figures of the tokens that a reply really shows, piece by piece: in most dialects their texts add up to the reply.
- * Others come along with them (the token that ended the text, those of a stop text, marks around thinking and calls),
- * and text that was held back because it might have become such a mark comes later than its figures. Thinking and text
- * go through the same one: the figures of both may come with the first piece of either.
+ * The figures of the tokens that a reply shows, piece by piece: in most dialects their texts add up to the reply. Events
+ * carry figures of other tokens too (the end token, stop texts, marks of thinking and calls), and text that was held back
+ * as a possible mark comes later than its figures. Thinking and text share one matcher: the figures of both may come with
+ * the first piece of either.
  */
 export function spokenTokens(): (piece: Piece) => readonly TokenLogprob[] | undefined {
   const match = tokenMatcher();
-  return (piece) => match(piece).told;
+  return (piece) => match(piece).shown;
 }
 
 /**
- * The events of a reply with its text cut where tokens end, each piece with the figures of exactly its tokens: of a token
- * that comes in two pieces (its end might have become a stop text) the first waits for the second. Without figures all
- * events pass as they are.
+ * The events of a reply with its text cut at the ends of tokens, each piece with the figures of exactly its tokens. If a
+ * token comes in two pieces (its end might have become a stop text), the first is held until the second. Without figures
+ * all events pass unchanged.
  */
 export function tokenPieces(): <Event extends GenerationEvent>(event: Event) => readonly (Event | TextDelta)[] {
   const match = tokenMatcher();
-  let held: Held | undefined;
+  let held: { readonly text: string; readonly tokens: readonly TokenLogprob[] } | undefined;
 
   function release(): readonly TextDelta[] {
     const pieces: readonly TextDelta[] = held ? [{ type: 'text-delta', text: held.text, logprobs: held.tokens }] : [];
@@ -34,25 +32,18 @@ export function tokenPieces(): <Event extends GenerationEvent>(event: Event) => 
   return (event) => {
     if (event.type === 'reasoning-delta') match(event);
     if (event.type !== 'text-delta') return held ? [...release(), event] : [event];
-    const { told, shownOfLast } = match(event);
+    const { shown, bytesOfLast } = match(event);
     if (event.text === '') return [];
-    if (!told) return [...release(), event];
+    if (!shown) return [...release(), event];
     const text = (held?.text ?? '') + event.text;
-    const tokens = [...(held?.tokens ?? []), ...told];
-    const whole = shownOfLast === 0 ? text : withoutBytes(text, shownOfLast);
+    const tokens = [...(held?.tokens ?? []), ...shown];
+    const whole = bytesOfLast === 0 ? text : withoutBytes(text, bytesOfLast);
     held = whole === text ? undefined : { text: text.slice(whole.length), tokens: tokens.slice(-1) };
     return whole === '' ? [] : [{ ...event, text: whole, logprobs: held ? tokens.slice(0, -1) : tokens }];
   };
 }
 
-type TextDelta = Extract<GenerationEvent, { type: 'text-delta' }>;
-
-interface Held {
-  readonly text: string;
-  readonly tokens: readonly TokenLogprob[];
-}
-
-/** The text without its last bytes; all of it where they do not begin with a character. */
+/** The text without its last bytes; all of it if they do not begin with a character. */
 function withoutBytes(text: string, count: number): string {
   const bytes = Buffer.from(text);
   const first = bytes.length - count;
@@ -60,56 +51,45 @@ function withoutBytes(text: string, count: number): string {
   return first < 0 || inCharacter ? text : bytes.subarray(0, first).toString();
 }
 
-interface Match {
-  readonly told: readonly TokenLogprob[] | undefined;
-  /** Of the last token that was told and is not whole yet: how many bytes have been shown; 0 where all are whole. */
-  readonly shownOfLast: number;
-}
-
-function tokenMatcher(): (piece: Piece) => Match {
+/** `bytesOfLast`: how many bytes of the last token were shown, if it is not whole yet; else 0. */
+function tokenMatcher() {
   /** Tokens whose text has not come yet, and perhaps never will. */
   let early: TokenLogprob[] = [];
-  /** Of the last token that was told: the bytes that have not come yet, and how many have. */
+  /** Of the last shown token: the bytes that have not come yet, and how many have. */
   let rest: readonly number[] = [];
-  let shown = 0;
+  let shownBytes = 0;
 
-  return ({ text, logprobs }) => {
-    if (!logprobs && early.length === 0 && rest.length === 0) return { told: undefined, shownOfLast: 0 };
+  return ({ text, logprobs }: Piece) => {
+    if (!logprobs && early.length === 0 && rest.length === 0) return nothing;
     if (logprobs) early.push(...logprobs);
-    if (text === '') return { told: undefined, shownOfLast: 0 };
+    if (text === '') return nothing;
     const bytes = Buffer.from(text);
     let place = agreement(rest, bytes, 0);
-    shown += place;
+    shownBytes += place;
     rest = place > 0 ? rest.slice(place) : [];
-    const told: TokenLogprob[] = [];
+    const shown: TokenLogprob[] = [];
     let next = 0;
     while (place < bytes.length) {
       const found = firstAt(early, next, bytes, place);
       if (!found) break;
-      told.push(found.token);
+      shown.push(found.token);
       rest = found.token.bytes.slice(found.blanks + found.length);
-      shown = found.length;
+      shownBytes = found.length;
       place += found.length;
       next = found.index + 1;
     }
-    // Text that was changed on its way here cannot be compared: then the piece keeps the figures that came with it.
+    // Text that was changed on the way cannot be compared: then the piece has the figures that came with it.
     const changed = place < bytes.length;
     early = changed ? [] : early.slice(next);
     if (changed) rest = [];
-    return { told: changed ? logprobs : told, shownOfLast: rest.length > 0 ? shown : 0 };
+    return { shown: changed ? logprobs : shown, bytesOfLast: rest.length > 0 ? shownBytes : 0 };
   };
 }
 
-interface Found {
-  readonly token: TokenLogprob;
-  readonly index: number;
-  readonly length: number;
-  /** How many bytes at its beginning are blanks that the text was stripped of. */
-  readonly blanks: number;
-}
+const nothing = { shown: undefined, bytesOfLast: 0 };
 
-/** The first token that stands at this place of the text, blanks included if there is one, else without them. */
-function firstAt(tokens: readonly TokenLogprob[], from: number, text: Uint8Array, place: number): Found | undefined {
+/** The first token at this place of the text: with its leading blanks if there is one, else without them. */
+function firstAt(tokens: readonly TokenLogprob[], from: number, text: Uint8Array, place: number) {
   for (const blanksOf of [() => 0, leadingBlanks]) {
     for (let index = from; index < tokens.length; index += 1) {
       const token = tokens[index] as TokenLogprob;
@@ -126,7 +106,7 @@ function leadingBlanks(bytes: readonly number[]): number {
   return first === -1 ? bytes.length : first;
 }
 
-/** How many bytes of a token stand at this place of the text, up to the end of either; 0 when they differ. */
+/** How many bytes of a token are at this place of the text, up to the end of either; 0 if they differ. */
 function agreement(token: readonly number[], text: Uint8Array, place: number): number {
   const length = Math.min(token.length, text.length - place);
   for (let index = 0; index < length; index += 1) if (token[index] !== text[place + index]) return 0;

@@ -328,8 +328,8 @@ const llamacpp: Dialect = {
 const wholePath = (dialect: Dialect): Dialect =>
   dialect === native ? { ...dialect, path: '/api/v1/generate' } : dialect;
 
-describe.each([chat, completions, messages, responses, ollama, native, llamacpp])('a stream of $name', (dialect) => {
-  test.each(['soon', 'late'] as const)('begins once and ends once, whatever happens (%s)', async (when) => {
+describe.each([chat, completions, messages, responses, ollama, native, llamacpp])('stream of $name', (dialect) => {
+  test.each(['soon', 'late'] as const)('starts once and ends once, whatever happens (%s)', async (when) => {
     await fc.assert(
       fc.asyncProperty(dialect.replies, async (reply) => {
         const asked = await ask(dialect, reply, when, true);
@@ -348,7 +348,7 @@ describe.each([chat, completions, messages, responses, ollama, native, llamacpp]
     );
   });
 
-  test('adds up to what is told without a stream', async () => {
+  test('adds up to the whole reply', async () => {
     await fc.assert(
       fc.asyncProperty(dialect.replies, async (reply) => {
         const streamed = await ask(dialect, reply, 'soon', true);

@@ -17,19 +17,16 @@ test.each([
   ['one key, however it is sent', from('::1', { 'x-api-key': 'shared' }), '', from('::1', shared), '', true, true],
   ['one password at two addresses', from('::1', shared), '', from('10.0.0.2', shared), '', false, true],
   ['one password with two genkeys', from('::1', shared), 'k', from('::1', shared), 'l', true, false],
-] as const)(
-  'ticketFor: %s: the same client, and the same part of it',
-  (_, one, oneKey, other, otherKey, client, part) => {
-    const [first, second] = [named(one, oneKey), named(other, otherKey)];
-    expect([first.client === second.client, first.part === second.part]).toEqual([client, part]);
-  },
-);
+] as const)('ticketFor: %s: the same client and part', (_, one, oneKey, other, otherKey, client, part) => {
+  const [first, second] = [named(one, oneKey), named(other, otherKey)];
+  expect([first.client === second.client, first.part === second.part]).toEqual([client, part]);
+});
 
-test('ticketFor: gives no key away', () => {
+test('ticketFor: contains no key', () => {
   expect(JSON.stringify(named(from('::1', shared), ''))).not.toContain('shared');
 });
 
-test('a ticket knows where it stands once it has a place', () => {
+test('ticketFor: has a queue status once it is queued', () => {
   const ticket = ticketFor(callOf('/x', {}), 'k');
   expect([ticket.genkey, ticket.standing()]).toEqual(['k', undefined]);
   // Services hand on a ticket of their own, with another signal.
@@ -43,7 +40,7 @@ test.each([
   [{ genkey: 'k', kept: false }, true],
   // Nobody could ask for it again.
   [{ genkey: '', kept: true }, true],
-])('a text of %j ends with its client: %j', async (asker, ends) => {
+])('textTicket: %j ends with its client: %j', async (asker, ends) => {
   const leaving = new AbortController();
   const ticket = textTicket({ ...callOf('/x', {}), signal: leaving.signal }, asker);
   leaving.abort();

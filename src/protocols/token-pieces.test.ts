@@ -29,7 +29,7 @@ const told = (events: readonly GenerationEvent[]) =>
     event.type === 'text-delta' ? [[event.text, event.logprobs?.map(({ text }) => text)]] : [],
   );
 
-test('without figures every event passes as it is', () => {
+test('tokenPieces: without logprobs all events pass unchanged', () => {
   const events = [startEvent(), said('Hi'), said(''), said(' you'), finishEvent()];
   expect(cut(events)).toEqual([startEvent(), said('Hi'), said(' you'), finishEvent()]);
 });
@@ -73,16 +73,16 @@ test.each<[string, GenerationEvent[], unknown[]]>([
     [['<b', [' <', 'b']]],
   ],
   ['an end token is told of nowhere', [said('Hi', 'Hi', '</s>'), said('', '</s>'), finishEvent()], [['Hi', ['Hi']]]],
-])('%s', (_, events, expected) => {
+])('tokenPieces: %s', (_, events, expected) => {
   expect(told(events)).toEqual(expected.map((pair) => pair));
 });
 
-test('what was held comes before whatever follows the text', () => {
+test('tokenPieces: releases held text before the next event', () => {
   const call: GenerationEvent = { type: 'tool-start', index: 0, id: 'call_1', name: 'look' };
   expect(cut([said(' t', ' the'), call]).map(({ type }) => type)).toEqual(['text-delta', 'tool-start']);
 });
 
-test('a character of several tokens is not cut', () => {
+test('tokenPieces: does not cut a character of several tokens', () => {
   const bytes = [...Buffer.from('\u{1F600}')];
   const halves = [bytes.slice(0, 2), bytes.slice(2)].map((half) => ({ ...token(''), bytes: half }));
   const event: GenerationEvent = { type: 'text-delta', text: '\u{1F600}', logprobs: halves };
@@ -107,7 +107,7 @@ const replies = fc
     return { words, events: [...events, said(held, '</s>'), finishEvent()] };
   });
 
-test('however the text was cut, each piece has the figures of its tokens, and none has none', () => {
+test('tokenPieces: each piece has exactly the logprobs of its tokens, however the text is cut', () => {
   fc.assert(
     fc.property(replies, ({ words, events }) => {
       const pieces = told(events) as [string, string[] | undefined][];
@@ -118,7 +118,7 @@ test('however the text was cut, each piece has the figures of its tokens, and no
   );
 });
 
-test('the pieces of a stream add up to the list of a reply that is whole', () => {
+test('tokenPieces: pieces of a stream add up to the whole reply', () => {
   fc.assert(
     fc.property(replies, ({ events }) => {
       const spoken = spokenTokens();

@@ -114,16 +114,19 @@ const dialects: readonly Dialect[] = [
 ];
 
 describe.each(dialects)('$name', ({ path, body, tool, none, off, offField, schema, schemaField }) => {
-  test.each([true, false])('what a schema asks for in vain is told in a header (streamed: %j)', async (stream) => {
-    const tools = [tool('pay', amount), tool('fine', { type: 'object' }), tool('messen', odd)];
-    const reply = await world(hello).ask(path, { ...body, tools, stream });
-    expect([reply.status, reply.headers?.['x-parley-loosened']]).toEqual([
-      200,
-      'pay/properties/amount multipleOf, messen/properties/gr??e pattern',
-    ]);
-  });
+  test.each([true, false])(
+    'x-parley-loosened: names schema keywords that are not enforced (streamed: %j)',
+    async (stream) => {
+      const tools = [tool('pay', amount), tool('fine', { type: 'object' }), tool('messen', odd)];
+      const reply = await world(hello).ask(path, { ...body, tools, stream });
+      expect([reply.status, reply.headers?.['x-parley-loosened']]).toEqual([
+        200,
+        'pay/properties/amount multipleOf, messen/properties/gr??e pattern',
+      ]);
+    },
+  );
 
-  test('nothing is told where no tool may be called, or where all of it is kept', async () => {
+  test('x-parley-loosened: absent if no tool may be called, or if all is enforced', async () => {
     for (const more of [
       { tools: [tool('pay', amount)], ...none },
       { tools: [tool('fine', { type: 'object' }), tool('bare')] },
@@ -134,7 +137,7 @@ describe.each(dialects)('$name', ({ path, body, tool, none, off, offField, schem
     }
   });
 
-  test('two tools of one name are refused by that name', async () => {
+  test('refuses two tools of one name', async () => {
     const tools = [tool('look', amount), tool('other'), tool('look')];
     const reply = await world(hello).ask(path, { ...body, tools, stream: false });
     expect(reply.status).toBe(400);
@@ -143,7 +146,7 @@ describe.each(dialects)('$name', ({ path, body, tool, none, off, offField, schem
     );
   });
 
-  test('a schema for the answer is refused with its field and the place in it, before it waits', async () => {
+  test('refuses an output schema with its field and path before it is queued', async () => {
     const { ask, request } = world(hello);
     const reply = await ask(path, { ...body, ...schema(amount), stream: false });
     expect(reply.status).toBe(400);
@@ -153,7 +156,7 @@ describe.each(dialects)('$name', ({ path, body, tool, none, off, offField, schem
     expect(request()).toBeUndefined();
   });
 
-  test('a wish for no thinking that the prompt has no place for is told to be ignored', async () => {
+  test('x-parley-ignored: names the switch of thinking if the chat format has none', async () => {
     const lost = await world(hello, { thinksAnyway: true }).ask(path, { ...body, ...off, stream: false });
     expect([lost.status, lost.headers?.['x-parley-ignored']]).toEqual([200, offField]);
     const heard = await world(hello).ask(path, { ...body, ...off, stream: false });
@@ -173,19 +176,19 @@ describe.each(dialects)('$name', ({ path, body, tool, none, off, offField, schem
   });
 });
 
-test('an adapter asks for no more than half of the context', async () => {
+test('an adapter sets at most half of the context', async () => {
   const { ask, request } = world(hello, { adapterLength: 100_000 });
   await ask('/v1/chat/completions', { messages });
   expect(request().controls.maxTokens).toBe(2048);
 });
 
-test('the old functions are held to names of their own too', async () => {
+test('refuseNames: also for the old functions field', async () => {
   const functions = [{ name: 'look' }, { name: 'look' }];
   const reply = await world(hello).ask('/v1/chat/completions', { messages, functions });
   expect('body' in reply && String(reply.body)).toContain('functions must be a list of tools');
 });
 
-test('members of namespaces are told apart from tools of the same name, but not from each other', async () => {
+test('refuseNames: members of namespaces clash only with each other', async () => {
   const member = { type: 'function', name: 'look' };
   const space = (name: string) => ({ type: 'namespace', name, tools: [member] });
   const ask = (tools: object[]) => world(hello).ask('/v1/responses', { input: 'Hi', tools });
@@ -193,24 +196,24 @@ test('members of namespaces are told apart from tools of the same name, but not 
   expect((await ask([member, space('a'), space('a')])).status).toBe(400);
 });
 
-test('a thousand tools are enough', () => {
+test('refuseNames: at most a thousand tools', () => {
   const names = Array.from({ length: 1001 }, (_, index) => `tool_${index}`);
   expect(() => refuseNames(names.slice(1), 'tools')).not.toThrow();
   expect(() => refuseNames(names, 'tools')).toThrow('tools must be a list of at most 1000 tools.');
 });
 
-test('a name may be long, but no text', () => {
+test('refuseNames: limits the length of a name', () => {
   expect(() => refuseNames(['x'.repeat(256)], 'tools')).not.toThrow();
   expect(() => refuseNames(['x'.repeat(257)], 'tools')).toThrow('names of at most 256 characters, unlike xxx');
 });
 
-test('names are compared as they are', () => {
+test('refuseNames: compares names exactly', () => {
   expect(() => refuseNames(['a', 'A', 'a ', '__proto__', 'constructor'], 'tools')).not.toThrow();
   expect(() => refuseNames(['__proto__', '__proto__'], 'tools')).toThrow('"__proto__" is there twice');
 });
 
-describe('a list in a header', () => {
-  test('is plain text of bounded length that says how much it leaves out', () => {
+describe('headerList', () => {
+  test('is ASCII of limited length with the number of entries left out', () => {
     expect(headerList(['a', 'b'])).toBe('a, b');
     expect(headerList(['größe\r\nx: y'])).toBe('gr??e??x: y');
     const long = headerList(Array.from({ length: 500 }, (_, index) => `tool_${index}/properties/a not`));
@@ -219,7 +222,7 @@ describe('a list in a header', () => {
     expect(headerList(['x'.repeat(5000), 'b'])).toBe(`${'x'.repeat(250)}..., b`);
   });
 
-  test('goes on where another has begun', () => {
+  test('withIgnored: continues a list', () => {
     expect(withIgnored({ a: 'b' }, [])).toEqual({ a: 'b' });
     expect(withIgnored({}, ['think'])).toEqual({ 'x-parley-ignored': 'think' });
     expect(withIgnored({ 'x-parley-ignored': 'user' }, ['think'])).toEqual({ 'x-parley-ignored': 'user, think' });

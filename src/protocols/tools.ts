@@ -1,31 +1,27 @@
 import { callableTools } from '../chat/reply-grammar.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import { loosenedText, loosenedTools } from '../chat/tools/call-grammar.ts';
-import { AppError } from '../core/errors.ts';
 import type { Headers } from '../http/call.ts';
 import { headerList } from './dialect.ts';
+import { wrong } from './fields/readers.ts';
 
-/** As many as a grammar can choose between, and names that it can hold. */
+/** Limits of the grammar. */
 const mostTools = 1000;
 const longestName = 256;
 
-/** A name that two tools have would leave open which of them is called. */
+/** Refuses too many tools, too long names, and a name that two tools have. */
 export function refuseNames(names: readonly string[], field: string): void {
-  if (names.length > mostTools) {
-    throw new AppError('invalid-field', { field, expected: `a list of at most ${mostTools} tools` });
-  }
+  if (names.length > mostTools) throw wrong(field, `a list of at most ${mostTools} tools`);
   const long = names.find((name) => name.length > longestName);
   if (long !== undefined) {
-    const expected = `a list of tools with names of at most ${longestName} characters, unlike ${long.slice(0, 40)}…`;
-    throw new AppError('invalid-field', { field, expected });
+    throw wrong(field, `a list of tools with names of at most ${longestName} characters, unlike ${long.slice(0, 40)}…`);
   }
   const twin = names.find((name, index) => names.indexOf(name) !== index);
   if (twin === undefined) return;
-  const expected = `a list of tools with names of their own, but ${JSON.stringify(twin)} is there twice`;
-  throw new AppError('invalid-field', { field, expected });
+  throw wrong(field, `a list of tools with names of their own, but ${JSON.stringify(twin)} is there twice`);
 }
 
-/** Where a schema of a tool asks for more than its calls can be held to: told in a header, and the call is made. */
+/** Names the parts of tool schemas that the grammar cannot enforce. */
 export function loosenedHeader(request: ChatRequest): Headers {
   const loosened = loosenedTools(callableTools(request)).map(loosenedText);
   return loosened.length > 0 ? { 'x-parley-loosened': headerList(loosened) } : {};

@@ -26,7 +26,7 @@ async function loadingWorld() {
   };
 }
 
-test.each(Object.entries(dialects))('%s whose model still loads is told how far it is', async (_, ask) => {
+test.each(Object.entries(dialects))('%s whose model is loading reports the progress', async (_, ask) => {
   const all = await loadingWorld();
   const reply = ask(all);
   await all.beginStream();
@@ -40,7 +40,7 @@ test.each(Object.entries(dialects))('%s whose model still loads is told how far 
 });
 
 test.each(Object.entries(dialects))(
-  '%s that waits for its turn and then for its model is told both',
+  '%s that waits for its turn and then for its model reports both',
   async (_, ask) => {
     const all = await world();
     const ready = all.engine.state();
@@ -60,7 +60,7 @@ test.each(Object.entries(dialects))(
   },
 );
 
-test('a wait that begins after the first look is seen by the next', async () => {
+test('a wait that begins after the first check is reported by the next', async () => {
   const all = await world();
   const ready = all.engine.state();
   const other = all.occupy();
@@ -77,7 +77,7 @@ test('a wait that begins after the first look is seen by the next', async () => 
   expect(await all.received()).toContain(': loading mini, 0 %\n\n');
 });
 
-test('a message whose model loads is also given its ping', async () => {
+test('messages: also sends ping while its model loads', async () => {
   const all = await loadingWorld();
   const reply = dialects['a message']?.(all);
   await all.beginStream();
@@ -86,7 +86,7 @@ test('a message whose model loads is also given its ping', async () => {
   expect(await all.received()).toMatch(/^: loading mini, 0 %\n\nevent: ping\ndata: {"type":"ping"}\n\n/);
 });
 
-test('a response is queued until its model is there', async () => {
+test('responses: queued until the model is loaded', async () => {
   const all = await loadingWorld();
   const types: string[] = [];
   const stream = openai(all).responses.stream({ model, input: 'Hi' });
@@ -105,7 +105,7 @@ test('a response is queued until its model is there', async () => {
   ]);
 });
 
-test.each(['/api/generate', '/api/chat'])('the lines of Ollama on %s have no room for it', async (path) => {
+test.each(['/api/generate', '/api/chat'])('Ollama: no status lines on %s', async (path) => {
   const all = await loadingWorld();
   const reply = post(all, path, { model, prompt: 'Hi', messages });
   for (let turn = 0; turn < 20; turn += 1) await later();
@@ -122,7 +122,7 @@ test.each([
   ['/v1/messages', { messages, max_tokens: 9 }],
   ['/api/v1/generate', { prompt: 'Hi' }],
   ['/completion', { prompt: 'Hi' }],
-])('%s that is not streamed says nothing until all is there', async (path, body) => {
+])('%s without a stream sends nothing until the reply is complete', async (path, body) => {
   const all = await loadingWorld();
   const reply = post(all, path, { model, ...body });
   for (let turn = 0; turn < 20; turn += 1) await later();
@@ -135,7 +135,7 @@ test.each([
   ['a chat completion', APIError],
   ['a completion', APIError],
   ['a message', AnthropicError],
-] as const)('%s whose model fails while the stream waits fails in its stream', async (name, known) => {
+] as const)('%s whose model fails during the wait fails in its stream', async (name, known) => {
   const all = await loadingWorld();
   const reply = dialects[name]?.(all).catch((error: unknown) => error);
   await all.beginStream();
@@ -150,7 +150,7 @@ test.each([
   ['a native text', '/api/extra/generate/stream', { prompt: 'Hi' }, '"finish_reason": "error"'],
   ['a text of llama.cpp', '/completion', { prompt: 'Hi', stream: true }, '"error":{'],
   ['a response', '/v1/responses', { input: 'Hi', stream: true }, 'event: response.failed'],
-])('%s whose model fails while the stream waits says so in its last frame', async (_, path, body, expected) => {
+])('%s whose model fails during the wait has the error in its last frame', async (_, path, body, expected) => {
   const all = await loadingWorld();
   const reply = post(all, path, body);
   await all.beginStream();

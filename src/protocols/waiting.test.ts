@@ -3,7 +3,7 @@ import { APIError } from 'openai';
 import { expect, test } from 'vitest';
 import { dialects, later, messages, model, openai, post, world } from './testing/waiting-world.ts';
 
-test.each(Object.entries(dialects))('%s that waits is told where it stands, and is read as ever', async (_, ask) => {
+test.each(Object.entries(dialects))('%s that waits reports its queue status, and parses as before', async (_, ask) => {
   const all = await world();
   const others = [all.occupy(), all.occupy()];
   await all.waiting(1);
@@ -22,7 +22,7 @@ test.each(Object.entries(dialects))('%s that waits is told where it stands, and 
   ]);
 });
 
-test('a message that waits is also given its ping, as some take a stream of comments for dead', async () => {
+test('messages: also sends ping while it waits', async () => {
   const all = await world();
   const other = all.occupy();
   const reply = dialects['a message']?.(all);
@@ -33,7 +33,7 @@ test('a message that waits is also given its ping, as some take a stream of comm
   expect(await all.received()).toMatch(/^: queue position 1, about 5 s\n\nevent: ping\ndata: {"type":"ping"}\n\n/);
 });
 
-test('a line of Ollama has no room for it: its stream stays as it was', async () => {
+test('Ollama: no status lines while it waits', async () => {
   const all = await world();
   const other = all.occupy();
   const reply = post(all, '/api/generate', { model, prompt: 'Hi' });
@@ -69,7 +69,7 @@ test.each([
   ['a native text', '/api/extra/generate/stream', { prompt: 'Hi' }, '"finish_reason": "error"'],
   ['a text of llama.cpp', '/completion', { prompt: 'Hi', stream: true }, '"error":{'],
   ['a response', '/v1/responses', { input: 'Hi', stream: true }, 'event: response.failed'],
-])('%s that is refused after its wait says so in its last frame', async (_, path, body, expected) => {
+])('%s that is refused after its wait has the error in its last frame', async (_, path, body, expected) => {
   const all = await world();
   const other = all.occupy();
   const reply = post(all, path, body);
@@ -81,7 +81,7 @@ test.each([
   expect(await reply).toContain(expected);
 });
 
-test('a refusal within the first second of the wait keeps its status', async () => {
+test('an error within the first second of the wait keeps its status', async () => {
   const all = await world();
   const other = all.occupy();
   const { chat } = openai(all);
@@ -93,7 +93,7 @@ test('a refusal within the first second of the wait keeps its status', async () 
   expect(await reply).toMatchObject({ status: 503 });
 });
 
-test('a response that waits is queued until its turn comes', async () => {
+test('responses: queued until its turn', async () => {
   const all = await world();
   const other = all.occupy();
   const types: string[] = [];

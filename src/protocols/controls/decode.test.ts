@@ -25,7 +25,7 @@ test.each([
   [99_999, { maxTokensLimit: 100 }, 100],
   [0, { maxTokensLimit: 100 }, 100],
   [9, { maxTokensLimit: 100 }, 9],
-])('a wish for %d tokens with %j is one for %d', (asked, own, expected) => {
+])('limitTokens: %d with %j is %d', (asked, own, expected) => {
   expect(limitTokens(asked, { ...controlParts, ...own })).toBe(expected);
 });
 
@@ -36,7 +36,7 @@ test.each([
   [{ max_context_length: 99_999 }, undefined],
   [{ max_context_length: 0 }, undefined],
   [{ max_context_length: 'x' }, undefined],
-])('%j limits the context to %s', (body, expected) => {
+])('max_context_length: %j limits the context to %s', (body, expected) => {
   expect(decode(body).maxContext).toBe(expected);
 });
 
@@ -48,11 +48,11 @@ test.each([
     ['a', 'b'],
   ],
   [Array.from({ length: 300 }, () => 'x'), Array.from({ length: 256 }, () => 'x')],
-])('the stop %j is %j', (stop, expected) => {
+])('stop_sequence: %j is %j', (stop, expected) => {
   expect(readStop(stop, 'stop')).toEqual(expected);
 });
 
-test('a stop that is no text is refused by its name', () => {
+test('stop_sequence: refuses other types by name', () => {
   expect(() => readStop([1], 'stop')).toThrow('stop must be an array of strings.');
   expect(() => decode({ stop_sequence: { a: 1 } })).toThrow('stop_sequence must be');
 });
@@ -63,7 +63,7 @@ test.each([
   [{ use_default_badwordsids: true }, 'ban'],
   [{ ban_eos_token: false, use_default_badwordsids: true }, 'stop'],
   [{ bypass_eos: true, ban_eos_token: true }, 'ignore'],
-])('%j makes the end tokens %s', (body, expected) => {
+])('end tokens: %j gives %s', (body, expected) => {
   expect(decode(body).endTokens).toBe(expected);
 });
 
@@ -82,7 +82,7 @@ test.each([
     { reasoning_effort: 'max', thinking_budget_tokens: 9 },
     { type: 'tokens', tokens: 9 },
   ],
-])('%j allows thinking of %j', (body, expected) => {
+])('reasoning: %j gives %j', (body, expected) => {
   expect(decode(body).reasoning).toEqual(expected);
 });
 
@@ -92,11 +92,11 @@ test.each([
   [{ grammar: '  ' }, undefined],
   [{ grammar: { type: 'object' } }, 'root ::= type'],
   [{ grammar: '{"type":"object"}' }, 'root ::= type'],
-])('%j is the grammar %s', (body, expected) => {
+])('grammar: %j is %s', (body, expected) => {
   expect(decode(body).grammar?.gbnf).toBe(expected);
 });
 
-test('a schema that nothing can be made of is refused with the reason', () => {
+test('grammar: refuses a schema that cannot be converted, with the reason', () => {
   const schemaToGrammar = () => {
     throw new Error('too deep');
   };
@@ -105,7 +105,7 @@ test('a schema that nothing can be made of is refused with the reason', () => {
   );
 });
 
-test('guidance needs a text and a scale, and a server that was started for it', () => {
+test('guidance: needs a text, a scale and --enableguidance', () => {
   const both = { negative_prompt: 'bad', guidance_scale: 2 };
   expect(() => decode(both)).toThrow('--enableguidance');
   expect(decode(both, { guidance: true }).guidance).toEqual({ negativePrompt: 'bad', scale: 2 });
@@ -120,18 +120,18 @@ test.each([
   [{ negative_prompt: 'bad' }, ['negative_prompt']],
   [{ guidance_scale: 2 }, ['guidance_scale']],
   [{ negative_prompt: 'bad', guidance_scale: 2 }, []],
-])('of %j the fields %j are at rest', (body, expected) => {
+])('idleFields: of %j: %j', (body, expected) => {
   expect(idleFields(body)).toEqual(expected);
 });
 
-test('a key is a text, or a number that is as good as one', () => {
+test('readGenkey: a text, or a number as text', () => {
   expect(readGenkey('K1', 'genkey')).toBe('K1');
   expect(readGenkey(17, 'genkey')).toBe('17');
   expect(readGenkey(undefined, 'genkey')).toBe('');
   expect(() => readGenkey({}, 'genkey')).toThrow('genkey must be a string.');
 });
 
-test('the rest of the native fields', () => {
+test('decodeControls: the other native fields', () => {
   expect(decode({})).toMatchObject({
     media: [],
     overflow: 'trim',
@@ -158,19 +158,19 @@ const decodeSampling = (body: object, adapter: object, loaded: ControlParts['ada
 
 const names = Object.keys(samplingFields) as SamplingName[];
 
-test('nothing said gives every default', () => {
+test('decodeSampling: defaults', () => {
   const sampling = decodeSampling({}, {}, {});
   for (const name of names) expect(sampling[name], name).toBe(samplingFields[name].default);
   expect(sampling).toMatchObject({ order: defaultSamplerOrder, dryBreakers: [] });
 });
 
-test('null is nothing said, under every name', () => {
+test('decodeSampling: null counts as left out under every name', () => {
   const body = Object.fromEntries(names.flatMap((name) => samplingFields[name].wire).map((wire) => [wire, null]));
   expect(decodeSampling({ ...body, sampler_order: null }, {}, {})).toEqual(decodeSampling({}, {}, {}));
 });
 
 test.each(names.filter((name) => samplingFields[name].wire.length > 1 && name !== 'repetitionPenalty'))(
-  'of the names of %s the first that is there counts',
+  'decodeSampling: the first name of %s that is sent counts',
   (name) => {
     const [first, second] = samplingFields[name].wire as unknown as [string, string];
     expect(decodeSampling({ [first]: 2, [second]: 3 }, {}, {})[name]).toBe(2);
@@ -179,7 +179,7 @@ test.each(names.filter((name) => samplingFields[name].wire.length > 1 && name !=
   },
 );
 
-test('of the names of the repetition penalty the strongest counts', () => {
+test('decodeSampling: the highest of the names of the repetition penalty counts', () => {
   const penalty = (body: object) => decodeSampling({ ...body }, {}, {}).repetitionPenalty;
   expect(penalty({ rep_pen: 1.1, repetition_penalty: 1.3, repeat_penalty: 1.2 })).toBe(1.3);
   expect(penalty({ rep_pen: 0.5 })).toBe(1);
@@ -198,11 +198,11 @@ test.each([
   [{ sampler_seed: 2 ** 32 - 1 }, 'seed', 2 ** 32 - 1],
   [{ sampler_seed: 1e20 }, 'seed', 2 ** 32 - 1],
   [{ sampler_seed: -99 }, 'seed', -1],
-] as const)('%j sets %s to %d', (body, name, value) => {
+] as const)('decodeSampling: %j sets %s to %d', (body, name, value) => {
   expect(decodeSampling(body, {}, {})[name]).toBe(value);
 });
 
-test('the adapter of the request gives a default, and before it that of the server', () => {
+test('decodeSampling: defaults of the adapter of the request, then of the server', () => {
   const loaded = { temperature: 0.1, topK: 11 };
   expect(decodeSampling({}, {}, loaded)).toMatchObject({ temperature: 0.1, topK: 11, topP: 0.9 });
   expect(decodeSampling({}, { temperature: 0.2 }, loaded)).toMatchObject({ temperature: 0.2, topK: 11 });
@@ -222,15 +222,15 @@ test.each([
   [[9, 1, 'x'], ['top-a']],
   [[], defaultSamplerOrder],
   [[0, 1, 2, 3, 4, 5, 6, 0], defaultSamplerOrder],
-])('the order %j is %j', (sampler_order, order) => {
+])('sampler_order: %j is %j', (sampler_order, order) => {
   expect(decodeSampling({ sampler_order }, {}, {}).order).toEqual(order);
 });
 
-test('an order that is none is refused', () => {
+test('sampler_order: refuses other types', () => {
   expect(() => decodeSampling({ sampler_order: '6,0' }, {}, {})).toThrow('sampler_order must be an array');
 });
 
-test('breakers are cut to forty bytes, and never inside of a character', () => {
+test('dry_sequence_breakers: cut to forty bytes, never inside of a character', () => {
   const { dryBreakers } = decodeSampling(
     { dry_sequence_breakers: ['.', 'é'.repeat(30), `a${'é'.repeat(30)}`] },
     {},
@@ -246,7 +246,7 @@ test('breakers are cut to forty bytes, and never inside of a character', () => {
   );
 });
 
-test('whatever is sent, every control is a finite number', () => {
+test('decodeSampling: every control is finite for any body', () => {
   const wires = names.flatMap((name) => [...samplingFields[name].wire]);
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...wires), fc.jsonValue()), (body) => {

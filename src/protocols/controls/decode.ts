@@ -13,7 +13,7 @@ import { clamp, readAt } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { type Controls, controlFields, decodeGrammar, joinBiases } from './table.ts';
 
-/** What the server adds to a request of its own. */
+/** Limits and defaults of the server. */
 export interface ControlParts {
   readonly defaultMaxTokens: number;
   /** Hard cap of the reply; 0 means none. */
@@ -29,13 +29,9 @@ export interface ControlParts {
 const alternatives = 10;
 
 /** How much of the reply each level of effort may spend on thinking; levels above these have no limit. */
-export const effortShares: ReadonlyMap<string, number> = new Map([
-  ['none', 0],
-  ['minimal', 0.1],
-  ['low', 0.25],
-  ['medium', 0.5],
-  ['high', 0.75],
-]);
+export const effortShares: ReadonlyMap<string, number> = new Map(
+  Object.entries({ none: 0, minimal: 0.1, low: 0.25, medium: 0.5, high: 0.75 }),
+);
 
 export function readControls(body: JsonObject): Controls {
   return readFields(controlFields, body);
@@ -46,7 +42,7 @@ export function decodeControls(controls: Controls, parts: ControlParts): Generat
   return {
     media: [],
     maxTokens: limitTokens(controls.max_length || 0, parts),
-    maxContext: decodeMaxContext(controls, parts.contextSize),
+    maxContext: smallerContext(controls.max_context_length, parts.contextSize),
     overflow: 'trim',
     sampling: decodeSampling(controls, parts.adapter),
     logitBias: joinBiases(controls.logit_bias, controls.custom_token_bans),
@@ -91,8 +87,9 @@ export function penaltyRange(range: number | undefined, contextSize: number): Pa
   return { repetitionRange: range < 0 ? contextSize : range };
 }
 
-function decodeMaxContext({ max_context_length: asked }: Controls, contextSize: number): number | undefined {
-  return asked !== undefined && asked > 0 && asked < contextSize ? asked : undefined;
+/** Undefined unless the request limits the context to less than the server has. */
+export function smallerContext(asked = 0, contextSize: number): number | undefined {
+  return asked > 0 && asked < contextSize ? asked : undefined;
 }
 
 /** `negative_prompt` and `guidance_scale` have an effect only together: the one that was sent alone. */

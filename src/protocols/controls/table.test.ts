@@ -6,26 +6,26 @@ import { fidelityOf, readFields, type Table } from '../fields/table.ts';
 import { readControls } from './decode.ts';
 import { asControls, type Controls, controlFields, joinBiases, readEffort, readGenkey, readStop } from './table.ts';
 
-describe('the table of the native controls', () => {
-  test('has every name of every sampler, once', () => {
+describe('controlFields', () => {
+  test('has every name of every sampler once', () => {
     const wires = Object.values(samplingFields).flatMap(({ wire }) => [...wire]);
     expect(new Set(wires).size).toBe(wires.length);
     for (const wire of wires) expect(controlFields).toHaveProperty(wire);
   });
 
-  test('says of another name what it is another name of', () => {
+  test('notes which name another one stands for', () => {
     expect(controlFields.typical_p.note).toBe('another name of typical');
     expect(controlFields.typical.note).toBeUndefined();
     expect(controlFields.repeat_penalty.note).toContain('strongest');
   });
 
-  test('gives each sampler a number or nothing', () => {
+  test('reads samplers as numbers or undefined', () => {
     expectTypeOf<Controls['min_p']>().toEqualTypeOf<number | undefined>();
     expectTypeOf<Controls['typ_p']>().toEqualTypeOf<number | undefined>();
     expectTypeOf<Controls['trim_stop']>().toEqualTypeOf<boolean>();
   });
 
-  test('reads a body in which nothing is said as one at rest', () => {
+  test('has defaults for an empty body', () => {
     const empty = readControls({});
     const nothing = Object.fromEntries(Object.keys(controlFields).map((name) => [name, null]));
     expect(readControls(nothing)).toEqual(empty);
@@ -44,11 +44,11 @@ describe('the table of the native controls', () => {
     });
   });
 
-  test('tells a number that is none from one that was not sent', () => {
+  test('distinguishes NaN from left out', () => {
     expect(readControls({ typical: 'much', typical_p: 0.5 })).toMatchObject({ typical: Number.NaN, typical_p: 0.5 });
   });
 
-  test('reads seeds as far as 32 bits go, and other whole numbers as far as 31', () => {
+  test('reads seeds up to 32 bits, other integers up to 31', () => {
     expect(readControls({ sampler_seed: 1e12, seed: -7, top_k: 1e12 })).toMatchObject({
       sampler_seed: 2 ** 32 - 1,
       seed: -1,
@@ -71,23 +71,23 @@ test.each<[object, string]>([
   [{ banned_strings: 5 }, 'banned_strings must be an array of strings.'],
   [{ grammar: 5 }, 'grammar must be a string.'],
   [{ negative_prompt: [] }, 'negative_prompt must be a string.'],
-])('%j is refused by its name', (body, sentence) => {
+])('refuses %j by name', (body, sentence) => {
   expect(() => readControls({ ...body })).toThrow(sentence);
 });
 
-describe('a grammar', () => {
+describe('grammar', () => {
   test.each([
     ['root ::= "a"', { gbnf: 'root ::= "a"' }],
     ['', { gbnf: '' }],
     ['{"type":"object"}', { schema: { type: 'object' } }],
     [{ type: 'object' }, { schema: { type: 'object' } }],
     ['{"type":', { gbnf: '{"type":' }],
-  ])('%j is read as %j', (grammar, expected) => {
+  ])('reads %j as %j', (grammar, expected) => {
     expect(readControls({ grammar }).grammar).toEqual(expected);
   });
 });
 
-describe('an order of samplers', () => {
+describe('sampler_order', () => {
   test.each([
     [
       [6, 0],
@@ -101,7 +101,7 @@ describe('an order of samplers', () => {
   });
 });
 
-test('a stop is never read as a list inside of a text', () => {
+test('readStop: a text is never parsed as a list', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 1 }), (text) => {
       expect(readStop(text, 'stop')).toEqual([text]);
@@ -110,7 +110,7 @@ test('a stop is never read as a list inside of a text', () => {
   );
 });
 
-test('a key is a text or a number', () => {
+test('readGenkey: a text or a number', () => {
   expect([undefined, null, '', 'k', 7, 1.5].map((value) => readGenkey(value, 'genkey'))).toEqual([
     '',
     '',
@@ -124,7 +124,7 @@ test('a key is a text or a number', () => {
   }
 });
 
-test('an effort that is no text is none', () => {
+test('readEffort: undefined for other types', () => {
   expect(['low', '', 5, null, {}].map((value) => readEffort(value, 'reasoning_effort'))).toEqual([
     'low',
     '',
@@ -134,17 +134,17 @@ test('an effort that is no text is none', () => {
   ]);
 });
 
-describe('controls in the table of a dialect', () => {
+describe('asControls', () => {
   const table: Table = { ...asControls({ grammar: 'As everywhere.', top_k: '' }, { check: readNumber }) };
 
-  test('are documented there', () => {
+  test('documents controls in the table of a dialect', () => {
     expect(fidelityOf('Some API', 'POST /some', table).fields).toEqual([
       { field: 'grammar', handling: 'honoured', note: 'As everywhere.' },
       { field: 'top_k', handling: 'honoured' },
     ]);
   });
 
-  test('are held to its types, and read elsewhere', () => {
+  test('checks them with the types of the dialect', () => {
     expect(readFields(table, { top_k: 5 })).toEqual({});
     expect(readFields(table, { top_k: null })).toEqual({});
     expect(() => readFields(table, { top_k: '5' })).toThrow('top_k must be a number.');
@@ -184,15 +184,15 @@ test.each([
   ],
   [{ custom_token_bans: '' }, []],
   [{ custom_token_bans: '-1' }, []],
-])('%j decodes to %j', (body, expected) => {
+])('biases: %j decodes to %j', (body, expected) => {
   expect(decodeBias(body)).toEqual(expected);
 });
 
-test('a ban wins over a bias for the same token', () => {
+test('joinBiases: a ban wins over a bias of the same token', () => {
   expect(decodeBias({ logit_bias: { 5: 50 }, custom_token_bans: '5' })).toEqual([[5, -100]]);
 });
 
-test('the first 512 entries count', () => {
+test('logit_bias: the first 512 entries count', () => {
   const many = Object.fromEntries(Array.from({ length: 600 }, (_, token) => [String(token), 1]));
   expect(decodeBias({ logit_bias: many })).toHaveLength(512);
 });
@@ -205,11 +205,11 @@ test.each([
   [{ logit_bias: { 1.5: 1 } }, 'logit_bias must be'],
   [{ custom_token_bans: 'one,two' }, 'custom_token_bans must be token numbers with commas between.'],
   [{ custom_token_bans: 5 }, 'custom_token_bans must be a string.'],
-])('%j is refused', (body, sentence) => {
+])('biases: refuses %j', (body, sentence) => {
   expect(() => decodeBias(body)).toThrow(sentence);
 });
 
-test('whatever is read stays within what a sampler takes', () => {
+test('biases: always within the limits of a sampler', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.nat(1e6).map(String), fc.double({ noNaN: true })), (biases) => {
       for (const [token, bias] of decodeBias({ logit_bias: JSON.parse(JSON.stringify(biases, finite)) })) {

@@ -24,7 +24,7 @@ test.each<[unknown, number]>([
   [{}, 7],
   [1e300, 2 ** 31 - 1],
   ['-99999999999999999999', -(2 ** 31)],
-])('%o read as an integer with default 7 is %o', (value, expected) => {
+])('looseWhole: %o with default 7 is %o', (value, expected) => {
   expect(orElse(looseWhole, 7)(value, 'x')).toBe(expected);
 });
 
@@ -43,7 +43,7 @@ test.each<[unknown, number]>([
   [Number.POSITIVE_INFINITY, 7],
   [[1], 7],
   [{}, 7],
-])('%o read as a number with default 7 is %o', (value, expected) => {
+])('looseNumber: %o with default 7 is %o', (value, expected) => {
   expect(orElse(looseNumber, 7)(value, 'x')).toBe(expected);
 });
 
@@ -57,22 +57,22 @@ test.each<[unknown, boolean]>([
   ['', false],
   [null, true],
   [undefined, true],
-])('%o read as a switch that is on by default is %o', (value, expected) => {
+])('looseFlag: %o with default true is %o', (value, expected) => {
   expect(orElse(looseFlag, true)(value, 'trim_stop')).toBe(expected);
 });
 
-test.each([['maybe'], [[]], [{}]])('%o is no switch', (value) => {
+test.each([['maybe'], [[]], [{}]])('looseFlag: refuses %o', (value) => {
   expect(() => looseFlag(value, 'trim_stop')).toThrow('trim_stop must be true or false.');
 });
 
-test('what is no number is read as NaN, so that whoever has several names for it knows that one was sent', () => {
+test('loose numbers: NaN for values that are no number', () => {
   for (const value of ['many', '', [], {}, Number.POSITIVE_INFINITY]) {
     expect(looseNumber(value, 'x')).toBeNaN();
     expect(looseWhole(value, 'x')).toBeNaN();
   }
 });
 
-test('a range of its own moves what is outside to its ends', () => {
+test('looseWholeWithin: moves values into the range', () => {
   const seed = looseWholeWithin(-1, 2 ** 32 - 1);
   expect([-99, -1, 0, 2 ** 32 - 1, 1e20, '7'].map((value) => seed(value, 'seed'))).toEqual([
     -1,
@@ -85,7 +85,7 @@ test('a range of its own moves what is outside to its ends', () => {
   expect(seed('x', 'seed')).toBeNaN();
 });
 
-test('whatever JSON holds, a loose number is finite or the default', () => {
+test('looseNumber: finite or the default for any JSON value', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(Number.isFinite(orElse(looseNumber, 7)(value, 'x'))).toBe(true);
@@ -96,7 +96,7 @@ test('whatever JSON holds, a loose number is finite or the default', () => {
   );
 });
 
-test('a number and its digits are the same number', () => {
+test('loose numbers: a number and its digits are equal', () => {
   fc.assert(
     fc.property(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), (whole, number) => {
       expect(looseWhole(String(whole), 'x')).toBe(looseWhole(whole, 'x'));
@@ -105,7 +105,7 @@ test('a number and its digits are the same number', () => {
   );
 });
 
-test('the texts of one list are limited together, and the refusal says how long they are', () => {
+test('looseTexts: limits all texts together, and names their length', () => {
   const half = 'a'.repeat(25_000);
   expect(limitedTexts('stop', [half, half])).toEqual([half, half]);
   expect(() => limitedTexts('options.stop', [half, half, 'b'])).toThrow(
@@ -125,10 +125,10 @@ test.each<[unknown, string[]]>([
   ['[not json', ['[not json']],
   ['', []],
   [null, []],
-])('%o read as at most three texts is %o', (value, expected) => {
+])('looseTexts: %o with at most three is %o', (value, expected) => {
   expect(orElse(looseTexts(3), [])(value, 'banned_tokens')).toEqual(expected);
 });
 
-test.each([[5], [{}], [['a', 1]], ['[1]']])('%o is no list of texts', (value) => {
+test.each([[5], [{}], [['a', 1]], ['[1]']])('looseTexts: refuses %o', (value) => {
   expect(() => looseTexts(3)(value, 'banned_tokens')).toThrow('an array of strings');
 });

@@ -1,14 +1,11 @@
 import { clamp, described, type Read, wrong } from './readers.ts';
 
-/**
- * Readers that forgive, for the native controls: clients of many languages send numbers as strings and booleans for 0 and
- * 1. What is no number at all is read as NaN, for which `orElse` has the default.
- */
+/** Accepts numbers as strings, and booleans for 0 and 1. Other values become NaN, for which `orElse` has the default. */
 export const looseNumber: Read<number> = described({ type: 'number' }, (value) =>
   finite(typeof value === 'string' ? numberFromText(value) : plainNumber(value)),
 );
 
-/** What a 32-bit engine can hold; anything larger on the wire means "as much as there is". */
+/** Limited to 32 bits; larger numbers mean "as much as there is". */
 export const looseWhole: Read<number> = looseWholeWithin(-(2 ** 31), 2 ** 31 - 1);
 
 export function looseWholeWithin(least: number, most: number): Read<number> {
@@ -18,24 +15,18 @@ export function looseWholeWithin(least: number, most: number): Read<number> {
   });
 }
 
-/** Unlike a number, a switch has no default that would be right for a value that is not one. */
+/** Unlike numbers, invalid values are refused: no default would be right for them. */
 export const looseFlag: Read<boolean> = described({ type: 'boolean' }, (value, path) => {
   if (typeof value === 'boolean') return value;
   if (typeof value === 'number') return value !== 0;
-  const word = typeof value === 'string' ? flagWords.get(value.trim().toLowerCase()) : undefined;
-  if (word === undefined) throw wrong(path, 'true or false');
+  const word = typeof value === 'string' ? flagWords[value.trim().toLowerCase()] : undefined;
+  if (typeof word !== 'boolean') throw wrong(path, 'true or false');
   return word;
 });
 
-const flagWords = new Map([
-  ['true', true],
-  ['1', true],
-  ['false', false],
-  ['0', false],
-  ['', false],
-]);
+const flagWords: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false, '': false };
 
-/** An array of strings, a JSON array inside a string, or one plain string; empty entries mean nothing anywhere. */
+/** An array of strings, a JSON array inside a string, or one plain string. Empty entries are dropped. */
 export function looseTexts(most: number): Read<readonly string[]> {
   return described({ type: 'array', items: { type: 'string' } }, (value, path) => {
     const list = typeof value === 'string' ? listFromText(value) : value;
@@ -49,7 +40,7 @@ export function looseTexts(most: number): Read<readonly string[]> {
   });
 }
 
-/** What all texts of one list may have together: they are looked for in every reply, and in every token of the model. */
+/** All texts of a list together: they are searched for in every reply, and in every token of the model. */
 const mostCharacters = 50_000;
 
 export function limitedTexts(path: string, texts: readonly string[]): readonly string[] {
@@ -84,7 +75,7 @@ function listFromText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A phrase may well begin with a bracket; then it is just that phrase.
+    // A plain phrase that begins with a bracket.
     return [text];
   }
 }

@@ -28,7 +28,7 @@ import {
 
 const path = 'messages[3].content[0].text';
 
-describe('a reader gives back what fits', () => {
+describe('readers return values of their type', () => {
   test.each<[string, Read<unknown>, unknown]>([
     ['a text', readText, ''],
     ['a name', readName, 'a'],
@@ -47,7 +47,7 @@ describe('a reader gives back what fits', () => {
   });
 });
 
-describe('a reader refuses what does not, by its path', () => {
+describe('readers refuse other values with their path', () => {
   test.each<[Read<unknown>, unknown, string]>([
     [readText, 5, 'a string'],
     [readText, null, 'a string'],
@@ -78,7 +78,7 @@ describe('a reader refuses what does not, by its path', () => {
   });
 });
 
-test('a refusal is one that every family can tell in its own form', () => {
+test('wrong: an invalid-field error', () => {
   const refusal = (): unknown => {
     try {
       return readText(5, path);
@@ -90,13 +90,13 @@ test('a refusal is one that every family can tell in its own form', () => {
   expect(refusal()).toMatchObject({ code: 'invalid-field', details: { field: path, expected: 'a string' } });
 });
 
-describe('a field that may be left out', () => {
-  test.each([undefined, null])('%o is nothing said', (value) => {
+describe('optional and orElse', () => {
+  test.each([undefined, null])('%o counts as left out', (value) => {
     expect(optional(readText)(value, path)).toBeUndefined();
     expect(orElse(readText, 'x')(value, path)).toBe('x');
   });
 
-  test('is read like any other where it is there', () => {
+  test('read a value that was sent', () => {
     expect(optional(readText)('', path)).toBe('');
     expect(orElse(readFlag, true)(false, path)).toBe(false);
     expect(orElse(readNumber, 5)(0, path)).toBe(0);
@@ -104,20 +104,20 @@ describe('a field that may be left out', () => {
     expect(() => orElse(readText, 'x')(5, path)).toThrow(path);
   });
 
-  test('has its default also where a loose reader found no number', () => {
+  test('orElse: its default also for NaN', () => {
     expect(orElse(() => Number.NaN, 5)('many', path)).toBe(5);
   });
 });
 
-test('an entry of a list is refused by its place in it', () => {
+test('listOf: names the entry in errors', () => {
   expect(listOf(readText)(['a', ''], 'stop_sequences')).toEqual(['a', '']);
   expect(() => listOf(readText)(['a', 5], 'stop_sequences')).toThrow('stop_sequences[1] must be a string.');
   expect(() => listOf(readText)('a', 'stop_sequences')).toThrow('stop_sequences must be an array.');
   expect(() => listOf(listOf(readText))([['a'], ['b', 5]], 'x')).toThrow('x[1][1] must be a string.');
 });
 
-describe('members of an object', () => {
-  test('are named with where it stands', () => {
+describe('objectOf', () => {
+  test('names the members in errors', () => {
     expect(pathTo('', 'stop')).toBe('stop');
     expect(pathTo('options', 'stop')).toBe('options.stop');
     expect(readAt({ a: 'x' }, 'a', path, readText)).toBe('x');
@@ -135,11 +135,11 @@ describe('members of an object', () => {
       { include_usage: true, count: 3, other: 1 },
       { include_usage: true, count: 3 },
     ],
-  ])('of %o are %o', (value, expected) => {
+  ])('reads %o as %o', (value, expected) => {
     expect(usage(value, 'stream_options')).toEqual(expected);
   });
 
-  test('are refused by their own path, and the object by its', () => {
+  test('refuses members by their path, and the object by its own', () => {
     expect(() => usage(5, 'stream_options')).toThrow('stream_options must be an object.');
     expect(() => usage({ include_usage: 'yes' }, 'stream_options')).toThrow(
       'stream_options.include_usage must be true or false.',
@@ -155,11 +155,11 @@ test.each([
   [1.5, false],
   ['1', false],
   [null, false],
-])('%o as the number of a token: %o', (value, expected) => {
+])('isTokenId: %o: %o', (value, expected) => {
   expect(isTokenId(value)).toBe(expected);
 });
 
-test('a number is moved to the nearer end, and an open end moves nothing', () => {
+test('clamp: moves to the nearer end, and ignores an open end', () => {
   fc.assert(
     fc.property(fc.integer(), fc.integer(), fc.nat(), (value, min, width) => {
       const max = min + width;
@@ -173,7 +173,7 @@ test('a number is moved to the nearer end, and an open end moves nothing', () =>
   );
 });
 
-test('no reader lets through what is not of its type, whatever JSON holds', () => {
+test('readers: no value of another type passes, for any JSON', () => {
   const types: readonly (readonly [Read<unknown>, (value: unknown) => boolean])[] = [
     [readText, (value) => typeof value === 'string'],
     [readName, (value) => typeof value === 'string' && value !== ''],

@@ -2,17 +2,13 @@ import { AppError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 
-/**
- * Reads one value of a request, or refuses it by the path at which it stands (`messages[3].content[0].text`). These are
- * strict: clients of typed dialects want to be told of a wrong type. `loose.ts` has those that forgive.
- */
+/** Reads one value of a request, or throws with its path (`messages[3].content[0].text`). `loose.ts` is more lenient. */
 export interface Read<Value> {
   (value: unknown, path: string): Value;
-  /** What clients are told to send, for the description of the API; readers may take more than that. */
+  /** For the description of the API; the reader may accept more. */
   readonly schema?: JsonSchema;
 }
 
-/** The plainest kind: a value that is of a type, or is refused. */
 export function reader<Value>(expected: string, is: (value: unknown) => boolean, schema: JsonSchema = {}): Read<Value> {
   return described(schema, (value, path) => {
     if (!is(value)) throw wrong(path, expected);
@@ -20,7 +16,6 @@ export function reader<Value>(expected: string, is: (value: unknown) => boolean,
   });
 }
 
-/** A reader that says what it wants; the others say nothing, or what those say that they are made of. */
 export function described<Value>(schema: JsonSchema, read: Read<Value>): Read<Value> {
   return Object.assign((value: unknown, path: string) => read(value, path), { schema });
 }
@@ -32,7 +27,6 @@ export const readName: Read<string> = described({ type: 'string', minLength: 1 }
 });
 export const readFlag = reader<boolean>('true or false', (value) => typeof value === 'boolean', { type: 'boolean' });
 export const readNumber = reader<number>('a number', (value) => typeof value === 'number', { type: 'number' });
-/** Programs without integers write `1024.0`, which is the same number in JSON. */
 export const readWhole: Read<number> = described({ type: 'integer' }, (value, path) =>
   wholeNumber(readNumber(value, path), path),
 );
@@ -49,7 +43,7 @@ const wholeNumber = reader<number>('a whole number', Number.isInteger);
 export const readObject = reader<JsonObject>('an object', isObject, { type: 'object' });
 export const readList = reader<readonly unknown[]>('an array', Array.isArray, { type: 'array', items: {} });
 
-/** For what other fields, or the server, decide how to read. */
+/** For values that are decoded later. */
 export const anyValue: Read<unknown> = (value) => value;
 
 export function oneOf<const Word extends string>(...words: readonly [Word, ...Word[]]): Read<Word> {
@@ -58,10 +52,15 @@ export function oneOf<const Word extends string>(...words: readonly [Word, ...Wo
   });
 }
 
-/** The same in dialects that quote their words. */
+/** The same with quoted words in the error. */
 export function word<const Word extends string>(...words: readonly [Word, ...Word[]]): Read<Word> {
   const expected = words.map((one) => `"${one}"`).join(' or ');
   return reader(expected, (value) => (words as readonly unknown[]).includes(value), { enum: words });
+}
+
+export function textList(expected: string): Read<readonly string[]> {
+  const fits = (value: unknown) => Array.isArray(value) && value.every((entry) => typeof entry === 'string');
+  return reader(expected, fits, { type: 'array', items: { type: 'string' } });
 }
 
 export function wholeBetween(least: number, most: number): Read<number> {
@@ -77,7 +76,7 @@ export function listOf<Value>(read: Read<Value>): Read<readonly Value[]> {
 
 type Members<Readers> = { readonly [Name in keyof Readers]: Readers[Name] extends Read<infer Value> ? Value : never };
 
-/** An object by the readers of its members; left out it is as good as empty. */
+/** An object by the readers of its members; left out, it counts as empty. */
 export function objectOf<const Readers extends Readonly<Record<string, Read<unknown>>>>(
   members: Readers,
 ): Read<Members<Readers>> {
@@ -90,12 +89,12 @@ export function objectOf<const Readers extends Readonly<Record<string, Read<unkn
   });
 }
 
-/** Null means the same as nothing in every field that may be left out. */
+/** Null counts as left out. */
 export function optional<Value>(read: Read<Value>): Read<Value | undefined> {
   return described(read.schema ?? {}, (value, path) => (isAbsent(value) ? undefined : read(value, path)));
 }
 
-/** What counts where the field is left out, and where a loose reader found no number in it. */
+/** `fallback` if the field is left out, or if a loose reader found no number in it. */
 export function orElse<Value>(read: Read<Value>, fallback: Value): Read<Value> {
   return described({ ...read.schema, ...shownDefault(fallback) }, (value, path) => {
     if (isAbsent(value)) return fallback;
@@ -104,13 +103,12 @@ export function orElse<Value>(read: Read<Value>, fallback: Value): Read<Value> {
   });
 }
 
-/** Lists and objects are told as they are read, which need not be as they are sent; an empty text says nothing. */
+/** Not for lists and objects, whose read form may differ from the sent one. */
 function shownDefault(fallback: unknown): JsonSchema {
-  const tells = typeof fallback === 'boolean' || typeof fallback === 'number' || typeof fallback === 'string';
-  return tells && fallback !== '' ? { default: fallback } : {};
+  return ['boolean', 'number', 'string'].includes(typeof fallback) && fallback !== '' ? { default: fallback } : {};
 }
 
-/** One member of an object that stands at `path` itself. */
+/** One member of the object at `path`. */
 export function readAt<Value>(holder: JsonObject, name: string, path: string, read: Read<Value>): Value {
   return read(holder[name], pathTo(path, name));
 }

@@ -34,7 +34,7 @@ import {
   tableSchema,
 } from './table.ts';
 
-describe('a reader tells what it wants', () => {
+describe('schema of a reader', () => {
   test.each<[Read<unknown>, object]>([
     [readText, { type: 'string' }],
     [readName, { type: 'string', minLength: 1 }],
@@ -64,12 +64,12 @@ describe('a reader tells what it wants', () => {
     expect(read.schema).toEqual(schema);
   });
 
-  test('and what is made of one that says nothing says nothing', () => {
+  test('is undefined for readers made of readers without one', () => {
     expect(anyValue.schema).toBeUndefined();
     expect(orElse(anyValue as Read<number>, 5).schema).toEqual({ default: 5 });
   });
 
-  test('a description changes nothing of how it reads', () => {
+  test('described: does not change how values are read', () => {
     const named = described({ type: 'string' }, readName);
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
@@ -86,7 +86,7 @@ describe('a reader tells what it wants', () => {
   });
 });
 
-describe('a table as a schema', () => {
+describe('tableSchema', () => {
   const table = {
     prompt: honoured(readText, 'what to go on with'),
     length: honoured(optional(readWhole)),
@@ -107,18 +107,18 @@ describe('a table as a schema', () => {
     readonly description: string;
   };
 
-  test('has every field that the table says something of, and no other', () => {
+  test('has every documented field and no other', () => {
     expect(Object.keys(schema.properties)).toEqual(['prompt', 'length', 'stop', 'user', 'thread', 'model', 'options']);
   });
 
-  test('says what is needed, as the readers themselves decide', () => {
+  test('required: the fields whose reader refuses undefined', () => {
     // Without options there would be no seed.
     expect(schema.required).toEqual(['prompt', 'options']);
     expect(schema.properties.options?.required).toEqual(['seed']);
     expect(tableSchema({ a: honoured(optional(readText)) })).not.toHaveProperty('required');
   });
 
-  test('tells type, what becomes of it, and the note as a sentence', () => {
+  test('has type, handling, and the note as a sentence', () => {
     expect(schema.properties.length).toEqual({ type: 'integer', 'x-parley-handling': 'honoured' });
     expect(schema.properties.stop).toMatchObject({
       type: 'array',
@@ -134,14 +134,14 @@ describe('a table as a schema', () => {
     });
   });
 
-  test('tells the places inside of a field with it, and those of none with the whole', () => {
+  test('has positions in the description of their field, others in that of the body', () => {
     expect(schema.properties.prompt?.description).toBe(
       'What to go on with.\n\n`prompt[]: pictures`: refused. Texts only.',
     );
     expect(schema.description).toBe('`(others)`: ignored.');
   });
 
-  test('names of fields in notes keep their letters', () => {
+  test('does not capitalize names of fields in notes', () => {
     const told = (note: string) =>
       tableSchema({ a: honoured(readText, note) }) as { properties: { a: { description: string } } };
     expect(told('include_usage; nothing else').properties.a.description).toBe('include_usage; nothing else.');
@@ -149,7 +149,7 @@ describe('a table as a schema', () => {
     expect(told('a text').properties.a.description).toBe('A text.');
   });
 
-  test('comes along with what is said about an endpoint, and is not part of what is served of it', () => {
+  test('fidelityOf: has the schema, which is not serialized', () => {
     const fidelity = fidelityOf('Some API', 'POST /some', table);
     expect(fidelity.schema?.()).toEqual(schema);
     expect(JSON.parse(JSON.stringify(fidelity))).not.toHaveProperty('schema');

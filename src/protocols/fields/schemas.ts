@@ -1,6 +1,5 @@
 import type { JsonSchema } from '../../core/fidelity.ts';
 
-/** What is sent in many places, as schemas. */
 export const textSchema: JsonSchema = { type: 'string' };
 export const textsSchema: JsonSchema = { type: 'array', items: textSchema };
 export const oneOrMoreTexts: JsonSchema = { anyOf: [textSchema, textsSchema] };
@@ -21,7 +20,7 @@ export const biasSchema: JsonSchema = {
     { type: 'array', items: { type: 'array' } },
   ],
 };
-/** The turns of a chat: what else stands in them is said of the places inside. */
+/** The messages of a chat; their other members are documented by position. */
 export const messagesSchema: JsonSchema = {
   type: 'array',
   minItems: 1,

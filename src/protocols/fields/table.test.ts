@@ -41,8 +41,8 @@ const table = {
   ...each(['a', 'b'], honoured(optionalText, 'Twins.')),
 };
 
-describe('a body becomes a record', () => {
-  test('of the fields that have a reader and of no others', () => {
+describe('readFields', () => {
+  test('returns the fields that have a reader', () => {
     const body = { prompt: 'Hi', user: 'me', model: 'x', unknown: 1, a: 'A', options: { num_ctx: '9', other: 1 } };
     expect(readFields(table, body)).toEqual({
       prompt: 'Hi',
@@ -54,7 +54,7 @@ describe('a body becomes a record', () => {
     });
   });
 
-  test('whose type is that of the readers', () => {
+  test('has the types of the readers', () => {
     type Read = Fields<typeof table>;
     expectTypeOf<keyof Read>().toEqualTypeOf<'prompt' | 'stream' | 'effort' | 'options' | 'a' | 'b'>();
     expectTypeOf<Read['prompt']>().toEqualTypeOf<string>();
@@ -63,11 +63,11 @@ describe('a body becomes a record', () => {
     expectTypeOf<Read['options']>().toEqualTypeOf<{ readonly num_ctx: number }>();
   });
 
-  test('what is only looked at may be left out, also by null', () => {
+  test('checks only values that are sent and not null', () => {
     expect(() => readFields(table, { prompt: 'Hi', seed: null, thread: null })).not.toThrow();
   });
 
-  test('an object that is left out is as good as an empty one', () => {
+  test('group: left out, it counts as empty', () => {
     for (const options of [undefined, null, {}]) {
       expect(readFields(table, { prompt: '', options }).options).toEqual({ num_ctx: 7 });
     }
@@ -79,27 +79,27 @@ describe('a body becomes a record', () => {
     [{ prompt: 'Hi', options: [] }, 'options must be an object.'],
     [{ prompt: 'Hi', seed: 'x' }, 'seed must be a number.'],
     [{ prompt: 'Hi', thread: 'x' }, 'thread must be left out.'],
-  ])('%o is refused by the name of the field', (body, sentence) => {
+  ])('refuses %o with the name of the field', (body, sentence) => {
     expect(() => readFields(table, { ...body })).toThrow(sentence);
   });
 
-  test('that stands inside of another is refused by its whole path', () => {
+  test('names the whole path of a field inside of another', () => {
     const inner = { a: honoured(readText), deep: group({ b: honoured(readText) }) };
     const deepest = { a: 'x', deep: { b: 5 } };
     expect(() => readFields(inner, deepest, 'tools[2]')).toThrow('tools[2].deep.b must be a string.');
     expect(() => readFields({ outer: group(inner) }, { outer: deepest })).toThrow('outer.deep.b must be a string.');
   });
 
-  test('what an object inherits is no field of a request', () => {
+  test('ignores inherited properties of a body', () => {
     const inherited = readFields({ toString: honoured((value) => typeof value) }, JSON.parse('{}'));
     expect(inherited).toEqual({ toString: 'undefined' });
   });
 });
 
-describe('the same table says what becomes of each field', () => {
+describe('fidelityOf', () => {
   const fidelity = fidelityOf('Some API', 'POST /some', table);
 
-  test('in its order, with places and members by their paths', () => {
+  test('lists fields in order, with positions and members by path', () => {
     expect(fidelity).toMatchObject({
       dialect: 'Some API',
       endpoint: 'POST /some',
@@ -122,7 +122,7 @@ describe('the same table says what becomes of each field', () => {
     });
   });
 
-  test('so that what has no effect can be named, however deep', () => {
+  test('finds ignored fields at any depth', () => {
     const body = { prompt: 'Hi', user: 'me', options: { numa: true, num_ctx: 5 } };
     expect(ignoredFields(body, fidelity)).toEqual(['user', 'options.numa']);
     expect(ignoredFields({ prompt: 'Hi', user: null, options: null }, fidelity)).toEqual([]);

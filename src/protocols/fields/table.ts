@@ -2,10 +2,7 @@ import type { EndpointFidelity, FieldFidelity, Handling, JsonSchema } from '../.
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, pathTo, type Read, readObject } from './readers.ts';
 
-/**
- * The fields of an endpoint, each declared once: how it is read and what becomes of it. The decoder gets the record that
- * `readFields` makes of it, the documentation and the headers what `fidelityOf` does.
- */
+/** The fields of an endpoint, each declared once, for decoders (`readFields`) and documentation (`fidelityOf`). */
 export interface Table {
   readonly [field: string]: Row;
 }
@@ -15,13 +12,13 @@ export interface Said {
   readonly note?: string;
 }
 
-/** `read` gives the value a place in the record; `check` only looks at one that was sent, for fields that others read or nobody. */
+/** `read` puts the value into the record; `check` only validates a value that was sent. */
 interface Row extends Partial<Said> {
   readonly read?: Read<unknown>;
   readonly check?: Read<unknown>;
-  /** An object with a table of its own, which is documented instead of it. */
+  /** The table of an object, which is documented instead of it. */
   readonly inside?: Table;
-  /** What is sent, where the one who reads it here cannot tell. */
+  /** For fields whose reader has no schema. */
   readonly schema?: JsonSchema;
 }
 
@@ -29,7 +26,7 @@ export interface ReadRow<Value> extends Row {
   readonly read: Read<Value>;
 }
 
-/** What was read: exactly the fields that have a reader. */
+/** The record of a table: the fields that have a reader. */
 export type Fields<Declared> = {
   readonly [Name in keyof Declared as Declared[Name] extends ReadRow<unknown> ? Name : never]: Declared[Name] extends {
     readonly read: Read<infer Value>;
@@ -46,35 +43,31 @@ export function approximated<Value>(read: Read<Value>, note: string): ReadRow<Va
   return { handling: 'approximated', read, note };
 }
 
-/**
- * Has no place in the record: somebody else reads it, nobody does, or to look at it is all. `check` looks at it
- * where it is sent: it holds it to its type, or throws because it asks for what is not there.
- */
+/** A field that is not in the record: it is read elsewhere or not at all. `check` validates or refuses what is sent. */
 export function aside(handling: Handling, note?: string, check?: Read<unknown>): Said & { readonly read?: never } {
   return { handling, ...told(note), ...(check && { check }) };
 }
 
-/** Tells what a field is that somebody else reads. */
+/** Adds the schema of a field that is read elsewhere. */
 export function sentAs<Entry extends Row>(schema: JsonSchema, row: Entry): Entry {
   return { ...row, schema };
 }
 
-/** Accepted without effect. */
 export function ignored(note?: string, check?: Read<unknown>) {
   return aside('ignored', note, check);
 }
 
-/** Without a check it is the whole endpoint that refuses. */
+/** Without a check the whole endpoint is refused. */
 export function refused(note: string, check?: Read<unknown>) {
   return aside('refused', note, check);
 }
 
-/** Without effect on the reply, which only shows it again. */
+/** Without effect; the reply repeats it. */
 export function shownAgain<Value>(read: Read<Value>, note: string): ReadRow<Value> {
   return { handling: 'ignored', read, note };
 }
 
-/** An object whose members are fields of their own; left out it is as good as empty. */
+/** An object whose members are fields; left out, it counts as empty. */
 export function group<const Inside extends Table>(inside: Inside): ReadRow<Fields<Inside>> {
   return { inside, read: (value, path) => readFields(inside, isAbsent(value) ? {} : readObject(value, path), path) };
 }
@@ -87,15 +80,15 @@ export function each<const Name extends string, Entry extends Row>(
   return Object.fromEntries(names.map((name) => [name, row])) as { readonly [Field in Name]: Entry };
 }
 
-/** Something inside of a field or beside all of them: never the name of a field, as nothing reads it for the table. */
+/** A position inside of a field, for the documentation. Never the name of a field. */
 export type Place = `${string}${'[' | '(' | ' '}${string}`;
 
-/** What is said of places that the reader of a field looks into. */
+/** Documentation of what a reader handles inside of its field. */
 export function places(rows: Readonly<Record<Place, Said>>): Readonly<Record<never, never>> {
   return rows;
 }
 
-/** The kinds of parts that can stand at one place, from the table of their readers. */
+/** The kinds of content parts at a position, from the table of their readers. */
 export function kindsAt(
   place: Place,
   kinds: Readonly<Record<string, Said & { readonly read: unknown }>>,
@@ -105,14 +98,13 @@ export function kindsAt(
   );
 }
 
-/** What the body holds, by the names of the wire. A field that is in no table is not in there. */
 export function readFields<const Declared extends Table>(
   table: Declared,
   body: JsonObject,
   path = '',
 ): Fields<Declared> {
   const found: Record<string, unknown> = {};
-  for (const { name, read, check } of looksOf(table)) {
+  for (const [name, { read, check }] of activeRowsOf(table)) {
     const value = Object.hasOwn(body, name) ? body[name] : undefined;
     if (read) found[name] = read(value, pathTo(path, name));
     else if (!isAbsent(value)) check?.(value, pathTo(path, name));
@@ -120,37 +112,30 @@ export function readFields<const Declared extends Table>(
   return found as Fields<Declared>;
 }
 
-interface Look {
-  readonly name: string;
-  readonly read: Read<unknown> | undefined;
-  readonly check: Read<unknown> | undefined;
-}
+/** The rows with a reader or a check, cached: a table is read for every request. */
+const activeRows = new WeakMap<Table, readonly (readonly [name: string, row: Row])[]>();
 
-/** Tables are read for every request, and most of their rows want nothing of it. */
-const looks = new WeakMap<Table, readonly Look[]>();
-
-function looksOf(table: Table): readonly Look[] {
-  const known = looks.get(table);
+function activeRowsOf(table: Table) {
+  const known = activeRows.get(table);
   if (known) return known;
-  const found = Object.entries(table)
-    .filter(([, { read, check }]) => read !== undefined || check !== undefined)
-    .map(([name, { read, check }]) => ({ name, read, check }));
-  looks.set(table, found);
+  const found = Object.entries(table).filter(([, { read, check }]) => read ?? check);
+  activeRows.set(table, found);
   return found;
 }
 
-/** What the tables say, for the documentation, `GET /api/extra/fidelity` and the header that names ignored fields. */
+/** For the documentation, `GET /api/extra/fidelity` and the header that names ignored fields. */
 export function fidelityOf(dialect: string, endpoint: string, table: Table): EndpointFidelity {
   return { dialect, endpoint, fields: rowsOf(table), schema: () => tableSchema(table) };
 }
 
-/** The same as a JSON schema. Whatever a field is, a place inside of it is told with it. */
+/** The JSON schema of a body. Positions inside of a field are part of its description. */
 export function tableSchema(table: Table): JsonSchema {
   const rows = Object.entries(table).filter(([, { handling, inside }]) => handling !== undefined || inside);
   const places = rows.filter(([name]) => isPlace(name));
   const fields = rows.filter(([name]) => !isPlace(name));
-  const insideOf = (field: string) => places.filter(([place]) => /^\w+/.exec(place)?.[0] === field).map(placeText);
-  const own = places.filter(([place]) => !fields.some(([field]) => /^\w+/.exec(place)?.[0] === field)).map(placeText);
+  const fieldOf = (place: string) => /^\w+/.exec(place)?.[0];
+  const insideOf = (field: string) => places.filter(([place]) => fieldOf(place) === field).map(placeText);
+  const own = places.filter(([place]) => !fields.some(([field]) => fieldOf(place) === field)).map(placeText);
   const required = fields.filter(([, { read }]) => read && !mayBeLeftOut(read)).map(([name]) => name);
   return {
     type: 'object',
@@ -177,7 +162,6 @@ function isPlace(name: string): boolean {
   return /[[( ]/.test(name) && !/^\w+\[\]$/.test(name);
 }
 
-/** Asked of the reader itself: nobody else knows. */
 function mayBeLeftOut(read: Read<unknown>): boolean {
   try {
     read(undefined, '');
@@ -191,7 +175,7 @@ function sentence(note = ''): string {
   return note === '' || /[.!?]$/.test(note) ? capital(note) : `${capital(note)}.`;
 }
 
-/** Names of fields stay as they are. */
+/** Only plain words: names of fields stay as they are. */
 function capital(text: string): string {
   return /^[a-z]+( |$)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }

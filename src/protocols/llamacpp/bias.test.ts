@@ -39,12 +39,12 @@ test.each([
     ],
     { logitBias: [[5, 1]], bannedTokens: [5] },
   ],
-])('%j becomes %j', async (value, expected) => {
+])('logit_bias: %j becomes %j', async (value, expected) => {
   expect(await resolve(value)).toEqual(expected);
 });
 
 test.each(['x', 5, [5], [[5]], [[5, 1, 2]], [[5, true]], [[5, '1']], [[1.5, 1]], [[null, 1]], { 5: 'x' }, { 5: true }])(
-  '%j is refused',
+  'logit_bias: refuses %j',
   (value) => {
     expect(() => readLogitBias(value, 'logit_bias')).toThrow('logit_bias must be pairs of a token number or a text');
   },

@@ -1,4 +1,3 @@
-import type { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { limitedTexts } from '../fields/loose.ts';
@@ -7,38 +6,39 @@ import { biasSchema } from '../fields/schemas.ts';
 
 const limits = { entries: 10_000, texts: 512 };
 
-/** A token by its number or a text, all of whose tokens are meant; `false` forbids. */
+/** For a token by its number, or for all tokens of a text; `false` bans. */
 interface Bias {
   readonly target: number | string;
   readonly value: number | false;
 }
 
-type BiasControls = Pick<GenerationControls, 'logitBias' | 'bannedTokens'>;
-
 /** `logit_bias` of this dialect: an array of pairs, or an object whose keys are numbers or texts. */
 export const readLogitBias: Read<readonly Bias[]> = described(biasSchema, (value, path) => {
+  const targetOf = (key: string) => (/^\d{1,9}$/.test(key) ? Number(key) : key);
   const pairs = isObject(value) ? Object.entries(value).map(([key, entry]) => [targetOf(key), entry]) : value;
-  if (!Array.isArray(pairs)) throw refusal(path);
-  return limited(
-    path,
-    pairs.map((pair) => {
-      if (!Array.isArray(pair) || pair.length !== 2) throw refusal(path);
-      return bias(pair[0], pair[1], path);
-    }),
-  );
-});
-
-/** Each is added at every token of the reply, and each text is a question to the tokenizer. */
-function limited(path: string, biases: readonly Bias[]): readonly Bias[] {
+  const refusal = () => wrong(path, 'pairs of a token number or a text with a number or false');
+  if (!Array.isArray(pairs)) throw refusal();
+  const biases = pairs.map((pair): Bias => {
+    if (!Array.isArray(pair) || pair.length !== 2) throw refusal();
+    const [target, bias] = pair;
+    if ((typeof target !== 'string' && !Number.isInteger(target)) || !(bias === false || typeof bias === 'number')) {
+      throw refusal();
+    }
+    return { target, value: bias };
+  });
+  // Each is added at every token of the reply, and each text needs the tokenizer.
   const texts = biases.flatMap(({ target }) => (typeof target === 'string' ? [target] : []));
   if (biases.length > limits.entries || texts.length > limits.texts) {
     throw wrong(path, `at most ${limits.entries} pairs, ${limits.texts} of them with a text`);
   }
   limitedTexts(path, texts);
   return biases;
-}
+});
 
-export async function resolveBias(entries: readonly Bias[], text: TextService): Promise<BiasControls> {
+export async function resolveBias(
+  entries: readonly Bias[],
+  text: TextService,
+): Promise<Pick<GenerationControls, 'logitBias' | 'bannedTokens'>> {
   const logitBias = new Map<number, number>();
   const bannedTokens = new Set<number>();
   const found = await Promise.all(
@@ -54,18 +54,4 @@ export async function resolveBias(entries: readonly Bias[], text: TextService): 
     }
   }
   return { logitBias: [...logitBias], bannedTokens: [...bannedTokens] };
-}
-
-function targetOf(key: string): number | string {
-  return /^\d{1,9}$/.test(key) ? Number(key) : key;
-}
-
-function bias(target: unknown, value: unknown, path: string): Bias {
-  const named = typeof target === 'string' || (typeof target === 'number' && Number.isInteger(target));
-  if (!named || !(value === false || typeof value === 'number')) throw refusal(path);
-  return { target, value };
-}
-
-function refusal(path: string): AppError {
-  return wrong(path, 'pairs of a token number or a text with a number or false');
 }

@@ -24,7 +24,7 @@ const spokenTimings = {
   predicted_per_second: 100,
 };
 
-test('a whole reply has every field of the dialect', async () => {
+test('completion: a whole reply has every field of the dialect', async () => {
   const { parts, asked } = scripted(script);
   const reply = await ask(parts, complete({ prompt: 'Say', n_predict: 9, seed: 42, stop: ['END'] }));
   expect(await bodyOf(reply)).toEqual({
@@ -48,14 +48,14 @@ test('a whole reply has every field of the dialect', async () => {
   expect(asked[0]?.request).toMatchObject({ prompt: 'Say', memory: '', maxTokens: 9, overflow: 'refuse' });
 });
 
-test('the seed that was used is told, so that the text can be had again', async () => {
+test('completion: returns the seed that was used', async () => {
   const settings = async (seed: number) =>
     bodyOf(await ask(scripted([startEvent({ seed }), finish]).parts, complete({ prompt: '' })));
   expect(await settings(77)).toMatchObject({ generation_settings: { seed: 77 } });
   expect(await settings(2 ** 31)).toMatchObject({ generation_settings: { seed: 0 } });
 });
 
-test('a stream is pieces and one last object, with no mark after it', async () => {
+test('completion: a stream is pieces and a last object, without an end mark', async () => {
   const { parts } = scripted(script);
   const reply = await ask(parts, complete({ prompt: 'Say', stream: true, response_fields: ['content', 'stop'] }));
   expect(reply.headers).toMatchObject({ 'content-type': 'text/event-stream' });
@@ -69,7 +69,7 @@ test('a stream is pieces and one last object, with no mark after it', async () =
   );
 });
 
-test('fields of the last object are told under the path that was asked for', async () => {
+test('response_fields: returned under the requested path', async () => {
   const { parts } = scripted(script);
   const response_fields = ['content', 'generation_settings/n_predict', 'timings/cache_n', 'prompt/x', 'nowhere/at/all'];
   expect(await bodyOf(await ask(parts, complete({ prompt: 'Say', n_predict: 9, response_fields })))).toEqual({
@@ -79,7 +79,7 @@ test('fields of the last object are told under the path that was asked for', asy
   });
 });
 
-test('the pieces of a stream add up to the whole reply', async () => {
+test('completion: the pieces of a stream add up to the whole reply', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 8 }), async (texts) => {
       const { parts } = scripted([startEvent(), ...texts.map(delta), finish]);
@@ -102,7 +102,7 @@ test.each([
   [finishEvent({ reason: 'length', cause: 'limit' }), 'limit', ''],
   [finishEvent({ cause: 'stop-text', stopText: 'END' }), 'word', 'END'],
   [finishEvent({ reason: 'aborted', cause: 'aborted' }), 'none', ''],
-])('%o is told as %s', async (end, type, word) => {
+])('completion: %o is returned as %s', async (end, type, word) => {
   const { parts } = scripted([startEvent(), end]);
   expect(await bodyOf(await ask(parts, complete({ prompt: '' })))).toMatchObject({
     stop_type: type,
@@ -110,7 +110,7 @@ test.each([
   });
 });
 
-test('a list of prompts gets a list of replies, one after the other', async () => {
+test('completion: a list of prompts gives a list of replies in order', async () => {
   const { parts, asked } = scripted(script);
   expect(await bodyOf(await ask(parts, complete({ prompt: ['a', 'b'] })))).toMatchObject([
     { index: 0, prompt: 'a' },
@@ -119,7 +119,7 @@ test('a list of prompts gets a list of replies, one after the other', async () =
   expect(asked.map(({ request }) => request.prompt)).toEqual(['a', 'b']);
 });
 
-test('several replies to one prompt stream with their numbers', async () => {
+test('n_cmpl: several replies to a prompt stream with their index', async () => {
   const { parts } = scripted([startEvent(), delta('x'), finish]);
   const body = { prompt: 'a', n_cmpl: 2, stream: true, response_fields: ['index', 'stop'] };
   expect(await textOf(await ask(parts, complete(body)))).toBe(
@@ -146,7 +146,7 @@ const withTokens: GenerationEvent[] = [
   finish,
 ];
 
-test('probabilities are told before and after sampling under different names', async () => {
+test('n_probs: other names with post_sampling_probs', async () => {
   const { parts, asked } = scripted(withTokens);
   expect(await bodyOf(await ask(parts, complete({ prompt: '', n_probs: 1 })))).toMatchObject({
     tokens: [],
@@ -168,7 +168,7 @@ test('probabilities are told before and after sampling under different names', a
   );
 });
 
-test('every token that was predicted has its figures, the one that ended the text too', async () => {
+test('n_probs: every predicted token has its figures, also the end token', async () => {
   const end: TokenLogprob = { ...choice('</s>', 2, -1), top: [] };
   const ended = [...withTokens.slice(0, -1), { ...delta(''), logprobs: [end] } as GenerationEvent, finish];
   const body = { prompt: '', n_probs: 1, return_tokens: true };
@@ -178,7 +178,7 @@ test('every token that was predicted has its figures, the one that ended the tex
   });
 });
 
-test('token numbers come where they are asked for', async () => {
+test('return_tokens: returns token numbers', async () => {
   const { parts, asked } = scripted(withTokens);
   const whole = (await bodyOf(await ask(parts, complete({ prompt: '', return_tokens: true })))) as object;
   expect(whole).toMatchObject({ tokens: [5] });
@@ -189,7 +189,7 @@ test('token numbers come where they are asked for', async () => {
   );
 });
 
-test('a prompt that is only to be read is, and nothing is written', async () => {
+test('n_predict: 0 only evaluates the prompt', async () => {
   const usage = { promptTokens: 7, cachedTokens: 3, completionTokens: 0 };
   const timings = { initMs: 0, promptMs: 4, generationMs: 0, processedTokens: 4 };
   const { parts, asked } = scripted([startEvent(), finishEvent({ reason: 'length', cause: 'limit', usage, timings })]);
@@ -204,7 +204,7 @@ test('a prompt that is only to be read is, and nothing is written', async () => 
   expect(asked[0]?.request.maxTokens).toBe(0);
 });
 
-test('progress and timings of a stream are told where they are asked for', async () => {
+test('return_progress and timings_per_token: reported in the stream', async () => {
   const { parts } = scripted([startEvent(), delta('x'), finish]);
   const body = { prompt: '', stream: true, return_progress: true, timings_per_token: true, response_fields: ['stop'] };
   const frames = (await textOf(await ask(parts, complete(body)))).split('\n\n');
@@ -215,7 +215,7 @@ test('progress and timings of a stream are told where they are asked for', async
   ]);
 });
 
-test('what fails before the first word keeps its status, what fails later is told in the stream', async () => {
+test('completion: an early error keeps its status, a late one is in the stream', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   const early = await ask(scripted([{ type: 'error', error }]).parts, complete({ prompt: '', stream: true }));
   expect(early.status).toBe(500);
@@ -232,26 +232,26 @@ test('what fails before the first word keeps its status, what fails later is tol
   ]);
 });
 
-test('after a failure the other prompts are not generated for nothing', async () => {
+test('completion: after an error the other prompts are not generated', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   const { parts, asked } = scripted([{ type: 'error', error }]);
   expect((await ask(parts, complete({ prompt: ['a', 'b', 'c'] }))).status).toBe(500);
   expect(asked[0]?.ticket.signal.aborted).toBe(true);
 });
 
-test('a shortened prompt is told in the body and in a header, and so are fields without effect', async () => {
+test('completion: a trimmed prompt and ignored fields are in the body and headers', async () => {
   const { parts } = scripted([startEvent({ droppedTokens: 12 }), finish], { overflow: 'trim' });
   const reply = await ask(parts, complete({ prompt: 'x', cache_prompt: true, id_slot: 1 }));
   expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '12', 'x-parley-ignored': 'id_slot' });
   expect(await bodyOf(reply)).toMatchObject({ truncated: true });
 });
 
-test('a warning of the engine is told beside the text', async () => {
+test('completion: warnings of the engine are in the body', async () => {
   const { parts } = scripted([startEvent(), { type: 'warning', code: 'x', text: 'Mind the gap.' }, finish]);
   expect(await bodyOf(await ask(parts, complete({ prompt: '' })))).toMatchObject({ warnings: ['Mind the gap.'] });
 });
 
-test('tokens are liked and forbidden by number and by text', async () => {
+test('logit_bias: by token number and by text', async () => {
   const { parts, asked } = scripted(script);
   const logit_bias = [
     [5, -2],
@@ -273,7 +273,7 @@ test('tokens are liked and forbidden by number and by text', async () => {
   ]);
 });
 
-test('a text ends at a line that is indented too little, and the generation with it', async () => {
+test('n_indent: ends the text and stops the generation', async () => {
   const { parts, asked } = scripted(() =>
     play([startEvent(), delta('if x:\n  a\n'), delta('b = 1'), delta('c'), finish]),
   );
@@ -284,7 +284,7 @@ test('a text ends at a line that is indented too little, and the generation with
   expect(asked[0]?.ticket.signal.aborted).toBe(true);
 });
 
-test('after its time a text ends with a line that is whole', async () => {
+test('t_max_predict_ms: ends the text after a whole line', async () => {
   let time = 0;
   const { parts } = scripted([startEvent(), delta('a'), delta('b'), delta('\n'), delta('c'), finish], {
     now: () => (time += 60),
@@ -322,7 +322,7 @@ test.each<[object, string]>([
     'logit_bias must be at most 50000 characters, all texts together; these are 50001.',
   ],
   [{ prompt: 'x', logit_bias: [[1]] }, 'logit_bias must be pairs of a token number or a text with a number or false.'],
-])('%j is refused: %s', async (body, message) => {
+])('completion: refuses %j: %s', async (body, message) => {
   const reply = await ask(scripted(script).parts, complete(body));
   expect([reply.status, await bodyOf(reply)]).toEqual([
     400,
@@ -334,13 +334,13 @@ test.each<[object, string]>([
   [{ prompt: { prompt_string: 'x', multimodal_data: ['aaaa'] } }, 'Image input (multimodal_data[0])'],
   [{ prompt: 'x', lora: [{ id: 0, scale: 1 }] }, 'lora in a request'],
   [{ prompt: ['x', 'y'], n_indent: 4 }, 'n_indent for several replies'],
-])('%j is refused because it is not possible', async (body, message) => {
+])('completion: refuses %j as unsupported', async (body, message) => {
   const reply = await ask(scripted(script).parts, complete(body));
   expect(reply.status).toBe(400);
   expect(await textOf(reply)).toContain(message);
 });
 
-test('media go along with the prompt that has their places, and the others have none', async () => {
+test('multimodal_data: media go with the prompt that has their markers', async () => {
   const { text, asked } = scriptedText(script, { state: () => seeing() });
   const prompt = [{ prompt_string: 'See <__media__>', multimodal_data: ['AAAA'] }, 'Say'];
   expect((await ask(llamacppParts({ text }), complete({ prompt }))).status).toBe(200);
@@ -350,7 +350,7 @@ test('media go along with the prompt that has their places, and the others have 
   ]);
 });
 
-test('under a fixed seed each of several replies has its own', async () => {
+test('n_cmpl: each reply has its own seed under a fixed seed', async () => {
   const { parts, asked } = scripted(script);
   await ask(parts, complete({ prompt: 'Say', n_cmpl: 3, seed: 7 }));
   expect(asked.map(({ request }) => request.sampling.seed)).toEqual([7, 8, 9]);
@@ -365,6 +365,6 @@ test.each<[string, number, number | undefined]>([
   ['a\n ', 4, undefined],
   ['a\n\n  b', 2, 2],
   ['abc', 4, undefined],
-])('in %j with an indent of %i the text ends at %s', (text, least, end) => {
+])('lineTooShallow: in %j with an indent of %i the text ends at %s', (text, least, end) => {
   expect(lineTooShallow(text, least)).toBe(end);
 });

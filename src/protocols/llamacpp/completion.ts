@@ -2,19 +2,19 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
-import type { GenerationRequest, Ticket } from '../../core/request.ts';
+import type { GenerationRequest } from '../../core/request.ts';
 import { withReplySeed } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { allShortfalls, type DialectParts, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
-import { type CallTicket, ticketFor } from '../ticket.ts';
+import { ticketFor } from '../ticket.ts';
 import { resolveBias } from './bias.ts';
-import { type CompletionOptions, decodeOptions, type EarlyStop } from './decode.ts';
+import { decodeOptions, type EarlyStop } from './decode.ts';
 import { type CompletionRecord, encodeStream, finalBody, type ReplyView, recordOf } from './encode.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { completionFidelity, gapFields, infillFidelity, optionFields, promptFields } from './fields.ts';
@@ -25,11 +25,7 @@ type Prompt = Pick<GenerationRequest, 'prompt' | 'media'>;
 /** How an endpoint makes its prompts. */
 interface PromptSource {
   readonly fidelity: EndpointFidelity;
-  /** `list`: several prompts were sent in a list, and so are their replies. */
-  readonly prompts: (
-    body: JsonObject,
-    maxTokens: number,
-  ) => Promise<{ readonly prompts: readonly Prompt[]; readonly list: boolean }>;
+  readonly prompts: (body: JsonObject, maxTokens: number) => Promise<readonly Prompt[]>;
 }
 
 const row = endpointRow({ method: 'POST', match: 'exact', access: 'guarded', queued: true, family: llamacppFamily });
@@ -50,7 +46,7 @@ function answerCompletion(call: Call, parts: DialectParts): Promise<Reply> {
         prompt: await promptText(pieces, text),
         media,
       }));
-      return { prompts: await Promise.all(prompts), list: Array.isArray(prompt) };
+      return Promise.all(prompts);
     },
   });
 }
@@ -66,7 +62,7 @@ async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
     fidelity: infillFidelity,
     prompts: async (body, maxTokens) => {
       const prompt = await infillPrompt(readFields(gapFields, body), maxTokens, { marks, text });
-      return { prompts: [{ prompt, media: [] }], list: false };
+      return [{ prompt, media: [] }];
     },
   });
 }
@@ -74,92 +70,65 @@ async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
 async function complete(call: Call, parts: DialectParts, source: PromptSource): Promise<Reply> {
   const body = parts.applyDefaults(await bodyOf(call));
   const fields = readFields(optionFields, body);
-  const options = decodeOptions(fields, body, parts);
-  const bias = fields.logit_bias;
-  const { prompts, list } = await source.prompts(body, options.controls.maxTokens);
-  refuseEarlyStopOfMany(options, prompts.length * options.count);
+  const { output, earlyStop, count, ...options } = decodeOptions(fields, body, parts);
+  const prompts = await source.prompts(body, options.controls.maxTokens);
+  refuseEarlyStopOfMany(earlyStop, prompts.length * count);
   // Biases by text need the tokenizer.
-  const controls =
-    bias.length > 0 ? { ...options.controls, ...(await resolveBias(bias, parts.text)) } : options.controls;
+  const bias = fields.logit_bias.length > 0 ? await resolveBias(fields.logit_bias, parts.text) : {};
+  const controls = { ...options.controls, ...bias };
   const requests = prompts.flatMap((prompt) =>
-    Array.from(
-      { length: options.count },
-      (_, reply): GenerationRequest => withReplySeed({ ...controls, ...prompt, memory: '' }, reply),
-    ),
+    Array.from({ length: count }, (_, reply) => withReplySeed({ ...controls, ...prompt, memory: '' }, reply)),
   );
+  const { now, startTimer } = parts;
   const model = parts.modelName();
-  const views = requests.map(
-    ({ prompt }, index): ReplyView => ({ index, model, prompt, controls, output: options.output, now: parts.now }),
-  );
-  const run: Run = { requests, views, options, stop: new AbortController() };
-  const ticket = ticketFor(call, fields.genkey);
-  const ownTicket = { ...ticket, signal: AbortSignal.any([ticket.signal, run.stop.signal]) };
+  const viewOf = (index: number): ReplyView => {
+    const { prompt = '' } = requests[index] ?? {};
+    return { index, model, prompt, controls, output, now };
+  };
+  const stop = new AbortController();
+  const own = ticketFor(call, fields.genkey);
+  const ticket = { ...own, signal: AbortSignal.any([own.signal, stop.signal]) };
   const headers = noticeHeaders(body, source.fidelity);
-  if (options.output.stream) return answerStream(run, ownTicket, parts, headers);
-  return answerWhole(run, ownTicket, parts, { headers, list: list && requests.length > 1 });
-}
-
-interface Run {
-  readonly requests: readonly GenerationRequest[];
-  readonly views: readonly ReplyView[];
-  readonly options: CompletionOptions;
-  readonly stop: AbortController;
-}
-
-async function answerWhole(
-  run: Run,
-  ticket: Ticket,
-  parts: DialectParts,
-  { headers, list }: { readonly headers: Headers; readonly list: boolean },
-): Promise<Reply> {
-  const records: CompletionRecord[] = [];
-  try {
-    for (const events of started(run, ticket, parts)) records.push(await recordOf(events));
-  } catch (error) {
-    // The other replies are not needed any more.
-    run.stop.abort();
-    throw error;
+  const all = generateAll(parts.text, requests, ticket);
+  const early = earlyStop.leastIndent > 0 || earlyStop.milliseconds > 0;
+  const replies = early ? all.map((events) => stopEarly(events, earlyStop, { stop: () => stop.abort(), now })) : all;
+  if (!output.stream) {
+    const records: CompletionRecord[] = [];
+    try {
+      for (const events of replies) records.push(await recordOf(events));
+    } finally {
+      // After an error the other replies are not needed.
+      stop.abort();
+    }
+    const bodies = records.map((record, index) => finalBody(record, viewOf(index)));
+    const shortfall = allShortfalls(records.map(({ start }) => start ?? {}));
+    return json(bodies.length > 1 ? bodies : bodies[0], 200, withShortfall(headers, shortfall));
   }
-  const bodies = records.map((record, index) => finalBody(record, run.views[index] as ReplyView));
-  return json(list || bodies.length > 1 ? bodies : bodies[0], 200, withShortfall(headers, allShortfalls(records)));
-}
-
-function answerStream(run: Run, ticket: CallTicket, parts: DialectParts, headers: Headers): Promise<Reply> {
-  const [first, ...rest] = started(run, ticket, parts);
+  const [first, ...rest] = replies;
   if (!first) throw new AppError('invalid-field', { field: 'prompt', expected: 'something' });
   return streamReply(
     first,
     async function* (events) {
       try {
         for (const [index, each] of [events, ...rest].entries()) {
-          if (!(yield* encodeStream(each, run.views[index] as ReplyView))) return;
+          if (!(yield* encodeStream(each, viewOf(index)))) return;
         }
       } finally {
-        run.stop.abort();
+        stop.abort();
       }
     },
-    { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer: parts.startTimer },
+    { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer },
   );
 }
 
-function started({ requests, options, stop }: Run, ticket: Ticket, { text, now }: DialectParts) {
-  const { leastIndent, milliseconds } = options.earlyStop;
-  const all = generateAll(text, requests, ticket);
-  if (leastIndent === 0 && milliseconds === 0) return all;
-  return all.map((events) => stopEarly(events, options.earlyStop, { stop: () => stop.abort(), now }));
-}
-
 /** All replies share one place in the queue, so that stopping one would stop them all. */
-function refuseEarlyStopOfMany({ earlyStop }: CompletionOptions, count: number): void {
-  const field = earlyStop.leastIndent > 0 ? 'n_indent' : earlyStop.milliseconds > 0 ? 't_max_predict_ms' : undefined;
+function refuseEarlyStopOfMany({ leastIndent, milliseconds }: EarlyStop, count: number): void {
+  const field = leastIndent > 0 ? 'n_indent' : milliseconds > 0 ? 't_max_predict_ms' : undefined;
   if (field === undefined || count <= 1) return;
   throw new AppError('unsupported', { feature: `${field} for several replies`, instead: 'ask for them one by one' });
 }
 
-/**
- * Ends the text at a line that is indented too little, or after a whole line once the time is over. The generation is
- * stopped; its remaining text is dropped, and its end becomes a limit that was reached.
- */
+/** Stops the generation; its remaining text is dropped, and its end becomes a limit that was reached. */
 async function* stopEarly(
   events: AsyncIterable<GenerationEvent>,
   rule: EarlyStop,

@@ -47,7 +47,7 @@ test.each<[object, Partial<GenerationControls>]>([
       },
     },
   ],
-])('%j is read as %j', (body, expected) => {
+])('decodeOptions: %j becomes %j', (body, expected) => {
   expect(decodeOptions(body as never).controls).toMatchObject(expected);
 });
 
@@ -71,7 +71,7 @@ test.each<[object, object]>([
     { dry_multiplier: 0.8, dry_penalty_last_n: -1 },
     { dryMultiplier: 0.8, dryRange: -1 },
   ],
-])('the samplers of %j are %j', (body, expected) => {
+])('decodeOptions: the samplers of %j are %j', (body, expected) => {
   expect(decodeOptions(body as never).controls.sampling).toMatchObject(expected);
 });
 
@@ -90,7 +90,7 @@ test.each<[unknown, object]>([
     { order: ['repetition', 'temperature'], dryMultiplier: 0.8, xtcProbability: 0.5, adaptiveTarget: 0.4 },
   ],
   [[], { order: [], dryMultiplier: 0 }],
-])('the list %j leaves only what it names', (samplers, expected) => {
+])('decodeOptions: the list %j leaves only its samplers on', (samplers, expected) => {
   expect(withNamed(all, optional(readSamplers)(samplers, 'samplers'))).toMatchObject(expected);
 });
 
@@ -107,11 +107,11 @@ test.each<[unknown, unknown]>([
     [[1], ['b'], ['c']],
   ],
   [{ prompt_string: 'c', multimodal_data: [] }, [['c']]],
-])('the prompt %j is %j', (value, expected) => {
+])('decodePrompts: %j is %j', (value, expected) => {
   expect(decodePrompts(value, readyState()).map(({ pieces }) => pieces)).toEqual(expected);
 });
 
-test('media take the places of their marks, in order and counted by kind', () => {
+test('decodePrompts: media replace their markers in order, counted by kind', () => {
   const wav = Buffer.from('RIFF....WAVE').toString('base64');
   const prompt = { prompt_string: 'a <__media__> b <__media__><__media__>', multimodal_data: ['AAAA', wav, 'BBBB'] };
   expect(decodePrompts([prompt, 'c'], seeing())).toEqual([
@@ -135,14 +135,14 @@ test.each([
     'multimodal_data[0] must be a picture or a sound in base64.',
   ],
   [{ prompt_string: '<__media__>', multimodal_data: 'AAAA' }, 'multimodal_data must be an array of base64 strings.'],
-])('%j is refused', (prompt, sentence) => expect(() => decodePrompts(prompt, seeing())).toThrow(sentence));
+])('decodePrompts: refuses %j', (prompt, sentence) => expect(() => decodePrompts(prompt, seeing())).toThrow(sentence));
 
-test('a model without a projector takes no media', () => {
+test('decodePrompts: refuses media without a projector', () => {
   const prompt = { prompt_string: '<__media__>', multimodal_data: ['AAAA'] };
   expect(() => decodePrompts(prompt, readyState())).toThrow('--mmproj');
 });
 
-test('token numbers become text, without the first token that the engine puts there itself', async () => {
+test('promptText: tokens become text, without the first token of the model', async () => {
   const { text } = scriptedText([]);
   expect(await promptText([1, 72, 105, ' there', 33], text)).toBe('Hi there!');
 });

@@ -12,35 +12,6 @@ import { grammarOf, type SchemaToGrammar } from '../output-schema.ts';
 import type { OptionFields } from './fields.ts';
 import { withSamplers } from './samplers.ts';
 
-/** The form of the reply. */
-export interface OutputOptions {
-  readonly stream: boolean;
-  readonly timingsPerToken: boolean;
-  readonly postSampling: boolean;
-  /** How many alternatives to show for each token; 0 shows none. */
-  readonly alternatives: number;
-  readonly returnTokens: boolean;
-  readonly progress: boolean;
-  /** Only these fields of the last object; `a/b` is `b` inside of `a`. */
-  readonly fields: readonly string[];
-}
-
-/** Ends a text before its length is reached, for editors that complete code. */
-export interface EarlyStop {
-  /** Lines after the first must be indented at least so far; 0 is off. */
-  readonly leastIndent: number;
-  /** Time since the first token after which the first whole line is enough; 0 is off. */
-  readonly milliseconds: number;
-}
-
-export interface CompletionOptions {
-  readonly controls: GenerationControls;
-  readonly output: OutputOptions;
-  readonly earlyStop: EarlyStop;
-  /** How many replies to each prompt. */
-  readonly count: number;
-}
-
 /** The seed that this dialect sends for "any". */
 const anySeed = 2 ** 32 - 1;
 /** The engine draws a fresh seed for 0, which is a seed like any other here; this one is used for it. */
@@ -52,36 +23,44 @@ export function spokenSeed(seed: number): number {
 }
 
 /** Everything but the prompt, which differs between the endpoints, and the biases, which need the tokenizer. */
-export function decodeOptions(fields: OptionFields, body: JsonObject, parts: DialectParts): CompletionOptions {
-  // The form of the bias is this dialect's own: the native reader would refuse it.
+export function decodeOptions(fields: OptionFields, body: JsonObject, parts: DialectParts) {
+  // The native reader would refuse the biases of this dialect.
   const native = readControls({ ...body, logit_bias: null });
-  const controls = dialectControls(native, parts);
+  const base = dialectControls(native, parts);
   const { schemaToGrammar, contextSize } = parts.controlParts();
   const alternatives = Math.max(0, fields.n_probs ?? fields.logprobs ?? 0);
-  return {
-    controls: {
-      ...controls,
-      maxTokens: decodeLength(fields, controls.maxTokens, parts),
-      sampling: decodeSampling(fields, native, { sampling: controls.sampling, contextSize }),
-      stop: fields.stop ?? controls.stop,
-      grammar: decodeGrammar(fields, controls.grammar, schemaToGrammar),
-      endTokens: fields.ignore_eos ? 'ban' : controls.endTokens,
-      // The numbers of the tokens come with their probabilities.
-      logprobs: alternatives > 0 ? alternatives : fields.return_tokens ? 0 : undefined,
-    },
-    output: {
-      stream: fields.stream,
-      timingsPerToken: fields.timings_per_token,
-      postSampling: fields.post_sampling_probs,
-      alternatives,
-      returnTokens: fields.return_tokens,
-      progress: fields.return_progress,
-      fields: fields.response_fields,
-    },
-    earlyStop: { leastIndent: Math.max(0, fields.n_indent), milliseconds: Math.max(0, fields.t_max_predict_ms) },
-    count: fields.n_cmpl ?? fields.n ?? 1,
+  const controls: GenerationControls = {
+    ...base,
+    maxTokens: decodeLength(fields, base.maxTokens, parts),
+    sampling: decodeSampling(fields, native, { sampling: base.sampling, contextSize }),
+    stop: fields.stop ?? base.stop,
+    grammar: decodeGrammar(fields, base.grammar, schemaToGrammar),
+    endTokens: fields.ignore_eos ? 'ban' : base.endTokens,
+    // Token numbers come with the probabilities.
+    logprobs: alternatives > 0 ? alternatives : fields.return_tokens ? 0 : undefined,
   };
+  const output = {
+    stream: fields.stream,
+    timingsPerToken: fields.timings_per_token,
+    postSampling: fields.post_sampling_probs,
+    alternatives,
+    returnTokens: fields.return_tokens,
+    progress: fields.return_progress,
+    fields: fields.response_fields,
+  };
+  // 0 is off.
+  const earlyStop = { leastIndent: Math.max(0, fields.n_indent), milliseconds: Math.max(0, fields.t_max_predict_ms) };
+  return { controls, output, earlyStop, count: fields.n_cmpl ?? fields.n ?? 1 };
 }
+
+/** The form of the reply. */
+export type OutputOptions = ReturnType<typeof decodeOptions>['output'];
+
+/**
+ * Ends a text before its length is reached: at a line after the first that is indented less than `leastIndent`, or after
+ * a whole line when `milliseconds` have passed since the first token.
+ */
+export type EarlyStop = ReturnType<typeof decodeOptions>['earlyStop'];
 
 /** With 0 the prompt is only read into the cache; less than 0 means as much as the server gives. */
 function decodeLength(fields: OptionFields, otherwise: number, parts: DialectParts): number {

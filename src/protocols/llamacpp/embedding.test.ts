@@ -9,7 +9,7 @@ const answer = async (body: unknown, own = {}) => {
   return { status: reply.status, headers: reply.headers ?? {}, body: await bodyOf(reply) };
 };
 
-test('vectors come in arrays of their own, normalised as asked', async () => {
+test('embedding: vectors in arrays, normalised as requested', async () => {
   expect((await answer({ content: 'abc', embd_normalize: -1 })).body).toEqual([
     { index: 0, embedding: [[3, 0, 97, 4]] },
   ]);
@@ -19,31 +19,31 @@ test('vectors come in arrays of their own, normalised as asked', async () => {
   ]);
 });
 
-test('a vector for each token stands beside the others', async () => {
+test('embedding: pooling none gives a vector for each token', async () => {
   const { body } = await answer({ content: 'abc', pooling: 'none', embd_normalize: -1 });
   expect(body).toEqual([{ index: 0, embedding: Array.from({ length: 3 }, () => [3, 0, 97, 4]) }]);
 });
 
-test('content wins over input, and token numbers are taken as well', async () => {
+test('embedding: content wins over input, and token numbers are accepted', async () => {
   expect((await answer({ content: 'a', input: 'bb', embd_normalize: -1 })).body).toMatchObject([
     { embedding: [[1, 0, 97, 4]] },
   ]);
   expect((await answer({ content: [7, 8], embd_normalize: -1 })).body).toMatchObject([{ embedding: [[2, 0, 7, 4]] }]);
 });
 
-test('what was cut is named', async () => {
+test('embedding: names truncated inputs', async () => {
   const { headers } = await answer({ content: 'a long piece of text', truncate: true });
   expect(headers['x-parley-truncated']).toBe('input[0]');
 });
 
 test.each([{}, { content: null }, { content: '' }, { content: [] }, { content: 5 }, { content: 'a', pooling: 'rank' }])(
-  '%j is refused',
+  'embedding: refuses %j',
   async (body) => {
     expect(await answer(body)).toMatchObject({ status: 400, body: { error: { code: 400 } } });
   },
 );
 
-test('what is too long comes with the numbers that clients shorten by', async () => {
+test('embedding: an input that is too long has its two numbers in the error', async () => {
   const embed = () =>
     Promise.reject(new AppError('input-too-long', { field: 'input[0]', tokens: 600, mostTokens: 512 }));
   const { service } = scriptedEmbedding('e', { embed });
@@ -71,7 +71,7 @@ const scored = (...scores: number[]) => ({
 });
 const documents = ['a', 'b', 'c'];
 
-test('the best comes first, and of equals the one that was sent first', async () => {
+test('rerank: the best first, and equal ones in the order they were sent', async () => {
   const { body } = await rerank({ query: 'q', documents }, scored(0.1, 0.9, 0.1));
   expect(body).toEqual({
     object: 'list',
@@ -90,18 +90,18 @@ test.each([
   [2, [1, 2]],
   [3, [1, 2, 0]],
   [99, [1, 2, 0]],
-])('of the best %i there are %j', async (most, expected) => {
+])('rerank: top_n %i gives %j', async (most, expected) => {
   const { body } = await rerank({ query: 'q', documents, top_n: most }, scored(-3, 2, 1));
   expect((body as { results: { index: number }[] }).results.map(({ index }) => index)).toEqual(expected);
 });
 
-test('documents come back where they are wanted, also those that came as objects', async () => {
+test('rerank: return_documents, also for documents as objects', async () => {
   const asked = { query: 'q', documents: ['a', { text: 'bb', title: 'B' }], return_documents: true };
   const { body } = await rerank(asked);
   expect(body).toMatchObject({ results: [{ document: { text: 'bb' } }, { document: { text: 'a' } }] });
 });
 
-test('with texts the reply is a bare array', async () => {
+test('rerank: a bare array with texts', async () => {
   const { body } = await rerank({ query: 'q', texts: ['a', 'bb'], return_text: true });
   expect(body).toEqual([
     { index: 1, score: 0.2, text: 'bb' },
@@ -109,13 +109,13 @@ test('with texts the reply is a bare array', async () => {
   ]);
 });
 
-test('documents that were cut are named', async () => {
+test('rerank: names truncated documents', async () => {
   const long = 'a document of some length';
   expect((await rerank({ query: 'q', documents: ['a', long] })).headers['x-parley-truncated']).toBe('documents[1]');
   expect((await rerank({ query: 'q', texts: [long] })).headers['x-parley-truncated']).toBe('texts[0]');
 });
 
-describe('what is refused', () => {
+describe('rerank: refuses', () => {
   test.each<[object, RegExp]>([
     [{}, /^query must be a string that is not empty/],
     [{ query: 'q' }, /^documents must be an array of 1 to 2048/],
@@ -134,7 +134,7 @@ describe('what is refused', () => {
     });
   });
 
-  test('everything, where there is no model', async () => {
+  test('everything without a model', async () => {
     expect(await rerank({ query: 'q', documents }, { others: {} })).toMatchObject({
       status: 503,
       body: { error: { type: 'unavailable_error' } },

@@ -6,7 +6,7 @@ import { CompletionRecord, recordOf } from './encode.ts';
 
 const token = (number: number) => ({ token: number, text: '', logprob: 0, bytes: [], top: [] });
 
-test('a reply is the sum of its events', async () => {
+test('recordOf: the sum of the events', async () => {
   const record = await recordOf(
     play([
       startEvent({ droppedTokens: 2, seed: 9 }),
@@ -22,31 +22,30 @@ test('a reply is the sum of its events', async () => {
     warnings: ['careful'],
     promptTokens: 7,
     cachedTokens: 3,
-    droppedTokens: 2,
-    seed: 9,
+    start: { droppedTokens: 2, seed: 9 },
     predicted: 5,
     newLine: true,
     finish: { type: 'finish', cause: 'end-token' },
   });
 });
 
-test('while it runs, tokens are counted by their figures, or piece by piece', () => {
+test('CompletionRecord: counts tokens by logprobs, or by pieces', () => {
   const record = new CompletionRecord(false);
   record.add({ type: 'text-delta', text: 'a' });
   record.add({ type: 'text-delta', text: 'bc', logprobs: [token(1), token(2)] });
   expect(record).toMatchObject({ predicted: 3, text: '', probabilities: [], newLine: false });
 });
 
-test('an error ends the reply as it is', async () => {
+test('recordOf: throws the error of the generation', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   await expect(recordOf(play([startEvent(), { type: 'error', error }]))).rejects.toBe(error);
 });
 
-test('a generation that was given up has no finish', async () => {
+test('recordOf: an aborted generation has no finish', async () => {
   expect((await recordOf(play([startEvent()]))).finish).toBeUndefined();
 });
 
-test('calls of tools are nothing here', async () => {
+test('recordOf: ignores tool calls', async () => {
   const events: GenerationEvent[] = [
     { type: 'tool-start', index: 0, id: 'c', name: 'f' },
     { type: 'tool-delta', index: 0, json: '{}' },

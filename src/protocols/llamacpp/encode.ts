@@ -1,11 +1,5 @@
 import { asAppError } from '../../core/errors.ts';
-import {
-  type FinishCause,
-  type GenerationEvent,
-  type TokenChoice,
-  type TokenLogprob,
-  unreachable,
-} from '../../core/events.ts';
+import type { FinishCause, GenerationEvent, TokenChoice, TokenLogprob } from '../../core/events.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import { dataFrame } from '../../http/sse.ts';
 import { timingsBody } from '../timings.ts';
@@ -31,18 +25,57 @@ const stopTypes: Record<FinishCause, string> = {
   aborted: 'none',
 };
 
-/** Frames without names and without an end mark: the last object says `"stop":true`. Returns whether it went well. */
+/** Frames without names and without an end mark: the last object says `"stop":true`. Returns whether it succeeded. */
 export async function* encodeStream(
   events: AsyncIterable<GenerationEvent>,
   view: ReplyView,
 ): AsyncGenerator<string, boolean> {
+  const { output, now } = view;
   const record = new CompletionRecord(false);
-  const chunks = new ChunkWriter(view, record);
+  // Most of a chunk is the same for every token, so only the part that changes is serialized.
+  const head = `{"index":${view.index},"content":`;
+  const startedAt = now();
+  let firstAt: number | undefined;
+
+  function chunk(event: GenerationEvent): string | undefined {
+    if (event.type === 'start') return output.progress ? piece('', undefined, event.cachedTokens) : undefined;
+    if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') return undefined;
+    if (event.text === '' && event.logprobs === undefined) return undefined;
+    const first = firstAt === undefined;
+    firstAt ??= now();
+    return piece(event.text, event.logprobs, first && output.progress ? record.promptTokens : undefined);
+  }
+
+  function piece(text: string, logprobs: readonly TokenLogprob[] | undefined, processed: number | undefined): string {
+    const { promptTokens: total, cachedTokens: cache, predicted } = record;
+    const tokens = output.returnTokens && logprobs ? logprobs.map(({ token }) => token).join(',') : '';
+    const shown = output.alternatives > 0 ? logprobs : undefined;
+    return [
+      `${head}${JSON.stringify(text)},"tokens":[${tokens}],"stop":false,"id_slot":0,`,
+      `"tokens_predicted":${predicted},"tokens_evaluated":${total}`,
+      shown ? `,"completion_probabilities":${JSON.stringify(probabilities(shown, output))}` : '',
+      output.timingsPerToken ? `,"timings":${JSON.stringify(timings())}` : '',
+      processed === undefined
+        ? ''
+        : `,"prompt_progress":${JSON.stringify({ total, cache, processed, time_ms: Math.round(now() - startedAt) })}`,
+      '}',
+    ].join('');
+  }
+
+  /** Measured here: the engine reports its own times only at the end. */
+  function timings(): object {
+    const { promptTokens, cachedTokens, predicted: completionTokens } = record;
+    const time = now();
+    const times = { initMs: 0, promptMs: (firstAt ?? time) - startedAt, generationMs: time - (firstAt ?? time) };
+    const processedTokens = promptTokens - cachedTokens;
+    return timingsBody({ promptTokens, cachedTokens, completionTokens }, { ...times, processedTokens });
+  }
+
   try {
     for await (const event of events) {
       record.add(event);
-      const chunk = chunks.chunk(event);
-      if (chunk !== undefined) yield dataFrame(chunk);
+      const text = chunk(event);
+      if (text !== undefined) yield dataFrame(text);
     }
   } catch (error) {
     yield dataFrame(JSON.stringify(failureBody(asAppError(error))));
@@ -52,73 +85,10 @@ export async function* encodeStream(
   return true;
 }
 
-/** The pieces of a stream. Nearly all of a piece is the same from token to token, so only the changing part is written. */
-class ChunkWriter {
-  readonly #head: string;
-  readonly #startedAt: number;
-  #firstAt: number | undefined;
-
-  constructor(
-    private readonly view: ReplyView,
-    private readonly record: CompletionRecord,
-  ) {
-    this.#head = `{"index":${view.index},"content":`;
-    this.#startedAt = view.now();
-  }
-
-  chunk(event: GenerationEvent): string | undefined {
-    const { output } = this.view;
-    if (event.type === 'start') return output.progress ? this.#piece('', undefined, event.cachedTokens) : undefined;
-    if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') return undefined;
-    if (event.text === '' && event.logprobs === undefined) return undefined;
-    const first = this.#firstAt === undefined;
-    this.#firstAt ??= this.view.now();
-    return this.#piece(event.text, event.logprobs, first && output.progress ? this.record.promptTokens : undefined);
-  }
-
-  #piece(text: string, logprobs: readonly TokenLogprob[] | undefined, processed: number | undefined): string {
-    const { output } = this.view;
-    const { promptTokens, predicted } = this.record;
-    const tokens = output.returnTokens && logprobs ? logprobs.map(({ token }) => token).join(',') : '';
-    return [
-      `${this.#head}${JSON.stringify(text)},"tokens":[${tokens}],"stop":false,"id_slot":0,`,
-      `"tokens_predicted":${predicted},"tokens_evaluated":${promptTokens}`,
-      output.alternatives > 0 && logprobs
-        ? `,"completion_probabilities":${JSON.stringify(probabilities(logprobs, output))}`
-        : '',
-      output.timingsPerToken ? `,"timings":${JSON.stringify(this.#timings())}` : '',
-      processed === undefined ? '' : `,"prompt_progress":${JSON.stringify(this.#progress(processed))}`,
-      '}',
-    ].join('');
-  }
-
-  /** Seen from here, as the engine tells its own times only at the end. */
-  #timings(): object {
-    const { promptTokens, cachedTokens, predicted } = this.record;
-    const now = this.view.now();
-    const firstAt = this.#firstAt ?? now;
-    return timingsBody(
-      { promptTokens, cachedTokens, completionTokens: predicted },
-      {
-        initMs: 0,
-        promptMs: firstAt - this.#startedAt,
-        generationMs: now - firstAt,
-        processedTokens: promptTokens - cachedTokens,
-      },
-    );
-  }
-
-  #progress(processed: number): object {
-    const { promptTokens: total, cachedTokens: cache } = this.record;
-    return { total, cache, processed, time_ms: Math.round(this.view.now() - this.#startedAt) };
-  }
-}
-
-/** The last object of a stream, whose text is told already, or the whole reply. */
+/** The last object of a stream, without its text, or the whole reply. */
 export function finalBody(record: CompletionRecord, view: ReplyView): object {
   const { controls, output } = view;
-  const { finish } = record;
-  const { predicted } = record;
+  const { finish, predicted } = record;
   const body = {
     index: view.index,
     content: record.text,
@@ -128,10 +98,10 @@ export function finalBody(record: CompletionRecord, view: ReplyView): object {
     model: view.model,
     tokens_predicted: predicted,
     tokens_evaluated: record.promptTokens,
-    generation_settings: { ...ownSettingsBody(controls, output), seed: spokenSeed(record.seed) },
+    generation_settings: { ...ownSettingsBody(controls, output), seed: spokenSeed(record.start?.seed ?? -1) },
     prompt: view.prompt,
     has_new_line: record.newLine,
-    truncated: record.droppedTokens > 0,
+    truncated: (record.start?.droppedTokens ?? 0) > 0,
     stop_type: stopTypes[finish?.cause ?? 'aborted'],
     stopping_word: finish?.stopText ?? '',
     tokens_cached: record.promptTokens + Math.max(0, predicted - 1),
@@ -144,17 +114,11 @@ export function finalBody(record: CompletionRecord, view: ReplyView): object {
   return output.fields.length > 0 ? pickFields(body, output.fields) : body;
 }
 
-/** What stands at `timings/prompt_n` is told under just that name; what is not there is left out. */
+/** `timings/prompt_n` is returned under that whole name; what does not exist is left out. */
 function pickFields(body: object, fields: readonly string[]): object {
-  const picked: Record<string, unknown> = {};
-  for (const field of fields) {
-    let value: unknown = body;
-    for (const name of field.split('/')) {
-      value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
-    }
-    if (value !== undefined) picked[field] = value;
-  }
-  return picked;
+  const step = (value: unknown, name: string): unknown =>
+    typeof value === 'object' ? (value as Record<string, unknown> | null)?.[name] : undefined;
+  return Object.fromEntries(fields.map((field) => [field, field.split('/').reduce(step, body)]));
 }
 
 function probabilities(tokens: readonly TokenLogprob[], { alternatives, postSampling }: OutputOptions): object[] {
@@ -168,67 +132,44 @@ function probabilities(tokens: readonly TokenLogprob[], { alternatives, postSamp
   return tokens.map((token) => ({ ...choice(token), [many as string]: token.top.slice(0, alternatives).map(choice) }));
 }
 
-type FinishEvent = GenerationEvent & { readonly type: 'finish' };
-
-/** What is known of a reply so far; the last object of a stream and the whole reply are both made from it. */
+/** What is known of a reply so far, for the last object of a stream and for the whole reply. */
 export class CompletionRecord {
   text = '';
   readonly probabilities: TokenLogprob[] = [];
   readonly warnings: string[] = [];
-  promptTokens = 0;
-  cachedTokens = 0;
-  droppedTokens = 0;
-  unheeded: readonly string[] = [];
-  seed = -1;
-  /** Counted while it runs, where a piece of text may be more than one token; the end tells the true number. */
+  /** An estimate while it runs, because a piece of text may be more than one token. */
   predicted = 0;
   newLine = false;
-  finish: FinishEvent | undefined;
+  promptTokens = 0;
+  cachedTokens = 0;
+  start: Extract<GenerationEvent, { type: 'start' }> | undefined;
+  finish: Extract<GenerationEvent, { type: 'finish' }> | undefined;
 
-  /** `keep` is for the reply that is told as a whole: a stream has told its text already. */
+  /** `keep`: also the text, which a stream has sent already. */
   constructor(private readonly keep: boolean) {}
 
+  /** Events of tools are ignored: none are offered to the model. */
   add(event: GenerationEvent): void {
-    switch (event.type) {
-      case 'start':
-        this.promptTokens = event.promptTokens;
-        this.cachedTokens = event.cachedTokens;
-        this.droppedTokens = event.droppedTokens ?? 0;
-        this.unheeded = event.unheeded ?? [];
-        this.seed = event.seed;
-        return;
-      case 'text-delta':
-      case 'reasoning-delta':
-        this.predicted += event.logprobs?.length ?? 1;
-        this.newLine ||= event.text.includes('\n');
-        if (!this.keep) return;
-        this.text += event.text;
-        if (event.logprobs) this.probabilities.push(...event.logprobs);
-        return;
-      case 'warning':
-        this.warnings.push(event.text);
-        return;
-      case 'finish':
-        this.finish = event;
-        this.promptTokens = event.usage.promptTokens;
-        this.cachedTokens = event.usage.cachedTokens;
-        this.predicted = event.usage.completionTokens;
-        return;
-      case 'error':
-        throw event.error;
-      // Tools are never offered to the model here, so it has none to call.
-      case 'tool-start':
-      case 'tool-delta':
-      case 'tool-end':
-      case 'prompt-logprobs':
-        return;
-      default:
-        unreachable(event);
-    }
+    if (event.type === 'start') {
+      this.start = event;
+      this.promptTokens = event.promptTokens;
+      this.cachedTokens = event.cachedTokens;
+    } else if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
+      this.predicted += event.logprobs?.length ?? 1;
+      this.newLine ||= event.text.includes('\n');
+      if (!this.keep) return;
+      this.text += event.text;
+      if (event.logprobs) this.probabilities.push(...event.logprobs);
+    } else if (event.type === 'finish') {
+      this.finish = event;
+      this.promptTokens = event.usage.promptTokens;
+      this.cachedTokens = event.usage.cachedTokens;
+      this.predicted = event.usage.completionTokens;
+    } else if (event.type === 'warning') this.warnings.push(event.text);
+    else if (event.type === 'error') throw event.error;
   }
 }
 
-/** The whole reply is the sum of its events. */
 export async function recordOf(events: AsyncIterable<GenerationEvent>): Promise<CompletionRecord> {
   const record = new CompletionRecord(true);
   for await (const event of events) record.add(event);

@@ -12,10 +12,10 @@ import {
   optionalNumber,
   orElse,
   type Read,
-  reader,
   readNumber,
   readText,
   readTruncated,
+  textList,
   wrong,
 } from '../fields/readers.ts';
 import {
@@ -25,7 +25,6 @@ import {
   picturesSchema,
   promptsSchema,
   textSchema,
-  textsSchema,
 } from '../fields/schemas.ts';
 import {
   approximated,
@@ -64,12 +63,6 @@ const refuseLora: Read<void> = (value) => {
   const instead = 'adapters are chosen at the start of the server, with --lora FILE and --loramult FACTOR';
   throw new AppError('unsupported', { feature: 'lora in a request', instead });
 };
-
-const readTexts = reader<readonly string[]>(
-  'an array of strings',
-  (value) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
-  textsSchema,
-);
 
 /** This dialect takes a number only as a number; the names of the native family beside it stay lenient. */
 const strict = { check: readNumber };
@@ -119,7 +112,10 @@ export const optionFields = {
   logprobs: approximated(optional(readAlternatives), 'another name of n_probs'),
   post_sampling_probs: honoured(off, 'changes the names; the values are such in any case'),
   return_tokens: honoured(off),
-  response_fields: honoured(orElse(readTexts, []), 'of the last object, each under its full path'),
+  response_fields: honoured(
+    orElse(textList('an array of strings'), []),
+    'of the last object, each under its full path',
+  ),
   timings_per_token: approximated(off, 'measured outside of the engine until the last object'),
   return_progress: approximated(off, 'tells the beginning and the end of the prompt'),
   ...each(['verbose', 'sse_ping_interval', 'id_slot', 'n_cache_reuse', 'backend_sampling'], ignored()),
@@ -150,12 +146,7 @@ export const promptFields = {
   ),
 };
 
-export interface ExtraFile {
-  readonly name: string;
-  readonly text: string;
-}
-
-const readExtraFiles: Read<readonly ExtraFile[]> = described(
+const readExtraFiles: Read<readonly { readonly name: string; readonly text: string }[]> = described(
   {
     type: 'array',
     items: { type: 'object', properties: { filename: textSchema, text: textSchema }, required: ['text'] },

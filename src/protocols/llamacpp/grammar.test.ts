@@ -15,12 +15,12 @@ const convert = (schema: unknown) => `root ::= ${Object.keys(schema as object).j
 const lazily = (triggers: unknown) =>
   decodeGrammar({ grammar_lazy: true, grammar_triggers: triggers }, given, convert)?.triggers;
 
-test('without anything said there is none', () => {
+test('decodeGrammar: undefined without any field', () => {
   expect(decodeGrammar({}, undefined, convert)).toBeUndefined();
   expect(decodeGrammar({ json_schema: null, grammar_lazy: true }, undefined, convert)).toBeUndefined();
 });
 
-test('a grammar stays what it is, and a schema becomes one', () => {
+test('decodeGrammar: keeps a grammar, and converts a schema', () => {
   expect(decodeGrammar({}, given, convert)).toBe(given);
   expect(decodeGrammar({ json_schema: { type: 'object' } }, undefined, convert)).toEqual({
     gbnf: 'root ::= type',
@@ -45,7 +45,7 @@ test.each([
     { type: 2, value: 'a+b' },
     { type: 'pattern', source: 'a+b' },
   ],
-])('the trigger %j is %j', (trigger, expected) => {
+])('decodeGrammar: the trigger %j is %j', (trigger, expected) => {
   expect(lazily([trigger])).toEqual([expected]);
 });
 
@@ -57,11 +57,11 @@ test.each([
   [{ grammar_lazy: true, grammar_triggers: [] }, given, 'grammar_triggers must be given'],
   [{ grammar_lazy: true, grammar_triggers: ['x'] }, given, 'grammar_triggers must be an array of'],
   [{ grammar_lazy: true, grammar_triggers: [{ type: 1 }] }, given, 'grammar_triggers must be an array of'],
-])('%j is refused', (body, grammar, sentence) => {
+])('decodeGrammar: refuses %j', (body, grammar, sentence) => {
   expect(() => decodeGrammar(body, grammar, convert)).toThrow(sentence);
 });
 
-test('a schema that nothing can be made of is refused with the reason, in whatever words that came', () => {
+test('decodeGrammar: refuses a schema that cannot be converted, with the reason', () => {
   const failing = (error: Error) => () => {
     throw error;
   };

@@ -27,7 +27,7 @@ test.each([
     ['a', { prompt_string: 'Hi' }],
     [['a'], ['Hi']],
   ],
-])('%j is the prompts %j', (value, expected) => {
+])('decodePrompts: %j gives %j', (value, expected) => {
   expect(pieces(value)).toEqual(expected);
 });
 
@@ -43,16 +43,16 @@ test.each([
   [[1.5]],
   [{}],
   [{ prompt_string: 5 }],
-])('%j is no prompt', (value) => {
+])('decodePrompts: refuses %j', (value) => {
   expect(() => pieces(value)).toThrow(/must be/);
 });
 
-test('a text among its pieces is named by its field', () => {
+test('readPieces: names the field in errors', () => {
   expect(readPieces(['a', 5], 'content')).toEqual(['a', 5]);
   expect(() => readPieces({}, 'content')).toThrow('content must be a text, or an array of texts and token numbers.');
 });
 
-test('token numbers become their text, and the token that begins a text is left out', async () => {
+test('promptText: tokens become text, without the first token of the model', async () => {
   const { text } = scriptedText([]);
   expect(await promptText(['Hi'], text)).toBe('Hi');
   expect(await promptText([72, 105], text)).toBe('Hi');
@@ -61,7 +61,7 @@ test('token numbers become their text, and the token that begins a text is left 
   expect(await promptText(['a', 72, 105, 'b', 72], text)).toBe('aHibH');
 });
 
-test('neighbouring numbers are read together: a character may lie in several of them', async () => {
+test('promptText: detokenizes neighbouring tokens together', async () => {
   const asked: (readonly number[])[] = [];
   const { text } = scriptedText([], {
     detokenize: async (tokens) => {
@@ -73,7 +73,7 @@ test('neighbouring numbers are read together: a character may lie in several of 
   expect(asked).toEqual([[5, 6], [7]]);
 });
 
-test('each mark is the place of one medium', () => {
+test('decodePrompts: each marker is for one medium', () => {
   const prompt = { prompt_string: 'See <__media__>.', multimodal_data: [png] };
   const [decoded] = decodePrompts(prompt, seeing());
   expect(decoded?.media).toMatchObject([{ kind: 'image', base64: png }]);
@@ -98,14 +98,14 @@ function vocabulary(marks: readonly string[], contextSize = 4096) {
 const triple = ['<fim_prefix>', '<fim_suffix>', '<fim_middle>'];
 const infill = (body: object) => callOf('/infill', body);
 
-test('the gap is marked as the model knows it', async () => {
+test('infill: uses the marks of the model', async () => {
   const { parts, asked } = vocabulary(triple);
   const body = { input_prefix: 'a(', input_suffix: ')', prompt: 'b', n_predict: 4 };
   expect(await bodyOf(await ask(parts, infill(body)))).toMatchObject({ content: 'x', stop: true });
   expect(asked[0]?.request).toMatchObject({ prompt: '<fim_prefix>a(<fim_suffix>)<fim_middle>b', maxTokens: 4 });
 });
 
-test('other files stand in front, with their names where the model has a mark for them', async () => {
+test('infill: extra files come first, with names if the model has a mark for them', async () => {
   const input_extra = [{ filename: 'a.py', text: 'A' }, { text: 'B' }];
   const body = { input_prefix: 'p', input_suffix: 's', input_extra };
   const plain = vocabulary(triple);
@@ -120,13 +120,13 @@ test('other files stand in front, with their names where the model has a mark fo
   );
 });
 
-test('code before and behind the gap is cut to what is near it', async () => {
+test('infill: cuts the code to what is near the gap', async () => {
   const { parts, asked } = vocabulary(triple, 32);
   await ask(parts, infill({ input_prefix: 'abcdefghijklmnopqrst', input_suffix: '0123456789', n_predict: 4 }));
   expect(asked[0]?.request.prompt).toBe('<fim_prefix>ijklmnopqrst<fim_suffix>0123<fim_middle>');
 });
 
-test('a model without the marks is refused with the names of what is missing', async () => {
+test('infill: refuses a model without marks, and names them', async () => {
   const reply = await ask(vocabulary(['<fim_prefix>']).parts, infill({}));
   expect([reply.status, await bodyOf(reply)]).toEqual([
     501,
@@ -140,7 +140,7 @@ test('a model without the marks is refused with the names of what is missing', a
   ]);
 });
 
-test('without a model that is what is told', async () => {
+test('infill: refuses without a model', async () => {
   const { text } = scriptedText([], { state: () => ({ type: 'none' }), tokenize: async () => [] });
   expect((await ask(llamacppParts({ text }), infill({}))).status).toBe(503);
 });
@@ -157,12 +157,12 @@ test.each<[object, string]>([
     { input_prefix: 'p', input_suffix: 's', input_extra: [{ text: 'x', filename: 1 }] },
     'input_extra must be an array of {"filename", "text"}.',
   ],
-])('%j is refused: %s', async (body, message) => {
+])('infill: refuses %j: %s', async (body, message) => {
   const reply = await ask(vocabulary(triple).parts, infill(body));
   expect([reply.status, await bodyOf(reply)]).toMatchObject([400, { error: { message } }]);
 });
 
-test('what editors send beside it is tolerated', async () => {
+test('infill: accepts other fields of editors', async () => {
   const { parts } = vocabulary(triple);
   const body = { input_prefix: '', input_suffix: '', samplers: ['top_k', 'top_p', 'infill'], t_max_prompt_ms: 1 };
   expect((await ask(parts, infill({ ...body, n_predict: 1, t_max_predict_ms: 1, cache_prompt: true }))).status).toBe(

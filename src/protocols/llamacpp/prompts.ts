@@ -1,12 +1,12 @@
 import { mediumPlaceholder } from '../../chat/messages.ts';
 import type { Medium } from '../../core/request.ts';
 import type { FillMarks, TextService, TextState } from '../../core/text-service.ts';
-import { described, isAbsent, isObject, isTokenId, type Read, wrong } from '../fields/readers.ts';
+import { described, isObject, isTokenId, orElse, type Read, textList, wrong } from '../fields/readers.ts';
 import { textOrNumber, textSchema } from '../fields/schemas.ts';
 import type { Fields } from '../fields/table.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
-import type { ExtraFile, gapFields } from './fields.ts';
+import type { gapFields } from './fields.ts';
 
 /** One prompt as it was sent: texts and token numbers in their order. */
 export type PromptPieces = readonly (string | number)[];
@@ -20,10 +20,7 @@ export interface SentPrompt {
 /** The position of an image or a sound in a text. */
 export const mediaMarker = '<__media__>';
 
-/**
- * The forms of a prompt: a text, a list of token numbers, a list that mixes both, an object with a text and media, or a
- * list of any of these, which asks for one reply each. A list of texts alone is such a list.
- */
+/** A prompt is a text, a list with token numbers, or an object with a text and media. A list without numbers is several. */
 export function decodePrompts(value: unknown, state: TextState): readonly SentPrompt[] {
   const one = (entry: unknown): SentPrompt => onePrompt(entry, state);
   if (!Array.isArray(value)) return [one(value)];
@@ -41,7 +38,7 @@ export const readPieces: Read<PromptPieces> = described(
   },
 );
 
-/** The engine reads text and puts the first token there itself, so that a first token in the list is left out. */
+/** The engine adds the first token itself, so it is left out if the list begins with it. */
 export async function promptText(pieces: PromptPieces, text: TextService): Promise<string> {
   if (pieces.every((piece) => typeof piece === 'string')) return pieces.join('');
   const [first] = await text.tokenize('', { addSpecial: true });
@@ -55,23 +52,17 @@ export async function promptText(pieces: PromptPieces, text: TextService): Promi
 function onePrompt(value: unknown, state: TextState): SentPrompt {
   if (!isObject(value)) return { pieces: readPieces(value, 'prompt'), media: [] };
   const pieces = readPieces(value.prompt_string, 'prompt_string');
-  const media = decodeMedia(value.multimodal_data, state);
+  const attachments = new Attachments(state, { addresses: false });
+  for (const [index, data] of readMedia(value.multimodal_data, 'multimodal_data').entries()) {
+    attachments.add({ kind: undefined, data, field: `multimodal_data[${index}]` });
+  }
+  const media = attachments.inline();
   return { pieces: media.length > 0 ? withPlaces(pieces, media) : pieces, media };
 }
 
-/** Whether one is a picture or a sound is told by its bytes alone. */
-function decodeMedia(value: unknown, state: TextState): readonly Medium[] {
-  const field = 'multimodal_data';
-  if (isAbsent(value)) return [];
-  if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) {
-    throw wrong(field, 'an array of base64 strings');
-  }
-  const attachments = new Attachments(state, { addresses: false });
-  for (const [index, data] of value.entries()) attachments.add({ kind: undefined, data, field: `${field}[${index}]` });
-  return attachments.inline();
-}
+const readMedia = orElse(textList('an array of base64 strings'), []);
 
-/** The first mark is the place of the first medium, and so on; a mark too many or too few would move all the others. */
+/** The first marker is for the first medium, and so on: their numbers must be equal. */
 function withPlaces(pieces: PromptPieces, media: readonly Medium[]): PromptPieces {
   let next = 0;
   const placed = pieces.map((piece) =>
@@ -82,7 +73,7 @@ function withPlaces(pieces: PromptPieces, media: readonly Medium[]): PromptPiece
   throw wrong('prompt_string', expected);
 }
 
-/** Neighbouring token numbers belong together: a character may be spread over several of them. */
+/** Neighbouring token numbers are detokenized together: a character may have several tokens. */
 function runs(pieces: PromptPieces): readonly (string | readonly number[])[] {
   const found: (string | number[])[] = [];
   for (const piece of pieces) {
@@ -94,13 +85,13 @@ function runs(pieces: PromptPieces): readonly (string | readonly number[])[] {
   return found;
 }
 
-/** How many tokens around the gap are worth reading: three quarters of them before it, one behind. */
+/** How many tokens around the gap are used: three quarters before it, one quarter after it. */
 const widestWindow = 2048;
-/** Enough for the marks, and for the names of the project and of the file. */
+/** For the marks, and the names of the project and the file. */
 const marksLength = 32;
 const separatorWithoutMark = '\n\n--- snippet ---\n\n';
 
-/** The prompt for the gap between `input_prefix` and `input_suffix`; `prompt` is what already stands in the gap. */
+/** The prompt for the gap between `input_prefix` and `input_suffix`; `prompt` is the beginning of its text. */
 export async function infillPrompt(
   fields: Fields<typeof gapFields>,
   maxTokens: number,
@@ -109,23 +100,20 @@ export async function infillPrompt(
   const { input_prefix: prefix, input_suffix: suffix, prompt: beginning, input_extra: files } = fields;
   const context = text.contextSize();
   const window = Math.min(widestWindow, Math.floor(context / 2));
-  // A reply of the default length would leave no room for other files; no token is shorter than a byte.
+  // A reply of the default length would leave no space for other files; no token is shorter than a byte.
   const reply = Math.min(maxTokens, Math.floor(context / 4)) + Buffer.byteLength(beginning) + marksLength;
   const room = Math.max(0, context - window - reply);
+  const extras = files.map((file) =>
+    marks.file === undefined ? `${separatorWithoutMark}${file.text}` : `${marks.file}${file.name}\n${file.text}\n`,
+  );
   const [before, behind, extra] = await Promise.all([
     cut(prefix, -Math.floor((window * 3) / 4), text),
     cut(suffix, Math.floor(window / 4), text),
-    cut(extraText(files, marks), -room, text),
+    cut(extras.join(''), -room, text),
   ]);
   const project = marks.repository === undefined ? '' : `${marks.repository}myproject\n`;
   const file = marks.repository !== undefined && marks.file !== undefined ? `${marks.file}filename\n` : '';
   return `${project}${extra}${file}${gapPrompt(marks, before, behind)}${beginning}`;
-}
-
-function extraText(files: readonly ExtraFile[], { file }: FillMarks): string {
-  return files
-    .map(({ name, text }) => (file === undefined ? `${separatorWithoutMark}${text}` : `${file}${name}\n${text}\n`))
-    .join('');
 }
 
 /** The first tokens of a text, or with a negative count the last ones. */

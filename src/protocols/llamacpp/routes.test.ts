@@ -40,7 +40,7 @@ test.each<[TextState, number, object]>([
     500,
     { error: { code: 500, message: 'mini could not be loaded: the file is cut off', type: 'server_error' } },
   ],
-])('health of a server whose text model is %o is %i', async (state, status, body) => {
+])('health: a text model %o gives %i', async (state, status, body) => {
   for (const path of ['/health', '/v1/health']) {
     const reply = await ask(inState(state), get(path));
     expect(reply.status).toBe(status);
@@ -56,17 +56,17 @@ test.each([
   ['GET', '/metrics', 'guarded'],
   ['POST', '/completion', 'guarded'],
   ['POST', '/tokenize', 'guarded'],
-])('%s %s is %s', (method, path, access) => {
+])('%s %s: access %s', (method, path, access) => {
   expect(find(llamacppParts(), method, path)).toMatchObject({ access });
 });
 
-test('props tells what the loaded model takes beside text', async () => {
+test('props: modalities of the loaded model', async () => {
   const inputs = { image: true, audio: false };
   const body = await bodyOf(await ask(inState({ type: 'ready', model: { ...model, inputs } }), get('/props')));
   expect(body).toMatchObject({ modalities: { vision: true, audio: false, video: false } });
 });
 
-test('props tells everything that clients of either kind look for', async () => {
+test('props: has every field that clients read', async () => {
   expect(await bodyOf(await ask(inState({ type: 'ready', model }), get('/props')))).toEqual({
     default_generation_settings: {
       params: expect.objectContaining({
@@ -110,7 +110,7 @@ test('props tells everything that clients of either kind look for', async () => 
   });
 });
 
-test('props tells the settings that a request without any would get', async () => {
+test('props: the default settings of a request', async () => {
   const parts = llamacppParts({ applyDefaults: (body) => ({ temperature: 0.3, ...body }) });
   expect(await bodyOf(await ask(parts, get('/props')))).toMatchObject({
     default_generation_settings: { params: { temperature: 0.3 } },
@@ -121,7 +121,7 @@ test.each<TextState>([
   { type: 'none' },
   { type: 'loading', name: 'mini', progress: 0.5 },
   { type: 'failed', name: 'mini', reason: 'the file is cut off' },
-])('props of a server whose text model is %o tells nothing of a model', async (state) => {
+])('props: a text model %o gives no facts of a model', async (state) => {
   expect(await bodyOf(await ask(inState(state), get('/props')))).toMatchObject({
     chat_template: null,
     model_path: '',
@@ -134,7 +134,7 @@ test.each<TextState>([
   });
 });
 
-test('props tells the template that chats are written with, also before the model is there', async () => {
+test('props: the chat template, also before the model is loaded', async () => {
   const chatTemplate = '{% for tool in tools %}{% endfor %}';
   for (const state of [{ type: 'ready', model } as const, { type: 'loading', name: 'mini', progress: 0 } as const]) {
     const parts = { ...inState(state), chatTemplate };
@@ -145,18 +145,18 @@ test('props tells the template that chats are written with, also before the mode
   }
 });
 
-test('props never tells the folder of the model', async () => {
+test('props: does not have the folder of the model', async () => {
   const body = await textOf(await ask(inState({ type: 'ready', model }), get('/props')));
   expect(body).not.toContain('/models');
 });
 
-test('a slot without a task tells only what it is', async () => {
+test('slots: a slot without a task has few fields', async () => {
   expect(await bodyOf(await ask(llamacppParts(), get('/slots')))).toEqual([
     { id: 0, n_ctx: 4096, speculative: false, is_processing: false },
   ]);
 });
 
-test('a slot shows the figures of what runs and nothing that was written', async () => {
+test('slots: figures of the running task, no texts', async () => {
   const slots = new SlotWatch();
   const job = {};
   slots.begun({ ...request, stop: ['a secret'] }, job);
@@ -181,14 +181,14 @@ test('a slot shows the figures of what runs and nothing that was written', async
   ]);
 });
 
-test('who gave up in the queue does not end the task of another', () => {
+test('slots: a request aborted in the queue does not end another task', () => {
   const slots = new SlotWatch();
   slots.begun(request, {});
   slots.event(finishEvent(), {});
   expect(slots.allBusy).toBe(true);
 });
 
-test('several at once take a slot each, and a free one is used again', () => {
+test('slots: requests in parallel have a slot each, and free ones are reused', () => {
   const slots = new SlotWatch(2);
   const [first, second] = [{}, {}];
   slots.begun(request, first);
@@ -200,7 +200,7 @@ test('several at once take a slot each, and a free one is used again', () => {
   expect(slots.report(10)).toMatchObject([{ id_task: 2 }, { id_task: 1 }]);
 });
 
-test('slots can be asked to fail when all are busy', async () => {
+test('slots: fail_on_no_slot fails if all are busy', async () => {
   const slots = new SlotWatch();
   const query = new URLSearchParams('fail_on_no_slot=1');
   expect((await ask(llamacppParts({ slots }), get('/slots', { query }))).status).toBe(200);
@@ -208,7 +208,7 @@ test('slots can be asked to fail when all are busy', async () => {
   expect((await ask(llamacppParts({ slots }), get('/slots', { query }))).status).toBe(503);
 });
 
-test('metrics come as text with the start of the process beside them', async () => {
+test('metrics: text, with the start time of the process in a header', async () => {
   expect(await ask(llamacppParts(), get('/metrics'))).toEqual({
     status: 200,
     headers: { 'content-type': 'text/plain', 'process-start-time-unix': '1700000000' },
@@ -216,7 +216,7 @@ test('metrics come as text with the start of the process beside them', async () 
   });
 });
 
-test('adapters are listed without the folder they lie in', async () => {
+test('lora-adapters: listed without their folder', async () => {
   const parts = llamacppParts({ loras: [{ path: '/home/somebody/style.gguf', scale: 0.5 }] });
   expect(await bodyOf(await ask(parts, get('/lora-adapters')))).toEqual([
     { id: 0, path: 'style.gguf', scale: 0.5, task_name: '', prompt_prefix: '' },
@@ -230,13 +230,13 @@ test.each([
   ['GET', '/tools', 403],
   ['GET', '/cors-proxy', 403],
   ['POST', '/chat/completions/control', 200],
-])('%s %s says that it is not there with %i', async (method, path, status) => {
+])('%s %s: refused with %i', async (method, path, status) => {
   const reply = await ask(llamacppParts(), callOf(path, {}, { method }));
   expect(reply.status).toBe(status);
   if (status === 501) expect(await bodyOf(reply)).toMatchObject({ error: { code: 501, type: 'not_supported_error' } });
 });
 
-test('a busy server answers both kinds of client in one body', async () => {
+test('errors: a busy server answers clients of both dialects in one body', async () => {
   const reply = llamacppFamily.errorReply(new AppError('busy', { retryAfterSeconds: 2 }));
   expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
   expect(await bodyOf(reply)).toEqual({
@@ -245,7 +245,7 @@ test('a busy server answers both kinds of client in one body', async () => {
   });
 });
 
-test('a prompt that does not fit is told with its two numbers', async () => {
+test('errors: a prompt that does not fit has its two numbers', async () => {
   const reply = llamacppFamily.errorReply(new AppError('context-overflow', { promptTokens: 9, contextSize: 8 }));
   expect(await bodyOf(reply)).toEqual({
     error: {

@@ -52,21 +52,15 @@ export const llamacppEndpoints: readonly ModelEndpoint<LlamacppContext>[] = [
 ];
 
 /** Fields that only clients of this dialect send, and those that only clients of the other one send. */
-const pathFields = new Map([
-  [
-    '/completion',
-    {
-      own: ['n_predict', 'cache_prompt', 'id_slot', 'n_probs', 'return_tokens'],
-      foreign: ['model', 'max_tokens'],
-    },
-  ],
-  ['/embedding', { own: ['content'], foreign: ['input', 'encoding_format'] }],
-]);
+const pathFields: Readonly<Record<string, Readonly<Record<'own' | 'foreign', readonly string[]>>>> = {
+  '/completion': {
+    own: ['n_predict', 'cache_prompt', 'id_slot', 'n_probs', 'return_tokens'],
+    foreign: ['model', 'max_tokens'],
+  },
+  '/embedding': { own: ['content'], foreign: ['input', 'encoding_format'] },
+};
 
-/**
- * Two dialects have the same path: requests with fields of this one are answered in its form, errors included, and all
- * others as before. Unexpected errors are thrown, so that they are logged.
- */
+/** For a path of two dialects: requests with fields of this one are answered in its form. Unexpected errors are thrown. */
 export function answeringBoth<Context>(
   others: ModelEndpoint<Context>,
   ours: ModelEndpoint<Context>,
@@ -88,7 +82,7 @@ export function answeringBoth<Context>(
 }
 
 async function isOurs(call: Call, path: string): Promise<boolean> {
-  const { own = [], foreign = [] } = pathFields.get(path) ?? {};
+  const { own = [], foreign = [] } = pathFields[path] ?? {};
   // A long body without any of our names need not be parsed.
   if (!own.some((name) => call.body.includes(`"${name}"`))) return false;
   try {

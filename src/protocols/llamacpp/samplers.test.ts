@@ -10,7 +10,7 @@ const withSamplers = (sampling: Sampling, value: unknown) =>
 
 const lively = { ...defaultSampling, dryMultiplier: 1, nSigma: 2, minP: 0.1, xtcProbability: 0.5, adaptiveTarget: 0.4 };
 
-test('nothing said leaves everything as it is', () => {
+test('samplers: left out, nothing changes', () => {
   expect(withSamplers(lively, undefined)).toBe(lively);
   expect(withSamplers(lively, null)).toBe(lively);
 });
@@ -37,11 +37,11 @@ test.each([
   [['infill', 'nobody'], []],
   ['', []],
   [[], []],
-])('%j runs %j', (samplers, order) => {
+])('samplers: %j runs %j', (samplers, order) => {
   expect(withSamplers(lively, samplers).order).toEqual(order);
 });
 
-test('what is not named is off', () => {
+test('samplers: those that are not named are off', () => {
   expect(withSamplers(lively, ['top_k'])).toMatchObject({
     dryMultiplier: 0,
     nSigma: 0,
@@ -53,24 +53,24 @@ test('what is not named is off', () => {
   });
 });
 
-test('of two samplers in one place only the named one stays', () => {
+test('samplers: of two in one stage only the named one is on', () => {
   expect(withSamplers(lively, ['min_p'])).toMatchObject({ minP: 0.1, topP: 1, order: ['top-p'] });
   expect(withSamplers(lively, ['top_p'])).toMatchObject({ minP: 0, topP: 0.9, order: ['top-p'] });
   expect(withSamplers(lively, ['top_n_sigma'])).toMatchObject({ nSigma: 2, temperature: 1, order: ['temperature'] });
 });
 
-test('all letters together change nothing but the order', () => {
+test('samplers: all letters only change the order', () => {
   const { order, ...rest } = withSamplers(lively, 'edskypmxta');
   const { order: _, ...before } = lively;
   expect(rest).toEqual(before);
   expect(new Set(order)).toEqual(new Set(['repetition', 'temperature', 'top-k', 'typical', 'top-p']));
 });
 
-test.each([5, {}, [1], [['top_k']]])('%j is refused', (value) => {
+test.each([5, {}, [1], [['top_k']]])('samplers: refuses %j', (value) => {
   expect(() => withSamplers(lively, value)).toThrow('samplers must be an array of names, or a text of letters.');
 });
 
-test('no stage runs twice, whatever is named', () => {
+test('samplers: no stage runs twice', () => {
   const name = fc.constantFrom('top_k', 'top-k', 'top_p', 'min_p', 'temp', 'temperature', 'typical', 'dry', 'xtc', 'x');
   fc.assert(
     fc.property(fc.array(name), (samplers) => {
@@ -80,7 +80,7 @@ test('no stage runs twice, whatever is named', () => {
   );
 });
 
-test('the names of what runs can be sent again', () => {
+test('samplerNames: can be sent again', () => {
   const chosen = withSamplers(lively, ['temperature', 'top_k', 'top_p', 'min_p', 'dry', 'xtc']);
   expect(samplerNames(chosen)).toEqual(['dry', 'temperature', 'top_n_sigma', 'top_k', 'top_p', 'min_p', 'xtc']);
   expect(withSamplers(chosen, samplerNames(chosen)).order).toEqual(chosen.order);
@@ -97,11 +97,11 @@ const names = [
   ['post_sampling_probs', 'backend_sampling', 'lora'],
 ].flat();
 
-test('the settings have every name of the dialect and no others', () => {
+test('settingsBody: has every name of the dialect and no others', () => {
   expect(Object.keys(settingsBody(plainControls)).toSorted()).toEqual(names.toSorted());
 });
 
-test('what somebody wrote is told only to whoever wrote it', () => {
+test('settingsBody: has no texts of the request, ownSettingsBody has them', () => {
   const controls = {
     ...plainControls,
     stop: ['secret'],
@@ -123,7 +123,7 @@ test('what somebody wrote is told only to whoever wrote it', () => {
   });
 });
 
-test('both names of the length say the same, and a ban of the end is told', () => {
+test('settingsBody: both names of the length, and a ban of the end token', () => {
   const told = settingsBody({ ...plainControls, maxTokens: 9, endTokens: 'ban', logprobs: 4 });
   expect(told).toMatchObject({ max_tokens: 9, n_predict: 9, ignore_eos: true, n_probs: 4 });
   expect(settingsBody(plainControls)).toMatchObject({ ignore_eos: false, n_probs: 0 });

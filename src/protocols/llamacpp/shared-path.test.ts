@@ -25,7 +25,7 @@ const both = answeringBoth(others, ours);
 const ask = async (body: unknown) => bodyOf(await both.handle(callOf('/completions', body), undefined));
 
 test.each([{ n_predict: 5 }, { cache_prompt: false }, { id_slot: 0 }, { n_probs: 2 }, { return_tokens: true }])(
-  '%j is the speech of the llama.cpp server',
+  'answeringBoth: %j is a request of the llama.cpp server',
   async (body) => {
     expect(await ask({ prompt: 'x', ...body })).toBe('/completion');
   },
@@ -38,15 +38,18 @@ test.each([
   { n_predict: 5, max_tokens: 5 },
   { n_predict: null },
   { prompt: '"n_predict"' },
-])('%j is not', async (body) => {
+])('answeringBoth: %j is not', async (body) => {
   expect(await ask({ prompt: 'x', ...body })).toBe('/completions');
 });
 
-test.each(['', '{"n_predict"', '["n_predict"]'])('a body that is none (%j) is left to the others', async (body) => {
-  expect(await ask(body)).toBe('/completions');
-});
+test.each(['', '{"n_predict"', '["n_predict"]'])(
+  'answeringBoth: an invalid body (%j) goes to the other dialect',
+  async (body) => {
+    expect(await ask(body)).toBe('/completions');
+  },
+);
 
-test('a failure comes in the form that was asked in', async () => {
+test('answeringBoth: errors have the form of the dialect of the request', async () => {
   const failing = answeringBoth(others, {
     ...ours,
     handle: () => {
@@ -60,12 +63,12 @@ test('a failure comes in the form that was asked in', async () => {
   });
 });
 
-test('a failure that nobody foresaw is not hidden from the server', async () => {
+test('answeringBoth: unexpected errors are thrown', async () => {
   const broken = answeringBoth(others, { ...ours, handle: () => Promise.reject(new Error('a bug')) });
   await expect(broken.handle(callOf('/completions', { n_predict: 5 }), undefined)).rejects.toThrow('a bug');
 });
 
-test('the list of endpoints tells both', () => {
+test('answeringBoth: the summary names both', () => {
   expect(both).toMatchObject({
     path: '/completions',
     access: 'guarded',
@@ -82,7 +85,7 @@ test.each([
   [{ content: 'a', encoding_format: 'float' }, '/embeddings'],
   [{ content: null, input: 'a' }, '/embeddings'],
   [{}, '/embeddings'],
-])('embeddings that are asked for with %j are those of %s', async (body, path) => {
+])('answeringBoth: embeddings with %j are those of %s', async (body, path) => {
   const shared = answeringBoth(endpoint('/embeddings', {}), endpoint('/embedding', { family: llamacppFamily }));
   expect(await bodyOf(await shared.handle(callOf('/embeddings', body), undefined))).toBe(path);
 });

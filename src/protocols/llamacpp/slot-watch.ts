@@ -75,25 +75,21 @@ export class SlotWatch {
       n_ctx: contextSize,
       speculative: false,
       is_processing: task?.running ?? false,
-      ...(task ? taskBody(task) : {}),
+      ...(task && {
+        id_task: task.id,
+        n_prompt_tokens: task.promptTokens,
+        n_prompt_tokens_processed: task.processedTokens,
+        n_prompt_tokens_cache: task.cachedTokens,
+        params: task.settings,
+        next_token: [
+          {
+            has_next_token: task.running,
+            has_new_line: task.newLine,
+            n_remain: task.running ? Math.max(0, task.maxTokens - task.decoded) : 0,
+            n_decoded: task.decoded,
+          },
+        ],
+      }),
     }));
   }
-}
-
-function taskBody(task: Task): object {
-  return {
-    id_task: task.id,
-    n_prompt_tokens: task.promptTokens,
-    n_prompt_tokens_processed: task.processedTokens,
-    n_prompt_tokens_cache: task.cachedTokens,
-    params: task.settings,
-    next_token: [
-      {
-        has_next_token: task.running,
-        has_new_line: task.newLine,
-        n_remain: task.running ? Math.max(0, task.maxTokens - task.decoded) : 0,
-        n_decoded: task.decoded,
-      },
-    ],
-  };
 }

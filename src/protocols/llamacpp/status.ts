@@ -1,19 +1,23 @@
 import { basename } from 'node:path';
 import { hiddenModelName } from '../../core/model-names.ts';
-import type { TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { readControls } from '../controls/decode.ts';
-import { type DialectParts, dialectControls } from '../dialect.ts';
+import { type DialectParts, dialectControls, modalities } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { mediaMarker } from './prompts.ts';
 import { settingsBody } from './samplers.ts';
 import type { SlotWatch } from './slot-watch.ts';
 
-export interface StatusParts extends PropsParts {
-  readonly metrics: {
-    exposition(): Promise<{ readonly contentType: string; readonly text: string }>;
-  };
+export interface StatusParts extends DialectParts {
+  readonly slots: SlotWatch;
+  readonly product: { readonly name: string; readonly version: string };
+  /** What the loaded model can take, where it is not known from the model itself. */
+  readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
+  /** The chat template, where it is not that of the model. */
+  readonly chatTemplate?: string | undefined;
+  readonly router?: boolean;
+  readonly metrics: { exposition(): Promise<{ readonly contentType: string; readonly text: string }> };
   readonly loras: readonly { readonly path: string; readonly scale: number }[];
 }
 
@@ -69,18 +73,8 @@ async function metricsReply(_: Call, { metrics, startedAt }: StatusParts): Promi
   return { status: 200, headers, body: text };
 }
 
-interface PropsParts extends DialectParts {
-  readonly slots: SlotWatch;
-  readonly product: { readonly name: string; readonly version: string };
-  /** What the loaded model can take, where it is not known from the model itself. */
-  readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
-  /** The chat template, where it is not that of the model. */
-  readonly chatTemplate?: string | undefined;
-  readonly router?: boolean;
-}
-
 /** The properties of the server. Without the key, the name and the file of the model are hidden. */
-function propsBody(parts: PropsParts, authorized: boolean): object {
+function propsBody(parts: StatusParts, authorized: boolean): object {
   const state = parts.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
   const template = parts.chatTemplate ?? model?.chatTemplate;
@@ -96,7 +90,7 @@ function propsBody(parts: PropsParts, authorized: boolean): object {
     model_path: model && authorized ? basename(model.path) : '',
     // The description has architecture, size and type of the weights.
     model_ftype: model?.description.split(' ').slice(2).join(' ') ?? '',
-    modalities: { ...(parts.modalities?.() ?? modelModalities(state)), video: false },
+    modalities: { ...(parts.modalities?.() ?? modalities(state)), video: false },
     media_marker: mediaMarker,
     endpoint_slots: true,
     endpoint_props: false,
@@ -115,12 +109,6 @@ function propsBody(parts: PropsParts, authorized: boolean): object {
     id_task: -1,
     n_ctx: contextSize,
   };
-}
-
-function modelModalities(state: TextState): { readonly vision: boolean; readonly audio: boolean } {
-  if (state.type !== 'ready') return { vision: false, audio: false };
-  const { image, audio } = state.model.inputs;
-  return { vision: image, audio };
 }
 
 /** What a chat template supports, by what it mentions. */

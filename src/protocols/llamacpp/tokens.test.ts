@@ -25,7 +25,7 @@ test.each<[unknown, unknown]>([
   ['', { tokens: [] }],
   [{ content: 5 }, 400],
   [{ content: [-1] }, 400],
-])('tokenize %j gives %j', async (body, expected) => {
+])('tokenize: %j gives %j', async (body, expected) => {
   expect(await answer('/tokenize', body)).toEqual(expected);
 });
 
@@ -37,7 +37,7 @@ test.each([
     { parse_special: null, add_special: null },
     { addSpecial: false, parseSpecial: true },
   ],
-])('tokenize with %j asks the model for %j', async (body, expected) => {
+])('tokenize: %j asks the tokenizer for %j', async (body, expected) => {
   const asked: unknown[] = [];
   const { text } = scriptedText([], {
     tokenize: async (_, options) => {
@@ -49,7 +49,7 @@ test.each([
   expect(asked).toEqual([expected]);
 });
 
-test('a token that is only a part of a character shows as its bytes', async () => {
+test('tokenize: with_pieces has the bytes of a part of a character', async () => {
   const { text } = scriptedText([], { pieces: async (tokens) => tokens.map((token) => (token === 72 ? 'H' : [195])) });
   expect(await answer('/tokenize', { content: 'Hé', with_pieces: true }, { text })).toEqual({
     tokens: [
@@ -59,7 +59,7 @@ test('a token that is only a part of a character shows as its bytes', async () =
   });
 });
 
-test.each(['/tokenize', '/detokenize', '/apply-template'])('%s takes no broken body', async (path) => {
+test.each(['/tokenize', '/detokenize', '/apply-template'])('%s: refuses an invalid body', async (path) => {
   expect(await answer(path, '{')).toBe(400);
   expect(await answer(path, '[]')).toBe(400);
 });
@@ -68,7 +68,7 @@ test.each([
   [{ content: 'Hi', add_special: 'maybe' }],
   [{ content: 'Hi', parse_special: 'maybe' }],
   [{ content: 'Hi', with_pieces: {} }],
-])('tokenize %j is refused', async (body) => {
+])('tokenize: refuses %j', async (body) => {
   expect(await answer('/tokenize', body)).toBe(400);
 });
 
@@ -77,11 +77,11 @@ test.each<[unknown, unknown]>([
   [{}, { content: '' }],
   [{ tokens: ['a'] }, 400],
   [{ tokens: [1.5] }, 400],
-])('detokenize %j gives %j', async (body, expected) => {
+])('detokenize: %j gives %j', async (body, expected) => {
   expect(await answer('/detokenize', body)).toEqual(expected);
 });
 
-test('without a model tokens are nothing that could be told', async () => {
+test('tokenize and detokenize: refused without a model', async () => {
   const { text } = scriptedText([], {
     state: () => ({ type: 'none' }),
     tokenize: async () => [],
@@ -91,7 +91,7 @@ test('without a model tokens are nothing that could be told', async () => {
   expect(await answer('/detokenize', { tokens: [1] }, { text })).toBe(503);
 });
 
-test('a chat is shown as the prompt that it would become', async () => {
+test('apply-template: returns the prompt of a chat', async () => {
   const { chat } = scriptedChat([], {
     render: async ({ controls }) => ({
       by: 'template',

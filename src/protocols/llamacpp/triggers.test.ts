@@ -3,7 +3,7 @@ import type { GrammarTrigger } from '../../core/request.ts';
 import { TriggerWatch } from '../../engines/llama/worker/grammar.ts';
 import { decodeTriggers } from './decode.ts';
 
-describe('triggers are read', () => {
+describe('decodeTriggers', () => {
   test.each([
     [
       { type: 0, value: '<x>', token: 7 },
@@ -29,10 +29,10 @@ describe('triggers are read', () => {
       { type: 3, value: '^a$' },
       { type: 'pattern', source: '^(?:^a$)$' },
     ],
-  ])('%j as %j', (trigger, expected) => expect(decodeTriggers([trigger])).toEqual([expected]));
+  ])('reads %j as %j', (trigger, expected) => expect(decodeTriggers([trigger])).toEqual([expected]));
 });
 
-describe('triggers that cannot be are refused', () => {
+describe('decodeTriggers: refuses', () => {
   const refusal = (value: unknown) => {
     try {
       return JSON.stringify(decodeTriggers(value));
@@ -53,7 +53,7 @@ describe('triggers that cannot be are refused', () => {
     [[{ type: 0, token: 'x' }], 'an array of {"type", "value"}, the value a text.'],
   ])('%j', (value, expected) => expect(refusal(value)).toBe(expected));
 
-  test('with the pattern and the place in it', () => {
+  test('an invalid pattern, with the position', () => {
     const begin = 'patterns that can be searched for, but in';
     expect(pattern('(')).toBe(`${begin} "(" at character 1 the pattern has a group without an end.`);
     expect(pattern('a(?=b)')).toBe(
@@ -67,14 +67,14 @@ describe('triggers that cannot be are refused', () => {
     expect(pattern('a'.repeat(3000))).toContain('aaa…" the pattern is longer than 2000 characters');
   });
 
-  test('when they are too many or too long', () => {
+  test('too many or too long triggers', () => {
     const many = (count: number) => Array.from({ length: count }, () => ({ type: 1, value: 'a' }));
     expect(refusal(many(65))).toBe('at most 64 triggers.');
     expect(decodeTriggers(many(64))).toHaveLength(64);
     expect(refusal([{ type: 1, value: 'a'.repeat(10_001) }])).toBe('triggers with at most 10000 characters together.');
   });
 
-  test('or one word is, even of characters that patterns spell with two', () => {
+  test('a word that is too long, also of characters with two escapes', () => {
     const [longest] = decodeTriggers([{ type: 1, value: '*'.repeat(900) }]);
     expect(() => new TriggerWatch([longest as GrammarTrigger])).not.toThrow();
     expect(refusal([{ type: 1, value: '*'.repeat(901) }])).toBe('a word of at most 900 characters.');

@@ -25,7 +25,7 @@ async function bytes(frames: AsyncIterable<string>): Promise<string> {
   return all;
 }
 
-test('a stream is one frame for each piece and one of its own for the end', async () => {
+test('encodeStream: one frame per piece, and one for the end', async () => {
   expect(await bytes(encodeStream(play(start, text(' the'), text(''), text(' end.'), finish('stop'))))).toBe(
     'event: message\ndata: {"token": " the", "finish_reason": null}\n\n' +
       'event: message\ndata: {"token": " end.", "finish_reason": null}\n\n' +
@@ -33,14 +33,14 @@ test('a stream is one frame for each piece and one of its own for the end', asyn
   );
 });
 
-test('quotes, line breaks and everything beyond ASCII are escaped', async () => {
+test('encodeStream: escapes quotes, line breaks and non-ASCII characters', async () => {
   expect(await bytes(encodeStream(play(text('"\n\t\\ é 日 🙂 \u2028'))))).toBe(
     'event: message\ndata: {"token": "\\"\\n\\t\\\\ \\u00e9 \\u65e5 \\ud83d\\ude42 \\u2028", "finish_reason": null}\n\n' +
       'event: message\ndata: {"token": "", "finish_reason": "length"}\n\n',
   );
 });
 
-test('every frame is found by the expression that the web client reads with', async () => {
+test('encodeStream: every frame matches the expression of the web client', async () => {
   const stream = await bytes(encodeStream(play(text('a: b\n\ndata: x'), text('"'), finish('length'))));
   const found = [...stream.matchAll(/^event: (.*)\ndata: (.*)(\r?\n){2}/gm)].map((match) => JSON.parse(match[2] ?? ''));
   expect(found).toEqual([
@@ -50,12 +50,12 @@ test('every frame is found by the expression that the web client reads with', as
   ]);
 });
 
-test('thinking is part of the text', async () => {
+test('encodeStream: thinking is part of the text', async () => {
   const stream = await bytes(encodeStream(play({ type: 'reasoning-delta', text: '<think>hm' }, finish('stop'))));
   expect(stream).toContain('{"token": "<think>hm", "finish_reason": null}');
 });
 
-test('an aborted stream ends like one that reached its length', async () => {
+test('encodeStream: an aborted generation ends with length', async () => {
   expect(await bytes(encodeStream(play(finish('aborted'))))).toBe(
     'event: message\ndata: {"token": "", "finish_reason": "length"}\n\n',
   );
@@ -65,12 +65,12 @@ const failure =
   'event: message\ndata: {"token": "", "finish_reason": "error", "error": {"message": "The text engine stopped in the ' +
   'middle of this request; it is being started again.", "type": "server_error"}}\n\n';
 
-test('a failure is the last frame, with its reason', async () => {
+test('encodeStream: an error is the last frame, with its reason', async () => {
   expect(await bytes(encodeStream(play({ type: 'error', error: lost })))).toBe(failure);
   expect(await bytes(encodeFailure(lost))).toBe(failure);
 });
 
-test('events that break off with an exception end the stream in the same way', async () => {
+test('encodeStream: an exception ends the stream like an error', async () => {
   async function* broken(): AsyncGenerator<GenerationEvent> {
     yield start;
     throw lost;
@@ -78,21 +78,21 @@ test('events that break off with an exception end the stream in the same way', a
   expect(await bytes(encodeStream(broken()))).toBe(failure);
 });
 
-test('warnings come with the end', async () => {
+test('encodeStream: warnings are in the last frame', async () => {
   const stream = await bytes(encodeStream(play({ type: 'warning', code: 'cut', text: 'é was cut' }, finish('stop'))));
   expect(stream).toBe(
     'event: message\ndata: {"token": "", "finish_reason": "stop", "warnings": ["\\u00e9 was cut"]}\n\n',
   );
 });
 
-test('the whole reply is the sum of the same events', async () => {
+test('encodeReply: the sum of the events', async () => {
   const generation = await fold(play(start, text(' the'), text(' end.'), finish('stop')));
   expect(JSON.stringify(encodeReply(generation, { logprobs: false }))).toBe(
     '{"results":[{"text":" the end.","tool_calls":[],"finish_reason":"stop","logprobs":null,"prompt_tokens":12,"completion_tokens":4}]}',
   );
 });
 
-test('without a model the reply is an empty text that says why', () => {
+test('encodeEmptyReply: an empty text with the error', () => {
   const missing = new AppError('model-missing', { capability: 'text', flag: '--model' });
   expect(encodeEmptyReply(missing)).toEqual({
     results: [
@@ -109,7 +109,7 @@ test('without a model the reply is an empty text that says why', () => {
   });
 });
 
-test('logprobs are six lists of equal length, floored and with running offsets', async () => {
+test('encodeLogprobs: six lists of equal length, floored, with running offsets', async () => {
   const choice = (token: number, piece: string, logprob: number) => ({
     token,
     text: piece,
@@ -156,7 +156,7 @@ const choice = (token: number, text: string, logprob: number) => ({
   bytes: [...Buffer.from(text)],
 });
 
-test('one token is told in the words of every dialect that reads this', () => {
+test('encodeLogprobs: a token in the forms of all dialects', () => {
   const token = { ...choice(5, 'Hé', -0.5), top: [choice(5, 'Hé', -0.5), choice(6, 'Hi', -1)] };
   expect(encodeLogprobs([token])).toEqual({
     content: [
@@ -179,12 +179,12 @@ test('one token is told in the words of every dialect that reads this', () => {
   });
 });
 
-test('offsets count characters, not units of them', () => {
+test('encodeLogprobs: offsets count characters, not UTF-16 units', () => {
   const tokens = ['a', '😀', 'bc'].map((text, index) => ({ ...choice(index, text, -1), top: [] }));
   expect(encodeLogprobs(tokens)).toMatchObject({ text_offset: [0, 1, 2] });
 });
 
-test('nothing is less likely than one in ten thousand, and ten alternatives are enough', () => {
+test('encodeLogprobs: floors at one in ten thousand, with ten alternatives', () => {
   const top = Array.from({ length: 20 }, (_, token) => choice(token, `t${token}`, -50));
   const told = encodeLogprobs([{ ...choice(1, 'x', Number.NEGATIVE_INFINITY), top }]) as Record<string, never[]>;
   expect(told.token_logprobs).toEqual([Math.log(0.0001)]);
@@ -192,7 +192,7 @@ test('nothing is less likely than one in ten thousand, and ten alternatives are 
   expect(JSON.stringify(told)).not.toContain('null');
 });
 
-test('no tokens are empty lists', () => {
+test('encodeLogprobs: empty lists without tokens', () => {
   expect(encodeLogprobs([])).toEqual({
     content: [],
     tokens: [],

@@ -10,7 +10,7 @@ import type { Generation } from '../../core/fold.ts';
 import { messageFrame } from '../../http/sse.ts';
 import { errorType } from './errors.ts';
 
-/** Aborted text is handed out as if it had reached its limit: clients know no other word for it. */
+/** An aborted generation counts as one that reached its limit: clients know no other word. */
 const finishReasons: Record<FinishReason, string> = {
   stop: 'stop',
   length: 'length',
@@ -18,10 +18,7 @@ const finishReasons: Record<FinishReason, string> = {
   aborted: 'length',
 };
 
-/**
- * The web client reads frames with a regular expression, so both lines, their order and the single spaces are fixed.
- * Text comes out as it is made, thinking included; the end is always one frame of its own with an empty token.
- */
+/** Clients parse frames with a regular expression, so their lines, order and single spaces are fixed. */
 export async function* encodeStream(events: AsyncIterable<GenerationEvent>): AsyncGenerator<string> {
   const warnings: string[] = [];
   try {
@@ -33,7 +30,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>): Asy
           break;
         case 'start':
         case 'prompt-logprobs':
-        // Tools are never offered to the model here, so it has none to call.
+        // No tools are offered to the model.
         case 'tool-start':
         case 'tool-delta':
         case 'tool-end':
@@ -72,12 +69,9 @@ function lastFrame(reason: string, warnings: readonly string[], error?: AppError
   return messageFrame(`{${told.join(', ')}}`);
 }
 
-const notAscii = /[\u0080-\uffff]/;
-const everyNotAscii = /[\u0080-\uffff]/g;
-
+/** JSON in ASCII only. */
 function quote(text: string): string {
-  const quoted = JSON.stringify(text);
-  return notAscii.test(quoted) ? quoted.replace(everyNotAscii, escapeUnit) : quoted;
+  return JSON.stringify(text).replace(/[\u0080-\uffff]/g, escapeUnit);
 }
 
 function escapeUnit(unit: string): string {
@@ -86,7 +80,7 @@ function escapeUnit(unit: string): string {
 
 export function encodeReply(generation: Generation, options: { readonly logprobs: boolean }): object {
   const { usage, warnings } = generation;
-  return result({
+  const result = {
     text: generation.reasoning + generation.text,
     tool_calls: [],
     finish_reason: finishReasons[generation.reason],
@@ -94,24 +88,15 @@ export function encodeReply(generation: Generation, options: { readonly logprobs
     prompt_tokens: usage.promptTokens,
     completion_tokens: usage.completionTokens,
     ...(warnings.length > 0 ? { warnings } : {}),
-  });
+  };
+  return { results: [result] };
 }
 
-/** Without a model clients expect an empty text, not a failed request; what is wrong stands beside it. */
+/** Without a model clients expect an empty text, not a failed request; the error is beside it. */
 export function encodeEmptyReply(error: AppError): object {
-  return result({
-    text: '',
-    tool_calls: [],
-    finish_reason: 'error',
-    logprobs: null,
-    prompt_tokens: 0,
-    completion_tokens: 0,
-    error: { message: error.message, type: errorType(error) },
-  });
-}
-
-function result(fields: object): object {
-  return { results: [fields] };
+  const empty = { text: '', tool_calls: [], finish_reason: 'error', logprobs: null };
+  const counts = { prompt_tokens: 0, completion_tokens: 0 };
+  return { results: [{ ...empty, ...counts, error: { message: error.message, type: errorType(error) } }] };
 }
 
 /** Nothing is reported as less likely than one in ten thousand; clients draw bars from these numbers. */

@@ -126,7 +126,7 @@ for (const table of embeddings ? [embeddings] : []) {
 
 const names = nativeFidelity.flatMap(({ fields }) => fields.map(({ field }) => field));
 
-test('every sampler is there under all of its names', () => {
+test('native fidelity: has every name of every sampler', () => {
   for (const { wire } of Object.values(samplingFields)) for (const name of wire) expect(names).toContain(name);
 });
 
@@ -139,4 +139,4 @@ const others = [
   ['grammar_retain_state', 'negative_prompt', 'guidance_scale'],
 ].flat();
 
-test.each(others)('%s is there', (field) => expect(names).toContain(field));
+test.each(others)('native fidelity: has %s', (field) => expect(names).toContain(field));

@@ -23,11 +23,11 @@ const parts: DecodeParts = {
 
 const decode = (body: JsonObject, server: DecodeParts) => decodeFields(readFields(generateFields, body), server);
 
-test('an empty body is a complete request with the documented defaults', () => {
+test('decode: an empty body gives the documented defaults', () => {
   expect(decode({}, parts)).toEqual<GenerationRequest>({ ...defaultControls, prompt: '', memory: '' });
 });
 
-test('unknown fields and those that rest are let through', () => {
+test('decode: ignores unknown fields and neutral values', () => {
   const resting = {
     n: 1,
     quiet: true,
@@ -69,16 +69,16 @@ test.each<[object, Partial<Sampling>]>([
   [{ dry_sequence_breakers: '["\\n", ":"]' }, { dryBreakers: ['\n', ':'] }],
   [{ dry_sequence_breakers: ['a'.repeat(50), 'é'.repeat(25)] }, { dryBreakers: ['a'.repeat(40), 'é'.repeat(20)] }],
   [{ dry_sequence_breakers: [`a${'é'.repeat(25)}`] }, { dryBreakers: [`a${'é'.repeat(19)}`] }],
-])('the sampling of %o has %o', (body, expected) => {
+])('decode: the sampling of %o has %o', (body, expected) => {
   expect(decode({ ...body }, parts).sampling).toMatchObject(expected);
 });
 
-test('at most 128 sequence breakers are kept', () => {
+test('decode: at most 128 sequence breakers', () => {
   const many = Array.from({ length: 200 }, (_, index) => String(index));
   expect(decode({ dry_sequence_breakers: many }, parts).sampling.dryBreakers).toHaveLength(128);
 });
 
-test('four controls take their default from the adapter of the request, then from the one of the server', () => {
+test('decode: four controls have defaults from the adapter of the request, then of the server', () => {
   const loaded = { ...parts, adapter: { temperature: 0.3, topK: 20 } };
   const { sampling } = decode({ adapter: { temperature: 1.5, min_p: '0.1', rep_pen: 2 }, top_p: 0.5 }, loaded);
   expect(sampling).toMatchObject({ temperature: 1.5, topK: 20, topP: 0.5, minP: 0.1, repetitionPenalty: 1 });
@@ -139,12 +139,12 @@ test.each<[object, Partial<GenerationRequest>]>([
   [{ guidance_scale: 2 }, { guidance: undefined }],
   [{ negative_prompt: 'not this' }, { guidance: { negativePrompt: 'not this', scale: 1 } }],
   [{ grammar_retain_state: true }, { grammar: undefined, retainsGrammar: true }],
-])('%o is decoded to %o', (body, expected) => {
+])('decode: %o becomes %o', (body, expected) => {
   expect(decode({ ...body }, parts)).toMatchObject(expected);
 });
 
 test.each(['stop_sequence', 'banned_tokens', 'banned_strings', 'dry_sequence_breakers'])(
-  'more than 50,000 characters of %s are refused',
+  'decode: refuses more than 50,000 characters of %s',
   (field) => {
     expect(() => decode({ [field]: ['a'.repeat(25_000), 'b'.repeat(25_000)] }, parts)).not.toThrow();
     expect(() => decode({ [field]: ['a'.repeat(25_000), 'b'.repeat(25_001)] }, parts)).toThrow(
@@ -156,13 +156,13 @@ test.each(['stop_sequence', 'banned_tokens', 'banned_strings', 'dry_sequence_bre
   },
 );
 
-test('more than 10,000 banned tokens are refused', () => {
+test('decode: refuses more than 10,000 banned tokens', () => {
   const bans = (count: number) => Array.from({ length: count }, (_, index) => index).join(',');
   expect(decode({ custom_token_bans: bans(10_000) }, parts).logitBias).toHaveLength(10_000);
   expect(() => decode({ custom_token_bans: bans(10_001) }, parts)).toThrow('custom_token_bans must be at most 10000');
 });
 
-test('a schema in a text that is nested without end is refused', () => {
+test('decode: refuses a schema in a text that is nested without end', () => {
   const deep = `${'{"items":'.repeat(100_000)}{}${'}'.repeat(100_000)}`;
   expect(() => decode({ grammar: deep }, { ...parts, schemaToGrammar })).toThrow(/nested deeper/);
   expect(() => decode({ grammar: '['.repeat(100_000) }, { ...parts, schemaToGrammar })).not.toThrow();
@@ -170,7 +170,7 @@ test('a schema in a text that is nested without end is refused', () => {
   expect(() => decode({ grammar: values }, { ...parts, schemaToGrammar })).toThrow(/grammar must be/);
 });
 
-test('lists are cut at their documented length', () => {
+test('decode: cuts lists at their documented length', () => {
   const many = Array.from({ length: 1000 }, (_, index) => `s${index}`);
   const bias = Object.fromEntries(many.map((_, index) => [index, 1]));
   const request = decode({ stop_sequence: many, banned_tokens: many, logit_bias: bias }, parts);
@@ -193,16 +193,16 @@ test.each<[object, string]>([
     { negative_prompt: 'not this', guidance_scale: 2 },
     'negative_prompt is not possible: start the server with --enableguidance.',
   ],
-])('%o is refused: %s', (body, message) => {
+])('decode: refuses %o: %s', (body, message) => {
   expect(() => decode({ ...body }, parts)).toThrow(message);
 });
 
-test('guidance is taken where the server allows it, and never below zero', () => {
+test('decode: guidance needs --enableguidance, and is never below zero', () => {
   const { guidance } = decode({ negative_prompt: 'no', guidance_scale: -2 }, { ...parts, guidance: true });
   expect(guidance).toEqual({ negativePrompt: 'no', scale: 0 });
 });
 
-test('a schema that cannot be converted is refused with the reason', () => {
+test('decode: refuses a schema that cannot be converted, with the reason', () => {
   const schemaToGrammar = () => {
     throw new Error('unknown type "sky"');
   };
@@ -211,13 +211,13 @@ test('a schema that cannot be converted is refused with the reason', () => {
   expect(refused).toThrow('unknown type "sky"');
 });
 
-test('the default length is at most half of the context, and the hard limit cuts every length', () => {
+test('decode: the default length is at most half of the context, and the limit cuts every length', () => {
   expect(decode({}, { ...parts, contextSize: 1000 }).maxTokens).toBe(500);
   expect(decode({ max_length: 400 }, { ...parts, maxTokensLimit: 100 }).maxTokens).toBe(100);
   expect(decode({}, { ...parts, maxTokensLimit: 100 }).maxTokens).toBe(100);
 });
 
-test('placeholders are replaced unless the request says otherwise, and stops that become empty are dropped', () => {
+test('decode: replaces placeholders unless switched off, and drops empty stops', () => {
   const loud: DecodeParts = {
     ...parts,
     replacePlaceholders: ({ prompt, memory }) => ({ prompt: prompt.toUpperCase(), memory, stop: ['', 'X'] }),
@@ -227,15 +227,15 @@ test('placeholders are replaced unless the request says otherwise, and stops tha
   expect(plain).toMatchObject({ prompt: 'a', stop: ['y'] });
 });
 
-test('a key may be a number; nothing else but text is one', () => {
+test('decode: genkey is a number or a text', () => {
   expect([7, null, undefined].map((key) => readGenkey(key, 'genkey'))).toEqual(['7', '', '']);
   expect(() => readGenkey({}, 'genkey')).toThrow('genkey must be a string.');
 });
 
-describe('pictures and sounds', () => {
+describe('decode: images and audio', () => {
   const mediaOf = (body: object) => decode(body as never, { ...parts, state: seeing() }).media;
 
-  test('pictures come before sounds, with or without the beginning of a data URL', () => {
+  test('images come before audio, with or without data URL', () => {
     expect(mediaOf({ audio: ['CCCC'], images: ['AAAA', 'data:image/png;base64,BBBB', ''] })).toEqual([
       { kind: 'image', base64: 'AAAA' },
       { kind: 'image', base64: 'BBBB', format: 'image/png' },
@@ -243,7 +243,7 @@ describe('pictures and sounds', () => {
     ]);
   });
 
-  test('the last 64 of each kind are kept', () => {
+  test('keeps the last 64 of each kind', () => {
     const images = Array.from({ length: 70 }, (_, index) => Buffer.from([index, 0, 0]).toString('base64'));
     const media = mediaOf({ images, audio: images });
     expect(media).toHaveLength(128);
@@ -255,5 +255,5 @@ describe('pictures and sounds', () => {
     [{ images: ['https://pictures.example/a.png'] }, 'images must be a picture in base64.'],
     [{ audio: ['data:image/png;base64,AAAA'] }, 'audio must be a sound, and image/png is none.'],
     [{ images: [7] }, 'images must be an array of strings.'],
-  ])('%j is refused', (body, sentence) => expect(() => mediaOf(body)).toThrow(sentence));
+  ])('refuses %j', (body, sentence) => expect(() => mediaOf(body)).toThrow(sentence));
 });

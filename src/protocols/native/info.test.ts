@@ -61,11 +61,11 @@ test.each<[string, unknown]>([
   ['/api/extra/true_max_context_length', { value: 8192 }],
   ['/api/extra/preloadstory', {}],
   ['/ping', { status: 'healthy' }],
-])('GET %s answers %o', async (path, body) => {
+])('GET %s: answers %o', async (path, body) => {
   expect(await get(parts(loading), path)).toEqual(body);
 });
 
-test('advertised limits are told, but never more context than there is', async () => {
+test('advertised limits: never more context than there is', async () => {
   const limited = parts(none, { advertised: { maxLength: 300, maxContext: 2048 } });
   expect(await get(limited, '/api/v1/config/max_length')).toEqual({ value: 300 });
   expect(await get(limited, '/api/v1/config/max_context_length')).toEqual({ value: 2048 });
@@ -73,14 +73,14 @@ test('advertised limits are told, but never more context than there is', async (
   expect(await get(generous, '/api/v1/config/max_context_length')).toEqual({ value: 8192 });
 });
 
-test('without the key the model has no name and the story is not there', async () => {
+test('without the key the model has no name, and there is no story', async () => {
   const all = parts(none, { preloadStory: '{"story":1}' });
   expect(await get(all, '/api/v1/model', false)).toEqual({ result: 'koboldcpp/protected-model' });
   expect(await get(all, '/api/extra/preloadstory', false)).toEqual({});
   expect(await get(all, '/api/extra/preloadstory')).toEqual({ story: 1 });
 });
 
-test('the version reply has every feature, in order, and names this program beside the compatible one', async () => {
+test('version: has every feature in order, and the name of this program', async () => {
   const reply = (await get(parts(loading), '/api/extra/version')) as object;
   expect(Object.keys(reply).join(' ')).toBe(
     'result version protected llm txt2img vision audio transcribe multiplayer websearch tts embeddings music musicllm ' +
@@ -99,7 +99,7 @@ test('the version reply has every feature, in order, and names this program besi
   expect(await get(parts(none), '/api/extra/version')).toMatchObject({ llm: false });
 });
 
-test('the figures of a server that has done nothing are zeros', async () => {
+test('perf: zeros for a server that has done nothing', async () => {
   expect(await get(parts(none), '/api/extra/perf')).toEqual({
     last_process: 0,
     last_eval: 0,
@@ -129,7 +129,7 @@ test('the figures of a server that has done nothing are zeros', async () => {
   });
 });
 
-test('times and speeds follow from the figures per token', async () => {
+test('perf: times and speeds follow from the figures per token', async () => {
   const busy = {
     ...before,
     processMsPerToken: 2,
@@ -154,13 +154,13 @@ test('times and speeds follow from the figures per token', async () => {
   });
 });
 
-test('a model that waits for its first request is there, and nothing is being loaded', async () => {
+test('perf: a model that loads on demand is not loading', async () => {
   const asleep = parts({ ...loading, progress: 0, asleep: true } as TextState);
   expect(await get(asleep, '/api/extra/perf')).toMatchObject({ loading: null });
   expect(await get(asleep, '/api/extra/version')).toMatchObject({ llm: true });
 });
 
-test('a model that could not be loaded is told with its reason', async () => {
+test('perf: has the reason if a model failed to load', async () => {
   const failed: TextState = { type: 'failed', name: 'mini', reason: 'the file is cut off' };
   expect(await get(parts(failed), '/api/extra/perf')).toMatchObject({
     loading: null,
@@ -168,7 +168,7 @@ test('a model that could not be loaded is told with its reason', async () => {
   });
 });
 
-test('programs that look for services find both APIs', async () => {
+test('serviceinfo: has both APIs', async () => {
   expect(await get(parts(none), '/.well-known/serviceinfo')).toMatchObject({
     version: '0.2',
     software: { name: 'Parley', version: '0.1.0' },
@@ -176,13 +176,13 @@ test('programs that look for services find both APIs', async () => {
   });
 });
 
-test('vision and audio are those of the loaded model', async () => {
+test('version: vision and audio are those of the loaded model', async () => {
   const seen = await get(parts(seeing({ image: true, audio: false })), '/api/extra/version');
   expect(seen).toMatchObject({ vision: true, audio: false });
   expect(await get(parts(loading), '/api/extra/version')).toMatchObject({ vision: false, audio: false });
 });
 
-test('the report is told in the names of this family, and only with the key', async () => {
+test('cache: guarded, with the names of this dialect', async () => {
   const cacheReport = async () => ({
     slots: [
       { tokens: 12, busy: false },

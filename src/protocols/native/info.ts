@@ -1,7 +1,7 @@
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { CacheReport, Performance, SnapshotFigures, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import type { DialectParts } from '../dialect.ts';
+import { type DialectParts, modalities } from '../dialect.ts';
 import { type EndpointShape, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { nativeFamily } from './errors.ts';
 
@@ -30,8 +30,8 @@ const featureNames = [
 ] as const;
 type FeatureName = (typeof featureNames)[number];
 
-/** `admin` is 1 without a password of its own and 2 with one; what is left out is off. */
-export type Features = { readonly [Name in Exclude<FeatureName, 'admin'>]?: boolean } & {
+/** `admin` is 1 without an admin password and 2 with one; what is left out is off. */
+type Features = { readonly [Name in Exclude<FeatureName, 'admin'>]?: boolean } & {
   readonly protected: boolean;
   readonly admin?: 0 | 1 | 2;
 };
@@ -90,7 +90,7 @@ export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
 
 function version({ text, product, features }: InfoParts): object {
   const state = text.state();
-  const on = { ...senses(state), ...features() };
+  const on = { ...modalities(state), ...features() };
   return {
     result: 'KoboldCpp',
     version: koboldVersion,
@@ -99,13 +99,6 @@ function version({ text, product, features }: InfoParts): object {
     ...Object.fromEntries(featureNames.map((name) => [name, on[name] ?? (name === 'admin' ? 0 : false)])),
     parley: { name: product.name, version: product.version },
   };
-}
-
-/** What the loaded model takes beside text. */
-function senses(state: TextState): Pick<Features, 'vision' | 'audio'> {
-  if (state.type !== 'ready') return {};
-  const { image, audio } = state.model.inputs;
-  return { vision: image, audio };
 }
 
 const stopReasons: Record<Performance['stop'], number> = {

@@ -11,6 +11,6 @@ test.each<[TextState, string, boolean, string]>([
   [loading('mini'), 'other', true, 'koboldcpp/debug-other'],
   [{ type: 'none' }, 'other', false, 'inactive'],
   [{ type: 'failed', name: 'mini', reason: 'x' }, '', false, 'inactive'],
-])('%o with the name "%s" (altered: %s) is shown as %s', (state, hordeModelName, altered, expected) => {
+])('modelName: %o with "%s" (altered: %s) is %s', (state, hordeModelName, altered, expected) => {
   expect(modelName(state, { hordeModelName, altered })).toBe(expected);
 });

@@ -46,7 +46,7 @@ function asking(parts: StoryParts, isGenerating = () => false) {
 
 const update = { full_update: false, data_format: 'kcpp_lzma_b64', sender: 'KCPP1', data: 'XQAAAQ==' };
 
-describe('a story of several people', () => {
+describe('multiplayer story', () => {
   test('is empty in the first turn', async () => {
     const { ask, getStory } = game();
     expect(await ask('status', { sender: 'KCPP1', senderbusy: false })).toEqual([
@@ -56,7 +56,7 @@ describe('a story of several people', () => {
     expect(await getStory()).toEqual([200, '']);
   });
 
-  test('goes on turn by turn, and is given out as it was sent', async () => {
+  test('continues turn by turn, and is returned as it was sent', async () => {
     const { ask, getStory } = game();
     const turn = { idle: true, data_format: 'kcpp_lzma_b64' };
     expect(await ask('setstory', update)).toEqual([200, { success: true, turn_major: 1, turn_minor: 2, ...turn }]);
@@ -70,7 +70,7 @@ describe('a story of several people', () => {
   });
 
   test.each<[unknown]>([[''], ['{'], ['[]'], [{ sender: {} }], [{ senderbusy: 'maybe' }]])(
-    'tells whoever sends %j how it stands',
+    'status: answers the invalid body %j',
     async (body) => {
       expect(await game().ask('status', body)).toMatchObject([200, { turn_major: 1, idle: true }]);
     },
@@ -86,7 +86,7 @@ describe('a story of several people', () => {
     ['{"data": "x', 'Submitted story invalid!'],
     ['7', 'Submitted story invalid!'],
     [{ ...update, data: 'x'.repeat(101) }, 'Story is too long!'],
-  ])('is not changed by %j', async (body, error) => {
+  ])('setstory: refuses %j', async (body, error) => {
     const { ask, getStory } = game();
     await ask('setstory', update);
     expect(await ask('setstory', body)).toEqual([400, { success: false, error }]);
@@ -94,7 +94,7 @@ describe('a story of several people', () => {
     expect(await getStory()).toEqual([200, update.data]);
   });
 
-  test('that cannot be kept is refused, and the console tells it', async () => {
+  test('setstory: refuses a story that cannot be stored, and logs it', async () => {
     const { path, ask, warnings } = game();
     rmSync(dirname(path), { recursive: true });
     const [status, body] = await ask('setstory', update);
@@ -106,11 +106,11 @@ describe('a story of several people', () => {
   });
 });
 
-describe('it is idle', () => {
+describe('multiplayer: idle', () => {
   const idle = async (ask: ReturnType<typeof game>['ask'], sender: string | number) =>
     (await ask('status', { sender }))[1].idle;
 
-  test('unless something is generated, for whomever', async () => {
+  test('false while anything is generated', async () => {
     const { ask, world } = game();
     world.generating = true;
     expect(await idle(ask, 'a')).toBe(false);
@@ -118,7 +118,7 @@ describe('it is idle', () => {
     expect(await idle(ask, 'a')).toBe(true);
   });
 
-  test('unless somebody else was busy within six seconds', async () => {
+  test('false if another sender was busy within six seconds', async () => {
     const { ask, world } = game();
     await ask('status', { sender: 'a', senderbusy: true });
     expect([await idle(ask, 'a'), await idle(ask, 'b')]).toEqual([true, false]);
@@ -127,28 +127,28 @@ describe('it is idle', () => {
     expect(await idle(ask, 'b')).toBe(true);
   });
 
-  test('for those who only look', async () => {
+  test('true for requests without a sender', async () => {
     const { ask } = game();
     await ask('status', { sender: 'a', senderbusy: false });
     await ask('setstory', update);
     expect(await idle(ask, 'b')).toBe(true);
   });
 
-  test('for a sender whose name is a number, too', async () => {
+  test('works with a number as sender', async () => {
     const { ask } = game();
     await ask('status', { sender: 7, senderbusy: 1 });
     expect([await idle(ask, 7), await idle(ask, '7'), await idle(ask, 8)]).toEqual([true, true, false]);
   });
 });
 
-test('without --multiplayer every path answers in its own shape', async () => {
+test('multiplayer: every path has its reply without --multiplayer', async () => {
   const { ask, getStory } = asking({ warn: () => undefined });
   expect(await ask('status')).toEqual([200, { error: 'Multiplayer not enabled!' }]);
   expect(await getStory()).toEqual([200, '']);
   expect(await ask('setstory', update)).toEqual([400, { success: false, error: 'Multiplayer not enabled!' }]);
 });
 
-test('all paths ask for the key and take no place in the queue', () => {
+test('multiplayer: all paths are guarded and not queued', () => {
   for (const endpoint of multiplayerEndpoints({ warn: () => undefined })) {
     expect(endpoint).toMatchObject({ method: 'POST', match: 'ending', access: 'guarded', queued: false });
   }

@@ -166,7 +166,7 @@ async function textOf(reply: Reply): Promise<string> {
 const jsonOf = async (reply: Reply): Promise<unknown> => JSON.parse(await textOf(reply));
 
 test.each(['/api/v1/generate', '/api/latest/generate', '/behind/a/proxy/api/v1/generate'])(
-  '%s answers with the whole text',
+  '%s: answers with the whole text',
   async (path) => {
     const { service, seen } = fakeService({});
     const reply = await ask(
@@ -185,7 +185,7 @@ test.each(['/api/v1/generate', '/api/latest/generate', '/behind/a/proxy/api/v1/g
   },
 );
 
-test('the stream has the type of server-sent events and ends without a marker', async () => {
+test('generate/stream: server-sent events without an end marker', async () => {
   const { service } = fakeService({});
   const reply = await ask(parts(service), 'POST', '/api/extra/generate/stream', { prompt: 'Hi' });
   expect(reply).toMatchObject({
@@ -198,7 +198,7 @@ test('the stream has the type of server-sent events and ends without a marker', 
   );
 });
 
-test.each(['/api/v1/generate', '/api/extra/generate/stream'])('%s tells in a header what did not fit', async (path) => {
+test.each(['/api/v1/generate', '/api/extra/generate/stream'])('%s: names dropped tokens in a header', async (path) => {
   const start: GenerationEvent = { type: 'start', promptTokens: 9, cachedTokens: 0, maxTokens: 5, seed: 1 };
   const cut = fakeService({ events: [{ ...start, droppedTokens: 7 }, finish] });
   const reply = await ask(parts(cut.service), 'POST', path, { prompt: 'Hi' });
@@ -214,12 +214,12 @@ test.each(
     [path, { guidance_scale: 2, negative_prompt: '' }, 'guidance_scale'] as const,
     [path, { guidance_scale: 1, negative_prompt: '' }, undefined] as const,
   ]),
-)('%s with %j names what has no effect alone: %s', async (path, fields, ignored) => {
+)('%s: with %j names the field without effect: %s', async (path, fields, ignored) => {
   const reply = await ask(parts(fakeService({}).service), 'POST', path, { prompt: 'Hi', ...fields });
   expect([reply.status, reply.headers?.['x-parley-ignored']]).toEqual([200, ignored]);
 });
 
-test('the old request form answers in its own shape', async () => {
+test('/request: answers in its old form', async () => {
   const { service, seen } = fakeService({});
   const defaults = parts(service, { applyDefaults: (body) => ({ top_k: 7, ...body }) });
   const reply = await ask(defaults, 'POST', '/old/request', { text: 'Hi', max: 5 });
@@ -227,14 +227,14 @@ test('the old request form answers in its own shape', async () => {
   expect(seen[0]?.request).toMatchObject({ prompt: 'Hi', maxTokens: 5, sampling: { topK: 7 } });
 });
 
-test('defaults of the server are put in before anything is decoded', async () => {
+test('generate: applies the defaults of the server before decoding', async () => {
   const { service, seen } = fakeService({});
   const defaults = parts(service, { applyDefaults: (body) => ({ rep_pen: 1.2, ...body }) });
   await ask(defaults, 'POST', '/api/v1/generate', { prompt: 'Hi' });
   expect(seen[0]?.request.sampling.repetitionPenalty).toBe(1.2);
 });
 
-test('without a text model both forms answer 200 and say what is missing', async () => {
+test('generate: 200 with the reason without a text model', async () => {
   const { service, seen } = fakeService({ state: () => ({ type: 'none' }) });
   const whole = await ask(parts(service), 'POST', '/api/v1/generate', { prompt: 'Hi' });
   expect(whole.status).toBe(200);
@@ -255,7 +255,7 @@ test.each<[string, Partial<TextService> & { readonly events?: readonly Generatio
     },
   ],
   ['told as the first event', { events: [{ type: 'error', error: busy }] }],
-])('a full queue, %s, is 503 on both forms', async (_, own) => {
+])('generate: 503 for a full queue, %s', async (_, own) => {
   for (const path of ['/api/v1/generate', '/api/extra/generate/stream']) {
     const reply = await ask(parts(fakeService(own).service), 'POST', path, { prompt: 'Hi' });
     expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '3' } });
@@ -270,13 +270,13 @@ test.each<[string | object, string]>([
   ['', 'it is empty'],
   ['[]', 'body must be an object'],
   [{ prompt: ['x'] }, 'prompt must be a string'],
-])('the body %o is refused as bad input', async (body, message) => {
+])('generate: refuses the body %o as bad input', async (body, message) => {
   const reply = await ask(parts(fakeService({}).service), 'POST', '/api/extra/generate/stream', body);
   expect(reply.status).toBe(400);
   expect(await jsonOf(reply)).toEqual({ detail: { msg: expect.stringContaining(message), type: 'bad_input' } });
 });
 
-test('a missing key is refused in the exact words of the original', async () => {
+test('generate: 401 body for a missing key', async () => {
   const [endpoint] = nativeEndpoints(parts(fakeService({}).service));
   const reply = endpoint?.family.errorReply(new AppError('unauthorized', {})) as Reply;
   expect(reply.status).toBe(401);
@@ -289,12 +289,12 @@ test.each<[AbortOutcome, string]>([
   ['stopped', '{"success":"true","done":"true"}'],
   ['pending', '{"success":"true","done":"false"}'],
   ['refused', '{"success":"false","done":"false"}'],
-])('an abort that is %s answers %s', async (outcome, body) => {
+])('abort: %s answers %s', async (outcome, body) => {
   const { service } = fakeService({ abort: () => outcome });
   expect(await textOf(await ask(parts(service), 'POST', '/api/extra/abort', { genkey: 'A' }))).toBe(body);
 });
 
-test('check and abort take a broken or missing body for one without a key', async () => {
+test('check and abort: an invalid or missing body counts as one without a key', async () => {
   const asked: string[] = [];
   const abort = (genkey: string): AbortOutcome => {
     asked.push(genkey);
@@ -313,7 +313,7 @@ test('check and abort take a broken or missing body for one without a key', asyn
   );
 });
 
-test('a look at a request that waits tells where it stands', async () => {
+test('check: has the queue position of a waiting request', async () => {
   const queuePosition = (genkey: string) => (genkey === 'B' ? { position: 2, estimateSeconds: 8 } : undefined);
   const all = parts(fakeService({ check: () => '', queuePosition }).service);
   const look = async (genkey: string) => textOf(await ask(all, 'POST', '/api/extra/generate/check', { genkey }));
@@ -328,13 +328,13 @@ test.each([
   ['tool-calls', ',"finish_reason":"tool_calls"'],
   ['aborted', ',"finish_reason":"abort"'],
   ['error', ',"finish_reason":"error"'],
-] as const)('a look by a key at a request that has ended with %j tells %j', async (finished, told) => {
+] as const)('check: a request that ended with %j has %j', async (finished, told) => {
   const all = parts(fakeService({ check: () => 'x', finished: () => finished }).service);
   const look = await textOf(await ask(all, 'POST', '/api/extra/generate/check', { genkey: 'B' }));
   expect(look).toBe(`{"results":[{"text":"x"${told}}]}`);
 });
 
-test('the last logprobs are null until there are some', async () => {
+test('last_logprobs: null until there are some', async () => {
   const none = parts(fakeService({}).service);
   expect(await textOf(await ask(none, 'GET', '/api/extra/last_logprobs'))).toBe('{"logprobs":null}');
   const some = parts(
@@ -362,13 +362,13 @@ test.each<[NativeParts, string, unknown, number, unknown]>([
   [withChat, 'json_to_grammar', { type: 'null' }, 200, { result: 'root ::= type', success: true }],
   [withChat, 'json_to_grammar', '7', 200, { result: '', success: false, error: expect.stringContaining('object') }],
   [withChat, 'json_to_grammar', '{', 400, { result: '', success: false }],
-])('%# %s of %o', async (all, path, body, status, expected) => {
+])('token endpoints: %# %s of %o', async (all, path, body, status, expected) => {
   const reply = await ask(all, 'POST', `/api/extra/${path}`, body);
   expect(reply.status).toBe(status);
   expect(await jsonOf(reply)).toEqual(expected);
 });
 
-test('a schema that cannot be converted is no success, and says why', async () => {
+test('json_to_grammar: no success, with the reason, for a schema that cannot be converted', async () => {
   const schemaToGrammar = () => {
     throw new Error('no such type');
   };
@@ -391,7 +391,7 @@ test.each([
   [{ schema: { not: {} } }],
   [{ schema: { $ref: '#/nowhere' } }],
   [{ multipleOf: 0.5 }],
-])('%j is no schema that a grammar can follow', async (body) => {
+])('json_to_grammar: refuses %j', async (body) => {
   const reply = await ask(
     parts(fakeService({}).service, { schemaToGrammar: convert }),
     'POST',
@@ -402,7 +402,7 @@ test.each([
   expect(await jsonOf(reply)).toEqual({ result: '', success: false, error: expect.stringContaining('schema must be') });
 });
 
-test('shutting down works from this machine and only where it was allowed', async () => {
+test('shutdown: only from this machine and with --singleinstance', async () => {
   let ended = 0;
   const allowed = parts(fakeService({}).service, { shutdown: () => void ended++ });
   const path = '/api/extra/shutdown';

@@ -55,10 +55,7 @@ export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
   { queued: true, modelSelection: 'own-name' },
 );
 
-/**
- * `shutdown` is set with `--singleinstance` only: a new instance asks the old one to free the port. It must leave time
- * for this reply.
- */
+/** For a new instance that needs the port. `shutdown` must leave time for this reply. */
 export function shutdownEndpoint(shutdown: (() => void) | undefined): PlainEndpoint {
   const summary = 'End the server, from this machine and with --singleinstance only.';
   const handle = (call: Call): Reply => {

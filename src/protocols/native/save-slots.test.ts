@@ -33,8 +33,8 @@ const story = { title: 'My story', format: 'kcpp_lzma_b64', data: 'XQAAAQ==' };
 const free = Array<string>(12).fill('');
 const failed = (error: string) => [400, { success: false, error }];
 
-describe('stories on the server', () => {
-  test('are listed by slot, loaded and written over', async () => {
+describe('save slots', () => {
+  test('list, load and overwrite stories', async () => {
     const { ask } = saves();
     expect(await ask('list')).toEqual([200, free]);
     expect(await ask('save', { slot: 3, ...story })).toEqual([200, { success: true, error: '' }]);
@@ -47,7 +47,7 @@ describe('stories on the server', () => {
     ]);
   });
 
-  test('are erased by empty data', async () => {
+  test('empty data erase a story', async () => {
     const { ask } = saves();
     await ask('save', { slot: 0, ...story });
     expect(await ask('save', { slot: 0, data: '' })).toEqual([200, { success: true, error: '' }]);
@@ -56,18 +56,18 @@ describe('stories on the server', () => {
   });
 
   test.each([{ slot: 1 }, { slot: -1 }, { slot: 12 }, { slot: 'x' }, {}, { slot: null }])(
-    'are not there in %j',
+    'slot %j does not exist',
     async (body) => {
       expect(await saves().ask('load', body)).toEqual([200, { success: false, data: null }]);
     },
   );
 
-  test.each(['', '{', '[]', '"x"'])('cannot be asked for by %j', async (body) => {
+  test.each(['', '{', '[]', '"x"'])('load: refuses %j', async (body) => {
     expect(await saves().ask('load', body)).toEqual([400, { success: false, data: null }]);
   });
 });
 
-describe('a story is not saved', () => {
+describe('save: refuses', () => {
   test.each<[string, unknown, string]>([
     ['without a body', '', 'No story submitted or invalid slot!'],
     ['without data', { slot: 1, title: 'a' }, 'No story submitted or invalid slot!'],
@@ -86,7 +86,7 @@ describe('a story is not saved', () => {
     expect(await ask('list')).toEqual([200, free]);
   });
 
-  test('when there is no more room, until some is made', async () => {
+  test('if the file is full, until a slot is erased', async () => {
     const { ask } = saves();
     const long = { ...story, data: 'x'.repeat(150) };
     await ask('save', { ...long, slot: 0 });
@@ -97,13 +97,13 @@ describe('a story is not saved', () => {
     expect(await ask('save', { ...long, slot: 2 })).toEqual([200, { success: true, error: '' }]);
   });
 
-  test('when its folder is gone', async () => {
+  test('if the folder is gone', async () => {
     const { path, ask } = saves();
     rmSync(dirname(path), { recursive: true });
     expect(await ask('save', { ...story, slot: 1 })).toEqual(failed('SaveDataFile is missing!'));
   });
 
-  test('when the disk refuses, which the console tells once, and what was there stays', async () => {
+  test('if the disk fails, logs it once and keeps the old story', async () => {
     const { path, warnings, ask } = saves();
     await ask('save', { ...story, slot: 1 });
     const before = readFileSync(path, 'utf8');
@@ -119,14 +119,14 @@ describe('a story is not saved', () => {
   });
 });
 
-test('without --savedatafile every path answers in its own shape', async () => {
+test('save slots: every path has its reply without --savedatafile', async () => {
   const ask = asking({ warn: () => undefined });
   expect(await ask('list')).toEqual([200, []]);
   expect(await ask('load', { slot: 0 })).toEqual([200, { success: false, data: null }]);
   expect(await ask('save', { slot: 0, ...story })).toEqual(failed('SaveDataFile not enabled!'));
 });
 
-test('all paths ask for the key and take no place in the queue', () => {
+test('save slots: all paths are guarded and not queued', () => {
   for (const endpoint of saveSlotEndpoints({ warn: () => undefined })) {
     expect(endpoint).toMatchObject({ method: 'POST', match: 'ending', access: 'guarded', queued: false });
   }

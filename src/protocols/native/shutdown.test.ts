@@ -14,7 +14,7 @@ async function ask(remoteAddress: string, allowed = true) {
 }
 
 test.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1', '::FFFF:127.0.0.1'])(
-  '%s may end it',
+  'shutdown: allowed from %s',
   async (address) => {
     expect(await ask(address)).toEqual({ ended: true, status: 200, body: { success: true } });
     expect(await ask(address, false)).toEqual({ ended: false, status: 200, body: { success: false } });
@@ -22,12 +22,12 @@ test.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1', '::FFFF:127.0.0.
 );
 
 test.each(['192.168.0.5', '128.0.0.1', '::2', 'fe80::1', '', '127.0.0.1.evil', 'x127.0.0.1'])(
-  '%j may not',
+  'shutdown: refused for %j',
   async (address) => {
     expect(await ask(address)).toEqual({ ended: false, status: 200, body: { success: false } });
   },
 );
 
-test('it asks for the key', () => {
+test('shutdown: needs the key', () => {
   expect(shutdownEndpoint(undefined)).toMatchObject({ access: 'guarded', match: 'exact', method: 'POST' });
 });

@@ -26,7 +26,7 @@ function world(script: SpokenScript | 'none' = {}) {
 }
 
 describe('POST /api/extra/tts', () => {
-  test('is a whole WAV file', async () => {
+  test('returns a whole WAV file', async () => {
     const { post, asked } = world();
     const { status, headers, body } = await post({ input: 'Hello.', voice: 'kobo' });
     expect(status).toBe(200);
@@ -45,7 +45,7 @@ describe('POST /api/extra/tts', () => {
     [{ response_format: 'opus' }, 'opus'],
     [{ response_format: 'aac' }, 'wav'],
     [{ response_format: 7 }, 'wav'],
-  ])('%j is %s', async (fields, format) => {
+  ])('%j gives %s', async (fields, format) => {
     const { post, asked } = world();
     await post({ input: 'a', ...fields });
     expect(asked[0]?.request.format).toBe(format);
@@ -62,26 +62,26 @@ describe('POST /api/extra/tts', () => {
     expect(asked[0]?.request.speed).toBe(pace);
   });
 
-  test('says in its own words what is wrong', async () => {
+  test('has its own error shape', async () => {
     const { status, body } = await world().post({ input: '' });
     expect(status).toBe(400);
     const detail = { msg: 'input must be a text that is to be spoken.', type: 'bad_input' };
     expect(JSON.parse(String(body))).toEqual({ detail });
   });
 
-  test('a broken body is refused', async () => {
+  test('refuses an invalid body', async () => {
     const { status, body } = await world().post('{"input":');
     expect(status).toBe(400);
     expect(JSON.parse(String(body))).toMatchObject({ detail: { type: 'bad_input' } });
   });
 
-  test('without a voice it says so', async () => {
+  test('refuses without a speech model', async () => {
     const { status, body } = await world('none').post({ input: 'a' });
     expect(status).toBe(503);
     expect(JSON.parse(String(body))).toMatchObject({ detail: { type: 'service_unavailable' } });
   });
 
-  test('half a file is none', async () => {
+  test('fails if the speech fails in the middle', async () => {
     const { status, body } = await world({ failure: lost }).post({ input: 'a' });
     expect(status).toBe(500);
     expect(JSON.parse(String(body))).toMatchObject({ detail: { type: 'server_error' } });

@@ -12,17 +12,20 @@ async function ask(path: string, body: unknown, own: Partial<TokenParts> = {}) {
   return [reply.status, JSON.parse(String(reply.body))];
 }
 
-test.each(['/api/extra/tokencount', '/api/extra/tokenize'])('%s counts the tokens of a text', async (path) => {
+test.each(['/api/extra/tokencount', '/api/extra/tokenize'])('%s: counts the tokens of a text', async (path) => {
   expect(await ask(path, { prompt: 'Hi' })).toEqual([200, { value: 3, ids: [1, 72, 105], prompt: 'Hi' }]);
   expect(await ask(path, { prompt: 'Hi', special: false })).toEqual([200, { value: 2, ids: [72, 105], prompt: 'Hi' }]);
   expect(await ask(path, {})).toEqual([200, { value: 1, ids: [1], prompt: '' }]);
 });
 
-test.each(['', '{', '[]', { prompt: 5 }, { prompt: 'x', special: 'maybe' }])('a count of %j is -1', async (body) => {
-  expect(await ask('/api/extra/tokencount', body)).toEqual([400, { value: -1 }]);
-});
+test.each(['', '{', '[]', { prompt: 5 }, { prompt: 'x', special: 'maybe' }])(
+  'tokencount: %j gives -1',
+  async (body) => {
+    expect(await ask('/api/extra/tokencount', body)).toEqual([400, { value: -1 }]);
+  },
+);
 
-test('a chat is counted as the prompt that it becomes, unless there is a prompt', async () => {
+test('tokencount: counts a chat as its prompt, unless there is a prompt', async () => {
   const renderChat = async (messages: readonly unknown[]) => `${messages.length} turns`;
   const messages = [{ role: 'user', content: 'Hi' }];
   const [status, body] = await ask('/api/extra/tokencount', { messages }, { renderChat });
@@ -31,7 +34,7 @@ test('a chat is counted as the prompt that it becomes, unless there is a prompt'
   expect(await ask('/api/extra/tokencount', { messages })).toEqual([400, { value: -1 }]);
 });
 
-test('tokens become their text', async () => {
+test('detokenize: returns the text', async () => {
   expect(await ask('/api/extra/detokenize', { ids: [72, 105] })).toEqual([200, { result: 'Hi', success: true }]);
   expect(await ask('/api/extra/detokenize', {})).toEqual([200, { result: '', success: true }]);
 });
@@ -44,11 +47,11 @@ test.each([
   { ids: [2 ** 31] },
   { ids: ['1'] },
   { ids: Array(65_536).fill(1) },
-])('a list that is none has no text', async (body) => {
+])('detokenize: refuses other values', async (body) => {
   expect(await ask('/api/extra/detokenize', body)).toEqual([400, { result: '', success: false }]);
 });
 
-test('a schema stands in its field, or is the body itself', async () => {
+test('json_to_grammar: the schema is in its field, or is the body', async () => {
   const seen: unknown[] = [];
   const schemaToGrammar = (schema: unknown) => {
     seen.push(schema);
@@ -75,7 +78,7 @@ test.each([['[]'], ['"text"'], [`${'{"items":'.repeat(200)}{}${'}'.repeat(200)}`
   },
 );
 
-test('without a model a text has no tokens', async () => {
+test('tokencount: fails without a model', async () => {
   const { text } = scriptedText([], { tokenize: async () => [], detokenize: async () => '' });
   expect(await ask('/api/extra/tokencount', { prompt: 'Hi' }, { text })).toEqual([
     200,

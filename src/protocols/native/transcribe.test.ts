@@ -24,19 +24,19 @@ function world(events: readonly TranscriptionEvent[] | Error = script) {
 
 const ask = (events?: readonly TranscriptionEvent[] | Error) => asking(() => world(events), 'POST', path);
 
-test('a recording in JSON becomes text', async () => {
+test('transcribe: text of a recording in JSON', async () => {
   const { status, reply, asked } = await ask()({ audio_data: sound });
   expect([status, JSON.parse(reply)]).toEqual([200, { text: 'Hello there.' }]);
   expect(asked).toMatchObject([{ request: { recording: 'sound', translate: false, words: false } }]);
 });
 
-test('what had no effect is told beside the text', async () => {
+test('transcribe: warnings are beside the text', async () => {
   const finish = { type: 'finish', seconds: 2, language: 'en', notes: ['prompt has no effect'] } as const;
   const { reply } = await ask([...script.slice(0, 3), finish])({ audio_data: sound });
   expect(JSON.parse(reply)).toEqual({ text: 'Hello there.', warnings: ['prompt has no effect'] });
 });
 
-describe('a refusal has the shape of this family', () => {
+describe('transcribe: errors have the shape of this dialect', () => {
   test.each([
     ['no recording', {}, 400, /file must be a recording/],
     ['no base64', { audio_data: '!' }, 400, /audio_data must be a recording in base64/],
@@ -48,14 +48,14 @@ describe('a refusal has the shape of this family', () => {
     expect(seen.asked).toEqual([]);
   });
 
-  test('of the engine too, with the name of the field', async () => {
+  test('errors of the engine, with the name of the field', async () => {
     const error = new AppError('invalid-field', { field: 'file', expected: 'a recording, and this is text' });
     const { status, reply } = await ask(error)({ audio_data: sound });
     expect(status).toBe(400);
     expect(JSON.parse(reply)).toMatchObject({ detail: { msg: 'audio_data must be a recording, and this is text.' } });
   });
 
-  test('without a recogniser', async () => {
+  test('without a recognizer', async () => {
     const endpoint = bind(transcribeEndpoint, dialectParts());
     const seen = await asking(() => ({ endpoints: [endpoint], asked: [] }), 'POST', path)({ audio_data: sound });
     expect(seen.status).toBe(503);
@@ -63,7 +63,7 @@ describe('a refusal has the shape of this family', () => {
   });
 });
 
-test('a client that asked for padding is kept awake, and told of a late failure in the body', async () => {
+test('transcribe: padding while it waits, and late errors in the body', async () => {
   const time = handTimer();
   let fail: (error: Error) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => {

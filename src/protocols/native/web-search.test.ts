@@ -23,7 +23,7 @@ async function ask(search: WebSearch | undefined, body: unknown) {
 
 const page = { title: 'T', url: 'https://a.example/', description: 'D', content: 'C' };
 
-test('what is found comes with title, url, desc and content', async () => {
+test('websearch: results have title, url, desc and content', async () => {
   const { search, asked } = searchOf({ pages: [page] });
   expect(await ask(search, { q: ' red lighthouse ' })).toEqual({
     status: 200,
@@ -34,7 +34,7 @@ test('what is found comes with title, url, desc and content', async () => {
 });
 
 test.each<unknown>(['', '{', '[]', {}, { q: 5 }, { q: null }, { query: 'x' }])(
-  '%j is refused with an empty list',
+  'websearch: refuses %j with an empty list',
   async (body) => {
     const { search, asked } = searchOf({ pages: [page] });
     expect(await ask(search, body)).toEqual({ status: 400, body: [], note: undefined });
@@ -42,16 +42,16 @@ test.each<unknown>(['', '{', '[]', {}, { q: 5 }, { q: null }, { query: 'x' }])(
   },
 );
 
-test('a search that failed is an empty list, and why stands beside it', async () => {
+test('websearch: an empty list with the reason in a header if the search failed', async () => {
   const { search } = searchOf({ pages: [], problem: 'The search page is away.' });
   expect(await ask(search, { q: 'x' })).toEqual({ status: 200, body: [], note: expect.stringContaining('is away') });
 });
 
-test('without --websearch nothing is found, whatever is sent', async () => {
+test('websearch: empty without --websearch', async () => {
   expect(await ask(undefined, { q: 'x' })).toMatchObject({ status: 200, body: [] });
   expect(await ask(undefined, '{')).toMatchObject({ status: 200, body: [] });
 });
 
-test('it asks for the key', () => {
+test('websearch: needs the key', () => {
   expect(webSearchEndpoint(undefined)).toMatchObject({ method: 'POST', access: 'guarded', queued: false });
 });

@@ -41,12 +41,12 @@ test.each([
   ['seed', -1, { seed: -1 }],
   ['seed', 0, { seed: 2 ** 31 - 1 }],
   ['xtc_probability', 0.5, { xtcProbability: 0.5 }],
-])('the option %s %j is heard inside of options and beside it', (name, value, expected) => {
+])('options: %s %j counts inside of options and beside it', (name, value, expected) => {
   expect(chat({ options: { [name]: value } }).controls.sampling).toMatchObject(expected);
   expect(chat({ [name]: value }).controls.sampling).toMatchObject(expected);
 });
 
-test('options win over the same control beside them, whatever that is called', () => {
+test('options win over the same control beside them, under any name', () => {
   const { controls } = chat({
     temperature: 1,
     rep_pen: 1.5,
@@ -59,7 +59,7 @@ test('options win over the same control beside them, whatever that is called', (
   expect(controls).toMatchObject({ maxTokens: 30, stop: ['b', 'c'] });
 });
 
-test('native controls count where no option says otherwise', () => {
+test('native controls count where no option is set', () => {
   const { controls } = chat({ max_length: 7, stop_sequence: ['a'], rep_pen: 1.5, sampler_seed: 5 });
   expect(controls).toMatchObject({ maxTokens: 7, stop: ['a'] });
   expect(controls.sampling).toMatchObject({ repetitionPenalty: 1.5, seed: 5 });
@@ -70,7 +70,7 @@ test.each([
   [-1, 2048],
   [0, 2048],
   [-2, 4096],
-])('num_predict %d allows %d tokens', (asked, expected) =>
+])('num_predict %d gives %d tokens', (asked, expected) =>
   expect(chat({ options: { num_predict: asked } }).controls.maxTokens).toBe(expected),
 );
 
@@ -83,11 +83,11 @@ test.each([
   expect(chat({ options: { num_ctx: asked } }).controls.maxContext).toBe(expected),
 );
 
-test('one stop text is as good as a list', () => {
+test('stop: a text or a list', () => {
   expect(chat({ options: { stop: '[1]' } }).controls.stop).toEqual(['[1]']);
 });
 
-test('the defaults of the server reach into the options, and overwrite them where they are meant to', () => {
+test('gen defaults apply to options, and overwrite them in overwrite mode', () => {
   const forced = { applyDefaults: (body: JsonObject) => ({ ...body, temperature: 0.9 }) };
   expect(chat({ options: { temperature: 0.1 } }, forced).controls.sampling.temperature).toBe(0.9);
   const gentle = { applyDefaults: (body: JsonObject) => ({ temperature: 0.9, ...body }) };
@@ -105,9 +105,9 @@ test.each([
   [{ think: 'deeply' }, 'think must be true, false, "low", "medium", "high" or "max".'],
   [{ format: 'xml' }, 'format must be "json" or a JSON schema.'],
   [{ truncate: 'maybe' }, 'truncate must be true or false.'],
-])('%j is refused by name', (body, sentence) => expect(() => chat(body)).toThrow(sentence));
+])('refuses %j by name', (body, sentence) => expect(() => chat(body)).toThrow(sentence));
 
-test('unknown options and options that are null are passed over', () => {
+test('options: ignores unknown ones and null', () => {
   expect(chat({ options: { nobody_knows: 'x', temperature: null } }).controls.sampling.temperature).toBe(0.7);
 });
 
@@ -116,9 +116,9 @@ test.each([
   ['', { type: 'text' }],
   ['json', { type: 'json' }],
   [{ type: 'object' }, { type: 'schema', schema: { type: 'object' } }],
-])('format %j asks for %j', (format, output) => expect(chat({ format }).output).toEqual(output));
+])('format %j gives %j', (format, output) => expect(chat({ format }).output).toEqual(output));
 
-test('a format wins over a native grammar', () => {
+test('format wins over a native grammar', () => {
   expect(chat({ grammar: 'root ::= "a"' }).controls.grammar?.gbnf).toBe('root ::= "a"');
   expect(chat({ grammar: 'root ::= "a"', format: 'json' }).controls.grammar).toBeUndefined();
 });
@@ -133,7 +133,7 @@ test.each([
   [{ think: true, reasoning_effort: 'low' }, 'low', { type: 'share', share: 0.25 }, { enable_thinking: true }],
   [{ think: true, reasoning_effort: 'none' }, undefined, undefined, { enable_thinking: true }],
   [{ reasoning_effort: 'low' }, 'low', { type: 'share', share: 0.25 }, {}],
-])('%j sets the thinking', (body, effort, budget, variables) => {
+])('think: %j', (body, effort, budget, variables) => {
   const request = chat(body);
   expect(request.reasoning).toEqual({ effort, separate: true });
   expect(request.controls.reasoning).toEqual(budget);
@@ -144,7 +144,7 @@ test.each([
   [{}, 'refuse'],
   [{ truncate: true }, 'trim'],
   [{ truncate: false }, 'refuse'],
-])('with %j a prompt that does not fit is met with: %s', (body, overflow) =>
+])('truncate: with %j a prompt that does not fit is handled by: %s', (body, overflow) =>
   expect(chat(body).controls.overflow).toBe(overflow),
 );
 
@@ -153,9 +153,9 @@ test.each([
   [{ logprobs: true }, 0],
   [{ logprobs: true, top_logprobs: 3 }, 3],
   [{ top_logprobs: 3 }, undefined],
-])('%j reports %j alternatives', (body, expected) => expect(chat(body).controls.logprobs).toBe(expected));
+])('logprobs: %j gives %j alternatives', (body, expected) => expect(chat(body).controls.logprobs).toBe(expected));
 
-test('a prompt is a chat of one turn, behind the system text and what was said before', () => {
+test('decodeCompletion: a prompt is a chat of one turn, after system and context', () => {
   const found = completion({ system: 'Be brief.' }, 'before ');
   expect(found).toMatchObject({
     type: 'chat',
@@ -171,7 +171,7 @@ test('a prompt is a chat of one turn, behind the system text and what was said b
   });
 });
 
-test('a raw prompt goes to the model as it is', () => {
+test('decodeCompletion: a raw prompt is not changed', () => {
   expect(completion({ raw: true, format: 'json' })).toMatchObject({
     type: 'plain',
     returnsContext: false,
@@ -179,7 +179,7 @@ test('a raw prompt goes to the model as it is', () => {
   });
 });
 
-test('a template makes the prompt, with a suffix too where it has a place for one', () => {
+test('decodeCompletion: a template makes the prompt, with .Suffix', () => {
   expect(completion({ template: '<u>{{ .Prompt }}<a>', system: 'x' }, 'before ')).toMatchObject({
     type: 'plain',
     returnsContext: true,
@@ -197,9 +197,9 @@ test.each([
   [{ raw: true, template: 'x' }, /raw with template, system or context is not possible/],
   [{ images: ['aGk='] }, /Image input \(images\[0\]\) is not possible/],
   [{ images: 'aGk=' }, /images must be an array of base64 strings/],
-])('%j is refused clearly', (body, sentence) => expect(() => completion(body)).toThrow(sentence));
+])('decodeCompletion: refuses %j', (body, sentence) => expect(() => completion(body)).toThrow(sentence));
 
-test('a gap is marked as the model knows it, and the rest of a plain prompt stays', () => {
+test('decodeCompletion: uses the marks of the model for a gap', () => {
   const parts = dialectParts();
   const fields = readRequest(generateFields, { prompt: 'Hi', suffix: 'end', format: 'json' }, parts);
   const marks = { prefix: '<P>', suffix: '<S>', middle: '<M>' };
@@ -216,6 +216,6 @@ test.each([
   [{ suffix: 'end' }, true],
   [{ suffix: 'end', template: 'x' }, false],
   [{ suffix: 'end', raw: true }, false],
-])('%j has a gap that the model must mark: %j', (body, expected) => {
+])('hasGap: %j: %j', (body, expected) => {
   expect(hasGap(readFields(generateFields, body))).toBe(expected);
 });

@@ -283,19 +283,12 @@ function decodeTool(entry: unknown, where: string): Tool {
   };
 }
 
-interface Thinking {
-  readonly effort: string | undefined;
-  readonly budget: ReasoningBudget | undefined;
-  /** Variables of the chat template. */
-  readonly variables: Readonly<Record<string, unknown>>;
-}
-
-/** `think` over the controls of the native API, which count where it is left out. */
+/** `think` over the controls of the native API, which count where it is left out. `variables` are for the template. */
 export function decodeThink(
   think: boolean | string | undefined,
   settings: Pick<Settings, 'reasoning_effort' | 'thinking_budget_tokens'>,
   native: ReasoningBudget | undefined,
-): Thinking {
+) {
   const { reasoning_effort: effort, thinking_budget_tokens: tokens } = settings;
   if (think === undefined) return { effort: effort || undefined, budget: native, variables: {} };
   if (think === false) return { ...reasoningControl('none', undefined), variables: { enable_thinking: false } };

@@ -24,7 +24,7 @@ function world(own: { others?: object; now?: () => number } = {}) {
 }
 
 describe('POST /api/embed', () => {
-  test('has all that clients look for, in nanoseconds', async () => {
+  test('has all fields, with times in nanoseconds', async () => {
     let now = 0;
     const { ask } = world({ now: () => (now += 20) });
     const { status, headers, body } = await ask('/api/embed', { model: 'any', input: ['abc', 'b'] });
@@ -39,12 +39,12 @@ describe('POST /api/embed', () => {
     for (const vector of body.embeddings) expect(Math.hypot(...vector)).toBeCloseTo(1, 5);
   });
 
-  test('the whole never takes less than its part', async () => {
+  test('total_duration is at least load_duration', async () => {
     const { body } = await world().ask('/api/embed', { model: 'any', input: 'a' });
     expect(body.total_duration).toBe(7_000_000);
   });
 
-  test.each([undefined, null, '', []])('the input %j gives no vectors', async (input) => {
+  test.each([undefined, null, '', []])('input %j gives no vectors', async (input) => {
     const { ask, services } = world();
     const { status, body } = await ask('/api/embed', { model: 'any', input });
     expect([status, body]).toEqual([
@@ -54,12 +54,12 @@ describe('POST /api/embed', () => {
     expect(services.asked).toEqual([]);
   });
 
-  test('0 dimensions are all of them', async () => {
+  test('dimensions 0 means all', async () => {
     const { body } = await world().ask('/api/embed', { model: 'any', input: 'a', dimensions: 0 });
     expect(body.embeddings[0]).toHaveLength(4);
   });
 
-  test('what is too long is cut unless the client forbids it', async () => {
+  test('truncates unless truncate is false', async () => {
     const { ask, services } = world();
     const { headers } = await ask('/api/embed', {
       model: 'any',
@@ -71,7 +71,7 @@ describe('POST /api/embed', () => {
     expect(services.asked).toMatchObject([{ request: { truncate: true } }, { request: { truncate: false } }]);
   });
 
-  test('a refusal has the words that apps look for', async () => {
+  test('an error has the words that apps look for', async () => {
     const embed = () => Promise.reject(new AppError('input-too-long', { field: 'input[0]', tokens: 9, mostTokens: 8 }));
     const { ask } = world({ others: { embedding: scriptedEmbedding('e', { embed }).service } });
     const { status, body } = await ask('/api/embed', { model: 'any', input: 'a', truncate: false });
@@ -81,7 +81,7 @@ describe('POST /api/embed', () => {
     ]);
   });
 
-  test('says how long the model stays, before it is used', async () => {
+  test('keep_alive is set before the model is used', async () => {
     const { ask, services } = world();
     await ask('/api/embed', { model: 'any', input: 'a', keep_alive: 0 });
     await ask('/api/embed', { model: 'any', input: 'a', keep_alive: -1 });
@@ -98,7 +98,7 @@ describe('POST /api/embed', () => {
     [{ model: 'm', input: 'a', dimensions: -1 }, 400, /^dimensions must be/],
     [{ model: 'm', input: 'a', truncate: 'maybe' }, 400, 'truncate must be true or false.'],
     [{ model: 'm', input: Array.from({ length: 2049 }, () => 'a') }, 400, /at most 2048/],
-  ])('%j is refused', async (body, status, error) => {
+  ])('refuses %j', async (body, status, error) => {
     expect(await world().ask('/api/embed', body)).toMatchObject({
       status,
       body: { error: typeof error === 'string' ? error : expect.stringMatching(error) },
@@ -107,17 +107,17 @@ describe('POST /api/embed', () => {
 });
 
 describe('POST /api/embeddings', () => {
-  test('gives one vector as the model has it', async () => {
+  test('returns one vector without normalising it', async () => {
     const { body } = await world().ask('/api/embeddings', { model: 'any', prompt: 'abc' });
     expect(body).toEqual({ embedding: [3, 0, 97, 4] });
   });
 
-  test('gives nothing for nothing', async () => {
+  test('an empty prompt gives an empty vector', async () => {
     expect((await world().ask('/api/embeddings', { model: 'any', prompt: '' })).body).toEqual({ embedding: [] });
     expect((await world().ask('/api/embeddings', { model: 'any' })).body).toEqual({ embedding: [] });
   });
 
-  test('cuts what is too long, and says so', async () => {
+  test('truncates, with a header', async () => {
     const { headers } = await world().ask('/api/embeddings', { model: 'any', prompt: 'a long piece of text' });
     expect(headers['x-parley-truncated']).toBe('input[0]');
   });
@@ -125,7 +125,7 @@ describe('POST /api/embeddings', () => {
   test.each([
     [{ prompt: 'a' }, 'model is required'],
     [{ model: 'm', prompt: ['a'] }, 'prompt must be a string.'],
-  ])('%j is refused', async (body, error) => {
+  ])('refuses %j', async (body, error) => {
     expect(await world().ask('/api/embeddings', body)).toMatchObject({ status: 400, body: { error } });
   });
 });

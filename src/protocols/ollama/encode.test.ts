@@ -29,7 +29,7 @@ const token = (text: string): TokenLogprob => ({
   top: [],
 });
 
-test('a chat is lines of pieces, thinking first, and one last line with the figures', async () => {
+test('encodeStream: a chat is lines of pieces, thinking first, and a last line with figures', async () => {
   const events: GenerationEvent[] = [
     startEvent(),
     { type: 'reasoning-delta', text: 'hm\n' },
@@ -44,7 +44,7 @@ test('a chat is lines of pieces, thinking first, and one last line with the figu
   ]);
 });
 
-test('a completion says response, and gives back the tokens of the whole text', async () => {
+test('encodeStream: a completion has response, and context in the last line', async () => {
   const said: object[] = [];
   const context: ReplyFacts['context'] = async (reply) => {
     said.push({ ...reply });
@@ -66,7 +66,7 @@ test('a completion says response, and gives back the tokens of the whole text', 
   expect(said).toEqual([{ reasoning: 'hm', text: 'Hi!' }]);
 });
 
-test('a call comes whole in one line, its arguments as an object, and the reason stays stop', async () => {
+test('encodeStream: a call is one line with an object of arguments, and the reason is stop', async () => {
   const events: GenerationEvent[] = [
     startEvent(),
     { type: 'tool-start', index: 0, id: 'call_1', name: 'f' },
@@ -96,7 +96,7 @@ test('a call comes whole in one line, its arguments as an object, and the reason
 });
 
 test.each([[[{ type: 'tool-end', index: 0 } as GenerationEvent]], [[]]])(
-  'a call that was cut off is left out with a warning, closed (%j) or not',
+  'encodeStream: a cut-off call is left out with a warning, closed (%j) or not',
   async (end) => {
     const events: GenerationEvent[] = [
       startEvent(),
@@ -121,7 +121,7 @@ test.each([[[{ type: 'tool-end', index: 0 } as GenerationEvent]], [[]]])(
 test.each([
   ['length', []],
   ['stop', [{ id: 'call_1', function: { index: 0, name: 'f', arguments: {} } }]],
-] as const)('a call without a word of arguments, in a reply that ends by %s', async (reason, calls) => {
+] as const)('encodeStream: a call without arguments in a reply that ends by %s', async (reason, calls) => {
   const events: GenerationEvent[] = [
     startEvent(),
     { type: 'tool-start', index: 0, id: 'call_1', name: 'f' },
@@ -136,7 +136,7 @@ test.each([
   expect(body.message.tool_calls ?? []).toEqual(calls);
 });
 
-test('a call before one that was cut off is still told', async () => {
+test('encodeStream: keeps a call before a cut-off one', async () => {
   const events: GenerationEvent[] = [
     startEvent(),
     { type: 'tool-start', index: 0, id: 'call_1', name: 'f' },
@@ -155,7 +155,7 @@ test('a call before one that was cut off is still told', async () => {
   expect(body).toMatchObject({ message: { content: '', tool_calls: calls }, done_reason: 'length' });
 });
 
-test('arguments that are no object, in a call that nothing cut off, are text', async () => {
+test('encodeStream: arguments that are no object are text, if nothing was cut off', async () => {
   const events: GenerationEvent[] = [
     startEvent(),
     { type: 'tool-start', index: 0, id: 'call_1', name: 'f' },
@@ -176,12 +176,12 @@ test.each([
   ['length', 'length'],
   ['tool-calls', 'stop'],
   ['aborted', 'length'],
-] as const)('the end %s is told as %s', async (reason, told) => {
+] as const)('done_reason: %s is %s', async (reason, told) => {
   const [last] = await linesOf([startEvent(), finishEvent({ reason })], chatShape);
   expect(JSON.parse(last ?? '')).toMatchObject({ done: true, done_reason: told });
 });
 
-test('the figures of a token stand on the line that carries it', async () => {
+test('encodeStream: logprobs are on the line of their token', async () => {
   const top = [{ token: 2, text: 'Yo', bytes: [89, 111], logprob: -1 }];
   const events: GenerationEvent[] = [
     startEvent(),
@@ -202,7 +202,7 @@ test('the figures of a token stand on the line that carries it', async () => {
   });
 });
 
-test('tokens that no line shows have no figures: the end of the text, marks around thinking', async () => {
+test('encodeStream: tokens that are not shown have no logprobs', async () => {
   const events: GenerationEvent[] = [
     startEvent(),
     { type: 'reasoning-delta', text: 'hm', logprobs: [token('hm'), token('</think>'), token('So')] },
@@ -219,7 +219,7 @@ test('tokens that no line shows have no figures: the end of the text, marks arou
   });
 });
 
-test('an error ends the stream with a line of its own, and no line says that it is done', async () => {
+test('encodeStream: an error is the last line, without done', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   const lines = await linesOf([startEvent(), { type: 'text-delta', text: 'Hi' }, { type: 'error', error }], chatShape);
   expect(lines).toEqual([
@@ -228,7 +228,7 @@ test('an error ends the stream with a line of its own, and no line says that it 
   ]);
 });
 
-test('what is thrown in the middle is told in the stream too', async () => {
+test('encodeStream: an exception is the last line', async () => {
   async function* broken(): AsyncGenerator<GenerationEvent> {
     yield startEvent();
     throw new Error('boom');
@@ -238,18 +238,18 @@ test('what is thrown in the middle is told in the stream too', async () => {
   expect(lines).toEqual(['{"error":"Something unexpected went wrong here: boom."}\n']);
 });
 
-test('a generation that just stops is still done', async () => {
+test('encodeStream: events without a finish end with done', async () => {
   const [last] = await linesOf([startEvent()], chatShape);
   expect(JSON.parse(last ?? '')).toMatchObject({ done: true, done_reason: 'length', eval_count: 0 });
 });
 
-test('warnings are told at the end', async () => {
+test('encodeStream: warnings are in the last line', async () => {
   const events: GenerationEvent[] = [startEvent(), { type: 'warning', code: 'x', text: 'Mind the gap.' }, finish];
   expect((await linesOf(events, chatShape))[0]).toContain('"eval_duration":200000000,"warnings":["Mind the gap."]}');
   expect((await encodeWhole(play(events), chatShape, facts)).body).toMatchObject({ warnings: ['Mind the gap.'] });
 });
 
-test('the whole reply is one object with everything in it', async () => {
+test('encodeWhole: one object with all fields', async () => {
   const events: GenerationEvent[] = [
     startEvent({ droppedTokens: 12 }),
     { type: 'reasoning-delta', text: 'hm' },
@@ -270,7 +270,7 @@ const delta = fc.oneof(
 );
 const call = fc.record({ name: fc.string(), given: fc.dictionary(fc.string(), fc.jsonValue()) });
 
-test('the lines of a stream add up to the whole reply', async () => {
+test('encodeWhole: equal to the lines of a stream', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(delta), fc.array(call), async (deltas, calls) => {
       const events: GenerationEvent[] = [

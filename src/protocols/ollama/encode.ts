@@ -72,10 +72,7 @@ const doneReasons: Record<FinishReason, string> = {
   aborted: 'length',
 };
 
-/**
- * A reply as lines of JSON, the last of them either `done` or an `error`: clients take a stream without one for broken.
- * Calls are sent whole.
- */
+/** A reply as lines of JSON, the last one with `done` or an `error`. Calls are sent whole. */
 export async function* encodeStream(
   events: AsyncIterable<GenerationEvent>,
   shape: Shape,
@@ -127,16 +124,12 @@ export async function* encodeStream(
         case 'warning':
           warnings.push(event.text);
           break;
-        case 'text-delta': {
-          if (facts.context) reply.text += event.text;
-          const tokens = spoken(event);
-          if (event.text !== '') yield piece(shape.text(event.text), tokens);
-          break;
-        }
+        case 'text-delta':
         case 'reasoning-delta': {
-          if (facts.context) reply.reasoning += event.text;
+          const thinking = event.type === 'reasoning-delta';
+          if (facts.context) reply[thinking ? 'reasoning' : 'text'] += event.text;
           const tokens = spoken(event);
-          if (event.text !== '') yield piece(shape.thinking(event.text), tokens);
+          if (event.text !== '') yield piece(thinking ? shape.thinking(event.text) : shape.text(event.text), tokens);
           break;
         }
         case 'tool-start':
@@ -227,10 +220,7 @@ function metrics({ usage, timings }: Pick<Finish, 'usage' | 'timings'>, elapsedM
   };
 }
 
-/**
- * Undefined if the arguments are not an object, which clients rely on. No text at all is a call without arguments, unless
- * it may have been `cut` off before them.
- */
+/** Undefined if the arguments are no object. An empty text is a call without arguments unless it may be `cut` off. */
 function encodeCall(index: number, { id, name, json }: ToolCall, cut: boolean): object | undefined {
   const given = json.trim() === '' && !cut ? {} : parsedObject(json);
   return given && { id, function: { index, name, arguments: given } };

@@ -20,10 +20,10 @@ test.each([
   [-1, Number.POSITIVE_INFINITY],
   ['-1', Number.POSITIVE_INFINITY],
   ['-1m', Number.POSITIVE_INFINITY],
-])('keep_alive %j means %j milliseconds', (value, expected) =>
+])('readKeepAlive: %j is %j milliseconds', (value, expected) =>
   expect(optional(readKeepAlive)(value, 'keep_alive')).toBe(expected),
 );
 
-test.each(['soon', '5 minutes', '5x', 'm', {}, true, []])('keep_alive %j is refused', (value) =>
+test.each(['soon', '5 minutes', '5x', 'm', {}, true, []])('readKeepAlive: refuses %j', (value) =>
   expect(() => readKeepAlive(value, 'keep_alive')).toThrow(/keep_alive must be a duration/),
 );

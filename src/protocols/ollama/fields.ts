@@ -14,6 +14,7 @@ import {
   readCount,
   reader,
   readText,
+  textList,
   wholeBetween,
   wrong,
 } from '../fields/readers.ts';
@@ -33,7 +34,8 @@ import { optionFields } from './options.ts';
 
 const dialect = 'Ollama';
 
-const millisecondsOf: Readonly<Record<string, number>> = {
+/** In milliseconds. */
+const units: Readonly<Record<string, number>> = {
   ns: 1e-6,
   us: 1e-3,
   µs: 1e-3,
@@ -61,7 +63,7 @@ function durationMs(text: string): number {
   const steps = `${text.trim()}${seconds ? 's' : ''}`;
   if (!duration.test(steps)) return Number.NaN;
   let total = 0;
-  for (const [, amount, unit = ''] of steps.matchAll(step)) total += Number(amount) * (millisecondsOf[unit] ?? 0);
+  for (const [, amount, unit = ''] of steps.matchAll(step)) total += Number(amount) * (units[unit] ?? 0);
   return steps.startsWith('-') ? -total : total;
 }
 
@@ -79,10 +81,7 @@ const readFormat: Read<'json' | JsonObject | undefined> = (value, path) => {
 };
 
 /** Images in base64; clients put sounds here too, for models that hear. */
-export const readImages = reader<readonly string[]>(
-  'an array of base64 strings',
-  (value) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
-);
+export const readImages = textList('an array of base64 strings');
 
 const thinkLevels: readonly unknown[] = [true, false, 'low', 'medium', 'high', 'max'];
 
@@ -115,7 +114,7 @@ const sharedFields = {
   shift: ignored('The context is never shifted: a reply ends when it is full.'),
   _debug_render_only: honoured(off),
   genkey: honoured(readGenkey, 'The key by which the native API can look at it and stop it.'),
-  // Laid flat over what stands beside them before they are read: `settingFields`.
+  // Read by `settingFields`, with the fields beside them.
   options: { inside: optionFields },
 };
 
@@ -167,12 +166,15 @@ const embeddingModel = honoured(
   text,
   'The name of the text model embeds with that; every other name is answered by the embeddings model. With --routermode only text-embedding-ada-002, text-embedding-3-* and the names of --modelalias are; others are refused. The reply repeats the name.',
 );
-const embeddingKeepAlive = honoured(
-  optional(readKeepAlive),
-  'Of the embeddings model: a duration ("5m", "1h30m") or seconds; 0 unloads, a negative one never does.',
-);
-const embeddingOptions = ignored('The length is set at the start (--embeddingsmaxctx).');
-const embeddingKey = honoured(readGenkey, 'Ours: the key by which the native API can stop it.');
+
+const embeddingFields = {
+  keep_alive: honoured(
+    optional(readKeepAlive),
+    'Of the embeddings model: a duration ("5m", "1h30m") or seconds; 0 unloads, a negative one never does.',
+  ),
+  options: ignored('The length is set at the start (--embeddingsmaxctx).'),
+  genkey: honoured(readGenkey, 'Ours: the key by which the native API can stop it.'),
+};
 
 const readInputs: Read<readonly unknown[]> = (value, path) => {
   const texts = isAbsent(value) || value === '' ? [] : Array.isArray(value) ? value : [value];
@@ -191,18 +193,10 @@ export const embedFields = {
     optional(readCount),
     'The first so many, made to length 1 again; 0 leaves all of them, and more than the model has are refused.',
   ),
-  keep_alive: embeddingKeepAlive,
-  options: embeddingOptions,
-  genkey: embeddingKey,
+  ...embeddingFields,
 };
 
-export const oldEmbedFields = {
-  model: embeddingModel,
-  prompt: honoured(text),
-  options: embeddingOptions,
-  keep_alive: embeddingKeepAlive,
-  genkey: embeddingKey,
-};
+export const oldEmbedFields = { model: embeddingModel, prompt: honoured(text), ...embeddingFields };
 
 export const showFields = {
   model: honoured(optionalText, 'Every name shows the loaded model.'),

@@ -13,7 +13,7 @@ test.each([
   ['a \n {{- .Prompt -}} \n b', 'aHib'],
   ['{{ .Prompt }}<end>{{ .Response }}<end of reply>', 'Hi<end>'],
   ['{{ if .Response }}never{{ end }}{{ .Prompt }}', 'Hi'],
-])('%j gives %j', (template, expected) => expect(renderGoTemplate(template, values)).toBe(expected));
+])('renderGoTemplate: %j gives %j', (template, expected) => expect(renderGoTemplate(template, values)).toBe(expected));
 
 test.each([
   '{{ range .Messages }}{{ .Content }}{{ end }}',
@@ -24,11 +24,11 @@ test.each([
   '{{ else }}',
   '{{ .Prompt',
   '{{ .constructor }}',
-])('%j is refused rather than rendered wrongly', (template) =>
+])('renderGoTemplate: refuses %j', (template) =>
   expect(() => renderGoTemplate(template, values)).toThrow(/template .* is not possible/),
 );
 
-test('a template says whether it knows where a suffix goes', () => {
+test('usesSuffix: whether a template has .Suffix', () => {
   expect(usesSuffix('<pre>{{ .Prompt }}<suf>{{- .Suffix -}}<mid>')).toBe(true);
   expect(usesSuffix('{{ .Prompt }}')).toBe(false);
 });

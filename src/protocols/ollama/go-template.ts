@@ -1,21 +1,12 @@
 import { AppError } from '../../core/errors.ts';
 
-export interface TemplateValues {
+interface TemplateValues {
   readonly System: string;
   readonly Prompt: string;
   readonly Suffix: string;
 }
 
-interface Piece {
-  readonly type: 'text' | 'action';
-  readonly text: string;
-}
-
-/**
- * The prompt that a template of this dialect gives: fields and conditions on them. The prompt ends where the reply
- * would stand. Anything that the language can do beyond that is refused: a prompt that was put together otherwise than
- * the client meant would only give a worse answer, and nobody would know why.
- */
+/** Fields and conditions on them, up to `.Response`. The rest of the language is refused: the prompt would be wrong. */
 export function renderGoTemplate(template: string, values: TemplateValues): string {
   const conditions: { readonly outer: boolean; readonly holds: boolean }[] = [];
   let shown = true;
@@ -30,14 +21,10 @@ export function renderGoTemplate(template: string, values: TemplateValues): stri
       const holds = tested !== 'Response' && fieldValue(tested, values) !== '';
       conditions.push({ outer: shown, holds });
       shown = shown && holds;
-    } else if (text === 'else') {
-      const condition = conditions.at(-1);
-      if (!condition) throw unsupported('else without if');
-      shown = condition.outer && !condition.holds;
-    } else if (text === 'end') {
-      const condition = conditions.pop();
-      if (!condition) throw unsupported('end without if');
-      shown = condition.outer;
+    } else if (text === 'else' || text === 'end') {
+      const condition = text === 'else' ? conditions.at(-1) : conditions.pop();
+      if (!condition) throw unsupported(`${text} without if`);
+      shown = condition.outer && (text === 'end' || !condition.holds);
     } else throw unsupported(text);
   }
   if (conditions.length > 0) throw unsupported('if without end');
@@ -48,28 +35,15 @@ export function usesSuffix(template: string): boolean {
   return pieces(template).some(({ type, text }) => type === 'action' && text === '.Suffix');
 }
 
-/** A dash at either end of an action takes the white space on that side with it. */
-function pieces(template: string): Piece[] {
-  const found: Piece[] = [];
-  let from = 0;
-  let trimStart = false;
-  const addText = (end: number, trimEnd: boolean): void => {
-    let between = template.slice(from, end);
-    if (trimStart) between = between.trimStart();
-    if (trimEnd) between = between.trimEnd();
-    found.push({ type: 'text', text: between });
-  };
-  for (let open = template.indexOf('{{'); open !== -1; open = template.indexOf('{{', from)) {
-    const close = template.indexOf('}}', open);
-    if (close === -1) throw unsupported('{{ without }}');
-    const inside = template.slice(open + 2, close);
-    addText(open, inside.startsWith('-'));
-    found.push({ type: 'action', text: inside.replace(/^-/, '').replace(/-$/, '').trim() });
-    from = close + 2;
-    trimStart = inside.endsWith('-');
-  }
-  addText(template.length, false);
-  return found;
+/** Texts and actions in turn. A dash at either end of an action removes the white space on that side of it. */
+function pieces(template: string): readonly { readonly type: 'text' | 'action'; readonly text: string }[] {
+  if (template.lastIndexOf('{{') > template.lastIndexOf('}}')) throw unsupported('{{ without }}');
+  const parts = template.split(/\{\{(.*?)\}\}/s);
+  return parts.map((part, index) => {
+    if (index % 2 === 1) return { type: 'action', text: part.replace(/^-/, '').replace(/-$/, '').trim() };
+    const behind = parts[index - 1]?.endsWith('-') ? part.trimStart() : part;
+    return { type: 'text', text: parts[index + 1]?.startsWith('-') ? behind.trimEnd() : behind };
+  });
 }
 
 function fieldValue(field: string, values: TemplateValues): string {

@@ -6,7 +6,7 @@ import { decodeMessages as decode, decodeTools } from './decode.ts';
 
 const decodeMessages = (messages: unknown, attachments = blind()) => atOnce(decode(messages, attachments));
 
-test('roles come in any case, and what a message leaves out is empty', () => {
+test('decodeMessages: roles in any case, and missing content is empty', () => {
   expect(
     decodeMessages([
       { role: 'System', content: 'Be kind.' },
@@ -20,14 +20,14 @@ test('roles come in any case, and what a message leaves out is empty', () => {
   ]);
 });
 
-test('an earlier turn keeps its thinking and its calls', () => {
+test('decodeMessages: keeps thinking and calls of the assistant', () => {
   const calls = [{ id: 'a', function: { name: 'f', arguments: { city: 'Paris' } } }];
   expect(decodeMessages([{ role: 'assistant', content: '', thinking: 'hm', tool_calls: calls }])).toEqual([
     { role: 'assistant', content: [], reasoning: 'hm', toolCalls: [{ id: 'a', name: 'f', json: '{"city":"Paris"}' }] },
   ]);
 });
 
-test('results without an id find the open call of their name, or the next one', () => {
+test('decodeMessages: results without an id belong to the open call of their name, or the next one', () => {
   const calls = [
     { function: { name: 'f', arguments: '{"a":1}' } },
     { function: { name: 'g' } },
@@ -69,9 +69,11 @@ test.each([
     [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: 7 } }] }],
     'messages[0].tool_calls[0].function.arguments must be an object.',
   ],
-])('%j is refused by name', (messages, sentence) => expect(() => decodeMessages(messages)).toThrow(sentence));
+])('decodeMessages: refuses %j by name', (messages, sentence) =>
+  expect(() => decodeMessages(messages)).toThrow(sentence),
+);
 
-test('pictures come before the words of their message, and sounds among them are told by their bytes', () => {
+test('decodeMessages: images come before the text, and audio is found by its bytes', () => {
   const attachments = sighted({ addresses: false });
   const wav = Buffer.from('RIFF....WAVE').toString('base64');
   const [message, result] = decodeMessages(
@@ -101,16 +103,16 @@ test.each([
   [['AAAA', 'https://pictures.example/a.png'], 'messages[0].images[1] must be a picture or a sound in base64.'],
   ['AAAA', 'messages[0].images must be an array of base64 strings.'],
   [[7], 'messages[0].images must be an array of base64 strings.'],
-])('the images %j are refused by name', (images, sentence) => {
+])('decodeMessages: refuses the images %j by name', (images, sentence) => {
   const messages = [{ role: 'user', content: '', images }];
   expect(() => decodeMessages(messages, sighted({ addresses: false }))).toThrow(sentence);
 });
 
-test('an empty list of images is no image', () => {
+test('decodeMessages: an empty list of images', () => {
   expect(decodeMessages([{ role: 'user', content: 'Hi', images: [] }])).toHaveLength(1);
 });
 
-test('tools keep their schema, and one without gets the schema of no parameters', () => {
+test('decodeTools: keeps schemas, and has one for no parameters', () => {
   const parameters = { type: 'object', properties: { city: { type: 'string' } } };
   expect(
     decodeTools([
@@ -130,4 +132,4 @@ test.each([
   [[{ type: 'function' }], 'tools[0].function must be an object.'],
   [[{ function: { name: '' } }], 'tools[0].function.name must be a name.'],
   [[{ function: { name: 'f', parameters: 'x' } }], 'tools[0].function.parameters must be a JSON schema.'],
-])('the tools %j are refused by name', (tools, sentence) => expect(() => decodeTools(tools)).toThrow(sentence));
+])('decodeTools: refuses %j by name', (tools, sentence) => expect(() => decodeTools(tools)).toThrow(sentence));

@@ -12,27 +12,10 @@ export interface ModelFile {
 }
 
 /** What lists and `/api/show` say about a model. */
-export interface ModelEntry {
-  readonly name: string;
-  readonly size: number;
-  readonly digest: string;
-  readonly modifiedAt: number;
-  readonly details: object;
-  readonly capabilities: readonly string[];
-  readonly info: Readonly<Record<string, unknown>>;
-  readonly template: string;
-  readonly license?: string | undefined;
-  /** What a request can use, which apps set their limits by; not what the model was trained for. */
-  readonly contextLength?: number | undefined;
-}
+export type ModelEntry = ReturnType<typeof textEntry>;
 
 /** A text model: `model` is undefined until it is loaded, `file` if it cannot be read. */
-export function textEntry(
-  name: string,
-  model: TextModel | undefined,
-  file: ModelFile | undefined,
-  template = '',
-): ModelEntry {
+export function textEntry(name: string, model?: TextModel, file?: ModelFile, template = '') {
   const { header, modifiedAt = 0 } = file ?? {};
   const size = model?.sizeBytes ?? header?.tensors.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0;
   const parameters = model?.parameters ?? header?.tensors.reduce((sum, { elements }) => sum + elements, 0);
@@ -43,10 +26,9 @@ export function textEntry(
     // To hash gigabytes for a list would take too long.
     digest: sha256([name, size, modifiedAt].join('\n')),
     modifiedAt,
-    details: details(header?.architecture ?? '', parameters, {
-      quantization: header && quantizationOf(header),
-      contextLength,
-      dimensions: header && numberOf(header, `${header.architecture}.embedding_length`),
+    details: details(header?.architecture, parameters, header && quantizationOf(header), {
+      context_length: contextLength,
+      embedding_length: header && numberOf(header, `${header.architecture}.embedding_length`),
     }),
     capabilities: textCapabilities(model, header, template),
     info: textInfo(name, model, header, parameters),
@@ -72,10 +54,12 @@ export function embeddingEntry({ name, facts, file }: EmbeddingService): ModelEn
     size: sizeBytes,
     digest: sha256(name),
     modifiedAt,
-    details: details(architecture, parameters, { contextLength, dimensions }),
+    details: details(architecture, parameters, '', { context_length: contextLength, embedding_length: dimensions }),
     capabilities: ['embedding'],
     info: { 'general.basename': name, ...info },
     template: '',
+    license: undefined,
+    contextLength: undefined,
   };
 }
 
@@ -112,13 +96,8 @@ export function shownBody({ license, contextLength, ...entry }: ModelEntry): obj
   };
 }
 
-interface KnownDetails {
-  readonly quantization?: string | undefined;
-  readonly contextLength: number | undefined;
-  readonly dimensions: number | undefined;
-}
-
-function details(family: string, parameters = 0, { quantization = '', contextLength, dimensions }: KnownDetails) {
+/** `sizes` are left out where they are not known. */
+function details(family = '', parameters = 0, quantization = '', sizes: object = {}) {
   return {
     parent_model: '',
     format: 'gguf',
@@ -126,11 +105,11 @@ function details(family: string, parameters = 0, { quantization = '', contextLen
     families: family === '' ? [] : [family],
     parameter_size: parameters > 0 ? parameterSize(parameters) : '',
     quantization_level: quantization,
-    ...(contextLength === undefined ? {} : { context_length: contextLength }),
-    ...(dimensions === undefined ? {} : { embedding_length: dimensions }),
+    ...sizes,
   };
 }
 
+/** Apps set their limits by this: what a request can use, not what the model was trained for. */
 function usableContext({ contextSize, trainedContext }: TextModel): number {
   return trainedContext > 0 ? Math.min(contextSize, trainedContext) : contextSize;
 }
@@ -150,10 +129,7 @@ function textCapabilities(model: TextModel | undefined, header: GgufHeader | und
   return Object.entries(found).flatMap(([name, has]) => (has ? [name] : []));
 }
 
-/**
- * The metadata of the file. The template has its own field, and long lists (the vocabulary) are empty unless the file was
- * read with them.
- */
+/** The metadata of the file, without the template. Long lists are empty unless the file was read with them. */
 function textInfo(
   name: string,
   model: TextModel | undefined,

@@ -35,7 +35,7 @@ const details = {
   embedding_length: 512,
 };
 
-test('the list of models has the loaded one, under its name and the usual tag', async () => {
+test('/api/tags: the loaded model, with the tag latest', async () => {
   const { value, headers } = await ask(ollamaParts().parts, 'GET', '/api/tags');
   expect(headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' });
   expect(value).toEqual({
@@ -53,7 +53,7 @@ test('the list of models has the loaded one, under its name and the usual tag', 
   });
 });
 
-test('a model that is being loaded is listed, but does not run', async () => {
+test('/api/tags: lists a model that is being loaded, /api/ps does not', async () => {
   const { parts } = ollamaParts(
     [],
     withState(() => ({ type: 'loading', name: 'mini', progress: 0.5 })),
@@ -64,7 +64,7 @@ test('a model that is being loaded is listed, but does not run', async () => {
   expect((await ask(parts, 'GET', '/api/ps')).value).toEqual({ models: [] });
 });
 
-test.each(['/api/tags', '/api/ps'])('without a model %s is an empty list', async (path) => {
+test.each(['/api/tags', '/api/ps'])('%s: empty without a model', async (path) => {
   const { parts } = ollamaParts(
     [],
     withState(() => ({ type: 'none' })),
@@ -72,7 +72,7 @@ test.each(['/api/tags', '/api/ps'])('without a model %s is an empty list', async
   expect((await ask(parts, 'GET', path)).value).toEqual({ models: [] });
 });
 
-test('a running model says when it will go, and what it takes', async () => {
+test('/api/ps: expiry and size of the model', async () => {
   const forever = (await ask(ollamaParts().parts, 'GET', '/api/ps')).value.models[0];
   expect(forever).toMatchObject({
     expires_at: '2300-01-01T00:00:00.000Z',
@@ -88,13 +88,13 @@ test('a running model says when it will go, and what it takes', async () => {
   });
 });
 
-test('a model that was let go is not running, and can still be used', async () => {
+test('/api/ps: without an unloaded model, which /api/tags still lists', async () => {
   const { parts } = ollamaParts([], { loaded: () => false });
   expect((await ask(parts, 'GET', '/api/ps')).value).toEqual({ models: [] });
   expect((await ask(parts, 'GET', '/api/tags')).value.models).toHaveLength(1);
 });
 
-test('a model is shown under every name, with what its file says', async () => {
+test('/api/show: the loaded model under every name, with its metadata', async () => {
   const { value } = await ask(ollamaParts().parts, 'POST', '/api/show', { model: 'whatever' });
   expect(value).toEqual({
     license: 'apache-2.0',
@@ -120,7 +120,7 @@ test('a model is shown under every name, with what its file says', async () => {
   });
 });
 
-test('a file that does not say its context is shown with what the engine found', async () => {
+test('/api/show: the trained context of the engine if the file has none', async () => {
   const metadata = new Map(header().metadata);
   metadata.delete('llama.context_length');
   const { parts } = ollamaParts([], { modelFile: async () => ({ ...file, header: header({ metadata }) }) });
@@ -128,7 +128,7 @@ test('a file that does not say its context is shown with what the engine found',
   expect(value.model_info).toMatchObject({ 'llama.context_length': 8192 });
 });
 
-test('the context that requests can use is told beside that of the file', async () => {
+test('/api/show: the usable context beside that of the file', async () => {
   const { parts } = ollamaParts();
   const { value } = await ask(parts, 'POST', '/api/show', { model: 'm' });
   expect(value).toMatchObject({
@@ -137,7 +137,7 @@ test('the context that requests can use is told beside that of the file', async 
   });
 });
 
-test('the template is the one that chats are written with', async () => {
+test('/api/show: the template of the chats', async () => {
   const { parts } = ollamaParts([], { chatTemplate: '{{ mine }}' });
   expect((await ask(parts, 'POST', '/api/show', { model: 'm' })).value).toMatchObject({
     template: '{{ mine }}',
@@ -150,7 +150,7 @@ test('the template is the one that chats are written with', async () => {
   expect((await ask(silent.parts, 'POST', '/api/show', { model: 'm' })).value).toMatchObject({ template: '' });
 });
 
-test('a model that could not be loaded is told as a failure where it is asked for, and not listed', async () => {
+test('/api/show: the error of a model that failed to load, which is not listed', async () => {
   const { parts } = ollamaParts(
     [],
     withState(() => ({ type: 'failed', name: 'mini', reason: 'the file is cut off' })),
@@ -162,13 +162,13 @@ test('a model that could not be loaded is told as a failure where it is asked fo
   expect(value).toEqual({ error: expect.stringContaining('the file is cut off') });
 });
 
-test('one app gets the name that it asked for', async () => {
+test('/api/show: the requested name for GitHub Copilot', async () => {
   const headers = { 'user-agent': 'GitHubCopilotChat/0.40' };
   const { value } = await ask(ollamaParts().parts, 'POST', '/api/show', { model: 'whatever' }, { headers });
   expect(value.model_info['general.basename']).toBe('whatever');
 });
 
-test('the file is read once, and once more for those who want all of it', async () => {
+test('/api/show: reads the file once, and again for verbose', async () => {
   const reads: boolean[] = [];
   const { parts } = ollamaParts([], {
     modelFile: async (_, { longArrays }) => {
@@ -185,7 +185,7 @@ test('the file is read once, and once more for those who want all of it', async 
   expect(reads).toEqual([false, true]);
 });
 
-test('a file that is gone leaves its facts empty, never null', async () => {
+test('/api/show: facts of a missing file are empty, not null', async () => {
   const { parts } = ollamaParts([], { modelFile: () => Promise.reject(new Error('gone')) });
   expect((await ask(parts, 'POST', '/api/show', { model: 'm' })).value).toMatchObject({
     model_info: { 'general.basename': 'koboldcpp/mini', 'general.parameter_count': 8_030_000_000 },
@@ -193,7 +193,7 @@ test('a file that is gone leaves its facts empty, never null', async () => {
   });
 });
 
-test('without a model nothing can be shown', async () => {
+test('/api/show: 404 without a model', async () => {
   const { parts } = ollamaParts(
     [],
     withState(() => ({ type: 'none' })),
@@ -204,12 +204,12 @@ test('without a model nothing can be shown', async () => {
   });
 });
 
-test('the version is a plain one, high enough for the apps that look', async () => {
+test('/api/version: high enough for apps', async () => {
   expect((await ask(ollamaParts().parts, 'GET', '/api/version')).value).toEqual({ version: '0.31.0' });
   expect((await ask(ollamaParts().parts, 'GET', '/api/status')).value).toMatchObject({ cloud: { disabled: true } });
 });
 
-test('the quantization is that of the file, or of most of its bytes', () => {
+test('quantizationOf: the file type, or the type of most bytes', () => {
   expect(quantizationOf(header())).toBe('Q4_K_M');
   expect(quantizationOf(header({ metadata: new Map() }))).toBe('Q8_0');
   expect(quantizationOf(header({ metadata: new Map(), tensors: [] }))).toBe('unknown');
@@ -219,7 +219,7 @@ test.each([
   ['text/html,application/xhtml+xml,*/*;q=0.8', 'page'],
   ['*/*', 'Ollama is running'],
   [undefined, 'Ollama is running'],
-])('the start page for a client that takes %j is: %s', async (accept, expected) => {
+])('start page: accept %j gives %s', async (accept, expected) => {
   const [some] = ollamaEndpoints(ollamaParts().parts);
   if (!some) throw new Error('there are endpoints');
   const page = answeringProbes({ ...some, handle: () => ({ status: 200, body: 'page' }) });
@@ -227,7 +227,7 @@ test.each([
   expect(await page.handle(callOf('/', '', { headers }), undefined)).toMatchObject({ status: 200, body: expected });
 });
 
-test('a model with a projector says what it sees and hears', async () => {
+test('capabilities: vision and audio of a model with a projector', async () => {
   const inputs = { image: true, audio: true };
   const { parts } = ollamaParts(
     [],
@@ -237,7 +237,7 @@ test('a model with a projector says what it sees and hears', async () => {
   expect((await ask(parts, 'GET', '/api/tags')).value).toMatchObject({ models: [{ capabilities }] });
 });
 
-test('a model whose file names marks for a gap can insert', async () => {
+test('capabilities: insert for a model with fill-in-the-middle marks', async () => {
   const fillMarks = { prefix: '<P>', suffix: '<S>', middle: '<M>' };
   const { parts } = ollamaParts(
     [],
@@ -247,7 +247,7 @@ test('a model whose file names marks for a gap can insert', async () => {
   expect((await ask(parts, 'GET', '/api/tags')).value).toMatchObject({ models: [{ capabilities }] });
 });
 
-describe('where requests choose their model by its name', () => {
+describe('with several models by name', () => {
   const listed = (name: string, own: Partial<ListedModel> = {}): ListedModel => ({
     name,
     id: modelId(name),
@@ -274,7 +274,7 @@ describe('where requests choose their model by its name', () => {
     return { parts, askedText, read };
   }
 
-  test('all are listed, with what their files say of those that were never loaded', async () => {
+  test('/api/tags: lists all, with the facts of their files', async () => {
     const { value } = await ask(several([present, big, config]).parts, 'GET', '/api/tags');
     expect(value).toMatchObject({
       models: [
@@ -294,7 +294,7 @@ describe('where requests choose their model by its name', () => {
     });
   });
 
-  test('a list that is asked for again reads no file again', async () => {
+  test('/api/tags: does not read files again', async () => {
     const { parts, read } = several([present, big]);
     const endpoint = router(bindAll(ollamaEndpoints(parts), parts)).find('GET', '/api/tags');
     await endpoint?.handle(callOf('/api/tags', ''));
@@ -302,12 +302,12 @@ describe('where requests choose their model by its name', () => {
     expect(read).toEqual(['/models/mini.gguf', '/models/big.gguf']);
   });
 
-  test('a file that is gone leaves its entry without facts', async () => {
+  test('/api/tags: an entry without facts for a missing file', async () => {
     const { value } = await ask(several([listed('gone', { path: '/gone.gguf' })]).parts, 'GET', '/api/tags');
     expect(value.models).toMatchObject([{ size: 0, modified_at: '1970-01-01T00:00:00.000Z' }]);
   });
 
-  test('those in memory run, each with its size and when it goes', async () => {
+  test('/api/ps: models in memory, with size and expiry', async () => {
     const other = listed('other', { state: 'leaving', known: { ...model, sizeBytes: 5, contextSize: 512 } });
     const list = [present, other, big, listed('coming', { state: 'loading' }), listed('broken', { state: 'failed' })];
     const { value } = await ask(several(list, { gpuBytes: () => 77 }).parts, 'GET', '/api/ps');
@@ -324,7 +324,7 @@ describe('where requests choose their model by its name', () => {
     expect(value.models).toHaveLength(2);
   });
 
-  test('one that was never loaded is shown from its file, and is not loaded for it', async () => {
+  test('/api/show: shows a model from its file, without loading it', async () => {
     const { parts, askedText } = several([present, big]);
     const { value } = await ask(parts, 'POST', '/api/show', { model: 'big:latest' });
     expect(value).toMatchObject({
@@ -338,26 +338,26 @@ describe('where requests choose their model by its name', () => {
     expect(askedText).toEqual([]);
   });
 
-  test('all of a file is read where all is wanted', async () => {
+  test('/api/show: reads the whole file for verbose', async () => {
     const { parts, read } = several([present, big]);
     await ask(parts, 'POST', '/api/show', { model: 'big', verbose: true });
     expect(read).toEqual(['/models/big.gguf whole']);
   });
 
-  test('the present one is shown with the template that its chats are written with', async () => {
+  test('/api/show: the chat template of the default model', async () => {
     const { parts } = several([present, big], { chatTemplate: 'own' });
     expect((await ask(parts, 'POST', '/api/show', { model: 'mini' })).value).toMatchObject({ template: 'own' });
     expect((await ask(parts, 'POST', '/api/show', { model: 'big' })).value).toMatchObject({ template: 'x' });
   });
 
-  test('nothing is shown under a name that nobody has', async () => {
+  test('/api/show: 404 for an unknown name', async () => {
     expect(await ask(several([present, big]).parts, 'POST', '/api/show', { model: 'maxi' })).toMatchObject({
       status: 404,
     });
   });
 });
 
-describe('the model for embeddings', () => {
+describe('the embeddings model', () => {
   const withEmbedding = (service = scriptedEmbedding().service): OllamaParts => ({
     ...ollamaParts().parts,
     others: { embedding: service },
@@ -373,14 +373,14 @@ describe('the model for embeddings', () => {
     embedding_length: 4,
   };
 
-  test('/api/tags: an embeddings model that was never in memory has the size and the time of its file', async () => {
+  test('/api/tags: size and date of the file if it was never loaded', async () => {
     const { service } = scriptedEmbedding();
     const file = () => ({ sizeBytes: 46, modifiedAt: Date.UTC(2026, 10, 1) });
     const { value } = await ask(withEmbedding({ ...service, facts: () => undefined, file }), 'GET', '/api/tags');
     expect(value.models[1]).toMatchObject({ size: 46, modified_at: '2026-11-01T00:00:00.000Z' });
   });
 
-  test('is listed behind that for text', async () => {
+  test('/api/tags: after the text model', async () => {
     const { value } = await ask(withEmbedding(), 'GET', '/api/tags');
     expect(value.models[0].name).toBe('koboldcpp/mini:latest');
     expect(value.models[1]).toEqual({
@@ -394,14 +394,14 @@ describe('the model for embeddings', () => {
     });
   });
 
-  test('runs once it is loaded, and says until when', async () => {
+  test('/api/ps: once it is loaded, with its expiry', async () => {
     const { value } = await ask(withEmbedding(), 'GET', '/api/ps');
     expect(value.models[1]).toMatchObject({ name: 'tiny-embed:latest', expires_at: '2023-11-14T22:23:20.000Z' });
     const asleep = scriptedEmbedding('e', { loaded: () => false }).service;
     expect((await ask(withEmbedding(asleep), 'GET', '/api/ps')).value.models).toHaveLength(1);
   });
 
-  test('is shown under its own name, and the text model under all others', async () => {
+  test('/api/show: under its own name only', async () => {
     const shown = (await ask(withEmbedding(), 'POST', '/api/show', { model: 'Tiny-Embed:latest' })).value;
     expect(shown).toMatchObject({
       capabilities: ['embedding'],
@@ -413,13 +413,13 @@ describe('the model for embeddings', () => {
     expect(other.capabilities).toContain('completion');
   });
 
-  test('of which nothing is known yet has nothing in its facts, and never null', async () => {
+  test('/api/show: facts that are not known are empty, not null', async () => {
     const fresh = scriptedEmbedding('fresh', { facts: () => undefined }).service;
     const { value } = await ask(withEmbedding(fresh), 'POST', '/api/show', { model: 'fresh' });
     expect(value).toMatchObject({ model_info: { 'general.basename': 'fresh' }, details: { families: [] } });
   });
 
-  test('among the files is told by how its tokens see each other', async () => {
+  test('capabilities: an encoder is known by its attention', async () => {
     const metadata = new Map(header().metadata);
     metadata.set('llama.attention.causal', { type: 'bool', value: false });
     const parts = { ...ollamaParts().parts, modelFile: async () => ({ ...file, header: header({ metadata }) }) };
@@ -444,7 +444,7 @@ function world(read: (path: string) => Promise<typeof file> = async () => file) 
   return { facts, asked, pass };
 }
 
-test('a file is read once for many lists, also for those that ask while it is read', async () => {
+test('cachedFiles: reads a file once, also for lists at the same time', async () => {
   const { facts, asked, pass } = world();
   expect(await Promise.all([facts('/a.gguf'), facts('/a.gguf')])).toEqual([file, file]);
   pass(29_999);
@@ -452,7 +452,7 @@ test('a file is read once for many lists, also for those that ask while it is re
   expect(asked).toEqual(['/a.gguf']);
 });
 
-test('after a while it is read again: it may have been replaced', async () => {
+test('cachedFiles: reads a file again after 30 seconds', async () => {
   const { facts, asked, pass } = world();
   await facts('/a.gguf');
   pass(30_000);
@@ -460,13 +460,13 @@ test('after a while it is read again: it may have been replaced', async () => {
   expect(asked).toEqual(['/a.gguf', '/a.gguf']);
 });
 
-test('each file has its own facts', async () => {
+test('cachedFiles: caches each file', async () => {
   const { facts, asked } = world();
   await Promise.all([facts('/a.gguf'), facts('/b.gguf')]);
   expect(asked).toEqual(['/a.gguf', '/b.gguf']);
 });
 
-test('one that cannot be read has none, and keeps nobody from asking again later', async () => {
+test('cachedFiles: undefined for an unreadable file, which is tried again later', async () => {
   let broken = true;
   const { facts, pass } = world(async () => {
     if (broken) throw new Error('no such file');

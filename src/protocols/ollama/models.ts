@@ -137,7 +137,7 @@ async function running(parts: ModelParts, read: ReadFile): Promise<readonly obje
 }
 
 /** Clients without the key see one model, without its name and its facts. */
-const hiddenEntry: ModelEntry = textEntry(hiddenModelName, undefined, undefined);
+const hiddenEntry: ModelEntry = textEntry(hiddenModelName);
 
 function hiddenTags({ text }: ModelParts): readonly object[] {
   return text.state().type === 'none' ? [] : [tagBody(hiddenEntry)];

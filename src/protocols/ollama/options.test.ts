@@ -11,13 +11,13 @@ const readOptions = (body: JsonObject) => readAt(body.options, 'options');
 const base = { ...defaultControls, maxTokens: 2048 };
 const control = (settings: object) => optionControls(readFields(settingFields, { ...settings }), base, controlParts);
 
-test('no options are none, and null among them is nothing said', () => {
+test('readOptions: empty without options, and without null values', () => {
   expect(readOptions({})).toEqual({});
   expect(readOptions({ options: null })).toEqual({});
   expect(readOptions({ options: { top_k: null, top_p: 0.5 } })).toEqual({ top_p: 0.5 });
 });
 
-test('an option that nobody knows is passed on, whatever it is', () => {
+test('readOptions: passes unknown options on', () => {
   const options = { min_tokens: 'x', toString: 1, xtc_probability: 0.5 };
   expect(readOptions({ options })).toEqual(options);
 });
@@ -30,11 +30,11 @@ test.each([
   [{ options: { stop: 5 } }, 'options.stop must be a string or an array of strings.'],
   [{ options: { stop: [5] } }, 'options.stop must be a string or an array of strings.'],
   [{ options: { use_mmap: 1 } }, 'options.use_mmap must be true or false.'],
-])('%j is refused by name', (body, sentence) => {
+])('readOptions: refuses %j by name', (body, sentence) => {
   expect(() => readOptions(body)).toThrow(sentence);
 });
 
-test('every option is told in the table of fields', () => {
+test('optionFields: every option is documented', () => {
   const names = chatFidelity.fields.map(({ field }) => field);
   for (const name of ['temperature', 'num_predict', 'num_ctx', 'stop', 'num_gpu'])
     expect(names).toContain(`options.${name}`);
@@ -46,7 +46,7 @@ test.each([
   [0, 2048],
   [-2, 4096],
   [99_999, 99_999],
-])('num_predict %d asks for %d tokens', (num_predict, expected) => {
+])('optionControls: num_predict %d gives %d tokens', (num_predict, expected) => {
   expect(control({ num_predict }).maxTokens).toBe(expected);
 });
 
@@ -56,7 +56,7 @@ test.each([
   [99_999, undefined],
   [0, undefined],
   [-1, undefined],
-])('num_ctx %d limits the context to %s', (num_ctx, expected) => {
+])('optionControls: num_ctx %d limits the context to %s', (num_ctx, expected) => {
   expect(control({ num_ctx }).maxContext).toBe(expected);
 });
 
@@ -66,11 +66,11 @@ test.each([
   [-7, -1],
   [0, 2 ** 31 - 1],
   [1e20, 2 ** 32 - 1],
-])('the seed %d is %d', (seed, expected) => {
+])('optionControls: seed %d is %d', (seed, expected) => {
   expect(control({ seed }).sampling.seed).toBe(expected);
 });
 
-test('how far the penalties look back', () => {
+test('optionControls: repeat_last_n', () => {
   expect(control({ repeat_last_n: 50 }).sampling.repetitionRange).toBe(50);
   expect(control({ repeat_last_n: -1 }).sampling.repetitionRange).toBe(4096);
   expect(control({ repeat_last_n: -1, num_ctx: 512 }).sampling.repetitionRange).toBe(512);
@@ -81,17 +81,17 @@ test('how far the penalties look back', () => {
   });
 });
 
-test('what is left out stays as it was', () => {
+test('optionControls: keeps what is left out', () => {
   expect(control({})).toEqual(base);
   expect(control({ temperature: null, stop: null, num_predict: null })).toEqual(base);
 });
 
-test('values outside of what a sampler takes are moved into it', () => {
+test('optionControls: moves values into their range', () => {
   expect(control({ temperature: -3 }).sampling.temperature).toBe(0);
   expect(control({ repeat_penalty: 0.9 }).sampling.repetitionPenalty).toBe(0.9);
 });
 
-test('a stop is a text or a list', () => {
+test('optionControls: stop is a text or a list', () => {
   expect(control({ stop: 'x' }).stop).toEqual(['x']);
   expect(control({ stop: ['x', '', 'y'] }).stop).toEqual(['x', 'y']);
 });

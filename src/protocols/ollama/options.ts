@@ -7,7 +7,7 @@ import {
   samplingFields,
 } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type ControlParts, limitTokens, penaltyRange } from '../controls/decode.ts';
+import { type ControlParts, limitTokens, penaltyRange, smallerContext } from '../controls/decode.ts';
 import { readStop } from '../controls/table.ts';
 import { looseNumber, looseWhole, looseWholeWithin } from '../fields/loose.ts';
 import {
@@ -105,8 +105,7 @@ export type Settings = Fields<typeof settingFields>;
 export function optionControls(settings: Settings, base: GenerationControls, parts: ControlParts): GenerationControls {
   const { num_ctx: context, num_predict: length } = settings;
   const { contextSize } = parts;
-  const smaller = context !== undefined && context > 0 && context < contextSize ? context : undefined;
-  const maxContext = context === undefined ? base.maxContext : smaller;
+  const maxContext = context === undefined ? base.maxContext : smallerContext(context, contextSize);
   return {
     ...base,
     // -2 fills the context.

@@ -52,7 +52,7 @@ test.each([
   ['GET', '/api/v1/api/tags', '/api/tags'],
   ['POST', '/api/blobs/sha256:00ff', '/api/blobs/'],
   ['DELETE', '/api/delete', '/api/delete'],
-])('%s %s beside the native API is answered by %s', (method, path, expected) => {
+])('%s %s is answered by %s', (method, path, expected) => {
   const native: Route[] = [
     { method: 'POST', match: 'ending', path: '/api/v1/generate' },
     { method: 'POST', match: 'ending', path: '/api/latest/generate' },
@@ -65,7 +65,7 @@ test.each([
   expect(router<Route>([...ollamaEndpoints(ollamaParts().parts), ...native]).find(method, path)?.path).toBe(expected);
 });
 
-test('generate streams unless told otherwise, and gives back the tokens of prompt and reply', async () => {
+test('/api/generate: streams by default, with context', async () => {
   const { parts, askedChat } = ollamaParts(hello);
   const body = { model: 'm', prompt: 'Hi', context: [66, 32], genkey: 'K', options: { num_gpu: 1 }, shift: true };
   const reply = await ask(parts, 'POST', '/api/generate', body);
@@ -83,7 +83,7 @@ test('generate streams unless told otherwise, and gives back the tokens of promp
   expect(askedChat[0]?.ticket).toMatchObject({ genkey: 'K', part: 'K' });
 });
 
-test('generate without a stream is one object', async () => {
+test('/api/generate: one object without stream', async () => {
   const script: GenerationEvent[] = [startEvent({ droppedTokens: 3 }), ...hello.slice(1)];
   const { parts } = ollamaParts(script);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', stream: false });
@@ -94,21 +94,21 @@ test('generate without a stream is one object', async () => {
   expect(await jsonOf(reply)).toMatchObject({ model: 'm', response: 'Hello', done: true, context: expect.any(Array) });
 });
 
-test('a stream tells in its headers what did not fit', async () => {
+test('/api/generate: names dropped tokens in a header', async () => {
   const { parts } = ollamaParts([startEvent({ droppedTokens: 3 }), ...hello.slice(1)]);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi' });
   expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '3' });
   expect(await textOf(reply)).toContain('Hello');
 });
 
-test('a raw prompt goes past the chat, and no context comes back', async () => {
+test('/api/generate: a raw prompt is no chat and has no context', async () => {
   const { parts, askedText, askedChat } = ollamaParts(hello);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', raw: true, stream: false });
   expect(await jsonOf(reply)).not.toHaveProperty('context');
   expect([askedText.length, askedChat.length]).toEqual([1, 0]);
 });
 
-test('a context whose prompt has opened the thinking closes it before the answer', async () => {
+test('/api/generate: context closes thinking that the prompt has opened', async () => {
   const script: GenerationEvent[] = [startEvent(), { type: 'reasoning-delta', text: 'hm' }, ...hello.slice(1)];
   const render = async () => ({ by: 'template' as const, prompt: 'P<think>\n', memory: '', stop: [], warnings: [] });
   const { parts } = ollamaParts(script, { chat: scriptedChat(script, { render }).chat });
@@ -117,7 +117,7 @@ test('a context whose prompt has opened the thinking closes it before the answer
   expect(String.fromCharCode(...context)).toBe('P<think>\nhm</think>Hello');
 });
 
-test('chat streams messages', async () => {
+test('/api/chat: streams messages', async () => {
   const { parts } = ollamaParts(hello);
   const messages = [{ role: 'user', content: 'Hi' }];
   expect(await textOf(await ask(parts, 'POST', '/api/chat', { model: 'm', messages }))).toBe(
@@ -139,7 +139,7 @@ test.each([
     [Number.POSITIVE_INFINITY],
   ],
   ['/api/chat', { keep_alive: '0s' }, 'unload', '"message":{"role":"assistant","content":""}', [0]],
-] as const)('%s with %j and nothing to answer is a %s', async (path, body, reason, said, times) => {
+] as const)('%s: with %j and no prompt: %s', async (path, body, reason, said, times) => {
   const { parts, kept } = ollamaParts();
   const reply = await ask(parts, 'POST', path, { model: 'm', ...body });
   expect(reply.headers).toEqual({ 'content-type': 'application/json; charset=utf-8' });
@@ -149,7 +149,7 @@ test.each([
   expect(kept).toEqual(times);
 });
 
-test('a model that cannot be loaded is not reported as loaded, but may always be unloaded', async () => {
+test('load: fails if the model cannot be loaded, unload succeeds', async () => {
   const { parts } = ollamaParts([], { text: noModel() });
   expect(await ask(parts, 'POST', '/api/generate', { model: 'm' })).toMatchObject({
     status: 503,
@@ -160,7 +160,7 @@ test('a model that cannot be loaded is not reported as loaded, but may always be
   expect(await ask(parts, 'POST', '/api/generate', { model: 'm', keep_alive: 0 })).toMatchObject({ status: 200 });
 });
 
-test.each([true, false])('keep_alive is told when the reply is over (streamed: %j)', async (stream) => {
+test.each([true, false])('keep_alive: set at the end of the reply (streamed: %j)', async (stream) => {
   const { parts, kept } = ollamaParts(hello);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', keep_alive: 0, stream });
   if (stream) expect(kept).toEqual([]);
@@ -168,7 +168,7 @@ test.each([true, false])('keep_alive is told when the reply is over (streamed: %
   expect(kept).toEqual([0]);
 });
 
-test('keep_alive is told too when the client leaves, and when the request fails', async () => {
+test('keep_alive: set also if the client disconnects or the request fails', async () => {
   const { parts, kept } = ollamaParts(hello);
   const body = { model: 'm', prompt: 'Hi', keep_alive: '1m' };
   const reply = await ask(parts, 'POST', '/api/generate', body);
@@ -183,7 +183,7 @@ test('keep_alive is told too when the client leaves, and when the request fails'
   expect(failing.kept).toEqual([60_000]);
 });
 
-test('only the prompt is rendered when nothing else is wanted', async () => {
+test('_debug_render_only: returns the prompt', async () => {
   const { parts, askedChat } = ollamaParts(hello);
   const messages = [{ role: 'user', content: 'Hi' }];
   for (const [path, body] of [
@@ -235,7 +235,7 @@ test.each([
   ['DELETE', '/api/delete', '{"name":"other:7b"}', 404, "model 'other:7b' not found"],
   ['POST', '/api/blobs/sha256:00', 'bytes', 400, /^Blob upload is not possible/],
   ['POST', '/api/me', '', 401, 'unauthorized'],
-])('%s %s %s is answered with %d', async (method, path, body, status, error) => {
+])('%s %s %s: status %d', async (method, path, body, status, error) => {
   const reply = await ask(ollamaParts(hello).parts, method, path, body);
   expect(reply.status).toBe(status);
   expect(reply.headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' });
@@ -245,7 +245,7 @@ test.each([
   else expect(told.error).toMatch(error);
 });
 
-test('a busy server says so in the words of both kinds of client', async () => {
+test('errors: a busy server answers clients of both kinds', async () => {
   const busy = () => {
     throw new AppError('busy', { retryAfterSeconds: 2 });
   };
@@ -256,7 +256,7 @@ test('a busy server says so in the words of both kinds of client', async () => {
   expect(await jsonOf(reply)).toEqual({ error: msg, detail: { msg, type: 'service_unavailable' } });
 });
 
-test('a prompt that is too long keeps its status, and its sentence is one that apps know', async () => {
+test('errors: a prompt that is too long keeps its status and has a known sentence', async () => {
   const error = new AppError('context-overflow', { promptTokens: 5000, contextSize: 4096 });
   const { parts } = ollamaParts([{ type: 'error', error }]);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi' });
@@ -273,11 +273,11 @@ test.each([
     '{"status":"pulling manifest"}\n{"status":"nothing to download: koboldcpp/mini answers to this name"}\n{"status":"success"}\n',
   ],
   [{ model: 'llama3', stream: false }, '{"status":"success"}'],
-])('a pull of %j is a success, because the name can be used', async (body, expected) => {
+])('/api/pull: %j succeeds, because the name can be used', async (body, expected) => {
   expect(await textOf(await ask(ollamaParts().parts, 'POST', '/api/pull', body))).toBe(expected);
 });
 
-test('without a model a pull fails as it does for a name that nobody knows', async () => {
+test('/api/pull: fails without a model', async () => {
   const { parts } = ollamaParts([], { text: noModel() });
   expect(await textOf(await ask(parts, 'POST', '/api/pull', { model: 'x' }))).toBe(
     '{"status":"pulling manifest"}\n{"error":"pull model manifest: file does not exist"}\n',
@@ -289,7 +289,7 @@ test.each([
   [{ model: 'm', system: 5 }, 'system must be a string.'],
   [{ model: 'm', stream: 'maybe' }, 'stream must be true or false.'],
   [{ model: 'm', prompt: 'Hi', stream: 'maybe' }, 'stream must be true or false.'],
-])('%j is refused before anything is loaded or written', async (body, error) => {
+])('refuses %j before anything is loaded or generated', async (body, error) => {
   const { parts, askedText, askedChat } = ollamaParts(hello);
   const reply = await ask(parts, 'POST', '/api/generate', body);
   expect(reply.status).toBe(400);
@@ -306,7 +306,7 @@ const sighted = (own: Partial<OllamaParts> = {}) => {
 };
 const picture = { kind: 'image', base64: 'AAAA' };
 
-test('pictures stand before the prompt, and their places are not part of the context that comes back', async () => {
+test('/api/generate: images come before the prompt, and are not part of context', async () => {
   const { parts, chat } = sighted();
   const body = { model: 'm', prompt: 'What?', images: ['AAAA'], stream: false };
   const reply = (await jsonOf(await ask(parts, 'POST', '/api/generate', body))) as { context: number[] };
@@ -324,26 +324,26 @@ test('pictures stand before the prompt, and their places are not part of the con
   expect(String.fromCodePoint(...reply.context)).toBe('PQHello');
 });
 
-test('a picture without a word is no wish to load the model', async () => {
+test('/api/generate: an image without a prompt does not only load the model', async () => {
   const { parts, chat } = sighted();
   await ask(parts, 'POST', '/api/generate', { model: 'm', images: ['AAAA'], stream: false });
   expect(chat.asked[0]?.request.conversation.media).toEqual([picture]);
 });
 
-test('a raw prompt takes its pictures along', async () => {
+test('/api/generate: a raw prompt with images', async () => {
   const { parts, text } = sighted();
   await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'x', raw: true, images: ['AAAA'], stream: false });
   expect(text.asked[0]?.request).toMatchObject({ prompt: 'x', media: [picture] });
 });
 
-test('chats take pictures', async () => {
+test('/api/chat: images', async () => {
   const { parts, chat } = sighted();
   const messages = [{ role: 'user', content: 'x', images: ['AAAA'] }];
   await ask(parts, 'POST', '/api/chat', { model: 'm', messages, stream: false });
   expect(chat.asked[0]?.request.conversation.media).toEqual([picture]);
 });
 
-test('a text behind the gap goes to the model between its marks', async () => {
+test('suffix: uses the marks of the model', async () => {
   const known = ['<fim_prefix>', '<fim_suffix>', '<fim_middle>'];
   const tokenize = async (words: string) => (known.includes(words) ? [1] : [1, 2]);
   const { text, asked } = scriptedText(hello, { tokenize });
@@ -353,12 +353,12 @@ test('a text behind the gap goes to the model between its marks', async () => {
   expect(asked[0]?.request.prompt).toBe('<fim_prefix>a(<fim_suffix>)<fim_middle>');
 });
 
-test('a model without such marks says so in the words of this dialect', async () => {
+test('suffix: refused in the words of this dialect if the model has no marks', async () => {
   const reply = await ask(ollamaParts().parts, 'POST', '/api/generate', { model: 'm', prompt: 'a(', suffix: ')' });
   expect([reply.status, await jsonOf(reply)]).toEqual([400, { error: 'm does not support insert' }]);
 });
 
-test('without a model a gap is not the reason', async () => {
+test('suffix: refused as missing model without a model', async () => {
   const parts = { ...ollamaParts().parts, text: noModel() };
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'a(', suffix: ')' });
   expect(reply.status).not.toBe(400);
@@ -368,7 +368,7 @@ test('without a model a gap is not the reason', async () => {
 test.each([
   ['/api/generate', { prompt: 'Hi' }],
   ['/api/chat', { messages: [{ role: 'user', content: 'Hi' }] }],
-])('%s: without a model the present one answers, under its own name', async (path, body) => {
+])('%s: without a model name the default model answers, under its own name', async (path, body) => {
   const { parts } = ollamaParts(hello);
   const reply = await ask(parts, 'POST', path, { ...body, stream: false });
   expect(reply.status).toBe(200);

@@ -64,10 +64,7 @@ function change(name: string, feature: string, { modelName }: ManagementParts): 
   return isSameModel(name, modelName()) ? refuse(feature) : modelNotFound(name);
 }
 
-/**
- * Apps pull a model before they chat with it. Every name is answered by the loaded model, so the pull succeeds as soon as
- * there is one, and the lines say which.
- */
+/** Apps pull a model before they chat with it. The loaded model answers to every name, so the pull succeeds. */
 function pull(body: JsonObject, _: unknown, { text, modelName }: ManagementParts): Reply {
   const fields = readFields(pullFields, body);
   const name = namedModel(fields);

@@ -27,7 +27,7 @@ async function world(scripts: Scripts) {
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
-test('a chat, whole and streamed', async () => {
+test('SDK: chat, whole and streamed', async () => {
   const { client, asked } = await world(said('Hel', 'lo'));
   const whole = await client.chat({ model: 'm', messages, options: { temperature: 0.1, stop: ['X'] } });
   expect(whole).toMatchObject({
@@ -48,7 +48,7 @@ test('a chat, whole and streamed', async () => {
   expect(asked[0]?.request.sampling.temperature).toBe(0.1);
 });
 
-test('a completion, whole and streamed, with its context', async () => {
+test('SDK: completion, whole and streamed, with context', async () => {
   const { client, asked, kept } = await world(said('Hel', 'lo'));
   const whole = await client.generate({ model: 'm', prompt: 'Hi', system: 'Be brief.', keep_alive: '5m' });
   expect(whole).toMatchObject({ response: 'Hello', done: true, done_reason: 'stop' });
@@ -69,7 +69,7 @@ test('a completion, whole and streamed, with its context', async () => {
   });
 });
 
-test('thinking comes apart from the answer', async () => {
+test('SDK: thinking is separate from the answer', async () => {
   const { client } = await world(said('<think>', 'hm', '</think>', 'Yes.'));
   const { message } = await client.chat({ model: 'm', messages, think: true });
   expect(message).toEqual({ role: 'assistant', content: 'Yes.', thinking: 'hm' });
@@ -90,7 +90,7 @@ const weather = {
   },
 };
 
-test.each([true, false])('a tool is called (streamed: %j) and its result goes back', async (stream) => {
+test.each([true, false])('SDK: a tool call (streamed: %j) and its result', async (stream) => {
   const written = '<tool_call>{"name": "get_weather", "arguments": {"city": "Paris"}}</tool_call>';
   const { client, asked } = await world(said(written.slice(0, 30), written.slice(30)));
   const request = { model: 'm', messages, tools: [weather] };
@@ -116,14 +116,14 @@ test.each([true, false])('a tool is called (streamed: %j) and its result goes ba
   expect(asked.at(-1)?.request.prompt).toContain('<|tool|>21 degrees');
 });
 
-test('a schema holds the answer to its form', async () => {
+test('SDK: an output schema', async () => {
   const { client, asked } = await world(said('{"city":"Paris"}'));
   const { message } = await client.chat({ model: 'm', messages, format: weather.function.parameters });
   expect(JSON.parse(message.content)).toEqual({ city: 'Paris' });
   expect(asked[0]?.request.grammar?.gbnf).toContain('city');
 });
 
-test('the lists of models, one model, and the version', async () => {
+test('SDK: lists of models, show and version', async () => {
   const { client } = await world(said('x'));
   expect((await client.list()).models.map(({ name }) => name)).toEqual(['koboldcpp/mini:latest']);
   expect((await client.ps()).models).toHaveLength(1);
@@ -133,7 +133,7 @@ test('the lists of models, one model, and the version', async () => {
   expect(await client.version()).toEqual({ version: '0.31.0' });
 });
 
-test('a model is loaded and unloaded without a prompt', async () => {
+test('SDK: loads and unloads a model without a prompt', async () => {
   const { client, kept, asked } = await world(said('x'));
   expect(await client.generate({ model: 'm', prompt: '' })).toMatchObject({ done_reason: 'load' });
   expect(await client.chat({ model: 'm', keep_alive: 0 })).toMatchObject({ done_reason: 'unload' });
@@ -141,7 +141,7 @@ test('a model is loaded and unloaded without a prompt', async () => {
   expect(asked).toEqual([]);
 });
 
-test('a pull succeeds, whole and streamed; what cannot be done is refused', async () => {
+test('SDK: pull succeeds, other management is refused', async () => {
   const { client } = await world(said('x'));
   expect(await client.pull({ model: 'llama3' })).toEqual({ status: 'success' });
   const states: string[] = [];
@@ -152,7 +152,7 @@ test('a pull succeeds, whole and streamed; what cannot be done is refused', asyn
   await expect(client.copy({ source: 'mini', destination: 'b' })).rejects.toThrow('Copy is not possible');
 });
 
-test('failures reach the user as sentences', async () => {
+test('SDK: errors are sentences', async () => {
   const { client } = await world(said('x'));
   await expect(client.embed({ model: 'm', input: 'x' })).rejects.toThrow('No embeddings model is loaded');
   await expect(client.generate({ model: 'm', prompt: 'x', images: ['aGk='] })).rejects.toThrow(
@@ -161,7 +161,7 @@ test('failures reach the user as sentences', async () => {
   await expect(client.generate({ model: 'm', prompt: 'x', suffix: 'y' })).rejects.toThrow('does not support insert');
 });
 
-test('a busy server and an engine that is lost in the middle are told', async () => {
+test('SDK: busy server, and an engine lost during the stream', async () => {
   const busy = await world(() => {
     throw new AppError('busy', { retryAfterSeconds: 1 });
   });
@@ -179,7 +179,7 @@ test('a busy server and an engine that is lost in the middle are told', async ()
   expect(pieces).toEqual(['Hel']);
 });
 
-test('an abort of the client ends the generation', async () => {
+test('SDK: abort ends the generation', async () => {
   let ended: () => void = () => undefined;
   const over = new Promise<void>((resolve) => {
     ended = resolve;

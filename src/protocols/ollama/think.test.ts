@@ -11,7 +11,7 @@ const decodeThink = (body: { readonly think?: unknown }, settings: object, nativ
 
 const native = { type: 'tokens', tokens: 5 } as const;
 
-test('left out, the native controls count', () => {
+test('decodeThink: without think the native controls count', () => {
   expect(decodeThink({}, { reasoning_effort: 'low' }, native)).toEqual({
     effort: 'low',
     budget: native,
@@ -30,7 +30,7 @@ test.each([
   ['medium', {}, 'medium', { type: 'share', share: 0.5 }, true],
   ['medium', { reasoning_effort: 'low' }, 'medium', { type: 'share', share: 0.5 }, true],
   ['max', {}, 'max', undefined, true],
-])('think %j beside %j', (think, settings, effort, budget, enabled) => {
+])('decodeThink: %j beside %j', (think, settings, effort, budget, enabled) => {
   expect(decodeThink({ think }, settings, native)).toEqual({
     effort,
     budget,
@@ -38,7 +38,7 @@ test.each([
   });
 });
 
-test.each(['', 'some', 1, {}, []])('think %j is refused', (think) => {
+test.each(['', 'some', 1, {}, []])('readThink: refuses %j', (think) => {
   expect(() => decodeThink({ think }, {}, undefined)).toThrow(
     'think must be true, false, "low", "medium", "high" or "max".',
   );

@@ -18,7 +18,7 @@ test.each([
     [{ type: null, function: { name: 'f', description: 5, parameters: null } }],
     [{ name: 'f', parameters: noParameters }],
   ],
-])('%j offers %j', (value, expected) => {
+])('decodeTools: %j gives %j', (value, expected) => {
   expect(decodeTools(value)).toEqual(expected);
 });
 
@@ -30,6 +30,6 @@ test.each([
   [[{ function: {} }], 'tools[0].function.name must be a name.'],
   [[{ function: { name: '' } }], 'tools[0].function.name must be a name.'],
   [[{ function: { name: 'f', parameters: [] } }], 'tools[0].function.parameters must be a JSON schema.'],
-])('%j is refused by its place', (value, sentence) => {
+])('decodeTools: refuses %j with its path', (value, sentence) => {
   expect(() => decodeTools(value)).toThrow(sentence);
 });
