@@ -1,7 +1,7 @@
 import { parse, tokens as tokensOf } from './template-runtime.ts';
 
 /** A syntax error of a template; line and column count from 1. */
-export interface TemplateFault {
+interface TemplateFault {
   readonly line: number;
   readonly column: number;
   /** The beginning of the tag. */

@@ -8,14 +8,11 @@ import { inner, insideString } from './strings.ts';
 interface Properties {
   readonly listed: ReadonlyMap<string, Conjunction>;
   readonly required: ReadonlySet<string>;
-  /** What other properties must be; `false`: there are none. */
+  /** The schemas of other properties; `false`: there are none. */
   readonly others: Conjunction | false;
 }
 
-/**
- * An object: the listed properties in their order, each optional one there or not, then others. An object that lists
- * properties and does not mention others has none: people list what they want.
- */
+/** An object: listed properties in order, then others. A schema that lists properties and does not mention others has none. */
 export function objectBody(parts: readonly Part[], json: JsonRules, rule: (value: Conjunction) => string): string {
   const place = parts[0] as Part;
   const properties = propertiesOf(parts);
@@ -53,10 +50,7 @@ export function objectBody(parts: readonly Part[], json: JsonRules, rule: (value
   );
 }
 
-/**
- * Two chains of rules over the properties: one for the time before anything is written, one for after, where a comma
- * comes first. So every combination of optional properties costs two rules a property.
- */
+/** Two chains of rules: before and after the first property, which needs no comma. So each optional property costs two rules. */
 function memberList(
   members: readonly { text: string; optional: boolean }[],
   others: string | undefined,
@@ -74,7 +68,7 @@ function memberList(
         ? `(${comma} ${written})?`
         : `(${comma} ${written})? ${after}`
       : `${comma} ${written}${tail}`;
-    // Written out, the chains of many optional properties would grow with the square of their number.
+    // As rules, so that the size is not quadratic in the number of optional properties.
     if (index > 0) {
       before = nested(before, 'first', json);
       after = nested(after, 'next', json);
@@ -130,7 +124,7 @@ function propertiesOfPart(part: Part): {
   return { listed, required, others: [child(part, additionalProperties, 'additionalProperties')] };
 }
 
-/** How a key that is not listed is written. */
+/** A key that is not listed. */
 function keyOf(
   parts: readonly Part[],
   names: readonly string[],
@@ -155,7 +149,7 @@ function refuseNames(parts: readonly Part[], names: readonly string[]): void {
   }
 }
 
-/** Counting which optional properties were written is beyond a grammar of sensible size. */
+/** A grammar of reasonable size cannot count optional properties. */
 function requireImplied(place: Part, asked: Counts, { listed, required, others }: Properties): void {
   if (asked.minimum > required.size) {
     throw new GrammarError('more properties than the required ones cannot be demanded', place.pointer, 'minProperties');
@@ -169,10 +163,7 @@ function isFree({ minimum, maximum }: Counts): boolean {
   return minimum === 0 && maximum === undefined;
 }
 
-/**
- * The rest of a key, closing quote included, that is none of `taken`. Every character has one spelling, so that an
- * escape cannot bring back a name that is taken.
- */
+/** A key, without the opening quote, that is none of `taken`. Each character has one spelling, so that escapes cannot evade it. */
 function otherKey(taken: readonly string[], rules: Rules): string {
   const anyCharacter = rules.shared('key-character', insideString(complement([])) as string);
   return `"\\"" ${unlike(

@@ -4,7 +4,7 @@ import { isObject } from '../core/json.ts';
 export type Keywords = Readonly<Record<string, unknown>>;
 
 /** A schema with its JSON pointer. `key` identifies its meaning: a part of a schema has another key. */
-export interface Located {
+interface Located {
   readonly schema: Keywords | boolean;
   readonly pointer: string;
   readonly key: string;
@@ -25,7 +25,7 @@ export function child(parent: { readonly pointer: string }, schema: unknown, ...
 }
 
 /** The schema that a reference within the same document points to. */
-export function resolveReference(document: unknown, reference: unknown, from: Located): Located {
+function resolveReference(document: unknown, reference: unknown, from: Located): Located {
   const refuse = (reason: string) => new GrammarError(reason, from.pointer, '$ref');
   if (typeof reference !== 'string') throw refuse('the reference must be a string');
   const fragment =
@@ -52,7 +52,7 @@ function escapeSegment(segment: string | number): string {
   return String(segment).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-export function unescapeSegment(segment: string): string {
+function unescapeSegment(segment: string): string {
   let text = segment;
   try {
     text = decodeURIComponent(segment);
@@ -88,7 +88,7 @@ const refused = words(
 const asserting = new Set([...general, ...refused, ...Object.values(keywordsOfType).flat()]);
 
 /** Whether the schema has any constraint. */
-export function asserts({ schema }: Located): boolean {
+function asserts({ schema }: Located): boolean {
   return typeof schema === 'boolean' ? !schema : Object.keys(schema).some((keyword) => asserting.has(keyword));
 }
 
@@ -100,12 +100,12 @@ export function scalarType(schema: Keywords): TypeName | undefined {
   return alone ? (type as TypeName) : undefined;
 }
 
-export function refusedKeyword(schema: Keywords): string | undefined {
+function refusedKeyword(schema: Keywords): string | undefined {
   return refused.find((keyword) => Object.hasOwn(schema, keyword) && !demandsNothing(keyword, schema[keyword]));
 }
 
 /** The schema without this keyword, open for the properties that only the keyword mentions. */
-export function opened(schema: Keywords, keyword: string): Keywords {
+function opened(schema: Keywords, keyword: string): Keywords {
   if (keyword === 'patternProperties') return { ...schema, additionalProperties: true };
   if (schema.additionalProperties !== undefined || !bringsProperties(schema, keyword)) return schema;
   return { ...schema, additionalProperties: true };
@@ -229,7 +229,7 @@ export function without(part: Part, ...keywords: string[]): Part {
   return { ...part, schema, key: `${part.key} without ${keywords.join(' ')}` };
 }
 
-/** The part with another value at a place inside it; undefined where there is none. */
+/** The part with another value at a path inside it; undefined if there is no such path. */
 function replaced(part: Part, path: string, value: unknown): Part | undefined {
   const put = (target: unknown, [segment, ...rest]: readonly string[]): unknown => {
     if (segment === undefined) return value;

@@ -22,10 +22,7 @@ export function stringBody({ length, pattern }: Pick<Shape, 'length' | 'pattern'
   }
 }
 
-/**
- * `counted` is how many positions the counted repetitions around this part have together: the engine follows all of
- * them at once when it cannot tell where one ends.
- */
+/** `counted` is the product of the counts around this part: the engine may follow that many positions in parallel. */
 function write(pattern: Pattern, rules: Rules, counted: number): string {
   switch (pattern.type) {
     case 'set': {
@@ -116,10 +113,7 @@ function lengths(pattern: Pattern): { shortest: number; longest: number } {
   }
 }
 
-/**
- * The pattern with only the texts of `shortest` to `longest` characters. That works when the pattern keeps the limits
- * anyway, or when one repetition alone makes its length vary; else undefined.
- */
+/** The pattern limited to texts of these lengths; undefined if more than one repetition makes the length vary. */
 function withLength(pattern: Pattern, shortest: number, longest: number): Pattern | undefined {
   const now = lengths(pattern);
   if (now.shortest >= shortest && now.longest <= longest) return pattern;
@@ -156,10 +150,7 @@ function ungrouped(pattern: Pattern): Pattern {
 const everything: Pattern = { type: 'set', set: complement([]) };
 const anything: Pattern = { type: 'repeat', item: everything, minimum: 0, maximum: undefined, greedy: true };
 
-/**
- * Reads a useful part of the regular expressions of JavaScript: literals, classes, groups, choices, quantifiers, the dot
- * and anchors at the ends. Without an anchor anything may stand before or behind, as JSON Schema has it.
- */
+/** As in JSON Schema, anything may come before and after a pattern without anchors. */
 function parsePattern(source: string): Pattern {
   const whole = parseExpression(source);
   if (whole.type !== 'choice') return anchored(whole);
@@ -179,13 +170,10 @@ function anchored(option: Pattern): Pattern {
 const control: Characters = [[0, 0x1f]];
 const neverRaw: Characters = union(control, single('"'), single('\\'));
 const withShortEscape = ['"', '\\', '\b', '\f', '\n', '\r', '\t'];
-/** More unusual control characters than this are left out of a set: no text needs them, and each costs a choice. */
+/** Sets with more unusual control characters are written without them: each costs an alternative. */
 const spelledOut = 4;
 
-/**
- * How one character of the set stands inside a JSON string, or undefined when none can. Each has one spelling here, the
- * one that printers use, so that excluding a character excludes it in every spelling.
- */
+/** One character of the set inside a JSON string; undefined if the set is empty. Each has one spelling, that of JSON.stringify. */
 export function insideString(set: Characters): string | undefined {
   const options: string[] = [];
   const raw = without(set, neverRaw);

@@ -7,7 +7,7 @@ import { type OpenSession, type Session, type SessionEvents, SessionLost } from 
 import type { Guard } from './guard.ts';
 import { MessageReader, mostMessageBytes } from './message-reader.ts';
 
-export interface SdkParts {
+interface SdkParts {
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Kills a server process that outlives its session or this process. */
@@ -164,7 +164,7 @@ const loudLevels: ReadonlySet<string> = new Set(['warning', 'error', 'critical',
 
 const checkMs = 4000;
 const terminateMs = 500;
-/** Time-outs are kept by the caller. */
+/** The caller has its own time-outs. */
 const longestMs = 2 ** 31 - 1;
 const mostPages = 64;
 

@@ -43,11 +43,11 @@ const adapterKeys: Readonly<Record<string, ReturnType<typeof tag | typeof settin
   circular_y: image('circularY', 'boolean'),
 };
 
-export class AdapterError extends Error {
+class AdapterError extends Error {
   override readonly name = 'AdapterError';
 }
 
-export interface LoadedAdapter {
+interface LoadedAdapter {
   /** A built-in name, a file path, or `inline`. */
   readonly source: string;
   readonly choice:

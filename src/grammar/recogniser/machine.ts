@@ -355,11 +355,11 @@ export interface TextPosition {
 const least = [0, 0x80, 0x800, 0x10000];
 
 export function startOf({ start }: GrammarMachine): TextPosition {
-  return standingAt(start);
+  return positionAt(start);
 }
 
 /** After a whole character. */
-export function standingAt(state: State): TextPosition {
+export function positionAt(state: State): TextPosition {
   return { state, begun: 0, missing: 0, length: 0 };
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { type Characters, complement, union } from '../../patterns/characters.ts';
 
-/** What a rule says. `place` is where it stands in the text of the grammar. */
+/** The syntax tree of a rule. `place` is its offset in the text of the grammar. */
 export type Expression =
   /** A literal, as the numbers of its characters. */
   | { readonly type: 'text'; readonly codes: readonly number[] }
@@ -36,10 +36,10 @@ const hexadecimal: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 const comment = /#[^\r\n]*/y;
 const decimal = /\d+/y;
 const ruleName = /[a-zA-Z0-9-]+/y;
-/** More than anybody writes; `a*****…` would otherwise be a tower of repetitions. */
+/** Bounds the nesting of `a*****…`. */
 const mostQuantifiers = 8;
 
-/** Reads the text of a grammar into its rules; of several with one name the last counts. Throws a GbnfError. */
+/** Parses a grammar; of several rules with one name the last counts. Throws a GbnfError. */
 export function parseGbnf(source: string): ReadonlyMap<string, Rule> {
   const { characters } = grammarLimits;
   if (source.length > characters) throw new GbnfError(source, characters, `it is longer than ${characters} characters`);
@@ -56,7 +56,7 @@ class GbnfParser {
     this.#space(true);
     while (this.#at < this.source.length) {
       const place = this.#at;
-      const name = this.#name();
+      const name = this.#match(ruleName);
       if (name === '') throw this.#error('the name of a rule is missing');
       this.#space(false);
       if (!this.#take('::=')) throw this.#error('::= is missing');
@@ -86,7 +86,7 @@ class GbnfParser {
     return items.length === 1 ? (items[0] as Expression) : { type: 'sequence', items };
   }
 
-  /** Undefined where a sequence ends. Lines may break inside of groups only. */
+  /** Undefined at the end of a sequence. Line breaks are allowed inside groups only. */
   #item(depth: number): Expression | undefined {
     const item = this.#bareItem(depth);
     if (item) this.#space(depth > 0);
@@ -115,7 +115,7 @@ class GbnfParser {
       case '{':
         throw this.#error(`there is nothing before ${character} that it could repeat`);
       default: {
-        const name = this.#name();
+        const name = this.#match(ruleName);
         return name === '' ? undefined : { type: 'rule', name, place };
       }
     }
@@ -203,10 +203,6 @@ class GbnfParser {
     return digits === '' ? undefined : Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
   }
 
-  #name(): string {
-    return this.#match(ruleName);
-  }
-
   #character(): number {
     const code = this.source.codePointAt(this.#at);
     if (code === undefined) throw this.#error('the grammar ends in the middle of something');
@@ -266,7 +262,7 @@ class GbnfParser {
   }
 }
 
-/** A grammar that cannot be followed: what is wrong, and where in its text. */
+/** A syntax error with line and column. */
 export class GbnfError extends AppError<'invalid-field'> {
   constructor(source: string, place: number, reason: string) {
     const before = source.slice(0, place);
@@ -279,7 +275,7 @@ export class GbnfError extends AppError<'invalid-field'> {
   }
 }
 
-/** Noticed while a text is followed, when nobody can say any more which place of the grammar is to blame. */
+/** Thrown while a text is matched, when the position in the grammar is no longer known. */
 export function tooAmbiguous(): AppError {
   return new AppError('invalid-field', {
     field: 'grammar',
@@ -287,10 +283,7 @@ export function tooAmbiguous(): AppError {
   });
 }
 
-/**
- * What a grammar from a stranger may cost. Real ones stay far below: that of 150 tools with ordinary schemas has some
- * 500,000 characters and 100,000 steps.
- */
+/** Limits of untrusted grammars. That of 150 tools with ordinary schemas has some 500,000 characters and 100,000 steps. */
 export const grammarLimits = {
   characters: 1_200_000,
   /** Groups inside of groups. */

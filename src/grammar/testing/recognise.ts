@@ -8,12 +8,12 @@ export function machineOf(gbnf: string, tokens: Readonly<Record<string, number>>
 /** Where the text stands in the grammar; undefined where it does not belong to it. Each piece is a token of its own. */
 export function walked(machine: GrammarMachine, ...pieces: readonly (string | Uint8Array)[]): TextPosition | undefined {
   const walk = new TextWalk(machine);
-  let standing: TextPosition | undefined = startOf(machine);
+  let position: TextPosition | undefined = startOf(machine);
   for (const piece of pieces) {
     machine.renewBudget();
-    standing = standing && (piece === '' ? standing : walk.after(standing, Buffer.from(piece)));
+    position = position && (piece === '' ? position : walk.after(position, Buffer.from(piece)));
   }
-  return standing;
+  return position;
 }
 
 /** Whether the text is the beginning of one that the grammar describes. */
@@ -23,6 +23,6 @@ export function begins(machine: GrammarMachine, text: string): boolean {
 
 /** Whether the grammar describes the text. */
 export function accepts(machine: GrammarMachine, text: string): boolean {
-  const standing = walked(machine, ...text);
-  return standing !== undefined && mayEnd(standing);
+  const position = walked(machine, ...text);
+  return position !== undefined && mayEnd(position);
 }

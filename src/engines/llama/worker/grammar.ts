@@ -4,7 +4,7 @@ import { compileGbnf } from '../../../grammar/recogniser/compile.ts';
 import {
   GrammarMachine,
   mayEnd,
-  standingAt,
+  positionAt,
   startOf,
   type TextPosition,
   TextWalk,
@@ -132,7 +132,7 @@ export class TokenGrammar {
     const spelled = this.#walk.after(this.#standing, bytes);
     // Half a character cannot be followed together with a token that is taken as a whole.
     const whole = spelled?.missing === 0 ? spelled.state : undefined;
-    return this.#stand(standingAt(this.machine.joined(named, whole) ?? named));
+    return this.#stand(positionAt(this.machine.joined(named, whole) ?? named));
   }
 
   /** Accepts text that need not be whole tokens. */
