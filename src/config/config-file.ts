@@ -63,12 +63,11 @@ export function readConfigFile(
       continue;
     }
     const reading = readJson(flag.definition, value);
+    const needs = reading.ok ? '' : `${key} needs ${reading.expected}, not ${JSON.stringify(value)}`;
     if (reading.ok) source.add(flag, key, reading);
     else
       problems.push(
-        badFlags(
-          `In the config ${options.path === undefined ? 'file' : `\`${options.path}\``}, ${key} needs ${reading.expected}, not ${JSON.stringify(value)}.`,
-        ),
+        badFlags(`In the config ${options.path === undefined ? 'file' : `\`${options.path}\``}, ${needs}.`),
       );
   }
 

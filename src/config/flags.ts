@@ -34,18 +34,10 @@ export type Settings = { readonly [Key in FlagKey]: ValueOf<(typeof flags)[Key]>
 /** Values from one source (command line, config file, environment). */
 export type Layer = ReadonlyMap<FlagKey, FlagValue>;
 
-export interface FlagGroup {
-  readonly title: string;
-  readonly keys: readonly FlagKey[];
-  /** Launcher tab of the group's flags; none for flags that do not configure a server. */
-  readonly tab?: TabName;
-}
+export type FlagGroup = ReturnType<typeof group>;
 
-const group = (title: string, table: object, tab?: TabName): FlagGroup => ({
-  title,
-  keys: Object.keys(table) as FlagKey[],
-  ...(tab && { tab }),
-});
+/** `tab`: the launcher tab of the flags; none for flags that do not configure a server. */
+const group = (title: string, table: object, tab?: TabName) => ({ title, keys: Object.keys(table) as FlagKey[], tab });
 
 export const flagGroups: readonly FlagGroup[] = [
   group('Main', mainFlags, 'Hardware'),

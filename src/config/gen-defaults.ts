@@ -41,8 +41,18 @@ function field(
 
 const samplers = Object.values(samplingFields).map(({ wire, type }) => field(type, wire));
 
+/** Fields for the format of the reply. */
+const outputFormats = [
+  'json_schema',
+  'response_format',
+  'format',
+  'text.format',
+  'output_config.format',
+  'output_format',
+];
 /** Fields for the reasoning effort: a request that sets any of them has set it. */
 const thinking = ['reasoning.effort', 'reasoning.max_tokens', 'reasoning.enabled', 'think'];
+const thinkingBudget = ['thinking_budget_tokens', 'reasoning_budget_tokens'] as const;
 const ownThinking = ['thinking', 'output_config.effort'];
 
 /** Every field of a text request that may have a default. No name has two meanings. */
@@ -58,26 +68,12 @@ export const textFields: readonly DefaultField[] = [
   field('flag', ['render_special']),
   field('flag', ['replace_instruct_placeholders']),
   field('flag', ['logprobs'], ['n_probs']),
-  field(
-    'effort',
-    ['reasoning_effort'],
-    ['thinking_budget_tokens', 'reasoning_budget_tokens', ...thinking],
-    ownThinking,
-  ),
-  field(
-    'integer',
-    ['thinking_budget_tokens', 'reasoning_budget_tokens'],
-    ['reasoning_effort', ...thinking],
-    ownThinking,
-  ),
+  field('effort', ['reasoning_effort'], [...thinkingBudget, ...thinking], ownThinking),
+  field('integer', thinkingBudget, ['reasoning_effort', ...thinking], ownThinking),
   field('biases', ['logit_bias']),
   field('bans', ['custom_token_bans']),
   field('texts', ['banned_tokens', 'banned_strings']),
-  field(
-    'grammar',
-    ['grammar'],
-    ['json_schema', 'response_format', 'format', 'text.format', 'output_config.format', 'output_format'],
-  ),
+  field('grammar', ['grammar'], outputFormats),
   field('flag', ['grammar_retain_state']),
   field('text', ['negative_prompt']),
   field('number', ['guidance_scale']),

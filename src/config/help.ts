@@ -1,6 +1,6 @@
 import type { FlagDefinition, FlagShape, FlagValue } from './flag.ts';
 import { deprecatedFlags } from './flags/deprecated.ts';
-import { exclusiveGroups, type FlagGroup, flagGroups, flagKeys, flagName, flagOf } from './flags.ts';
+import { exclusiveGroups, type FlagGroup, type FlagKey, flagGroups, flagKeys, flagName, flagOf } from './flags.ts';
 import { rangeText } from './value.ts';
 
 const indent = 2;
@@ -132,16 +132,11 @@ are accepted.
 - \`model_param\` is the model; \`model\` too, as a text or a list. \`port_param\` overrides \`port\` unless it is 5001.
 - \`gendefaults\` and \`jinja_kwargs\` are objects, or texts that contain one. \`chatcompletionsadapter\` and
   \`preloadstory\` may contain the object itself.
-- Only on the command line: ${commandLineOnly()}.
+- Only on the command line: ${names(flagKeys.filter((key) => flagOf(key).saved === false))}.
 - \`onready\` is ignored in a file unless \`--allow-config-onready\` is on the command line.
 - A template (\`--exporttemplate file.kcppt\`) omits passwords and machine-specific settings: GPU choice, layers, threads,
   memory modes.
 - Config files contain passwords in plain text; templates contain none.`;
-
-function commandLineOnly(): string {
-  const keys = flagKeys.filter((key) => flagOf(key).saved === false);
-  return keys.map((key) => code(flagName(key))).join(', ');
-}
 
 function groupSection({ title, keys }: FlagGroup): string {
   const rows = keys.map((key) => flagRow(flagOf(key)));
@@ -149,15 +144,15 @@ function groupSection({ title, keys }: FlagGroup): string {
 }
 
 function flagRow(definition: FlagDefinition): string {
-  const names = definition.names.map(code).join(', ');
+  const flagNames = definition.names.map(code).join(', ');
   const syntax = valueSyntax(definition);
   const facts = flagFacts(definition).map((fact) => (fact === 'not available yet' ? `*${fact}*` : escapeCell(fact)));
   const meaning = [escapeCell(definition.help), facts.length > 0 ? `(${facts.join('; ')})` : ''].filter(Boolean);
-  return `| ${names} | ${syntax ? code(syntax) : ''} | ${meaning.join(' ')} |`;
+  return `| ${flagNames} | ${syntax ? code(syntax) : ''} | ${meaning.join(' ')} |`;
 }
 
 function exclusiveSection(): string {
-  const lines = exclusiveGroups.map((keys) => `- ${keys.map((key) => code(flagName(key))).join(', ')}`);
+  const lines = exclusiveGroups.map((keys) => `- ${names(keys)}`);
   return ['## Mutually exclusive flags', '', ...lines].join('\n');
 }
 
@@ -169,5 +164,6 @@ function deprecatedSection(): string {
   return ['## Deprecated flags', '', '| Flag | Effect | Instead |', '|---|---|---|', ...rows].join('\n');
 }
 
+const names = (keys: readonly FlagKey[]): string => keys.map((key) => code(flagName(key))).join(', ');
 const code = (text: string): string => `\`${escapeCell(text)}\``;
 const escapeCell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('*', '\\*');

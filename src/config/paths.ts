@@ -4,10 +4,7 @@ import { defaultSettings, type FlagKey, flagKeys, flagName, flagOf, type Setting
 /** `--ignoremissing` must not turn HTTPS into plain HTTP. */
 const neverIgnored: ReadonlySet<FlagKey> = new Set(['ssl']);
 
-/**
- * Checks at startup that files exist, so that no later request fails for a missing one. Unsupported flags are not checked,
- * because nothing opens their files.
- */
+/** Checks at startup that files exist. Those of unsupported flags are not checked, because nothing opens them. */
 export function checkFiles(settings: Settings, exists: (path: string) => boolean) {
   const notes: string[] = [];
   const problems: Problem[] = [];

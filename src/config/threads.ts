@@ -8,10 +8,7 @@ export interface Processors {
   readonly allowed?: number;
 }
 
-/**
- * One thread per physical core available to the process. Engine threads busy-wait for each other, so one too many costs far
- * more than one too few.
- */
+/** One thread per available physical core. Engine threads busy-wait, so one too many costs far more than one too few. */
 export function defaultThreads({ logical, cores, allowed }: Processors): number {
   const physical = cores ?? Math.ceil(logical / 2);
   return Math.max(1, Math.min(physical, Math.floor(allowed ?? logical), maxThreads));
@@ -45,10 +42,7 @@ export function parseProcessorList(list: string): ReadonlySet<number> {
   return new Set(numbers);
 }
 
-/**
- * Distinct physical cores among the allowed processors. `undefined` if /proc/cpuinfo has no core ids, as on most ARM and some
- * virtual machines.
- */
+/** Physical cores of the allowed processors; `undefined` if /proc/cpuinfo has no core ids, as on most ARM machines. */
 export function countCores(cpuinfo: string, allowed?: ReadonlySet<number>): number | undefined {
   const cores = new Set<string>();
   for (const block of cpuinfo.split(/\n\s*\n/)) {

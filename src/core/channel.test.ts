@@ -7,7 +7,7 @@ async function collect<Value>(channel: AsyncIterable<Value>): Promise<Value[]> {
   return values;
 }
 
-test('values pushed before anyone reads are kept in order', async () => {
+test('Channel: buffers values in order', async () => {
   const channel = new Channel<number>();
   channel.push(1);
   channel.push(2);
@@ -15,7 +15,7 @@ test('values pushed before anyone reads are kept in order', async () => {
   expect(await collect(channel)).toEqual([1, 2]);
 });
 
-test('a reader that came first gets each value as it comes', async () => {
+test('Channel: delivers values to a waiting reader', async () => {
   const channel = new Channel<number>();
   const read = collect(channel);
   channel.push(1);
@@ -26,7 +26,7 @@ test('a reader that came first gets each value as it comes', async () => {
   expect(await read).toEqual([1, 2, 3]);
 });
 
-test('a reader that stops early is reported once, one that reads to the end is not', async () => {
+test('Channel: calls onCancel once, only if the reader stops early', async () => {
   const cancelled = vi.fn();
   const early = new Channel<number>(cancelled);
   early.push(1);
@@ -39,7 +39,7 @@ test('a reader that stops early is reported once, one that reads to the end is n
   expect(cancelled).toHaveBeenCalledTimes(1);
 });
 
-test('what is pushed after the end is dropped', async () => {
+test('Channel: drops values after the end', async () => {
   const channel = new Channel<number>();
   channel.end();
   channel.push(1);
@@ -88,27 +88,27 @@ const ended = (done: () => boolean) =>
     look();
   });
 
-test('whoever reads gets every value in order', async () => {
+test('readOn: yields all values in order', async () => {
   const got: number[] = [];
   for await (const value of readOn(counting(5, []))) got.push(value);
   expect(got).toEqual([1, 2, 3, 4, 5]);
 });
 
-test('the values go on to their end when the reader stops', async () => {
+test('readOn: reads to the end when the reader stops', async () => {
   const seen: number[] = [];
   for await (const value of readOn(counting(50, seen))) if (value === 2) break;
   await ended(() => seen.length === 50);
   expect(seen.at(-1)).toBe(50);
 });
 
-test('the values go on when nobody reads at all', async () => {
+test('readOn: reads to the end without a reader', async () => {
   const seen: number[] = [];
   readOn(counting(3, seen));
   await ended(() => seen.length === 3);
   expect(seen).toEqual([1, 2, 3]);
 });
 
-test('a failure reaches the reader after what came before it, and nobody else', async () => {
+test('readOn: throws a failure after the values before it', async () => {
   async function* failing(): AsyncIterable<number> {
     yield 1;
     throw new Error('broken');

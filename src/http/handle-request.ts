@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError, type Refused } from '../core/errors.ts';
 import { plainAddress } from './address.ts';
@@ -79,7 +78,7 @@ async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Prom
     parts.onError(error, { method, path });
     const reply = errorRefusal(asAppError(error));
     // What was written before the failure is still sent; the missing end shows that the response is incomplete.
-    if (response.headersSent) endSoon(request.socket, parts);
+    if (response.headersSent) request.socket.once('close', watchWrites(request.socket, parts).cancel).destroySoon();
     else await send(parts, { request, response, signal, linger: false }, reply).catch(() => response.destroy());
   }
 }
@@ -92,11 +91,6 @@ function hostCount({ rawHeaders }: IncomingMessage): number {
     if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
   }
   return count;
-}
-
-function endSoon(socket: Socket, parts: RequestParts): void {
-  const stall = watchWrites(socket, parts);
-  socket.once('close', stall.cancel).destroySoon();
 }
 
 async function answer(

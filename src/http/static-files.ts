@@ -95,22 +95,14 @@ async function* piecesOf(path: string, start: number, end: number): AsyncIterabl
 }
 
 async function inside(folder: string, path: string) {
-  const name = decoded(path);
-  if (name === undefined || name.includes('\0')) return undefined;
   try {
+    const name = decodeURIComponent(path);
+    if (name.includes('\0')) return undefined;
     const root = await realpath(folder);
     const found = await realpath(resolve(join(root, name)));
     if (found !== root && !found.startsWith(root + sep)) return undefined;
     const facts = await stat(found);
     return facts.isFile() ? { path: found, bytes: facts.size, modifiedAt: facts.mtimeMs } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function decoded(path: string): string | undefined {
-  try {
-    return decodeURIComponent(path);
   } catch {
     return undefined;
   }

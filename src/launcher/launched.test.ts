@@ -37,7 +37,7 @@ function world() {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('a server is started once, and its words are told line by line, wherever they were cut', async () => {
+test('Launched: starts one process and reports its output by lines', async () => {
   const { launched, children, child, echoed, events } = world();
   expect(launched.state).toEqual({ type: 'idle' });
   expect(launched.start(['--config', 'x'])).toBe(true);
@@ -52,7 +52,7 @@ test('a server is started once, and its words are told line by line, wherever th
   expect(events[0]).toEqual({ type: 'state', state: { type: 'starting' } });
 });
 
-test('it runs when it says where it can be reached', async () => {
+test('Launched: running after the ready line', async () => {
   const { launched, child } = world();
   launched.start([]);
   child().stdout.write('Please connect to custom endpoint at http://localhost:5001\n');
@@ -60,7 +60,7 @@ test('it runs when it says where it can be reached', async () => {
   expect(launched.state).toEqual({ type: 'running', address: 'http://localhost:5001' });
 });
 
-test('it is asked to stop by a message, and who asks twice ends it', async () => {
+test('stop: sends a message, kills on the second call', async () => {
   const { launched, child } = world();
   launched.stop();
   launched.start([]);
@@ -75,7 +75,7 @@ test('it is asked to stop by a message, and who asks twice ends it', async () =>
   expect(child().signals).toEqual(['SIGKILL']);
 });
 
-test('one that cannot be asked is ended', () => {
+test('stop: kills a disconnected process', () => {
   const { launched, child } = world();
   launched.start([]);
   child().connected = false;
@@ -83,7 +83,7 @@ test('one that cannot be asked is ended', () => {
   expect(child().signals).toEqual(['SIGKILL']);
 });
 
-test('its end is told with its code, and the next one begins with an empty console', async () => {
+test('Launched: reports the exit code; a new start clears the lines', async () => {
   const { launched, child } = world();
   let ended = 0;
   launched.start([], () => {
@@ -100,7 +100,7 @@ test('its end is told with its code, and the next one begins with an empty conso
   expect(launched.lines).toEqual([]);
 });
 
-test('a program that cannot be started is told once', () => {
+test('Launched: reports a failed start once', () => {
   const { launched, child } = world();
   let ended = 0;
   launched.start([], () => {
@@ -113,7 +113,7 @@ test('a program that cannot be started is told once', () => {
   expect(launched.state).toEqual({ type: 'ended', code: null });
 });
 
-test('only the last lines are kept', async () => {
+test('Launched: keeps the last lines', async () => {
   const { launched, child } = world();
   launched.start([]);
   child().stdout.write(Array.from({ length: 2500 }, (_, index) => `${index}\n`).join(''));
@@ -122,7 +122,7 @@ test('only the last lines are kept', async () => {
   expect(launched.lines.at(-1)).toBe('2499');
 });
 
-test('who does not watch any more is told nothing', () => {
+test('watch: no events after unwatching', () => {
   const { launched } = world();
   const heard: ConsoleEvent[] = [];
   const unwatch = launched.watch((event) => heard.push(event));

@@ -32,22 +32,19 @@ export async function pull(source: Source, options: PullOptions, parts: PullPart
   await mkdir(options.folder, { recursive: true });
   switch (source.type) {
     case 'address':
-      return pullFile({ url: source.url, name: source.fileName, expected: options.expected }, options, parts);
+      return pullFile(source.url, source.fileName, options, parts);
     case 'hub': {
       const url = hubAddress(source, options.hub);
       const expected = options.expected ?? (await hashOnHub(url, options, parts));
-      return pullFile({ url, name: basename(source.file), expected }, options, parts);
+      return pullFile(url, basename(source.file), { ...options, expected }, parts);
     }
     case 'package':
       return pullPackage(source, options, parts);
   }
 }
 
-async function pullFile(
-  { url, name, expected }: { readonly url: string; readonly name: string; readonly expected: Expected | undefined },
-  options: PullOptions,
-  parts: PullParts,
-): Promise<string> {
+async function pullFile(url: string, name: string, options: PullOptions, parts: PullParts): Promise<string> {
+  const { expected } = options;
   const target = join(options.folder, name);
   if (existsSync(target)) throw new DownloadError(`${target} is there already`);
   // The key is only for the hub.

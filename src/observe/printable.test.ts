@@ -14,7 +14,7 @@ test.each([
   expect(printable(text)).toBe(shown);
 });
 
-test('whatever a client sends is one line without orders for the terminal, and not a long one', () => {
+test('printable: one short line without control characters, for any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {
       const shown = printable(text, 100);
@@ -24,11 +24,11 @@ test('whatever a client sends is one line without orders for the terminal, and n
   );
 });
 
-test('a text keeps its lines and tabs, and nothing else that is not to be seen', () => {
+test('printableText: keeps line breaks and tabs, escapes other control characters', () => {
   expect(printableText('one\n\ttwo\u001b[31m\r\nthree')).toBe('one\n\ttwo\\x1b[31m\\x0d\nthree');
 });
 
-test('a long text keeps both ends', () => {
+test('shorten: keeps start and end', () => {
   expect(shorten('a'.repeat(10) + 'b'.repeat(10), 10)).toBe('aaaaa … bbbbb');
   expect(shorten('short', 10)).toBe('short');
 });

@@ -25,7 +25,7 @@ function world({
   return { refuse, lines };
 }
 
-describe('each refusal says who was refused and what would help', () => {
+describe('RefusalLog: names request, client, status and flag', () => {
   const from = '[03:04:05] Refused POST /api/v1/generate from 127.0.0.1:';
   test.each<[AppError, string]>([
     [new AppError('unauthorized', {}), '401 Authentication key is missing or invalid. (the key is that of --password)'],
@@ -60,7 +60,7 @@ describe('each refusal says who was refused and what would help', () => {
   });
 });
 
-test('the status is the one that the client saw', () => {
+test('RefusalLog: logs the status of the response', () => {
   const { refuse, lines } = world();
   refuse(new AppError('rate-limited', { retryAfterSeconds: 3 }), { status: 429 });
   expect(lines[0]).toContain(': 429 You are');
@@ -75,20 +75,20 @@ test.each([
   expect(lines[0]?.endsWith(`400 ${expected}`)).toBe(true);
 });
 
-test('what a client puts into a path or an origin gives the terminal no orders', () => {
+test('RefusalLog: escapes control characters in path and origin', () => {
   const { refuse, lines } = world();
   refuse(new AppError('origin-refused', { origin: 'http://x\u001b[2J\r\nAll is well' }), { path: '/a\u001b]0;b' });
   expect(lines[0]).not.toMatch(/\p{Cc}/u);
   expect(lines[0]).toContain('/a\\x1b]0;b');
 });
 
-test('a path without end makes no line without end', () => {
+test('RefusalLog: shortens long paths', () => {
   const { refuse, lines } = world();
   refuse(new AppError('unauthorized', {}), { path: `/${'x'.repeat(8000)}` });
   expect(lines[0]?.length).toBeLessThan(500);
 });
 
-test('what never became a request has neither method nor path', () => {
+test('RefusalLog: "a connection" without method and path', () => {
   const { refuse, lines } = world();
   refuse(new AppError('request-broken', { reason: 'it is not valid HTTP' }), {
     method: '',
@@ -100,14 +100,14 @@ test('what never became a request has neither method nor path', () => {
   );
 });
 
-test('an error that its own request has told is not told again', () => {
+test('RefusalLog: skips errors of the request log', () => {
   const told = new AppError('context-overflow', { promptTokens: 9, contextSize: 8 });
   const { refuse, lines } = world({ isTold: (error) => error === told });
   refuse(told);
   expect(lines).toEqual([]);
 });
 
-test('a flood of one kind leaves a few lines, and room for the others', () => {
+test('RefusalLog: limits lines per error code', () => {
   const { refuse, lines } = world();
   for (let time = 0; time < 1000; time += 1) refuse(new AppError('unauthorized', {}), { path: `/${time}` });
   refuse(new AppError('busy', { retryAfterSeconds: 1 }));

@@ -20,14 +20,14 @@ const times = (count: number, action: () => void) => {
   for (let time = 0; time < count; time += 1) action();
 };
 
-test('a few of a kind are written as they come', () => {
+test('Repeats: writes the first lines of a kind', () => {
   const { repeats, written, minuteOver } = world();
   times(3, () => repeats.tell('busy', 'refused'));
   minuteOver();
   expect(written).toEqual(['refused', 'refused', 'refused']);
 });
 
-test('of a flood the first are written, and the others counted when the minute is over', () => {
+test('Repeats: counts further lines and reports them after a minute', () => {
   const { repeats, written, minuteOver } = world(2);
   times(39, () => repeats.tell('busy', 'refused'));
   expect(written).toEqual(['refused', 'refused']);
@@ -37,14 +37,14 @@ test('of a flood the first are written, and the others counted when the minute i
   expect(written.at(-1)).toBe('again');
 });
 
-test('one kind does not hide another', () => {
+test('Repeats: kinds have separate limits', () => {
   const { repeats, written } = world(1);
   times(10, () => repeats.tell('busy', 'refused'));
   repeats.tell('unauthorized', 'no key');
   expect(written).toEqual(['refused', 'no key']);
 });
 
-test('however many come, a minute adds at most the lines of each kind and one more, and none is lost from the count', () => {
+test('Repeats: at most the limit and one line per kind and minute; the count is complete', () => {
   const kinds = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 200 });
   fc.assert(
     fc.property(kinds, (list) => {

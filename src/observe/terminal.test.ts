@@ -8,7 +8,7 @@ function record(interactive: boolean) {
   return { terminal, written: () => written };
 }
 
-test('on a terminal a status is replaced in place, and a line takes its room', () => {
+test('Terminal: replaces the status in place, and erases it before a line', () => {
   const { terminal, written } = record(true);
   terminal.status('Loading 10%');
   terminal.status('Done');
@@ -16,20 +16,20 @@ test('on a terminal a status is replaced in place, and a line takes its room', (
   expect(written()).toBe('\rLoading 10%\rDone       \r    \rready\n');
 });
 
-test('a log file gets lines only', () => {
+test('Terminal: writes no status to a log file', () => {
   const { terminal, written } = record(false);
   terminal.status('Loading 10%');
   terminal.line('ready');
   expect(written()).toBe('ready\n');
 });
 
-test('a status never wraps', () => {
+test('Terminal: cuts a status to the width', () => {
   const { terminal, written } = record(true);
   terminal.status('x'.repeat(100));
   expect(written()).toBe(`\r${'x'.repeat(39)}`);
 });
 
-test('a bar shows its share', () => {
+test('progressBar: shows the fraction', () => {
   expect(progressBar(0.5, 10)).toBe('[█████░░░░░] 50%');
   expect(progressBar(1, 4)).toBe('[████] 100%');
 });
@@ -51,7 +51,7 @@ class FakeStream extends EventEmitter {
   }
 }
 
-test('lines reach the stream', () => {
+test('streamOutput: writes to the stream', () => {
   const stream = new FakeStream();
   new Terminal(streamOutput(stream, { moving: true })).line('ready');
   expect(stream.written).toEqual(['ready\n']);
@@ -79,7 +79,7 @@ test.each(['ENOSPC', 'EDQUOT', 'EAGAIN'])('after %s the next line is tried again
   expect(stream.written).toEqual(['one\n', 'two\n', 'three\n']);
 });
 
-test('a reader that stands still does not fill the memory, and is told what it missed when it reads on', () => {
+test('streamOutput: drops lines while too much is unread, and reports how many', () => {
   const stream = new FakeStream();
   const output = streamOutput(stream, { moving: true });
   stream.writableLength = 2 * 1024 * 1024;
@@ -100,7 +100,7 @@ test.each([
   expect(streamOutput(stream, { moving }).interactive).toBe(expected);
 });
 
-test('a window that changes its width is followed', () => {
+test('streamOutput: columns follow the width of the terminal', () => {
   const stream = new FakeStream();
   const output = streamOutput(stream, { moving: true });
   expect(output.columns).toBe(80);

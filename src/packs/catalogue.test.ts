@@ -5,7 +5,7 @@ import { packs, systemOf } from './catalogue.ts';
 
 const packages = packs.flatMap((pack) => Object.values(pack.packages).flat());
 
-test('every package has one version and a hash of its own, of full length', () => {
+test('packages: exact version, size and a unique SHA-512', () => {
   const hashes = new Map<string, string>();
   for (const { name, version, integrity, megabytes } of packages) {
     expect(version).toMatch(/^\d+\.\d+\.\d+$/);
@@ -16,13 +16,13 @@ test('every package has one version and a hash of its own, of full length', () =
   }
 });
 
-test('builds of llama.cpp are those that this program was made for', () => {
+test('packages: llama.cpp builds have the version of the engine', () => {
   const builds = packages.filter(({ name }) => name.startsWith('@node-llama-cpp/'));
   expect(builds.length).toBeGreaterThan(0);
   expect(new Set(builds.map(({ version }) => version))).toEqual(new Set([engineVersion]));
 });
 
-test('names are plain, no two are the same, and each says what it brings', () => {
+test('packs: unique plain names and a sentence', () => {
   expect(new Set(packs.map(({ name }) => name)).size).toBe(packs.length);
   for (const { name, brings } of packs) {
     expect(name).toMatch(/^[a-z-]+$/);
@@ -30,11 +30,11 @@ test('names are plain, no two are the same, and each says what it brings', () =>
   }
 });
 
-test('a system is its platform and its processor', () => {
+test('systemOf: platform and architecture', () => {
   expect(systemOf({ platform: 'linux', arch: 'arm64' })).toBe('linux-arm64');
 });
 
-test('the engine for image models is for the five systems that both of its parts have', () => {
+test('diffusion pack: five systems, all packages', () => {
   const diffusion = packs.find(({ name }) => name === 'diffusion');
   expect(Object.keys(diffusion?.packages ?? {}).sort()).toEqual([
     'darwin-arm64',

@@ -43,7 +43,7 @@ function world(files: Readonly<Record<string, string>>, { integrity, version = '
   return { folder, wanted, install, asked };
 }
 
-describe('installing', () => {
+describe('installPackage', () => {
   test('puts all files of this very version in their place, and leaves nothing else', async () => {
     const { folder, install, asked } = world({ 'package/bins/linux/engine.so': 'code', 'package/run': '#!' });
     expect(await install()).toBe(true);
@@ -96,7 +96,7 @@ describe('installing', () => {
   });
 });
 
-test('removing takes the folder away, and tells whether there was one', async () => {
+test('removePackage: deletes the folder and returns whether it was installed', async () => {
   const { folder, wanted, install } = world({});
   await install();
   expect(await removePackage(wanted, folder)).toBe(true);
@@ -104,7 +104,7 @@ test('removing takes the folder away, and tells whether there was one', async ()
   expect(await removePackage(wanted, folder)).toBe(false);
 });
 
-test('a package whose description cannot be read is not there', () => {
+test('installedVersion: undefined for an unreadable package.json', () => {
   const folder = mkdtempSync(join(root, 'broken-'));
   mkdirSync(packageFolder(folder, 'x'), { recursive: true });
   writeFileSync(join(packageFolder(folder, 'x'), 'package.json'), '{');
