@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { TextEngine } from './text-service.ts';
-import { alwaysThere } from './text-source.ts';
+import { fixedTextSource } from './text-source.ts';
 
 function world() {
   let settle: () => void = () => undefined;
@@ -9,7 +9,7 @@ function world() {
   });
   const state = { type: 'none' } as const;
   const engine = { settled: () => settled, state: () => state, contextSize: () => 77 } as unknown as TextEngine;
-  return { engine, settle, source: alwaysThere(engine) };
+  return { engine, settle, source: fixedTextSource(engine) };
 }
 
 async function isOver(work: Promise<unknown>): Promise<boolean> {

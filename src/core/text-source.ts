@@ -10,7 +10,7 @@ export interface TextSource
   extends Pick<EngineSource<TextEngine>, 'use' | 'peek' | 'keepFor' | 'expiresAt'>,
     Pick<TextEngine, 'state' | 'contextSize'> {}
 
-export function alwaysThere(engine: TextEngine): TextSource {
+export function fixedTextSource(engine: TextEngine): TextSource {
   return {
     use: async (signal) => {
       await unlessAborted(engine.settled(), signal);

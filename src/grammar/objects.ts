@@ -18,7 +18,7 @@ export function objectBody(parts: readonly Part[], json: JsonRules, rule: (value
   const properties = propertiesOf(parts);
   const asked = counts(parts, 'minProperties', 'maxProperties');
   const names = [...properties.listed.keys()];
-  refuseNames(parts, names);
+  checkToolNames(parts, names);
   const member = (name: string) =>
     `${jsonLiteral(name)} ${json.colon} ${rule(properties.listed.get(name) as Conjunction)}`;
   const key = properties.others === false ? '' : keyOf(parts, names, json, rule);
@@ -142,7 +142,7 @@ function demandsNames({ schema }: Part): boolean {
   return schema.propertyNames !== undefined && schema.propertyNames !== true;
 }
 
-function refuseNames(parts: readonly Part[], names: readonly string[]): void {
+function checkToolNames(parts: readonly Part[], names: readonly string[]): void {
   const part = parts.find(demandsNames);
   if (part && names.length > 0) {
     throw new GrammarError('it cannot be combined with listed properties', part.pointer, 'propertyNames');

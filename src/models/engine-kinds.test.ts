@@ -7,6 +7,7 @@ import { Queue } from '../queue/queue.ts';
 import { RequestQueue } from '../queue/request-queue.ts';
 import {
   countsTaskModels,
+  createTaskServices,
   givenModels,
   kindModules,
   specsOf,
@@ -14,7 +15,6 @@ import {
   taskCapacities,
   taskCounters,
   taskFeatures,
-  taskServices,
   taskSources,
 } from './engine-kinds.ts';
 import { EngineLifecycle, type HostedEngine } from './engine-lifecycle.ts';
@@ -114,9 +114,9 @@ const parts = () => {
   return { requestQueue, drawings: new RunningDrawings(() => 0) };
 };
 
-test('taskServices: makes a service for each source, and none for absent kinds', () => {
-  expect(taskServices({}, parts())).toEqual({});
-  const made = taskServices(sources(), parts());
+test('createTaskServices: makes a service for each source, and none for absent kinds', () => {
+  expect(createTaskServices({}, parts())).toEqual({});
+  const made = createTaskServices(sources(), parts());
   expect(Object.entries(made).map(([kind, { name }]) => [kind, name])).toEqual([
     ['embedding', 'tiny'],
     ['textEmbedding', 'text'],
@@ -136,7 +136,7 @@ test('taskCapacities: the concurrency of a source, or that of its kind', () => {
 });
 
 test('taskFeatures and kindModules: name every kind, available or not', () => {
-  const { embedding } = taskServices(sources(), parts());
+  const { embedding } = createTaskServices(sources(), parts());
   expect(taskFeatures(embedding ? { embedding } : {})).toMatchObject({ embeddings: true, tts: false, txt2img: false });
   expect(kindModules({ embedding: model('tiny') }, true)).toMatchObject({
     TextGeneration: true,

@@ -157,7 +157,7 @@ export function taskSources(registry: Registry, models: TaskModels, timeout?: Lo
 }
 
 /** A service for each available engine. */
-export function taskServices(sources: TaskSources, parts: ServiceParts): EngineServices {
+export function createTaskServices(sources: TaskSources, parts: ServiceParts): EngineServices {
   return perKind(
     (name, kind) => sources[name] && kind.service({ ...parts, work: kind.work, source: sources[name] as never }),
   );

@@ -5,14 +5,14 @@ import { RefusalLog } from './request-log.ts';
 
 function world({
   quiet = false,
-  isTold = () => false,
+  wasLogged = () => false,
 }: {
   quiet?: boolean;
-  isTold?: (error: AppError) => boolean;
+  wasLogged?: (error: AppError) => boolean;
 } = {}) {
   const lines: string[] = [];
   const repeats = new Repeats({ say: (line) => lines.push(line), later: () => undefined });
-  const log = new RefusalLog({ repeats, quiet, now: () => new Date(2026, 0, 2, 3, 4, 5), isTold });
+  const log = new RefusalLog({ repeats, quiet, now: () => new Date(2026, 0, 2, 3, 4, 5), wasLogged });
   const refuse = (error: AppError, more: Partial<Refused> = {}) =>
     log.refused({
       error,
@@ -102,7 +102,7 @@ test('RefusalLog: "a connection" without method and path', () => {
 
 test('RefusalLog: skips errors of the request log', () => {
   const told = new AppError('context-overflow', { promptTokens: 9, contextSize: 8 });
-  const { refuse, lines } = world({ isTold: (error) => error === told });
+  const { refuse, lines } = world({ wasLogged: (error) => error === told });
   refuse(told);
   expect(lines).toEqual([]);
 });

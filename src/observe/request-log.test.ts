@@ -132,7 +132,7 @@ test('a failure is told once: whoever answers the client knows it by the error',
   const { log, lines } = world({ several: true });
   const [told, other] = [1, 2].map(() => new AppError('engine-lost', { capability: 'text' })) as [AppError, AppError];
   log.event({ type: 'error', error: told }, job({ number: 4 }));
-  expect([log.isTold(told), log.isTold(other)]).toEqual([true, false]);
+  expect([log.wasLogged(told), log.wasLogged(other)]).toEqual([true, false]);
   expect(lines()).toEqual([
     '#4 Request failed: The text engine stopped in the middle of this request; it is being started again.',
   ]);

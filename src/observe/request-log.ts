@@ -54,7 +54,7 @@ export class RequestLog {
   constructor(private readonly options: RequestLogOptions) {}
 
   /** Whether this error was logged. */
-  isTold(error: AppError): boolean {
+  wasLogged(error: AppError): boolean {
     return this.#told.has(error);
   }
 
@@ -189,7 +189,7 @@ interface RefusalLogOptions {
   readonly quiet: boolean;
   readonly now: () => Date;
   /** Whether the request log has this error. */
-  readonly isTold: (error: AppError) => boolean;
+  readonly wasLogged: (error: AppError) => boolean;
 }
 
 /** The flag that is concerned, if the message does not name it. */
@@ -205,8 +205,8 @@ export class RefusalLog {
   constructor(private readonly options: RefusalLogOptions) {}
 
   refused(refused: Refused): void {
-    const { repeats, now, isTold } = this.options;
-    if (isTold(refused.error)) return;
+    const { repeats, now, wasLogged } = this.options;
+    if (wasLogged(refused.error)) return;
     const { error, status, method, path, remoteAddress } = refused;
     const what = method === '' ? 'a connection' : `${method} ${printable(path)}`;
     const hint = hints[error.code];

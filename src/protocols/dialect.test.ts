@@ -6,8 +6,8 @@ import type { StatusComments } from '../http/call.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { StartTimer } from '../http/timers.ts';
 import {
-  allShortfalls,
   findModel,
+  mergedShortfalls,
   modelsByName,
   noticeHeaders,
   reasoningControl,
@@ -131,14 +131,18 @@ describe('withShortfall', () => {
     expect(withShortfall({ a: 'b' }, {})).toEqual({ a: 'b' });
   });
 
-  test('allShortfalls: names each field once for several replies', () => {
+  test('mergedShortfalls: names each field once for several replies', () => {
     expect(
-      allShortfalls([{ droppedTokens: 1, unheeded: ['top_a'] }, { droppedTokens: 4, unheeded: ['top_a', 'tfs'] }, {}]),
+      mergedShortfalls([
+        { droppedTokens: 1, unheeded: ['top_a'] },
+        { droppedTokens: 4, unheeded: ['top_a', 'tfs'] },
+        {},
+      ]),
     ).toEqual({
       droppedTokens: 4,
       unheeded: ['top_a', 'tfs'],
     });
-    expect(allShortfalls([])).toEqual({ droppedTokens: 0, unheeded: [] });
+    expect(mergedShortfalls([])).toEqual({ droppedTokens: 0, unheeded: [] });
   });
 });
 

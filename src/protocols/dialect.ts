@@ -24,7 +24,7 @@ export interface DialectParts {
   readonly text: TextService;
   readonly chat: ChatService;
   /** The engines of other kinds. */
-  readonly others?: TaskServices;
+  readonly taskServices?: TaskServices;
   /** Called for each request: the context size is unknown until the model is loaded. */
   readonly controlParts: () => ControlParts;
   /** `--gendefaults`: applied to the body before it is read. */
@@ -124,7 +124,7 @@ export function withShortfall(headers: Headers, { droppedTokens = 0, unheeded = 
   return withIgnored({ ...headers, ...dropped }, unheeded);
 }
 
-export function allShortfalls(replies: readonly Shortfall[]): Shortfall {
+export function mergedShortfalls(replies: readonly Shortfall[]): Shortfall {
   return {
     droppedTokens: Math.max(0, ...replies.map(({ droppedTokens = 0 }) => droppedTokens)),
     unheeded: [...new Set(replies.flatMap(({ unheeded = [] }) => unheeded))],
@@ -193,7 +193,7 @@ const thinkingSwitches: readonly string[] = [
 ];
 
 /** The fields that switch thinking off, if the chat format of the model cannot do that. */
-export async function unheededThinking(
+export async function ignoredThinkingFields(
   body: JsonObject,
   request: ChatRequest,
   chat: Pick<ChatService, 'thinksAnyway'>,

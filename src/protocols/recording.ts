@@ -96,7 +96,7 @@ export const languageFields = {
 };
 
 /** The part of the neutral request that these fields make. */
-export function wishesOf(fields: Fields<typeof recordingFields> & Partial<Fields<typeof languageFields>>) {
+export function transcriptionOptions(fields: Fields<typeof recordingFields> & Partial<Fields<typeof languageFields>>) {
   return {
     language: fields.langcode ?? fields.language,
     prompt: fields.prompt,
@@ -120,8 +120,8 @@ export function bodyOfForm({ fields }: Form): JsonObject {
   return Object.fromEntries(body);
 }
 
-export function transcriptionOf(others: TaskServices | undefined): TranscriptionService {
-  if (others?.transcription) return others.transcription;
+export function transcriptionOf(taskServices: TaskServices | undefined): TranscriptionService {
+  if (taskServices?.transcription) return taskServices.transcription;
   throw new AppError('model-missing', { capability: 'speech-to-text', flag: '--whispermodel FILE' });
 }
 

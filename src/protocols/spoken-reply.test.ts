@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { SpeechRequest } from '../core/speech.ts';
-import { allSound, begunSpeech, noteHeaders, streamedSound, wholeSound } from './spoken-reply.ts';
+import { allSound, noteHeaders, startedSpeech, streamedSound, wholeSound } from './spoken-reply.ts';
 import { lost, type SpokenScript, scriptedSpeech } from './testing/spoken.ts';
 
 function world(script: SpokenScript = {}) {
@@ -18,7 +18,7 @@ async function textOf(stream: AsyncIterable<string | Uint8Array>): Promise<strin
 
 describe('sound replies', () => {
   test('streamedSound: sends pieces as they come', async () => {
-    const reply = streamedSound(await begunSpeech(world().events), { format: 'mp3', name: 'speech' });
+    const reply = streamedSound(await startedSpeech(world().events), { format: 'mp3', name: 'speech' });
     expect(reply.headers).toEqual({
       'content-type': 'audio/mpeg',
       'content-disposition': 'attachment; filename="speech.mp3"',
@@ -27,7 +27,7 @@ describe('sound replies', () => {
   });
 
   test('wholeSound: sends one body', async () => {
-    const reply = await wholeSound(await begunSpeech(world().events), { format: 'wav', name: 'output' });
+    const reply = await wholeSound(await startedSpeech(world().events), { format: 'wav', name: 'output' });
     expect('body' in reply && String(reply.body)).toBe('RIFFsound');
   });
 
@@ -38,7 +38,7 @@ describe('sound replies', () => {
     ['flac', 'audio/flac', 'flac'],
     ['pcm', 'audio/pcm', 'pcm'],
   ] as const)('%s: content type and file extension', async (format, type, ending) => {
-    const { headers } = streamedSound(await begunSpeech(world().events), { format, name: 'x' });
+    const { headers } = streamedSound(await startedSpeech(world().events), { format, name: 'x' });
     expect(headers).toMatchObject({
       'content-type': type,
       'content-disposition': `attachment; filename="x.${ending}"`,
@@ -46,7 +46,7 @@ describe('sound replies', () => {
   });
 
   test('notes are in a header, in ASCII', async () => {
-    const begun = await begunSpeech(world({ notes: ['Das “ß” fehlt.', 'No songs.'] }).events);
+    const begun = await startedSpeech(world({ notes: ['Das “ß” fehlt.', 'No songs.'] }).events);
     const { headers } = streamedSound(begun, { format: 'wav', name: 'x' });
     expect(headers?.['x-parley-notes']).toBe('Das ??? fehlt., No songs.');
     expect(noteHeaders([])).toEqual({});
@@ -54,39 +54,39 @@ describe('sound replies', () => {
 
   test('headers of the caller win', async () => {
     const file = { format: 'wav', name: 'x', headers: { 'content-type': 'audio/x-wav' } } as const;
-    expect(streamedSound(await begunSpeech(world().events), file).headers).toMatchObject(file.headers);
+    expect(streamedSound(await startedSpeech(world().events), file).headers).toMatchObject(file.headers);
   });
 });
 
-describe('begunSpeech', () => {
+describe('startedSpeech', () => {
   test('an error before the first sound keeps its status', async () => {
     const refusal = new AppError('unsupported', { feature: 'This', instead: 'no' });
-    await expect(begunSpeech(world({ refusal }).events)).rejects.toBe(refusal);
+    await expect(startedSpeech(world({ refusal }).events)).rejects.toBe(refusal);
   });
 
   test('events without sound count as stopped', async () => {
-    await expect(begunSpeech((async function* () {})())).rejects.toMatchObject({ code: 'stopped' });
+    await expect(startedSpeech((async function* () {})())).rejects.toMatchObject({ code: 'stopped' });
   });
 
   test('streamedSound: an error in the middle breaks the stream', async () => {
-    const reply = streamedSound(await begunSpeech(world({ failure: lost }).events), { format: 'wav', name: 'x' });
+    const reply = streamedSound(await startedSpeech(world({ failure: lost }).events), { format: 'wav', name: 'x' });
     await expect('stream' in reply && textOf(reply.stream)).rejects.toBe(lost);
   });
 
   test('wholeSound: an error in the middle fails the reply', async () => {
-    const begun = await begunSpeech(world({ failure: lost }).events);
+    const begun = await startedSpeech(world({ failure: lost }).events);
     await expect(wholeSound(begun, { format: 'wav', name: 'x' })).rejects.toBe(lost);
   });
 });
 
 test('to stop reading ends the speech', async () => {
   const { events, seen } = world({ pieces: ['a', 'b', 'c'] });
-  const begun = await begunSpeech(events);
+  const begun = await startedSpeech(events);
   for await (const _ of begun.events) break;
   expect(seen.returned).toBe(1);
 });
 
 test('allSound: joins all pieces in order', async () => {
-  const begun = await begunSpeech(world({ pieces: ['1', '2', '3'] }).events);
+  const begun = await startedSpeech(world({ pieces: ['1', '2', '3'] }).events);
   expect(String(await allSound(begun.events))).toBe('123');
 });

@@ -19,7 +19,7 @@ interface BegunSpeech {
 }
 
 /** Waits for the first sound, so that an error before it keeps its status. */
-export async function begunSpeech(events: AsyncIterable<SpeechEvent>): Promise<BegunSpeech> {
+export async function startedSpeech(events: AsyncIterable<SpeechEvent>): Promise<BegunSpeech> {
   const iterator = events[Symbol.asyncIterator]();
   let notes: readonly string[] = [];
   for (;;) {

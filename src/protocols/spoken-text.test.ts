@@ -76,8 +76,8 @@ describe('refuses', () => {
 
   test('speechOf: refused without a speech engine', () => {
     expect(() => speechOf({})).toThrow('No text-to-speech model is loaded. Start the server with --ttsmodel FILE.');
-    expect(() => speechOf({ others: {} })).toThrow(/No text-to-speech model/);
-    expect(speechOf({ others: { speech } })).toBe(speech);
+    expect(() => speechOf({ taskServices: {} })).toThrow(/No text-to-speech model/);
+    expect(speechOf({ taskServices: { speech } })).toBe(speech);
   });
 });
 

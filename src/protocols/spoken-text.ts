@@ -43,8 +43,8 @@ export type SpokenFields = Partial<Fields<typeof spokenFields>> & {
   readonly lang_code?: string | undefined;
 };
 
-export function speechOf({ others }: { readonly others?: TaskServices | undefined }): SpeechService {
-  if (others?.speech) return others.speech;
+export function speechOf({ taskServices }: { readonly taskServices?: TaskServices | undefined }): SpeechService {
+  if (taskServices?.speech) return taskServices.speech;
   throw new AppError('model-missing', { capability: 'text-to-speech', flag: '--ttsmodel FILE' });
 }
 

@@ -15,7 +15,7 @@ export interface CallTicket extends Ticket {
 }
 
 const readKept = objectOf({ keep_text_gen_on_disconnect: orElse(looseFlag, false) });
-export const keptText = honoured(
+export const keepOnDisconnect = honoured(
   described(readKept.schema ?? {}, (value, path) => readKept(value ?? {}, path).keep_text_gen_on_disconnect),
   'keep_text_gen_on_disconnect: with a genkey the reply goes on when the client is gone; /api/extra/generate/check has it then.',
 );

@@ -14,7 +14,7 @@ import { responseState } from './responses/background.ts';
 import { responsesEndpoints } from './responses/routes.ts';
 import { bindAll } from './testing/bind.ts';
 import { callOf, controlParts, dialectParts, finishEvent, scriptedChat, startEvent } from './testing/doubles.ts';
-import { refuseNames } from './tools.ts';
+import { checkToolNames } from './tools.ts';
 
 interface World {
   readonly thinksAnyway?: boolean;
@@ -182,13 +182,13 @@ test('an adapter sets at most half of the context', async () => {
   expect(request().controls.maxTokens).toBe(2048);
 });
 
-test('refuseNames: also for the old functions field', async () => {
+test('checkToolNames: also for the old functions field', async () => {
   const functions = [{ name: 'look' }, { name: 'look' }];
   const reply = await world(hello).ask('/v1/chat/completions', { messages, functions });
   expect('body' in reply && String(reply.body)).toContain('functions must be a list of tools');
 });
 
-test('refuseNames: members of namespaces clash only with each other', async () => {
+test('checkToolNames: members of namespaces clash only with each other', async () => {
   const member = { type: 'function', name: 'look' };
   const space = (name: string) => ({ type: 'namespace', name, tools: [member] });
   const ask = (tools: object[]) => world(hello).ask('/v1/responses', { input: 'Hi', tools });
@@ -196,20 +196,20 @@ test('refuseNames: members of namespaces clash only with each other', async () =
   expect((await ask([member, space('a'), space('a')])).status).toBe(400);
 });
 
-test('refuseNames: at most a thousand tools', () => {
+test('checkToolNames: at most a thousand tools', () => {
   const names = Array.from({ length: 1001 }, (_, index) => `tool_${index}`);
-  expect(() => refuseNames(names.slice(1), 'tools')).not.toThrow();
-  expect(() => refuseNames(names, 'tools')).toThrow('tools must be a list of at most 1000 tools.');
+  expect(() => checkToolNames(names.slice(1), 'tools')).not.toThrow();
+  expect(() => checkToolNames(names, 'tools')).toThrow('tools must be a list of at most 1000 tools.');
 });
 
-test('refuseNames: limits the length of a name', () => {
-  expect(() => refuseNames(['x'.repeat(256)], 'tools')).not.toThrow();
-  expect(() => refuseNames(['x'.repeat(257)], 'tools')).toThrow('names of at most 256 characters, unlike xxx');
+test('checkToolNames: limits the length of a name', () => {
+  expect(() => checkToolNames(['x'.repeat(256)], 'tools')).not.toThrow();
+  expect(() => checkToolNames(['x'.repeat(257)], 'tools')).toThrow('names of at most 256 characters, unlike xxx');
 });
 
-test('refuseNames: compares names exactly', () => {
-  expect(() => refuseNames(['a', 'A', 'a ', '__proto__', 'constructor'], 'tools')).not.toThrow();
-  expect(() => refuseNames(['__proto__', '__proto__'], 'tools')).toThrow('"__proto__" is there twice');
+test('checkToolNames: compares names exactly', () => {
+  expect(() => checkToolNames(['a', 'A', 'a ', '__proto__', 'constructor'], 'tools')).not.toThrow();
+  expect(() => checkToolNames(['__proto__', '__proto__'], 'tools')).toThrow('"__proto__" is there twice');
 });
 
 describe('headerList', () => {

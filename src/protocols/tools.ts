@@ -10,7 +10,7 @@ const mostTools = 1000;
 const longestName = 256;
 
 /** Refuses too many tools, too long names, and a name that two tools have. */
-export function refuseNames(names: readonly string[], field: string): void {
+export function checkToolNames(names: readonly string[], field: string): void {
   if (names.length > mostTools) throw wrong(field, `a list of at most ${mostTools} tools`);
   const long = names.find((name) => name.length > longestName);
   if (long !== undefined) {

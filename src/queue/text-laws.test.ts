@@ -6,7 +6,7 @@ import { chatRequest, time, weather } from '../chat/testing/scripted-text.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { Ticket } from '../core/request.ts';
 import type { TextState } from '../core/text-service.ts';
-import { alwaysThere } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/testing/fake-engine.ts';
 import { plainRequest } from '../server/request.ts';
 import { type Place, Queue, type QueueRequest } from './queue.ts';
@@ -93,7 +93,7 @@ function world(scripts: readonly Script[], capacity: number) {
   };
   const queue = new WatchedQueue({ capacity, maxRequests: () => capacity + 4 });
   const service = textService({
-    source: alwaysThere(engine),
+    source: fixedTextSource(engine),
     requestQueue: new RequestQueue(queue, () => 0),
     ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
     randomSeed: () => 77,

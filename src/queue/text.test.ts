@@ -5,7 +5,7 @@ import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { QueueStatus } from '../core/request.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
-import { alwaysThere } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/testing/fake-engine.ts';
 import { plainRequest } from '../server/request.ts';
 import { Queue } from './queue.ts';
@@ -29,7 +29,7 @@ function world(
     pace: (next) => waiting.push(next),
   });
   const service = textService({
-    source: alwaysThere(engine),
+    source: fixedTextSource(engine),
     requestQueue: new RequestQueue(new Queue({ capacity, maxRequests: () => places }), () => 0),
     ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
     randomSeed: () => 77,
@@ -372,7 +372,7 @@ test('the wait of a newcomer is that for the same engine, whatever others do', a
   const requestQueue = new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0);
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: () => undefined });
   const [busy, idle] = ['busy', 'idle'].map((lane) =>
-    textService({ source: alwaysThere(engine), requestQueue, lane, randomSeed: () => 1 }),
+    textService({ source: fixedTextSource(engine), requestQueue, lane, randomSeed: () => 1 }),
   ) as [TextService, TextService];
   void fold(ask(busy));
   await later();
@@ -442,7 +442,7 @@ describe('a request whose turn has come before its model', () => {
       settle = resolve;
     });
     const service = textService({
-      source: alwaysThere({ ...engine, settled: () => settled }),
+      source: fixedTextSource({ ...engine, settled: () => settled }),
       requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0),
       randomSeed: () => 1,
     });
@@ -575,7 +575,7 @@ test('whoever watches is told how long each had to wait', async () => {
   let now = 0;
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: (next) => setImmediate(next) });
   const service = textService({
-    source: alwaysThere(engine),
+    source: fixedTextSource(engine),
     requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => now),
     randomSeed: () => 77,
     observer: { turnCame: (waited) => waits.push(waited), event: ({ type }) => (now += type === 'finish' ? 3000 : 0) },

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
-import { alwaysThere } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-source.ts';
 import { noTextEngine } from '../engines/none.ts';
 import type { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
@@ -20,7 +20,7 @@ async function builtApp(own: Partial<Settings> = {}): Promise<App> {
   const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
   return createApp({
     settings: { ...defaultSettings, port: 0, host: '127.0.0.1', password: 'secret', ...own },
-    source: alwaysThere(noTextEngine(4096)),
+    source: fixedTextSource(noTextEngine(4096)),
     format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
     product: { name: 'Parley', version: '1.2.3' },
     observer: {},

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { settingsFrom } from '../config/flags.ts';
-import { alwaysThere } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-source.ts';
 import { fakeEmbeddingSource, fakeEngine } from '../engines/testing/fake-engine.ts';
 import { ask, serve, type World } from '../http/testing/world.ts';
 import { loadChatFormat } from '../models/chat-format.ts';
@@ -18,7 +18,7 @@ async function world(): Promise<World> {
   });
   const { endpoints } = createApp({
     settings,
-    source: alwaysThere(engine),
+    source: fixedTextSource(engine),
     taskSources: { embedding: fakeEmbeddingSource },
     format: await loadChatFormat(settings, undefined, () => undefined),
     product: { name: 'parley', version: '0.0.0' },

@@ -3,7 +3,7 @@ import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
 import { defaultSettings } from '../config/flags.ts';
 import { Channel } from '../core/channel.ts';
 import type { ImageEngine, ImageEvent } from '../core/image.ts';
-import { alwaysThere } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-source.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { stockBody } from '../protocols/comfy/testing/graphs.ts';
 import { asked } from '../protocols/testing/asked.ts';
@@ -40,7 +40,7 @@ async function world(multiuser = 10) {
     return {
       name,
       settings: { ...defaultSettings, multiuser },
-      source: alwaysThere(noTextEngine(4096)),
+      source: fixedTextSource(noTextEngine(4096)),
       format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
       taskSources: { image },
     };

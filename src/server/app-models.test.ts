@@ -4,7 +4,7 @@ import { defaultSettings, type Settings } from '../config/flags.ts';
 import { modelId } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import { alwaysThere } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-source.ts';
 import { fakeEngine } from '../engines/testing/fake-engine.ts';
 import { router } from '../http/router.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
@@ -35,7 +35,7 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
     return {
       name,
       settings: { ...defaultSettings, ...own },
-      source: alwaysThere(engine),
+      source: fixedTextSource(engine),
       format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
     };
   };

@@ -3,7 +3,7 @@ import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { asAppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
-import { alwaysThere } from '../core/text-source.ts';
+import { fixedTextSource } from '../core/text-source.ts';
 import type { WebSearch } from '../core/web-search.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { fakeEmbeddingSource, fakeEngine } from '../engines/testing/fake-engine.ts';
@@ -30,7 +30,7 @@ async function appOf(
   const adapter = await chatMl();
   return createApp({
     settings: { ...defaultSettings, ...own },
-    source: alwaysThere(state.type === 'none' ? noTextEngine(4096) : engine),
+    source: fixedTextSource(state.type === 'none' ? noTextEngine(4096) : engine),
     format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
     product: { name: 'Parley', version: '1.2.3' },
     clients,
@@ -171,7 +171,7 @@ describe('stories and the search', () => {
     expect(version).toMatchObject({ ...off, websearch: true });
     const second = app.contextOf({
       settings: defaultSettings,
-      source: alwaysThere(noTextEngine(4096)),
+      source: fixedTextSource(noTextEngine(4096)),
       format: {
         adapter: await chatMl(),
         templateText: undefined,

@@ -9,11 +9,11 @@ import type { JsonObject } from '../http/body.ts';
 import { systemTimer } from '../http/timers.ts';
 import { batchingSettings } from '../models/batching-settings.ts';
 import {
+  createTaskServices,
   type EngineServices,
   taskCapacities,
   taskCounters,
   taskFeatures,
-  taskServices,
 } from '../models/engine-kinds.ts';
 import { adminLevel } from '../protocols/admin/access.ts';
 import type { AdminContext } from '../protocols/admin/routes.ts';
@@ -44,7 +44,7 @@ export type ModelContext = NativeContext &
   SdapiContext &
   XttsContext &
   AdminContext &
-  NoscriptParts & { readonly name: string; readonly others: EngineServices };
+  NoscriptParts & { readonly name: string; readonly taskServices: EngineServices };
 
 /** Registers the model with the queue and the metrics, and builds its context. */
 export function modelContext(parts: ModelParts, services: ServerServices): ModelContext {
@@ -66,7 +66,11 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   });
   const chat = modelChat(parts, { tools, warn }, text);
   const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
-  const others = taskServices(parts.taskSources ?? {}, { requestQueue, observer, drawings: services.drawings });
+  const taskServices = createTaskServices(parts.taskSources ?? {}, {
+    requestQueue,
+    observer,
+    drawings: services.drawings,
+  });
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
   const adapter = format.adapter.adapter;
@@ -83,7 +87,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   const dialect: DialectParts = {
     text,
     chat,
-    others,
+    taskServices,
     controlParts,
     applyDefaults: (body) => applyDefaults(body, ownDefaults, settings.gendefaultsoverwrite),
     overflow: settings.contextoverflow,
@@ -97,7 +101,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   };
   return {
     ...dialect,
-    others,
+    taskServices,
     name,
     product,
     sizes: { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft },
@@ -119,7 +123,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
       admin: adminLevel(admin),
       router: models?.byName ?? false,
       mcp: tools !== undefined,
-      ...taskFeatures(others),
+      ...taskFeatures(taskServices),
       savedata: Boolean(clients.slots),
       multiplayer: Boolean(clients.story),
       websearch: Boolean(clients.search),

@@ -2,7 +2,7 @@ import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
 import type { TextService } from '../core/text-service.ts';
-import { alwaysThere, type TextSource } from '../core/text-source.ts';
+import { fixedTextSource, type TextSource } from '../core/text-source.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { systemTimer } from '../http/timers.ts';
@@ -34,7 +34,13 @@ export function modelParts(model: PreparedModel, registry: Registry, arrival?: A
   const timeout = loadTimeoutOf(settings);
   const sources = taskSources(registry, model.taskModels, timeout);
   if (!hasText(model))
-    return { name, settings, format, taskSources: sources, source: alwaysThere(noTextEngine(settings.contextsize)) };
+    return {
+      name,
+      settings,
+      format,
+      taskSources: sources,
+      source: fixedTextSource(noTextEngine(settings.contextsize)),
+    };
   return {
     name,
     settings,

@@ -167,8 +167,8 @@ function logs(
   const say = (line: string) => terminal.line(line);
   const several = settings.parallelrequests > 1 || pool !== undefined;
   const requestLog = new RequestLog({ terminal, quiet, several, now });
-  const isTold: RequestLog['isTold'] = (error) => requestLog.isTold(error);
-  const refusalLog = new RefusalLog({ repeats: new Repeats({ say, later }), quiet, now, isTold });
+  const wasLogged: RequestLog['wasLogged'] = (error) => requestLog.wasLogged(error);
+  const refusalLog = new RefusalLog({ repeats: new Repeats({ say, later }), quiet, now, wasLogged });
   return {
     observer: observed ? requestLog : {},
     taskObserver: new TaskLog(terminal, taskNouns),

@@ -4,7 +4,7 @@ import { scriptedText } from '../../chat/testing/scripted-text.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { fold } from '../../core/fold.ts';
 import type { TextEngine } from '../../core/text-service.ts';
-import { alwaysThere } from '../../core/text-source.ts';
+import { fixedTextSource } from '../../core/text-source.ts';
 import type { ToolServers } from '../../core/tool-servers.ts';
 import { Queue } from '../../queue/queue.ts';
 import { RequestQueue } from '../../queue/request-queue.ts';
@@ -28,7 +28,7 @@ async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: Tex
   await engine.settled();
   const requestQueue = new RequestQueue(new Queue({ capacity: () => 8, maxRequests: () => 16 }), () => 0);
   const desktop = textService({
-    source: alwaysThere(instead ?? engine),
+    source: fixedTextSource(instead ?? engine),
     requestQueue,
     sharing: () => ({ type: 'shared' }),
     randomSeed: () => 5,
@@ -123,7 +123,7 @@ test('remoteChatService: runs server tools for a remote model', async () => {
   };
   const chat = remoteChatService({
     text: textService({
-      source: alwaysThere(engine),
+      source: fixedTextSource(engine),
       requestQueue: new RequestQueue(new Queue({ capacity: () => 8, maxRequests: () => 16 }), () => 0),
       sharing: () => ({ type: 'shared' }),
       randomSeed: () => 5,

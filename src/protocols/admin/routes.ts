@@ -7,7 +7,7 @@ import { type Call, type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import type { ModelEndpoint, PlainEndpoint } from '../endpoint.ts';
 import { textSchema } from '../fields/schemas.ts';
-import { aside, fidelityOf, sentAs } from '../fields/table.ts';
+import { aside, fidelityOf, withSchema } from '../fields/table.ts';
 import { ticketFor } from '../ticket.ts';
 import { type AdminAccess, mayAdminister } from './access.ts';
 
@@ -85,7 +85,7 @@ const stateRoutes: readonly StateRoute[] = [
   },
 ];
 
-const field = (schema: JsonSchema, note: string) => sentAs(schema, aside('honoured', note));
+const field = (schema: JsonSchema, note: string) => withSchema(schema, aside('honoured', note));
 
 export const adminFidelity: readonly EndpointFidelity[] = [
   fidelityOf('Admin', 'POST /api/admin/save_state, /api/admin/load_state', {

@@ -91,12 +91,12 @@ export async function upload(call: Call, { files, editor }: StoreParts, kind: 'i
   const { overwrite, type, subfolder, ...fields } = readFields(uploadFields, await pictureBody(call));
   const original = fields.original_ref ?? fields.originalRef;
   const [picture] = await formPictures(call, 'image');
-  const sentAs = call.form?.files.find(({ field }) => field === 'image')?.name ?? '';
+  const withSchema = call.form?.files.find(({ field }) => field === 'image')?.name ?? '';
   if (!picture) throw wrong('image', 'a file of the form');
-  if (!isPlainName(sentAs)) throw wrong('image', 'a file with a name');
+  if (!isPlainName(withSchema)) throw wrong('image', 'a file with a name');
   if (!isPlainFolder(subfolder)) throw wrong('subfolder', 'a folder inside of the store');
   const stored = kind === 'mask' && original ? await masked(picture, original, { files, editor }) : picture;
-  const name = overwrite ? sentAs : freeName({ type, subfolder, name: sentAs }, stored, files);
+  const name = overwrite ? withSchema : freeName({ type, subfolder, name: withSchema }, stored, files);
   files.put({ type, subfolder, name }, { bytes: stored.bytes, contentType: `image/${stored.format}` });
   return json({ name, subfolder, type });
 }

@@ -56,7 +56,7 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
     ...{ modelSelection: 'any-name', family: comfyFamily, summary, handle, ...more },
   });
   const get = (path: string, summary: string, value: (call: Call, facts: ImageFacts | undefined) => unknown): Own =>
-    post(path, summary, (call, { others }) => json(value(call, factsFor(call, others?.image?.facts))), {
+    post(path, summary, (call, { taskServices }) => json(value(call, factsFor(call, taskServices?.image?.facts))), {
       method: 'GET',
     });
   const drop = (path: string, summary: string, remove: (ids?: readonly string[]) => void): Own =>
@@ -153,9 +153,9 @@ function queuePrompt(call: Call, fields: PromptFields, parts: PictureParts, prom
     const place = annotatedName(name, 'input');
     return place !== undefined && prompts.files.get(place) !== undefined;
   };
-  const loras = parts.others?.image?.facts.loras?.map(({ file }) => file);
+  const loras = parts.taskServices?.image?.facts.loras?.map(({ file }) => file);
   const { plan, nodeErrors } = walkGraph(nodes, { hasFile, loras, targets: fields.partial_execution_targets });
-  const image = imageOf(parts.others);
+  const image = imageOf(parts.taskServices);
   const wanted = fields.prompt_id;
   const id = wanted && wanted.length <= 200 && !prompts.has(wanted) ? wanted : prompts.newId();
   const texts = pictureTexts(fields);

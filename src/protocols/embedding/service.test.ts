@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
 import { answering } from './service.ts';
 
-const parts = { others: scriptedOthers().others, modelName: () => 'koboldcpp/mini' };
+const parts = { taskServices: scriptedOthers().taskServices, modelName: () => 'koboldcpp/mini' };
 
 test.each([undefined, '', 'text-embedding-3-small', 'tiny-embed', 'minimal'])(
   'answering: the embeddings model answers to %j, under its own name',
@@ -34,7 +34,7 @@ test('answering: a text model that failed still answers to its name', () => {
 });
 
 test('answering: without a text model every name means the embeddings model', () => {
-  const alone = { others: { embedding: scriptedEmbedding().service }, modelName: () => 'inactive' };
+  const alone = { taskServices: { embedding: scriptedEmbedding().service }, modelName: () => 'inactive' };
   expect(answering(alone, 'inactive').service.name).toBe('tiny-embed');
 });
 

@@ -3,14 +3,14 @@ import { AppError } from '../../core/errors.ts';
 import { equalName, modelId, sameName } from '../../core/model-names.ts';
 import type { DialectParts } from '../dialect.ts';
 
-export type EmbeddingParts = Pick<DialectParts, 'others' | 'modelName' | 'alias'>;
+export type EmbeddingParts = Pick<DialectParts, 'taskServices' | 'modelName' | 'alias'>;
 
 /** The text model if the request names it; any other name means the embeddings model, as in other servers. */
 export function answering(
-  { others, modelName, alias }: EmbeddingParts,
+  { taskServices, modelName, alias }: EmbeddingParts,
   sent: string | undefined,
 ): { readonly service: EmbeddingService; readonly model: string } {
-  const { embedding, textEmbedding } = others ?? {};
+  const { embedding, textEmbedding } = taskServices ?? {};
   const text = modelName();
   const own = [text, textEmbedding?.name, embedding?.name];
   const isOwn = sent === undefined || own.some((name) => name !== undefined && equalName(name, sent));

@@ -30,8 +30,8 @@ import {
   ignored,
   places,
   refused,
-  sentAs,
   tableSchema,
+  withSchema,
 } from './table.ts';
 
 describe('schema of a reader', () => {
@@ -93,7 +93,7 @@ describe('tableSchema', () => {
     stop: approximated(orElse(looseTexts(4), []), 'The first four.'),
     user: ignored(),
     thread: refused('The server keeps none.'),
-    model: sentAs({ type: 'string' }, aside('approximated', 'Any name.')),
+    model: withSchema({ type: 'string' }, aside('approximated', 'Any name.')),
     options: group({ seed: honoured(readWhole), numa: ignored('Chosen at the start.') }),
     hidden: { read: readText },
     ...places({

@@ -49,7 +49,7 @@ export function aside(handling: Handling, note?: string, check?: Read<unknown>):
 }
 
 /** Adds the schema of a field that is read elsewhere. */
-export function sentAs<Entry extends Row>(schema: JsonSchema, row: Entry): Entry {
+export function withSchema<Entry extends Row>(schema: JsonSchema, row: Entry): Entry {
   return { ...row, schema };
 }
 
@@ -63,7 +63,7 @@ export function refused(note: string, check?: Read<unknown>) {
 }
 
 /** Without effect; the reply repeats it. */
-export function shownAgain<Value>(read: Read<Value>, note: string): ReadRow<Value> {
+export function returnedField<Value>(read: Read<Value>, note: string): ReadRow<Value> {
   return { handling: 'ignored', read, note };
 }
 

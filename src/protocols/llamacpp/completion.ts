@@ -7,7 +7,7 @@ import { withReplySeed } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { allShortfalls, type DialectParts, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
+import { type DialectParts, mergedShortfalls, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { findMarks } from '../fill-marks.ts';
@@ -101,7 +101,7 @@ async function complete(call: Call, parts: DialectParts, source: PromptSource): 
       stop.abort();
     }
     const bodies = records.map((record, index) => finalBody(record, viewOf(index)));
-    const shortfall = allShortfalls(records.map(({ start }) => start ?? {}));
+    const shortfall = mergedShortfalls(records.map(({ start }) => start ?? {}));
     return json(bodies.length > 1 ? bodies : bodies[0], 200, withShortfall(headers, shortfall));
   }
   const [first, ...rest] = replies;

@@ -5,7 +5,10 @@ import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
 import { ask, bodyOf, llamacppParts } from './testing/world.ts';
 
 const answer = async (body: unknown, own = {}) => {
-  const reply = await ask(llamacppParts({ others: scriptedOthers().others, ...own }), callOf('/embedding', body));
+  const reply = await ask(
+    llamacppParts({ taskServices: scriptedOthers().taskServices, ...own }),
+    callOf('/embedding', body),
+  );
   return { status: reply.status, headers: reply.headers ?? {}, body: await bodyOf(reply) };
 };
 
@@ -47,7 +50,7 @@ test('embedding: an input that is too long has its two numbers in the error', as
   const embed = () =>
     Promise.reject(new AppError('input-too-long', { field: 'input[0]', tokens: 600, mostTokens: 512 }));
   const { service } = scriptedEmbedding('e', { embed });
-  expect((await answer({ content: 'a' }, { others: { embedding: service } })).body).toEqual({
+  expect((await answer({ content: 'a' }, { taskServices: { embedding: service } })).body).toEqual({
     error: {
       code: 400,
       message: 'input[0] is too large: it has 600 tokens, and this model reads at most 512.',
@@ -59,11 +62,14 @@ test('embedding: an input that is too long has its two numbers in the error', as
 });
 
 const rerank = async (body: unknown, own = {}) => {
-  const reply = await ask(llamacppParts({ others: scriptedOthers().others, ...own }), callOf('/v1/rerank', body));
+  const reply = await ask(
+    llamacppParts({ taskServices: scriptedOthers().taskServices, ...own }),
+    callOf('/v1/rerank', body),
+  );
   return { status: reply.status, headers: reply.headers ?? {}, body: (await bodyOf(reply)) as never };
 };
 const scored = (...scores: number[]) => ({
-  others: {
+  taskServices: {
     embedding: scriptedEmbedding('ranker', {
       rank: async () => ({ scores, tokens: 9, truncated: [], loadMs: 0 }),
     }).service,
@@ -135,7 +141,7 @@ describe('rerank: refuses', () => {
   });
 
   test('everything without a model', async () => {
-    expect(await rerank({ query: 'q', documents }, { others: {} })).toMatchObject({
+    expect(await rerank({ query: 'q', documents }, { taskServices: {} })).toMatchObject({
       status: 503,
       body: { error: { type: 'unavailable_error' } },
     });

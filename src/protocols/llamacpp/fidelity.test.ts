@@ -43,7 +43,7 @@ function world() {
   let clock = 0;
   const embedding = scriptedOthers();
   const parts = llamacppParts({
-    ...dialectParts({ text, chat, others: embedding.others, now: () => (clock += 10) }),
+    ...dialectParts({ text, chat, taskServices: embedding.taskServices, now: () => (clock += 10) }),
     readChat: (body: JsonObject): ChatRequest => ({
       conversation: { messages: body.messages as never, media: [], tools: (body.tools as never) ?? [] },
       continueAssistantTurn: false,

@@ -35,7 +35,7 @@ import {
   honoured,
   ignored,
   refused,
-  sentAs,
+  withSchema,
 } from '../fields/table.ts';
 import { readLogitBias } from './bias.ts';
 import { embeddingFields, rerankFields } from './embedding.ts';
@@ -137,7 +137,7 @@ export const promptFields = {
     described({ anyOf: [promptsSchema, objectSchema] }, anyValue),
     'texts are honoured; token numbers are turned into their text, which the model reads anew',
   ),
-  multimodal_data: sentAs(
+  multimodal_data: withSchema(
     picturesSchema,
     aside(
       'honoured',
@@ -170,9 +170,9 @@ export const gapFields = {
 
 /** Read as the body of a chat completion. */
 const templateFields = {
-  messages: sentAs(messagesSchema, aside('honoured')),
-  tools: sentAs(objectsSchema, aside('honoured', 'where the template is trusted with them')),
-  chat_template_kwargs: sentAs(objectSchema, aside('honoured', 'where the model’s template is used')),
+  messages: withSchema(messagesSchema, aside('honoured')),
+  tools: withSchema(objectsSchema, aside('honoured', 'where the template is trusted with them')),
+  chat_template_kwargs: withSchema(objectSchema, aside('honoured', 'where the model’s template is used')),
 };
 
 export const completionFidelity = fidelityOf(dialect, 'POST /completion', { ...promptFields, ...optionFields });

@@ -21,7 +21,7 @@ import {
 import { readFields } from '../fields/table.ts';
 import { Attachments } from '../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
-import { refuseNames } from '../tools.ts';
+import { checkToolNames } from '../tools.ts';
 import { decodeConversation } from './conversation.ts';
 import { type CreateFields, createFields } from './fields.ts';
 
@@ -106,7 +106,7 @@ function decodeTools({ tools: entries }: CreateFields, ignore: (field: string) =
     return tool ?? [];
   });
   const names = tools.map(({ name }) => name);
-  refuseNames(names, 'tools');
+  checkToolNames(names, 'tools');
   return tools;
 }
 

@@ -8,9 +8,9 @@ import { queueStatusComment } from '../../http/keep-alive.ts';
 import { sseHeaders } from '../../http/sse.ts';
 import {
   type DialectParts,
+  ignoredThinkingFields,
   noticeHeaders,
   streamReply,
-  unheededThinking,
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
@@ -65,7 +65,7 @@ async function answer(call: Call, parts: DialectParts): Promise<Reply> {
   const request = await withMedia(decoded.request, attachments, { ...parts, signal: call.signal });
   const { stop, maxTokens } = request.controls;
   const facts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens, warmUp };
-  const unheeded = await unheededThinking(body, request, parts.chat);
+  const unheeded = await ignoredThinkingFields(body, request, parts.chat);
   const headers = {
     ...withIgnored(replyHeaders(body, createFidelity, ignored, parts), unheeded),
     ...loosenedHeader(request),

@@ -3,7 +3,7 @@ import { type SongFormat, songFormats } from '../../core/music.ts';
 import { readGenkey } from '../controls/table.ts';
 import { looseFlag, looseNumber, looseWhole } from '../fields/loose.ts';
 import { clamp, described, orElse, type Read, readText, wrong } from '../fields/readers.ts';
-import { approximated, fidelityOf, honoured, ignored, refused, shownAgain } from '../fields/table.ts';
+import { approximated, fidelityOf, honoured, ignored, refused, returnedField } from '../fields/table.ts';
 
 /** Longest song in seconds, and what the engine needs for it. */
 const limits = { seconds: 420, steps: 100, codes: 5 * 420, characters: 10_000 } as const;
@@ -81,11 +81,11 @@ export const musicFields = {
   use_mp3: honoured(orElse(looseFlag, false)),
   response_format: approximated(orElse(readFormat, 'wav'), 'mp3 and wav; wav for all others.'),
   genkey: honoured(readGenkey, 'The key by which the native API can stop it.'),
-  codes_temperature: shownAgain(number(1), planned),
-  codes_top_p: shownAgain(number(0.99), planned),
-  codes_top_k: shownAgain(whole(1000), planned),
-  lm_rep_pen: shownAgain(number(1.03), 'The engine has no repetition penalty.'),
-  lm_negative_prompt: shownAgain(anyText, 'The engine has no negative prompt.'),
+  codes_temperature: returnedField(number(1), planned),
+  codes_top_p: returnedField(number(0.99), planned),
+  codes_top_k: returnedField(whole(1000), planned),
+  lm_rep_pen: returnedField(number(1.03), 'The engine has no repetition penalty.'),
+  lm_negative_prompt: returnedField(anyText, 'The engine has no negative prompt.'),
   gen_codes: ignored('Codes are made in generate.'),
   rewrite_caption: ignored('The caption stays as it is; without lyrics, generate extends it.'),
   audio_cover_strength: ignored('For reference audio.'),

@@ -32,7 +32,9 @@ function world({ music: present = true, failure }: { music?: boolean; failure?: 
       yield { type: 'finish', seconds: 1 };
     },
   };
-  const endpoints = bindAll(musicEndpoints({ family, newSeed: () => 4711 }), { others: present ? { music } : {} });
+  const endpoints = bindAll(musicEndpoints({ family, newSeed: () => 4711 }), {
+    taskServices: present ? { music } : {},
+  });
   const post = async (body: unknown, path = generate): Promise<Reply & { body: string | Uint8Array }> => {
     const endpoint = router(endpoints).find('POST', path);
     if (!endpoint) throw new Error(`no endpoint for ${path}`);

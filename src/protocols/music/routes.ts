@@ -11,7 +11,7 @@ import { encodeSongFields, encodeSongFile } from './encode.ts';
 import { musicFidelity } from './fields.ts';
 
 export interface MusicContext {
-  readonly others?: { readonly music?: MusicService };
+  readonly taskServices?: { readonly music?: MusicService };
 }
 
 export interface MusicServices {
@@ -30,18 +30,18 @@ export function musicEndpoints({ family, newSeed }: MusicServices): ModelEndpoin
     family,
   } as const;
 
-  async function prepare({ body, signal }: Call, { others }: MusicContext): Promise<Reply> {
+  async function prepare({ body, signal }: Call, { taskServices }: MusicContext): Promise<Reply> {
     // Status 200: the music page then plans with the text model.
-    if (!others?.music) return json({ error: missing().message });
+    if (!taskServices?.music) return json({ error: missing().message });
     return json(encodeSongFields(decodeSong(await jsonObject(body, { empty: 'object', signal }), newSeed)));
   }
 
-  async function generate(call: Call, { others }: MusicContext): Promise<Reply> {
+  async function generate(call: Call, { taskServices }: MusicContext): Promise<Reply> {
     const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
     const fields = decodeSong(body, newSeed);
-    if (!others?.music) throw missing();
+    if (!taskServices?.music) throw missing();
     const request = musicRequest(fields);
-    const events = others.music.generate(request, ticketFor(call, fields.genkey));
+    const events = taskServices.music.generate(request, ticketFor(call, fields.genkey));
     return encodeSongFile(events, request.format, ignoredHeader(ignoredFields(body, musicFidelity)));
   }
 

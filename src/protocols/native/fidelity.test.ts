@@ -108,7 +108,7 @@ for (const table of embeddings ? [embeddings] : []) {
     ask: asking(
       () => {
         const services = scriptedOthers();
-        const parts = { others: services.others, modelName: () => 'mini' };
+        const parts = { taskServices: services.taskServices, modelName: () => 'mini' };
         return {
           endpoints: bindAll([embeddingsEndpoint], parts),
           get asked() {

@@ -5,7 +5,7 @@ import { looseFlag } from '../fields/loose.ts';
 import { orElse, readText } from '../fields/readers.ts';
 import { fidelityOf, honoured, ignored } from '../fields/table.ts';
 import { readNativeMedia } from '../media.ts';
-import { keptText } from '../ticket.ts';
+import { keepOnDisconnect } from '../ticket.ts';
 
 const projector = 'Refused where the loaded model has no projector for it (--mmproj).';
 
@@ -13,7 +13,7 @@ export const generateFields = {
   prompt: honoured(orElse(readText, '')),
   memory: honoured(orElse(readText, '')),
   genkey: honoured(readGenkey, 'a text or a number'),
-  kcpp_extra_args: keptText,
+  kcpp_extra_args: keepOnDisconnect,
   quiet: ignored('without effect in the original too'),
   images: honoured(readNativeMedia, `base64, with or without a data URL in front; the last 64. ${projector}`),
   audio: honoured(readNativeMedia, `as images, with wav, mp3 or flac inside. ${projector}`),

@@ -11,7 +11,7 @@ import { nativeSpeechEndpoint, nativeSpeechFidelity } from './speech.ts';
 function world(script: SpokenScript | 'none' = {}) {
   const { speech, asked } = scriptedSpeech(script === 'none' ? {} : script);
   const endpoints = bindAll([nativeSpeechEndpoint], {
-    others: script === 'none' ? {} : { speech },
+    taskServices: script === 'none' ? {} : { speech },
   });
   const post = async (body: unknown, path = '/api/extra/tts'): Promise<Reply & { body: string | Uint8Array }> => {
     const endpoint = router(endpoints).find('POST', path);

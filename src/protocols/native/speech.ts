@@ -15,14 +15,14 @@ import {
   recordingFields,
   sentRecording,
   transcriptionOf,
-  wishesOf,
+  transcriptionOptions,
 } from '../recording.ts';
-import { begunSpeech, wholeSound } from '../spoken-reply.ts';
+import { startedSpeech, wholeSound } from '../spoken-reply.ts';
 import { paces, speechOf, spokenFields, spokenText } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
 import { errorType, nativeFamily } from './errors.ts';
 
-export type SpeechParts = Pick<DialectParts, 'others' | 'startTimer'>;
+export type SpeechParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 
 const row = endpointRow({
   method: 'POST',
@@ -54,7 +54,7 @@ const nativeSpeechFields = {
 export const nativeSpeechFidelity = fidelityOf('Native text API', 'POST /api/extra/tts', nativeSpeechFields);
 
 /** Sent whole: clients of this dialect decode it as one file. */
-async function speak(call: Call, parts: Pick<SpeechParts, 'others'>): Promise<Reply> {
+async function speak(call: Call, parts: Pick<SpeechParts, 'taskServices'>): Promise<Reply> {
   const body = await bodyOf(call);
   const { use_mp3, response_format, speed: sent, ...fields } = readFields(nativeSpeechFields, body);
   const service = speechOf(parts);
@@ -62,7 +62,7 @@ async function speak(call: Call, parts: Pick<SpeechParts, 'others'>): Promise<Re
   const format = use_mp3 ? 'mp3' : response_format;
   const speed = clamp(sent, paces.least, paces.most);
   const request: SpeechRequest = { ...spoken, speed, format, streamed: false };
-  const begun = await begunSpeech(service.speak(request, ticketFor(call, fields.genkey)));
+  const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey)));
   const headers = noticeHeaders(body, nativeSpeechFidelity);
   return wholeSound({ ...begun, notes: [...notes, ...begun.notes] }, { format, name: 'output', headers });
 }
@@ -71,12 +71,12 @@ const transcribeFields = { ...recordingFields, ...languageFields };
 
 export const transcribeFidelity = fidelityOf('Native', 'POST /api/extra/transcribe', transcribeFields);
 
-async function transcribe(call: Call, { others, startTimer }: SpeechParts): Promise<Reply> {
+async function transcribe(call: Call, { taskServices, startTimer }: SpeechParts): Promise<Reply> {
   const fields = readFields(transcribeFields, await recordingBody(call));
-  const service = transcriptionOf(others);
+  const service = transcriptionOf(taskServices);
   const recording = await sentRecording(call, fields);
   const { bytes, fileName } = recording;
-  const request = { ...wishesOf(fields), recording: bytes, fileName, translate: false, words: false };
+  const request = { ...transcriptionOptions(fields), recording: bytes, fileName, translate: false, words: false };
   const events = service.transcribe(request, ticketFor(call, fields.genkey));
   const answer = collectTranscript(located(events, recording)).then(({ text, notes }) =>
     JSON.stringify({ text, ...(notes.length > 0 ? { warnings: notes } : {}) }),

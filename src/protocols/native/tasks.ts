@@ -5,7 +5,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { textOrNumber } from '../fields/schemas.ts';
-import { aside, fidelityOf, sentAs } from '../fields/table.ts';
+import { aside, fidelityOf, withSchema } from '../fields/table.ts';
 import { clientName } from '../ticket.ts';
 import { encodeLogprobs } from './encode.ts';
 import { nativeFamily } from './errors.ts';
@@ -18,7 +18,10 @@ const abortReplies: Record<AbortOutcome, { readonly success: string; readonly do
 };
 
 const keyFields = {
-  genkey: sentAs(textOrNumber, aside('honoured', 'The key that came with the request; nothing means the running one.')),
+  genkey: withSchema(
+    textOrNumber,
+    aside('honoured', 'The key that came with the request; nothing means the running one.'),
+  ),
 };
 
 export const taskFidelity: EndpointFidelity = fidelityOf(

@@ -5,7 +5,7 @@ import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { looseFlag } from '../fields/loose.ts';
 import { described, isAbsent, isTokenId, orElse, readText } from '../fields/readers.ts';
 import { messagesSchema, objectSchema, tokenNumbers } from '../fields/schemas.ts';
-import { aside, fidelityOf, honoured, sentAs } from '../fields/table.ts';
+import { aside, fidelityOf, honoured, withSchema } from '../fields/table.ts';
 import { nativeFamily, readInput } from './errors.ts';
 
 export interface TokenParts {
@@ -35,7 +35,7 @@ export const tokenFidelity: readonly EndpointFidelity[] = [
   fidelityOf(dialect, 'POST /api/extra/tokencount', countFields),
   fidelityOf(dialect, 'POST /api/extra/detokenize', joinFields),
   fidelityOf(dialect, 'POST /api/extra/json_to_grammar', {
-    schema: sentAs(objectSchema, aside('honoured', 'Or the schema is the body itself.')),
+    schema: withSchema(objectSchema, aside('honoured', 'Or the schema is the body itself.')),
   }),
 ];
 

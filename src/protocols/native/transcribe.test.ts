@@ -18,7 +18,7 @@ const sound = Buffer.from('sound').toString('base64');
 
 function world(events: readonly TranscriptionEvent[] | Error = script) {
   const { transcription, asked } = scriptedTranscription(events);
-  const endpoint = bind(transcribeEndpoint, { ...dialectParts(), others: { transcription } });
+  const endpoint = bind(transcribeEndpoint, { ...dialectParts(), taskServices: { transcription } });
   return { endpoint, endpoints: [endpoint], asked };
 }
 
@@ -76,7 +76,7 @@ test('transcribe: padding while it waits, and late errors in the body', async ()
       await failed;
     },
   };
-  const endpoint = bind(transcribeEndpoint, { others: { transcription }, startTimer: time.startTimer });
+  const endpoint = bind(transcribeEndpoint, { taskServices: { transcription }, startTimer: time.startTimer });
   const headers = { 'x-koboldcpp-keepalive': 'true' };
   const answer = Promise.resolve(endpoint.handle(callOf(path, { audio_data: sound }, { headers })));
   await new Promise((resolve) => setImmediate(resolve));

@@ -6,9 +6,9 @@ import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
 import { embeddingEndpoints } from './embeddings.ts';
 import { ollamaFamily } from './errors.ts';
 
-function world(own: { others?: object; now?: () => number } = {}) {
+function world(own: { taskServices?: object; now?: () => number } = {}) {
   const services = scriptedOthers();
-  const parts = { others: services.others, modelName: () => 'mini', now: () => 0, ...own };
+  const parts = { taskServices: services.taskServices, modelName: () => 'mini', now: () => 0, ...own };
   const endpoints = bindAll(embeddingEndpoints, parts);
   return {
     services,
@@ -73,7 +73,7 @@ describe('POST /api/embed', () => {
 
   test('an error has the words that apps look for', async () => {
     const embed = () => Promise.reject(new AppError('input-too-long', { field: 'input[0]', tokens: 9, mostTokens: 8 }));
-    const { ask } = world({ others: { embedding: scriptedEmbedding('e', { embed }).service } });
+    const { ask } = world({ taskServices: { embedding: scriptedEmbedding('e', { embed }).service } });
     const { status, body } = await ask('/api/embed', { model: 'any', input: 'a', truncate: false });
     expect([status, body]).toEqual([
       400,

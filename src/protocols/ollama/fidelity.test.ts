@@ -24,7 +24,7 @@ function world() {
   const { chat, asked: chats } = scriptedChat(script);
   const embedding = scriptedOthers();
   const parts: OllamaParts = {
-    ...dialectParts({ text, chat, others: embedding.others }),
+    ...dialectParts({ text, chat, taskServices: embedding.taskServices }),
     keepAlive: (milliseconds) => kept.push({ kept: milliseconds }),
     modelFile: async (_, { longArrays }) => {
       if (!longArrays) return file;

@@ -10,8 +10,8 @@ import { awaitFirstEvent } from '../../http/keep-alive.ts';
 import { ndjsonHeaders } from '../../http/sse.ts';
 import {
   type DialectParts,
+  ignoredThinkingFields,
   noticeHeaders,
-  unheededThinking,
   withIgnored,
   withShortfall,
   withStartShortfall,
@@ -138,7 +138,7 @@ async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts):
 
 /** With the headers about what is known of a chat only when it has been read. */
 async function withNotes(work: Work, request: ChatRequest, { chat }: GenerationParts): Promise<Work> {
-  const unheeded = await unheededThinking(work.request.settings, request, chat);
+  const unheeded = await ignoredThinkingFields(work.request.settings, request, chat);
   return { ...work, headers: { ...withIgnored(work.headers, unheeded), ...loosenedHeader(request) } };
 }
 

@@ -360,7 +360,7 @@ describe('with several models by name', () => {
 describe('the embeddings model', () => {
   const withEmbedding = (service = scriptedEmbedding().service): OllamaParts => ({
     ...ollamaParts().parts,
-    others: { embedding: service },
+    taskServices: { embedding: service },
   });
   const facts = {
     parent_model: '',

@@ -33,7 +33,7 @@ export interface ModelFileParts {
   readonly now: () => number;
 }
 
-export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'models' | 'alias' | 'others'> {
+export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'models' | 'alias' | 'taskServices'> {
   /** Whether the model is in memory; without this it is once it is ready. An unloaded one still looks ready. */
   readonly loaded?: () => boolean;
   /** When the model will be unloaded, in milliseconds since 1970; infinity or nothing means never. */
@@ -118,7 +118,7 @@ async function entryOf({ id, present, path, known }: ListedModel, parts: ModelPa
 async function tags(parts: ModelParts, read: ReadFile): Promise<readonly object[]> {
   const models = await listedModels(parts);
   const entries = await Promise.all(models.map((model) => entryOf(model, parts, read)));
-  const { embedding } = parts.others ?? {};
+  const { embedding } = parts.taskServices ?? {};
   const listed = embedding && models.some(({ id }) => sameName(id, embedding.name));
   return [...entries, ...(embedding && !listed ? [embeddingEntry(embedding)] : [])].map(tagBody);
 }
@@ -129,7 +129,7 @@ async function running(parts: ModelParts, read: ReadFile): Promise<readonly obje
   const texts = resident.map(async (model) =>
     runningBody(await entryOf(model, parts, read), model.expiresAt, model.present ? parts.gpuBytes?.() : 0),
   );
-  const { embedding } = parts.others ?? {};
+  const { embedding } = parts.taskServices ?? {};
   const embeddings = embedding?.loaded()
     ? [runningBody(embeddingEntry(embedding), embedding.expiresAt?.() ?? never)]
     : [];
@@ -166,7 +166,7 @@ async function show(
 
 /** Undefined if there is no model of that name. Models with names are not loaded for this; the only one is waited for. */
 async function shownEntry(asked: string, parts: ModelParts, read: ReadFile): Promise<ModelEntry | undefined> {
-  const { embedding } = parts.others ?? {};
+  const { embedding } = parts.taskServices ?? {};
   const isEmbedding = embedding && sameName(embedding.name, parts.alias?.(asked) ?? asked);
   if (isEmbedding && !sameName(parts.modelName(), embedding.name)) return embeddingEntry(embedding);
   const named = await modelsByName(parts);

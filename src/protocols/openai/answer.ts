@@ -5,7 +5,7 @@ import type { Call, Headers, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
-import { allShortfalls, type DialectParts, streamReply, withShortfall } from '../dialect.ts';
+import { type DialectParts, mergedShortfalls, streamReply, withShortfall } from '../dialect.ts';
 import { mergedReplies } from '../generate-all.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 import type { CallTicket } from '../ticket.ts';
@@ -45,7 +45,7 @@ export function answer(replies: Replies, shape: AnswerShape, { startTimer, now }
       .catch(located)
       .then((generations) => ({
         body: JSON.stringify({ ...shape.envelope, ...shape.whole(generations) }),
-        headers: withShortfall(headers, allShortfalls(generations)),
+        headers: withShortfall(headers, mergedShortfalls(generations)),
       }));
     return wholeReply(encoded, { padded: requestsPadding(call), headers, startTimer });
   }

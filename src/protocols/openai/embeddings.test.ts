@@ -6,8 +6,8 @@ import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
 import { embeddingsEndpoints } from './embeddings.ts';
 import { openaiFamily } from './errors.ts';
 
-function world(others: object = scriptedOthers().others) {
-  const [endpoint] = bindAll(embeddingsEndpoints, { others, modelName: () => 'koboldcpp/mini' });
+function world(taskServices: object = scriptedOthers().taskServices) {
+  const [endpoint] = bindAll(embeddingsEndpoints, { taskServices, modelName: () => 'koboldcpp/mini' });
   return async (body: unknown, own = {}) => {
     const call = callOf('/v1/embeddings', body, own);
     const reply = await Promise.resolve(endpoint?.handle(call)).catch((error: unknown) =>
@@ -92,10 +92,10 @@ describe('embeddings: errors', () => {
 });
 
 test('embeddings: passes the signal of the call on', async () => {
-  const { others, ...rest } = scriptedOthers();
+  const { taskServices, ...rest } = scriptedOthers();
   const gone = new AbortController();
-  const services = { others, ...rest };
-  await world(services.others)({ input: 'a' }, { signal: gone.signal });
+  const services = { taskServices, ...rest };
+  await world(services.taskServices)({ input: 'a' }, { signal: gone.signal });
   gone.abort();
   const own = scriptedEmbedding('e', {
     embed: async (_, { signal }) => {

@@ -39,7 +39,7 @@ function world() {
     prompt: prompt.replace('{{[INPUT]}}', 'User:'),
   });
   const embedding = scriptedOthers();
-  const parts = { ...dialectParts({ text, chat, others: embedding.others }), replacePlaceholders };
+  const parts = { ...dialectParts({ text, chat, taskServices: embedding.taskServices }), replacePlaceholders };
   return {
     endpoints: bindAll(openaiEndpoints, parts),
     get asked() {

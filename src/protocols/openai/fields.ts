@@ -14,8 +14,8 @@ import {
   wrong,
 } from '../fields/readers.ts';
 import { biasSchema, textSchema } from '../fields/schemas.ts';
-import { aside, type Fields, honoured, ignored, sentAs } from '../fields/table.ts';
-import { keptText } from '../ticket.ts';
+import { aside, type Fields, honoured, ignored, withSchema } from '../fields/table.ts';
+import { keepOnDisconnect } from '../ticket.ts';
 
 export const dialect = 'OpenAI';
 
@@ -59,7 +59,10 @@ function tokenOrText(key: string): string | number {
  * typed, so that a wrong type is a mistake.
  */
 export const generationFields = {
-  model: sentAs(textSchema, aside('approximated', 'Any name: the loaded model answers, and the reply has its name.')),
+  model: withSchema(
+    textSchema,
+    aside('approximated', 'Any name: the loaded model answers, and the reply has its name.'),
+  ),
   stream: honoured(orElse(readFlag, false)),
   stream_options: honoured(objectOf({ include_usage: orElse(readFlag, false) }), 'Only include_usage.'),
   stop: honoured(optional(readStop), 'Up to 256 texts, 50,000 characters together.'),
@@ -74,7 +77,7 @@ export const generationFields = {
   max_completion_tokens: honoured(optionalWhole, 'Wins over max_tokens.'),
   ...asControls({ grammar: 'And every other control of the native API.' }),
   genkey: honoured(readGenkey),
-  kcpp_extra_args: keptText,
+  kcpp_extra_args: keepOnDisconnect,
   user: ignored(),
   return_progress: ignored(),
   samplers: ignored('The order of samplers is set with sampler_order.'),

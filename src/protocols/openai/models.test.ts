@@ -40,7 +40,7 @@ async function get(
     modelName: () => name,
     now: () => 1_700_000_000_900,
     models,
-    ...(embedding ? { others: { embedding } } : {}),
+    ...(embedding ? { taskServices: { embedding } } : {}),
   });
   const endpoint = router(bindAll(modelsEndpoints, parts)).find('GET', path);
   if (!endpoint) throw new Error(`no ${path}`);

@@ -9,7 +9,7 @@ import type { ModelEndpoint } from '../endpoint.ts';
 import { decodedPath, withShortPath } from '../json-endpoint.ts';
 import { openaiFamily } from './errors.ts';
 
-type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'others'>;
+type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'taskServices'>;
 
 const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
   ready: 'loaded',
@@ -56,7 +56,7 @@ async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<read
   // Without the key all models are one, of which only the status is shown.
   if (!authorized) return [{ id: hiddenModelName, created, status: statuses[parts.text.state().type] }];
   const texts = await textModels(parts, created);
-  const service = parts.others?.embedding;
+  const service = parts.taskServices?.embedding;
   if (!service || texts.some(({ id }) => sameName(id, service.name))) return texts;
   const status = service.loaded() ? 'loaded' : 'unloaded';
   return [...texts, { id: service.name, created, status, embedding: { facts: service.facts() } }];

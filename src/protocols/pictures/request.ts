@@ -10,7 +10,7 @@ import { clamp } from '../fields/readers.ts';
 import { chosenSampler } from './sampler-names.ts';
 
 /** The part of the context that all image dialects use. */
-export interface PictureParts extends Pick<DialectParts, 'others' | 'now' | 'startTimer'> {
+export interface PictureParts extends Pick<DialectParts, 'taskServices' | 'now' | 'startTimer'> {
   readonly sizes: SizeLimits;
   /** `--gendefaults`, those of the image fields included. */
   readonly imageDefaults: (body: JsonObject) => JsonObject;
@@ -40,8 +40,8 @@ export const defaultPreviewEvery = 4;
 const longestPrompt = 3000;
 
 /** Throws if there is no image model. */
-export function imageOf(others: TaskServices | undefined): ImageService {
-  if (others?.image) return others.image;
+export function imageOf(taskServices: TaskServices | undefined): ImageService {
+  if (taskServices?.image) return taskServices.image;
   throw new AppError('model-missing', { capability: 'image', flag: '--sdmodel FILE' });
 }
 

@@ -29,8 +29,8 @@ import {
   ignored,
   places,
   refused,
-  sentAs,
-  shownAgain,
+  returnedField,
+  withSchema,
 } from '../fields/table.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 
@@ -49,7 +49,10 @@ const refuseConversation: Read<never> = (_, feature) => {
 };
 
 export const createFields = {
-  model: sentAs(textSchema, aside('approximated', 'Any name: the loaded model answers, and the reply has its name.')),
+  model: withSchema(
+    textSchema,
+    aside('approximated', 'Any name: the loaded model answers, and the reply has its name.'),
+  ),
   input: approximated(
     described({ anyOf: [textSchema, objectsSchema] }, anyValue),
     'Text, or messages, function calls and results, custom tool calls and results, reasoning and item references. ' +
@@ -95,10 +98,10 @@ export const createFields = {
     'Words, a function or custom tool, and allowed_tools; a built-in tool cannot be forced and is refused.',
   ),
   parallel_tool_calls: honoured(orElse(readFlag, true)),
-  max_tool_calls: shownAgain(optionalInteger, 'Only for built-in tools; returned.'),
+  max_tool_calls: returnedField(optionalInteger, 'Only for built-in tools; returned.'),
   text: group({
     format: honoured(optionalObject, 'Enforced by a grammar, with strict or without.'),
-    verbosity: shownAgain(optionalText, 'Returned.'),
+    verbosity: returnedField(optionalText, 'Returned.'),
   }),
   reasoning: group({
     effort: approximated(optionalText, `A limit and a template variable. "none": ${silenceNote}`),
@@ -115,8 +118,8 @@ export const createFields = {
   ),
   metadata: honoured(optionalObject, 'Returned.'),
   background: approximated(orElse(readFlag, false), 'Needs store. Without effect in streams, which show false.'),
-  prompt_cache_key: shownAgain(optionalText, 'Returned; the longest cached prefix is always used.'),
-  safety_identifier: shownAgain(optionalText, 'Returned.'),
+  prompt_cache_key: returnedField(optionalText, 'Returned; the longest cached prefix is always used.'),
+  safety_identifier: returnedField(optionalText, 'Returned.'),
   ...each(['user', 'prompt_cache_options', 'prompt_cache_retention'], ignored()),
   service_tier: ignored('Always "default".'),
   prompt: ignored('There are no stored prompts; input is needed.'),

@@ -11,9 +11,9 @@ import {
   type DialectParts,
   headerList,
   ignoredHeader,
+  ignoredThinkingFields,
   noticeHeaders,
   streamReply,
-  unheededThinking,
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
@@ -77,7 +77,7 @@ async function create(call: Call, parts: DialectParts & ResponseState): Promise<
   const complete = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
   const { request, droppedMessages } = await fitConversation(complete, chat, parts.text.contextSize());
   const headers = {
-    ...withIgnored(notices(body, decoded), await unheededThinking(body, request, chat)),
+    ...withIgnored(notices(body, decoded), await ignoredThinkingFields(body, request, chat)),
     ...loosenedHeader(request),
     ...(droppedMessages > 0 && { 'x-parley-dropped-messages': String(droppedMessages) }),
   };

@@ -15,7 +15,7 @@ import {
   word,
   wrong,
 } from '../fields/readers.ts';
-import { refuseNames } from '../tools.ts';
+import { checkToolNames } from '../tools.ts';
 import type { CreateFields } from './fields.ts';
 
 /** A tool that is offered to the model, and how its calls are sent to the client. */
@@ -39,7 +39,7 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
     names.push(known);
     offered.set(known, { kind, name, namespace, tool: { ...tool, name: known } });
   }
-  refuseNames(names, 'tools');
+  checkToolNames(names, 'tools');
   return {
     offered: [...offered.values()],
     /** The function tools as the response object shows them. */

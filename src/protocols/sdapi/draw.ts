@@ -38,7 +38,7 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
   const body = parts.imageDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const read = readFields(drawFields, body);
   const fields = { ...read, genkey: read.genkey || read.force_task_id || '' };
-  const service = imageOf(parts.others);
+  const service = imageOf(parts.taskServices);
   const plan = decodeDrawing(fields, service.facts, path === 'img2img', parts);
   const { ticket, kept } = drawingTicket(call, fields);
   const answer = answerOf({ body, fields, plan, ticket, service }, parts);

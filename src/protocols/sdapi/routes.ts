@@ -49,8 +49,8 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
         return json(null);
       },
     ),
-    post('options', 'Accepted; names of other models are refused.', (call, { others }) =>
-      setOptions(call, others?.image?.facts),
+    post('options', 'Accepted; names of other models are refused.', (call, { taskServices }) =>
+      setOptions(call, taskServices?.image?.facts),
     ),
     ...['refresh-checkpoints', 'refresh-vae', 'refresh-embeddings', 'refresh-loras'].map((path) =>
       post(path, 'Accepted without effect.', () => json(null)),
@@ -63,7 +63,7 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
     ),
     get('get_last.json', 'The last picture of this genkey.', (call) => lastDrawing(call, last)),
     ...Object.entries(lists).map(([path, [summary, of]]) =>
-      get(path, summary, (call, { others }) => of(factsFor(call, others?.image?.facts))),
+      get(path, summary, (call, { taskServices }) => of(factsFor(call, taskServices?.image?.facts))),
     ),
   ];
 }

@@ -21,7 +21,7 @@ import {
 
 const mostEntries = 64;
 
-type UpscaleParts = Pick<PictureParts, 'others' | 'editor'>;
+type UpscaleParts = Pick<PictureParts, 'taskServices' | 'editor'>;
 
 export async function upscaleOne(call: Call, parts: UpscaleParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
@@ -44,9 +44,9 @@ async function upscaled(
   call: Call,
   fields: UpscaleFields,
   pictures: readonly SentPicture[],
-  { others, editor }: UpscaleParts,
+  { taskServices, editor }: UpscaleParts,
 ): Promise<{ readonly html_info: string; readonly images: readonly string[] }> {
-  const service = imageOf(others);
+  const service = imageOf(taskServices);
   const plans = pictures.map((picture) => planOf(fields, picture, service.facts));
   const ticket = ticketFor(call, fields.genkey);
   const images: string[] = [];

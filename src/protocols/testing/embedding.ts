@@ -58,7 +58,7 @@ export function scriptedOthers() {
   const own = scriptedEmbedding();
   const text = scriptedEmbedding('mini');
   return {
-    others: { embedding: own.service, textEmbedding: text.service },
+    taskServices: { embedding: own.service, textEmbedding: text.service },
     get asked() {
       return [...own.asked, ...text.asked];
     },

@@ -184,7 +184,7 @@ export async function* stoppedAfterOne(request: ImageRequest): AsyncGenerator<Im
 /** What the image dialects are built on, around a fake; its random seed is always the same. */
 export function pictureParts(fake: FakeImage | undefined, own: Partial<PictureParts> = {}): PictureParts {
   return {
-    ...dialectParts(fake ? { others: { image: fake.image } } : {}),
+    ...dialectParts(fake ? { taskServices: { image: fake.image } } : {}),
     sizes: { longestSide: 0, areaSide: 0 },
     imageDefaults: (body) => body,
     randomSeed: () => 417_203,

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { turns } from '../../chat/adapters/adapter.ts';
 import { chatService } from '../../chat/service.ts';
 import { fold } from '../../core/fold.ts';
-import { alwaysThere } from '../../core/text-source.ts';
+import { fixedTextSource } from '../../core/text-source.ts';
 import { fakeEngine } from '../../engines/testing/fake-engine.ts';
 import type { Endpoint } from '../../http/call.ts';
 import { handTimer, serve } from '../../http/testing/world.ts';
@@ -35,7 +35,7 @@ export async function world() {
   });
   const queue = new Queue({ capacity: 1, maxRequests: () => 10, now: () => 0 });
   const text = textService({
-    source: alwaysThere(engine),
+    source: fixedTextSource(engine),
     requestQueue: new RequestQueue(queue, () => 0),
     randomSeed: () => 1,
   });

@@ -7,7 +7,7 @@ import { xttsEndpoints } from './routes.ts';
 
 function world() {
   const { speech, asked } = scriptedSpeech();
-  const parts = { others: { speech }, outputFolder: '', sampleFolder: '' };
+  const parts = { taskServices: { speech }, outputFolder: '', sampleFolder: '' };
   return { endpoints: bindAll(xttsEndpoints(parts), parts), asked };
 }
 

@@ -22,7 +22,7 @@ function world(script: SpokenScript | 'none' = {}) {
   const { speech, asked } = scriptedSpeech(script === 'none' ? {} : script);
   const outputFolder = join(folder, 'out');
   const endpoints = bindAll(xttsEndpoints({ outputFolder }), {
-    others: script === 'none' ? {} : { speech },
+    taskServices: script === 'none' ? {} : { speech },
     sampleFolder: folder,
   });
   /** Sends a request target unchanged, as the server does. */

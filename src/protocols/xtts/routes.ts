@@ -9,7 +9,7 @@ import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { clamp, orElse, readText } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
-import { allSound, begunSpeech, streamedSound, wholeSound } from '../spoken-reply.ts';
+import { allSound, startedSpeech, streamedSound, wholeSound } from '../spoken-reply.ts';
 import { paces, type SpokenFields, speechOf, spokenText } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
 import { settingsFidelity, streamFields, toAudioFidelity, toAudioFields, vitsFidelity, vitsFields } from './fields.ts';
@@ -17,7 +17,7 @@ import { outputName, saveSound } from './output-folder.ts';
 import { defaultSettings, withSettings } from './settings.ts';
 
 /** Per-model part of the context. */
-export interface XttsContext extends Pick<DialectParts, 'others'> {
+export interface XttsContext extends Pick<DialectParts, 'taskServices'> {
   /** The recordings of `--ttsdir`; empty for none. */
   readonly sampleFolder: string;
 }
@@ -90,8 +90,8 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
     get('/languages', 'Codes of languages by their names.', () => json({ languages })),
     get('/get_tts_settings', 'The settings of /set_tts_settings.', () => json(settings)),
     post('/set_tts_settings', 'The speed, for all later requests; other settings are stored without effect.', set),
-    get('/get_models_list', 'The voice model.', ({ authorized }, { others }) => {
-      const service = others?.speech;
+    get('/get_models_list', 'The voice model.', ({ authorized }, { taskServices }) => {
+      const service = taskServices?.speech;
       return json(service ? [authorized ? service.name : hiddenModelName] : []);
     }),
     post('/switch_model', 'Accepts the name of the loaded model.', switchModel),
@@ -152,12 +152,12 @@ async function speak(call: Call, fields: SpokenFields, parts: XttsContext, shape
   const service = speechOf(parts);
   const { spoken, notes } = await spokenText(fields, service);
   const request: SpeechRequest = { ...spoken, speed: 1, format: 'wav', streamed: false, ...shape };
-  const begun = await begunSpeech(service.speak(request, ticketFor(call, fields.genkey ?? '')));
+  const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey ?? '')));
   return { ...begun, notes: [...notes, ...begun.notes] };
 }
 
-async function voicesOf({ others }: XttsContext): Promise<readonly Voice[]> {
-  return (await others?.speech?.voices()) ?? [];
+async function voicesOf({ taskServices }: XttsContext): Promise<readonly Voice[]> {
+  return (await taskServices?.speech?.voices()) ?? [];
 }
 
 async function speakers({ headers }: Call, parts: XttsContext): Promise<Reply> {

@@ -1,6 +1,6 @@
 import type { GenerationRequest } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
-import { alwaysThere } from '../../core/text-source.ts';
+import { fixedTextSource } from '../../core/text-source.ts';
 import { type FakeEngine, fakeEngine, type Script } from '../../engines/testing/fake-engine.ts';
 import { Queue } from '../../queue/queue.ts';
 import { RequestQueue } from '../../queue/request-queue.ts';
@@ -29,7 +29,7 @@ export function fakeService(
   const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   return {
     text: textService({
-      source: alwaysThere(engine),
+      source: fixedTextSource(engine),
       requestQueue: new RequestQueue(queue, () => 0),
       randomSeed: () => 1,
     }),

@@ -6,7 +6,7 @@ import { speechEndpoints, speechFidelity } from './speech.ts';
 
 function world() {
   const { speech, asked } = scriptedSpeech();
-  return { endpoints: bindAll(speechEndpoints, { others: { speech } }), asked };
+  return { endpoints: bindAll(speechEndpoints, { taskServices: { speech } }), asked };
 }
 
 const asks = (request: object): object => ({ request });

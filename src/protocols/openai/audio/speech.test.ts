@@ -9,7 +9,7 @@ import { speechEndpoints } from './speech.ts';
 
 function world(script: SpokenScript | 'none' = {}) {
   const { speech, asked } = scriptedSpeech(script === 'none' ? {} : script);
-  const endpoints = bindAll(speechEndpoints, { others: script === 'none' ? {} : { speech } });
+  const endpoints = bindAll(speechEndpoints, { taskServices: script === 'none' ? {} : { speech } });
   const at = (method: string, path: string, body: unknown = {}, own: Partial<Call> = {}): Promise<Reply> => {
     const endpoint = router(endpoints).find(method, path);
     if (!endpoint) throw new Error(`nobody answers ${path}`);

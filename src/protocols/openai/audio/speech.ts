@@ -10,8 +10,8 @@ import type { ModelEndpoint } from '../../endpoint.ts';
 import { looseNumber } from '../../fields/loose.ts';
 import { described, oneOf, optionalText, orElse, type Read, wrong } from '../../fields/readers.ts';
 import { textSchema } from '../../fields/schemas.ts';
-import { approximated, aside, fidelityOf, honoured, ignored, readFields, sentAs } from '../../fields/table.ts';
-import { begunSpeech, noteHeaders, type SoundEvent, streamedSound } from '../../spoken-reply.ts';
+import { approximated, aside, fidelityOf, honoured, ignored, readFields, withSchema } from '../../fields/table.ts';
+import { noteHeaders, type SoundEvent, startedSpeech, streamedSound } from '../../spoken-reply.ts';
 import { paces, speechOf, spokenFields, spokenText, wordCount } from '../../spoken-text.ts';
 import { ticketFor } from '../../ticket.ts';
 import { errorObject, generating, openaiFamily, unsupportedField } from '../errors.ts';
@@ -36,7 +36,7 @@ const readSpeed: Read<number> = described(
 
 const speechFields = {
   ...spokenFields,
-  model: sentAs(textSchema, aside('approximated', 'Any name: the loaded voice model is used.')),
+  model: withSchema(textSchema, aside('approximated', 'Any name: the loaded voice model is used.')),
   response_format: honoured(orElse(readFormat, 'mp3'), 'mp3, wav, opus, flac and pcm; aac is refused.'),
   speed: honoured(orElse(readSpeed, 1), '0.25 to 4; others are refused.'),
   stream_format: honoured(orElse(oneOf('audio', 'sse'), 'audio'), 'usage: words, and tenths of a second of speech.'),
@@ -47,7 +47,7 @@ const speechFields = {
 
 export const speechFidelity = fidelityOf(dialect, 'POST /v1/audio/speech', speechFields);
 
-type SpeechParts = Pick<DialectParts, 'others'>;
+type SpeechParts = Pick<DialectParts, 'taskServices'>;
 
 const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: openaiFamily } as const;
 
@@ -64,8 +64,8 @@ export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
     ...look,
     path: '/audio/voices',
     summary: 'The voices.',
-    handle: async (_, { others }) => {
-      const voices = (await others?.speech?.voices())?.map(({ name }) => name) ?? [];
+    handle: async (_, { taskServices }) => {
+      const voices = (await taskServices?.speech?.voices())?.map(({ name }) => name) ?? [];
       return json({ status: 'ok', voices });
     },
   },
@@ -73,8 +73,8 @@ export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
     ...look,
     path: '/audio/models',
     summary: 'The models for speech.',
-    handle: ({ authorized }, { others = {} }) => {
-      const names = [others.speech, others.transcription].flatMap((service) => service?.name ?? []);
+    handle: ({ authorized }, { taskServices = {} }) => {
+      const names = [taskServices.speech, taskServices.transcription].flatMap((service) => service?.name ?? []);
       const shown = authorized ? names : names.slice(0, 1).map(() => hiddenModelName);
       return json({ models: shown.map((id) => ({ id })) });
     },
@@ -87,7 +87,7 @@ async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   const service = speechOf(parts);
   const { spoken, notes } = await spokenText(fields, service);
   const request: SpeechRequest = { ...spoken, speed, format, streamed: true };
-  const begun = await begunSpeech(service.speak(request, ticketFor(call, fields.genkey)));
+  const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey)));
   const all = { ...begun, notes: [...notes, ...begun.notes] };
   const headers = noticeHeaders(body, speechFidelity);
   if (stream_format === 'audio') return streamedSound(all, { format, name: 'speech', headers });

@@ -122,7 +122,7 @@ function world(events: readonly TranscriptionEvent[] | Error = script) {
   const { transcription, asked } = scriptedTranscription(events);
   const endpoints = bindAll(transcriptionEndpoints, {
     ...dialectParts(),
-    others: { transcription },
+    taskServices: { transcription },
     startTimer: systemTimer,
   });
   return { endpoints, asked };
@@ -228,7 +228,7 @@ describe('transcriptions: official client', () => {
       },
     };
     const server = await serve(
-      bindAll(transcriptionEndpoints, { ...dialectParts(), others: { transcription: broken } }),
+      bindAll(transcriptionEndpoints, { ...dialectParts(), taskServices: { transcription: broken } }),
     );
     const other = openai.withOptions({ baseURL: `http://127.0.0.1:${server.port}/v1` });
     const stream = await other.audio.transcriptions.create({ file, model: 'm', stream: true });

@@ -11,7 +11,16 @@ import type { ModelEndpoint } from '../../endpoint.ts';
 import { looseFlag, looseTexts } from '../../fields/loose.ts';
 import { described, oneOf, orElse, type Read, readText, wrong } from '../../fields/readers.ts';
 import { textSchema } from '../../fields/schemas.ts';
-import { approximated, aside, each, fidelityOf, honoured, ignored, readFields, sentAs } from '../../fields/table.ts';
+import {
+  approximated,
+  aside,
+  each,
+  fidelityOf,
+  honoured,
+  ignored,
+  readFields,
+  withSchema,
+} from '../../fields/table.ts';
 import {
   collectTranscript,
   languageFields,
@@ -21,7 +30,7 @@ import {
   sentRecording,
   type Transcript,
   transcriptionOf,
-  wishesOf,
+  transcriptionOptions,
 } from '../../recording.ts';
 import { ticketFor } from '../../ticket.ts';
 import { wholeReply } from '../answer.ts';
@@ -52,7 +61,7 @@ const readGranularities: Read<readonly string[]> = described(
 
 const translationFields = {
   ...recordingFields,
-  model: sentAs(textSchema, aside('approximated', 'Any name: the recogniser of the server is used.')),
+  model: withSchema(textSchema, aside('approximated', 'Any name: the recogniser of the server is used.')),
   response_format: honoured(readFormat, 'json, text, srt, verbose_json or vtt; diarized_json is refused.'),
   ...languageFields,
 };
@@ -71,7 +80,7 @@ const translationFidelity = fidelityOf(dialect, 'POST /v1/audio/translations', t
 
 export const transcriptionFidelities = [transcriptionFidelity, translationFidelity];
 
-type TranscriptionParts = Pick<DialectParts, 'others' | 'startTimer'>;
+type TranscriptionParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 
 const endpoint = { ...generating, match: 'ending', modelSelection: 'any-name', form: {} } as const;
 
@@ -90,7 +99,11 @@ export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionParts>[
   },
 ];
 
-async function answer(call: Call, translate: boolean, { others, startTimer }: TranscriptionParts): Promise<Reply> {
+async function answer(
+  call: Call,
+  translate: boolean,
+  { taskServices, startTimer }: TranscriptionParts,
+): Promise<Reply> {
   const body = await recordingBody(call);
   // Translations are never streamed, and always have segments without words.
   const translated = { timestamp_granularities: [], stream: false };
@@ -101,9 +114,9 @@ async function answer(call: Call, translate: boolean, { others, startTimer }: Tr
   const recording = await sentRecording(call, fields);
   const { bytes, fileName } = recording;
   const words = format === 'verbose_json' && granularities.includes('word');
-  const service = transcriptionOf(others);
+  const service = transcriptionOf(taskServices);
   const ticket = ticketFor(call, fields.genkey);
-  const request = { ...wishesOf(fields), recording: bytes, fileName, translate, words };
+  const request = { ...transcriptionOptions(fields), recording: bytes, fileName, translate, words };
   const events = located(service.transcribe(request, ticket), recording);
   const headers = ignoredHeader(ignoredFields(body, translate ? translationFidelity : transcriptionFidelity));
   if (fields.stream) {

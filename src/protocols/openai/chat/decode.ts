@@ -16,7 +16,7 @@ import {
 import { readFields } from '../../fields/table.ts';
 import { Attachments, withMedia } from '../../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../../output-schema.ts';
-import { refuseNames } from '../../tools.ts';
+import { checkToolNames } from '../../tools.ts';
 import { decodeDelivery, decodeOwnControls, decodePromptLogprobs } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { type ChatFields, chatFields } from './fields.ts';
@@ -148,7 +148,7 @@ export function decodeToolUse(fields: ToolFields) {
     ? functions.map((one, index) => decodeFunction(one, `functions[${index}]`))
     : found.flatMap((tool) => tool ?? []);
   const names = all.map(({ name }) => name);
-  refuseNames(names, legacy ? 'functions' : 'tools');
+  checkToolNames(names, legacy ? 'functions' : 'tools');
   return {
     ...(legacy ? legacyChoice(fields.function_call, all) : decodeChoice(fields.tool_choice, all)),
     parallel: !legacy && fields.parallel_tool_calls,

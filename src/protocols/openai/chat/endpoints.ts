@@ -1,6 +1,6 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
-import { type DialectParts, noticeHeaders, unheededThinking, withIgnored } from '../../dialect.ts';
+import { type DialectParts, ignoredThinkingFields, noticeHeaders, withIgnored } from '../../dialect.ts';
 import { requestBody, withShortPath } from '../../json-endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
@@ -33,7 +33,7 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const decoded = await decodeChat(body, parts, call.signal);
   const { request, legacyCalls, stream } = decoded;
   const ticket = textTicket(call, decoded);
-  const unheeded = [...decoded.ignored, ...(await unheededThinking(body, request, parts.chat))];
+  const unheeded = [...decoded.ignored, ...(await ignoredThinkingFields(body, request, parts.chat))];
   const headers = { ...withIgnored(noticeHeaders(body, chatFidelity), unheeded), ...loosenedHeader(request) };
   const replies = parts.chat.replies(request, ticket, decoded.replies).map((reply) => eventsFor(ticket, reply));
   const envelope = newEnvelope(stream ? 'chat.completion.chunk' : 'chat.completion', 'chatcmpl-', parts);

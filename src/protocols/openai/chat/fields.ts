@@ -25,7 +25,7 @@ import {
   kindsAt,
   places,
   refused,
-  sentAs,
+  withSchema,
 } from '../../fields/table.ts';
 import { loosenedNote, silenceNote } from '../../tools.ts';
 import { unsupportedField } from '../errors.ts';
@@ -93,7 +93,7 @@ export const chatFields = {
   encapsulate_thinking: honoured(orElse(readFlag, true)),
   thinking_budget_tokens: honoured(optionalWhole),
   reasoning_budget_tokens: honoured(optionalWhole),
-  modalities: sentAs(textsSchema, aside('honoured', 'Text; audio is refused.', refuseAudio)),
+  modalities: withSchema(textsSchema, aside('honoured', 'Text; audio is refused.', refuseAudio)),
   service_tier: approximated(
     described(textSchema, (value) => !isAbsent(value)),
     'Returned as default.',

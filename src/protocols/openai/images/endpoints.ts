@@ -35,7 +35,7 @@ export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.en
 async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise<Reply> {
   const { editor, startTimer, now } = parts;
   const body = parts.imageDefaults(await pictureBody(call));
-  const service = imageOf(parts.others);
+  const service = imageOf(parts.taskServices);
   const decoded = await decodeImages(call, body, kind, { ...parts, facts: service.facts });
   const { ticket } = drawingTicket(call, decoded.fields);
   const events = service.inTurn(ticket, async function* (turn) {

@@ -23,7 +23,7 @@ import {
   ignored,
   places,
   refused,
-  sentAs,
+  withSchema,
 } from '../../fields/table.ts';
 import { drawingFields, looseSwitch, optionalLoose, unusedDrawingFields } from '../../pictures/fields.ts';
 import { mostPictures } from '../../pictures/request.ts';
@@ -82,7 +82,7 @@ const readSeveral: Read<readonly SentPicture[]> = described(
 );
 
 const answerFields = {
-  model: sentAs(textSchema, aside('approximated', 'Any name: the image model of the server is used.')),
+  model: withSchema(textSchema, aside('approximated', 'Any name: the image model of the server is used.')),
   n: honoured(countBetween(1, mostPictures, 1), `1 to ${mostPictures}.`),
   size: honoured(readSize, 'Any; moved to what the model can draw. The reply has the true one.'),
   width: honoured(optionalLoose, 'size wins.'),
