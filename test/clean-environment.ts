@@ -1,16 +1,13 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ownFolder } from '../src/library/places.ts';
+import { ownFolder } from '../src/core/data-folder.ts';
 
 // Runs before every test file: no test may depend on what its machine has set, keeps at home or shows on a display. Variables
 // that only tests read (`PARLEY_TEST_…`, `PARLEY_DIST`, `PARLEY_CHROMIUM`) stay.
 
 /** Where the packs of this machine are, for tests that are asked to use them. */
-process.env.PARLEY_TEST_PACKS ??= ownFolder(
-  { home: homedir(), platform: process.platform, environment: process.env },
-  'packs',
-);
+process.env.PARLEY_TEST_PACKS ??= ownFolder('packs');
 
 const read = /^(?:PARLEY_(?!TEST_|DIST$|CHROMIUM$)|KCPP_|HF_|OLLAMA_|LLAMA_|XDG_|ESPEAK_|SSH_)|^(?:WAYLAND_)?DISPLAY$/;
 for (const name of Object.keys(process.env)) {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { ownFolder } from '../core/data-folder.ts';
 
 /** Where a package is installed, even one without an entry point; undefined if it is not. */
 export function packageFolder(name: string): string | undefined {
@@ -8,8 +9,9 @@ export function packageFolder(name: string): string | undefined {
 }
 
 /** All folders with a package: of the installed packages, then of the packs. */
-export function packageFolders(name: string, { PARLEY_PACKS: packs } = process.env): readonly string[] {
+export function packageFolders(name: string, packs = ownFolder('packs')): readonly string[] {
   const parents = createRequire(import.meta.url).resolve.paths(name) ?? [];
-  const all = packs ? [...parents, join(packs, 'node_modules')] : parents;
-  return all.map((parent) => join(parent, name)).filter((folder) => existsSync(join(folder, 'package.json')));
+  return [...parents, join(packs, 'node_modules')]
+    .map((parent) => join(parent, name))
+    .filter((folder) => existsSync(join(folder, 'package.json')));
 }

@@ -2,9 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { ownFolder } from '../core/data-folder.ts';
 import { findModels, modelName, weightsOf } from './find-models.ts';
 import { meantModel } from './model-facts.ts';
-import { knownPlaces, type Layout, ownFolder, type Place } from './places.ts';
+import { knownPlaces, type Layout, type Place } from './places.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-library-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -126,8 +127,10 @@ describe('where to look', () => {
       folder: '/home/p/.local/share/parley/models',
       layout: 'files',
     });
-    expect(ownFolder({ ...linux, environment: { PARLEY_HOME: '/data' } })).toBe('/data/models');
-    expect(ownFolder({ ...linux, platform: 'darwin' })).toBe('/home/p/Library/Application Support/Parley/models');
+    expect(ownFolder('models', { ...linux, environment: { PARLEY_HOME: '/data' } })).toBe('/data/models');
+    expect(ownFolder('models', { ...linux, platform: 'darwin' })).toBe(
+      '/home/p/Library/Application Support/Parley/models',
+    );
   });
 
   test('the variables of the other programs count', () => {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { dataFolder, ownFolder, type SystemFolders } from '../core/data-folder.ts';
 
 export type Layout =
   /** Model files in folders of any depth. */
@@ -15,36 +16,19 @@ export interface Place {
   readonly layout: Layout;
 }
 
-interface Surroundings {
-  readonly home: string;
-  readonly platform: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-}
-
-/** Folder of Parley for its own files. */
-export function ownFolder(
-  { home, platform, environment }: Surroundings,
-  what: 'models' | 'packs' | 'output' | 'stories' = 'models',
-): string {
-  if (what === 'packs' && environment.PARLEY_PACKS) return environment.PARLEY_PACKS;
-  const named = environment.PARLEY_HOME;
-  if (named) return join(named, what);
-  return join(dataFolder(home, platform, environment), platform === 'linux' ? 'parley' : 'Parley', what);
-}
-
 /** Model folders of Parley and of other programs; most do not exist. */
-export function knownPlaces(surroundings: Surroundings): readonly Place[] {
-  const { home, platform, environment } = surroundings;
-  const data = dataFolder(home, platform, environment);
+export function knownPlaces(system: SystemFolders): readonly Place[] {
+  const { home, platform, environment } = system;
+  const data = dataFolder(system);
   const config = platform === 'linux' ? environment.XDG_CONFIG_HOME || join(home, '.config') : data;
   const cache = environment.XDG_CACHE_HOME || join(home, '.cache');
   const hub = environment.HF_HUB_CACHE || join(environment.HF_HOME || join(cache, 'huggingface'), 'hub');
   const files = (program: string, ...folders: string[]): Place[] =>
     folders.map((folder) => ({ program, folder, layout: 'files' as const }));
   return [
-    ...files('Parley', ownFolder(surroundings)),
+    ...files('Parley', ownFolder('models', system)),
     ...files('LM Studio', join(home, '.lmstudio', 'models'), join(cache, 'lm-studio', 'models')),
-    ...ollamaFolders(surroundings).map((folder) => ({ program: 'Ollama', folder, layout: 'ollama' as const })),
+    ...ollamaFolders(system).map((folder) => ({ program: 'Ollama', folder, layout: 'ollama' as const })),
     { program: 'Hugging Face', folder: hub, layout: 'hugging-face' },
     ...files(
       'llama.cpp',
@@ -61,14 +45,8 @@ export function knownPlaces(surroundings: Surroundings): readonly Place[] {
   ];
 }
 
-function dataFolder(home: string, platform: string, environment: Surroundings['environment']): string {
-  if (platform === 'darwin') return join(home, 'Library', 'Application Support');
-  if (platform === 'win32') return environment.APPDATA || join(home, 'AppData', 'Roaming');
-  return environment.XDG_DATA_HOME || join(home, '.local', 'share');
-}
-
 /** The Ollama service on Linux has its own account. */
-function ollamaFolders({ home, platform, environment }: Surroundings): readonly string[] {
+function ollamaFolders({ home, platform, environment }: SystemFolders): readonly string[] {
   if (environment.OLLAMA_MODELS) return [environment.OLLAMA_MODELS];
   const own = join(home, '.ollama', 'models');
   return platform === 'linux' ? [own, '/usr/share/ollama/.ollama/models'] : [own];

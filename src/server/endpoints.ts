@@ -1,9 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { ownFolder } from '../core/data-folder.ts';
 import { readGguf } from '../gguf/read.ts';
 import type { AccessRule } from '../http/call.ts';
-import { ownFolder } from '../library/places.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
 import { randomId } from '../protocols/dialect.ts';
@@ -28,13 +27,12 @@ import type { ServerServices } from './services.ts';
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
 export function modelEndpoints(services: ServerServices): readonly (ModelEndpoint<ModelContext> & AccessRule)[] {
   const { settings, product, shutdown, warn, models, clients, tools, admin } = services;
-  const outputFolder = ownFolder({ home: homedir(), platform: process.platform, environment: process.env }, 'output');
   const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = withAccess(
     withSharedPaths<ModelContext>([
       ...nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }),
       ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
       ...openaiEndpoints,
-      ...xttsEndpoints({ outputFolder }),
+      ...xttsEndpoints({ outputFolder: ownFolder('output') }),
       ...responsesEndpoints(services.responses),
       ...messagesEndpoints({ newId: randomId }),
       ...ollamaEndpoints({ modelFile: describeModelFile, now: () => Date.now() }),

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
+import { thisSystem } from '../core/data-folder.ts';
 import { requestScope } from '../http/request-scope.ts';
 import { createHttpServer } from '../http/server.ts';
 import { allowedPlaces } from '../launcher/folders.ts';
@@ -34,7 +35,6 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
   const launched = new Launched(startServer, (line) => terminal.line(line));
   const session = new Session(() => randomBytes(24).toString('base64url'));
   const home = homedir();
-  const surroundings = { home, platform: process.platform, environment: process.env };
   let base = '';
   const address = (): string => `${base}/?token=${session.token}`;
   const end = (): void => {
@@ -54,7 +54,7 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
       fileURLToPath(new URL('../../models', import.meta.url)),
     ]),
     home,
-    places: knownPlaces(surroundings),
+    places: knownPlaces(thisSystem()),
     embeddedModel,
     exists: existsSync,
     environment: process.env,

@@ -1,5 +1,5 @@
-import { homedir } from 'node:os';
-import { knownPlaces, ownFolder } from '../library/places.ts';
+import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import { knownPlaces } from '../library/places.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
 import type { Stops } from './stops.ts';
 
@@ -10,18 +10,17 @@ export async function libraryCommand(
   stops: Stops,
 ): Promise<number> {
   const terminal = new Terminal(streamOutput(process.stdout, { moving: true }));
-  const surroundings = { home: homedir(), platform: process.platform, environment: process.env };
   if (command === 'models') {
     const { modelsCommand } = await import('./models-command.ts');
-    return modelsCommand({ words, places: knownPlaces(surroundings), terminal });
+    return modelsCommand({ words, places: knownPlaces(thisSystem()), terminal });
   }
   const stop = new AbortController();
   stops.handle(() => stop.abort(new Error('it was stopped; the same command goes on from there')));
   const parts = { words, terminal, fetch, signal: stop.signal, now: () => performance.now() };
   if (command === 'pack') {
     const { packCommand } = await import('./pack-command.ts');
-    return packCommand({ ...parts, folder: ownFolder(surroundings, 'packs') });
+    return packCommand({ ...parts, folder: ownFolder('packs') });
   }
   const { pullCommand } = await import('./pull-command.ts');
-  return pullCommand({ ...parts, folder: ownFolder(surroundings), environment: process.env });
+  return pullCommand({ ...parts, folder: ownFolder('models'), environment: process.env });
 }

@@ -1,8 +1,7 @@
 import { appendFileSync, existsSync } from 'node:fs';
-import { constants, homedir, setPriority } from 'node:os';
+import { constants, setPriority } from 'node:os';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { requestScope } from '../http/request-scope.ts';
-import { ownFolder } from '../library/places.ts';
 import { givenModels } from '../models/engine-kinds.ts';
 import { welcome } from '../observe/banner.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
@@ -46,7 +45,6 @@ export async function runModel(
   const terminal = new Terminal(streamOutput(scripted ? process.stderr : process.stdout, { moving: !scripted }));
   for (const line of scripted ? notes : [...welcome(product.version), ...notes]) terminal.line(line);
   if (settings.highpriority) raisePriority(terminal);
-  findPacks();
   const served = mode === 'serve';
   const quiet = settings.quiet || settings.debugmode === -1 || scripted || mode === 'chat';
   const observed = served || mode === 'benchmark';
@@ -109,10 +107,4 @@ function raisePriority(terminal: Terminal): void {
   } catch {
     terminal.line('--highpriority: the system does not allow this user a higher priority.');
   }
-}
-
-/** Engines look there for packs. */
-function findPacks(): void {
-  const folder = ownFolder({ home: homedir(), platform: process.platform, environment: process.env }, 'packs');
-  if (existsSync(folder)) process.env.PARLEY_PACKS = folder;
 }

@@ -1,16 +1,15 @@
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { readDiskCache } from '../config/paths.ts';
+import { ownFolder } from '../core/data-folder.ts';
 import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import { tryFolder } from '../engines/llama/cache-folder.ts';
 import { type ModelFile, readModelFile } from '../engines/llama/load-options.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import { systemTimer } from '../http/timers.ts';
-import { ownFolder } from '../library/places.ts';
 import { countsTaskModels, specsOf, taskNouns } from '../models/engine-kinds.ts';
 import type { UnloadReason } from '../models/lifecycle.ts';
 import { memoryBudget } from '../models/memory-budget.ts';
@@ -234,7 +233,6 @@ function clientServices(settings: Settings, terminal: Terminal): Promise<ClientS
     preloadedStory(settings.preloadstory);
     if (settings.savedatafile === '' && !settings.multiplayer && !settings.websearch) return {};
     const { openClientServices } = await import('./client-services.ts');
-    const folder = ownFolder({ home: homedir(), platform: process.platform, environment: process.env }, 'stories');
-    return openClientServices(settings, { folder, warn: (sentence) => terminal.line(sentence) });
+    return openClientServices(settings, { folder: ownFolder('stories'), warn: (sentence) => terminal.line(sentence) });
   });
 }

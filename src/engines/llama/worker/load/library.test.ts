@@ -73,28 +73,26 @@ function pack(version: string, system = `${process.platform}-${process.arch}`): 
 
 test('mediaLibraryFolder: without the package, the error names the command', () => {
   expect(() => mediaLibraryFolder([])).toThrow('@qvac/fabric; fetch it with: parley pack add vision');
-  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: join(packs, 'nowhere') }))).toThrow(
+  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', join(packs, 'nowhere')))).toThrow(
     'parley pack add vision',
   );
 });
 
 test('mediaLibraryFolder: finds the package in PARLEY_PACKS', () => {
   pack('0.15.0');
-  expect(mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: packs }))).toBe(
+  expect(mediaLibraryFolder(packageFolders('@qvac/fabric', packs))).toBe(
     join(folder, 'prebuilds', `${process.platform}-${process.arch}`),
   );
 });
 
 test('mediaLibraryFolder: refuses another version by its number', () => {
   pack('0.16.1');
-  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: packs }))).toThrow('0.16.1 is there');
+  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', packs))).toThrow('0.16.1 is there');
 });
 
 test('mediaLibraryFolder: names an unsupported system', () => {
   pack('0.15.0', 'plan9-mips');
-  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', { PARLEY_PACKS: packs }))).toThrow(
-    'no library for this system',
-  );
+  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', packs))).toThrow('no library for this system');
 });
 
 test('mediaLibraryFolder: an installed package comes first', () => {
