@@ -119,7 +119,7 @@ export const engineKinds = {
     work: { name: 'music', cost: 4, firstGuessSeconds: 60 },
     module: 'MusicGen',
     noun: 'Music',
-    features: ['music', 'musicllm'],
+    features: ['music'],
     model: musicModel,
     source: (model, sourceOf) => sourceOf(model),
     service: musicService,
