@@ -18,7 +18,7 @@ const adviceForLosses =
   'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
 
 /** A model as it is configured: settings, and which of them were given. */
-export interface Wanted {
+export interface ModelConfig {
   readonly name: string;
   readonly settings: Settings;
   readonly given: ReadonlySet<FlagKey>;
@@ -27,7 +27,7 @@ export interface Wanted {
 }
 
 /** A model whose file was read, with everything that depends on it; its weights are not loaded. */
-export interface PreparedModel extends Wanted {
+export interface PreparedModel extends ModelConfig {
   readonly format: ChatFormat;
   /** Models of the other kinds. */
   readonly taskModels: TaskModels;
@@ -56,10 +56,10 @@ export function hasText({ file, remote }: Pick<PreparedModel, 'file' | 'remote'>
 }
 
 /** Throws if the chat format cannot be loaded. */
-export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<PreparedModel> {
-  const { name, settings, given, file } = wanted;
+export async function prepareModel(config: ModelConfig, terminal: Terminal): Promise<PreparedModel> {
+  const { name, settings, given, file } = config;
   const format = await loadChatFormat(settings, file?.chatTemplate, (text) => terminal.line(text));
-  const observer = consoleObserver(wanted, format, terminal);
+  const observer = consoleObserver(config, format, terminal);
   let known: TextState | undefined;
   // With several models, replies name the model as it was requested.
   const shown = settings.routermode ? name : undefined;
@@ -68,9 +68,9 @@ export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<
   const make = (proven: boolean) =>
     options ? createTextEngine(options, { observer, proven }) : noTextEngine(contextSize);
   return {
-    ...wanted,
+    ...config,
     format,
-    taskModels: taskModels(settings, { terminal, text: wanted }),
+    taskModels: taskModels(settings, { terminal, text: config }),
     contextSize,
     known: () => known,
     spec: {
@@ -88,7 +88,7 @@ export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<
 }
 
 function consoleObserver(
-  { name, settings, given, file }: Wanted,
+  { name, settings, given, file }: ModelConfig,
   format: ChatFormat,
   terminal: Terminal,
 ): LlamaObserver {

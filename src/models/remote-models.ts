@@ -33,7 +33,7 @@ export async function firstLook(pool: BackendPool): Promise<void> {
   await Promise.race([pool.start(), new Promise((late) => setTimeout(late, firstLookMs).unref())]);
 }
 
-export interface RemoteWanted {
+export interface RemoteModelConfig {
   readonly settings: Settings;
   readonly given: ReadonlySet<FlagKey>;
   readonly pool: BackendPool;
@@ -45,7 +45,7 @@ export interface RemoteWanted {
 
 /** A model on remote backends. It needs no memory and is never evicted. */
 export async function prepareRemote(
-  { settings, given, pool, model, name: called }: RemoteWanted,
+  { settings, given, pool, model, name: called }: RemoteModelConfig,
   terminal: Terminal,
 ): Promise<PreparedModel> {
   const name = called ?? model ?? pool.backends[0]?.address.host ?? 'remote';
@@ -88,11 +88,14 @@ export async function prepareRemote(
 }
 
 /** The current models of these backends, by name. */
-export function remoteOffers(wanted: Omit<RemoteWanted, 'model'>, terminal: Terminal): () => readonly ModelOffer[] {
+export function remoteOffers(
+  config: Omit<RemoteModelConfig, 'model'>,
+  terminal: Terminal,
+): () => readonly ModelOffer[] {
   return () =>
-    wanted.pool.models().map(({ name, id }) => ({
+    config.pool.models().map(({ name, id }) => ({
       names: name === id ? [name] : [name, id],
       path: undefined,
-      prepare: (called) => prepareRemote({ ...wanted, model: name, name: called }, terminal),
+      prepare: (called) => prepareRemote({ ...config, model: name, name: called }, terminal),
     }));
 }

@@ -53,7 +53,7 @@ interface Swap<Context> {
   readonly over: Promise<void>;
 }
 
-/** A swap that waits for the previous one, or for the answer to the request that asked for it. */
+/** A swap that waits for the previous one, or for the answer to the request that requested for it. */
 interface QueuedSwap {
   readonly name: string;
   readonly begun: Promise<void>;
@@ -89,8 +89,9 @@ export class ModelRouter<Context> {
     { queued, modelSelection }: Pick<ModelEndpoint<never>, 'queued' | 'modelSelection'>,
   ): Promise<Selected<Context>> {
     const sent = this.parts.offers ? await namedModel(call) : undefined;
-    const asked = sent === undefined ? undefined : await this.#unaliased(sent);
-    const name = asked !== undefined && modelSelection ? await this.#textModelOf(asked, modelSelection) : asked;
+    const requested = sent === undefined ? undefined : await this.#unaliased(sent);
+    const name =
+      requested !== undefined && modelSelection ? await this.#textModelOf(requested, modelSelection) : requested;
     // Requests for information are answered at once by what is loaded.
     if (!queued) return this.#current(name, call.signal);
     return withTimeout(name ?? this.defaultModel.name, this.parts.timeout, call.signal, (signal) =>
@@ -204,10 +205,10 @@ export class ModelRouter<Context> {
 
   /** Engines of the other kinds that only the removed model used. */
   async #removeAuxiliary({ taskModels }: PreparedModel): Promise<void> {
-    const wanted = [...this.#instances.values()].flatMap(({ model }) => specsOf(model.taskModels));
-    const isWanted = ({ kind, name }: { readonly kind: string; readonly name: string }) =>
-      wanted.some((one) => one.kind === kind && one.name === name);
-    const gone = specsOf(taskModels).filter((spec) => !isWanted(spec));
+    const used = [...this.#instances.values()].flatMap(({ model }) => specsOf(model.taskModels));
+    const isUsed = ({ kind, name }: { readonly kind: string; readonly name: string }) =>
+      used.some((one) => one.kind === kind && one.name === name);
+    const gone = specsOf(taskModels).filter((spec) => !isUsed(spec));
     await Promise.all(gone.map(({ kind, name }) => this.parts.registry.remove(kind, name)));
   }
 
@@ -430,8 +431,8 @@ export async function namedModel({ method, body, signal }: Call): Promise<string
   if (method !== 'POST' || isBlankBody(body)) return undefined;
   try {
     const { model, name } = await jsonObject(body, { empty: 'object', signal });
-    const asked = typeof model === 'string' ? model : typeof name === 'string' ? name : '';
-    return asked.trim() === '' ? undefined : asked.trim();
+    const requested = typeof model === 'string' ? model : typeof name === 'string' ? name : '';
+    return requested.trim() === '' ? undefined : requested.trim();
   } catch {
     // The endpoint reports what is wrong.
     return undefined;

@@ -61,8 +61,8 @@ export function createTextEngine(
 }
 
 /** How many threads an engine should have, where its own flag or the common one says nothing. */
-export function engineThreads(wanted: number, settings: Settings): number {
-  return threadCount(wanted || settings.threads, processors());
+export function engineThreads(threads: number, settings: Settings): number {
+  return threadCount(threads || settings.threads, processors());
 }
 
 function processors(): Processors {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { secondsLeft, secondsUntilFirstEnds, secondsUntilLast } from './forecast.ts';
+import { secondsLeft, secondsUntilFirstEnds, secondsUntilLast } from './policy.ts';
 
 const shared = (seconds: number) => ({ alone: false, seconds });
 const lone = (seconds: number) => ({ alone: true, seconds });

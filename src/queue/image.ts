@@ -48,27 +48,27 @@ export class RunningDrawings implements Drawings {
   }
 
   progress(genkey = ''): ImageProgress | undefined {
-    const [oldest] = this.#meant(genkey);
+    const [oldest] = this.#matching(genkey);
     return oldest && { ...oldest.progress, secondsSoFar: (this.now() - oldest.startedAt) / 1000 };
   }
 
   interrupt(genkey = ''): boolean {
-    const meant = this.#meant(genkey);
-    for (const { stop } of meant) stop.abort(new AppError('stopped', {}));
-    return meant.length > 0;
+    const matching = this.#matching(genkey);
+    for (const { stop } of matching) stop.abort(new AppError('stopped', {}));
+    return matching.length > 0;
   }
 
   skip(genkey = ''): boolean {
-    const meant = this.#meant(genkey);
-    for (const drawing of meant) {
+    const matching = this.#matching(genkey);
+    for (const drawing of matching) {
       if (drawing.progress.pictures >= drawing.progress.count) continue;
       drawing.progress = { ...drawing.progress, skipped: true };
       drawing.skip.abort(new AppError('stopped', {}));
     }
-    return meant.length > 0;
+    return matching.length > 0;
   }
 
-  #meant(genkey: string): readonly Drawing[] {
+  #matching(genkey: string): readonly Drawing[] {
     return [...this.#drawings].filter(({ progress }) => genkey === '' || progress.genkey === genkey);
   }
 }

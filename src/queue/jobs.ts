@@ -61,16 +61,16 @@ export class Jobs {
    * one, and none if several run, because they may belong to other clients.
    */
   running(client: string): Job | undefined {
-    const atWork = this.#atWork();
-    const own = atWork.filter((job) => job.client === client);
+    const active = this.#active();
+    const own = active.filter((job) => job.client === client);
     if (own.length > 0) return newest(own.filter(hasTurn)) ?? newest(own);
-    const running = atWork.filter(hasTurn);
+    const running = active.filter(hasTurn);
     return running.length === 1 ? running[0] : undefined;
   }
 
   /** Whether nothing runs or waits. */
   get idle(): boolean {
-    return this.#atWork().length === 0;
+    return this.#active().length === 0;
   }
 
   /**
@@ -79,13 +79,13 @@ export class Jobs {
    */
   visible(genkey: string, client: string): Job | undefined {
     if (genkey !== '') return this.withKey(genkey).at(-1);
-    const atWork = this.#atWork();
-    const own = atWork.filter((job) => job.client === client && hasTurn(job));
-    const meant = atWork.length > 1 ? newest(own) : (atWork[0] ?? this.#jobs.at(-1));
-    return meant?.genkey === '' ? meant : undefined;
+    const active = this.#active();
+    const own = active.filter((job) => job.client === client && hasTurn(job));
+    const job = active.length > 1 ? newest(own) : (active[0] ?? this.#jobs.at(-1));
+    return job?.genkey === '' ? job : undefined;
   }
 
-  #atWork(): readonly Job[] {
+  #active(): readonly Job[] {
     return this.#jobs.filter(({ state }) => state !== 'done');
   }
 }

@@ -50,8 +50,8 @@ const byClient: Level = { nameOf: ({ client }) => client, within: { nameOf: ({ p
 
 function updateRingBy({ nameOf, within }: Level, ring: Ring, waiting: readonly Waiting[]): Ring {
   const names = new Set(waiting.map(nameOf));
-  const kept = ring.filter(({ client }) => names.delete(client));
-  const entries = [...kept, ...[...names].map((client) => ({ client, used: 0, parts: [] }))];
+  const staying = ring.filter(({ client }) => names.delete(client));
+  const entries = [...staying, ...[...names].map((client) => ({ client, used: 0, parts: [] }))];
   if (!within) return entries;
   return entries.map((first) => {
     const own = waiting.filter((one) => nameOf(one) === first.client);
@@ -115,4 +115,66 @@ export interface Newcomer {
  */
 export function isAdmitted({ hasRequests, expectedClients }: Newcomer, free: number): boolean {
   return free > (hasRequests ? expectedClients : 0);
+}
+
+/** A job with its expected duration, or the remaining one if it runs. */
+export interface ExpectedWork {
+  readonly alone: boolean;
+  readonly seconds: number;
+}
+
+/** When the last of these begins, if they run in this order and take as long as expected. */
+export function secondsUntilLast(
+  order: readonly ExpectedWork[],
+  running: readonly ExpectedWork[],
+  capacity: number,
+): number {
+  let now = 0;
+  let busy = running.map(({ alone, seconds }) => ({ alone, until: seconds }));
+  for (const next of order) {
+    while (!mayBegin(next, busy, capacity)) {
+      const end = Math.min(...busy.map(({ until }) => until));
+      now = Math.max(now, end);
+      busy = busy.filter(({ until }) => until > end);
+    }
+    busy.push({ alone: next.alone, until: now + next.seconds });
+  }
+  return now;
+}
+
+/** When the first of these ends and frees its place. */
+export function secondsUntilFirstEnds(running: readonly ExpectedWork[]): number {
+  return running.length === 0 ? 0 : Math.min(...running.map(({ seconds }) => seconds));
+}
+
+/** Expected remaining time of running work; at least half of the mean. */
+export function secondsLeft(meanSeconds: number, elapsedSeconds: number): number {
+  return Math.max(meanSeconds - elapsedSeconds, meanSeconds / 2);
+}
+
+/** Grace period after the Retry-After time, because clients do not retry to the second. */
+const graceMs = 30_000;
+/** More than any queue's capacity; beyond it, only the last refused clients are remembered. */
+const remembered = 64;
+
+/** Clients that were refused while they had no request here. One place is reserved for each until it retries or the time is over. */
+export class ExpectedClients {
+  readonly #until = new Map<string, number>();
+
+  refused(client: string, retryAfterSeconds: number, now: number): void {
+    this.#until.delete(client);
+    this.#until.set(client, now + retryAfterSeconds * 1000 + graceMs);
+    const [oldest] = this.#until.keys();
+    if (this.#until.size > remembered && oldest !== undefined) this.#until.delete(oldest);
+  }
+
+  arrived(client: string): void {
+    this.#until.delete(client);
+  }
+
+  /** How many clients other than this one are expected. */
+  others(client: string, now: number): number {
+    for (const [name, until] of this.#until) if (until <= now) this.#until.delete(name);
+    return this.#until.size - (this.#until.has(client) ? 1 : 0);
+  }
 }

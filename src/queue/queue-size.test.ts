@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { queuePlaces } from './queue-size.ts';
+import { maxQueuedRequests } from './queue.ts';
 
 test.each([
   [10, 1, false, 10],
@@ -21,6 +21,6 @@ test.each([
 ])(
   'multiuser %i with %i parallel requests and other models: %s takes in %i at once',
   (multiuser, parallelRequests, taskModels, places) => {
-    expect(queuePlaces({ multiuser, parallelRequests, taskModels })).toBe(places);
+    expect(maxQueuedRequests({ multiuser, parallelRequests, taskModels })).toBe(places);
   },
 );

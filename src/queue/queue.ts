@@ -1,8 +1,19 @@
 import { AppError } from '../core/errors.ts';
 import type { QueuePosition } from '../core/request.ts';
-import { ExpectedClients } from './expected-clients.ts';
-import { type ExpectedWork, secondsLeft, secondsUntilFirstEnds, secondsUntilLast } from './forecast.ts';
-import { isAdmitted, mayBegin, nextTurn, type Ring, servingOrder, updateRing, type Waiting } from './policy.ts';
+import {
+  ExpectedClients,
+  type ExpectedWork,
+  isAdmitted,
+  mayBegin,
+  nextTurn,
+  type Ring,
+  secondsLeft,
+  secondsUntilFirstEnds,
+  secondsUntilLast,
+  servingOrder,
+  updateRing,
+  type Waiting,
+} from './policy.ts';
 import { textWork, type WorkKind } from './work.ts';
 
 /** A place in the queue: `turn` resolves when the work may begin, and `leave` gives the place back at any time. */
@@ -251,4 +262,22 @@ function entryOf(
   begin: Entry['begin'] = () => {},
 ): Entry {
   return { client, part, alone, kind, lane, rank, cost: kind.cost, begin, startedAt: undefined };
+}
+
+export interface QueueSettings {
+  /** `--multiuser`: how many requests are accepted at once, including the running one. */
+  readonly multiuser: number;
+  readonly parallelRequests: number;
+  /** A speech-to-text, image, text-to-speech or embeddings model is loaded beside the text model. */
+  readonly taskModels: boolean;
+}
+
+/** How many requests are accepted at once, including running ones. */
+export function maxQueuedRequests({ multiuser, parallelRequests, taskModels }: QueueSettings): number {
+  // The default never limits the batch size.
+  const standard = Math.max(10, parallelRequests);
+  if (multiuser > 1) return multiuser;
+  if (multiuser === 1) return standard;
+  if (taskModels) return 2;
+  return parallelRequests > 1 ? standard : 1;
 }

@@ -1,5 +1,6 @@
 import type { AbortCause } from '../core/abort-cause.ts';
-import type { Ticket } from '../core/request.ts';
+import type { QueuePosition, QueueStatus, Ticket } from '../core/request.ts';
+import type { TextState } from '../core/text-service.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
 import type { Place, Queue } from './queue.ts';
@@ -98,4 +99,16 @@ export interface Finished {
   readonly done: number;
   /** Including aborted ones. */
   readonly failed: number;
+}
+
+/** Undefined unless it waits for its turn. */
+export function queued(position: QueuePosition | undefined): QueueStatus | undefined {
+  return position && { type: 'queued', ...position };
+}
+
+/** A model that is unloaded or failed before has not begun to load: progress 0. */
+export function loading(state: TextState): QueueStatus | undefined {
+  if (state.type === 'none') return undefined;
+  const model = state.type === 'ready' ? state.model.name : state.name;
+  return { type: 'loading', model, progress: state.type === 'loading' ? state.progress : 0 };
 }

@@ -4,8 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { Ticket } from '../core/request.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Job } from './jobs.ts';
-import { queued } from './queue-status.ts';
-import type { RequestQueue } from './request-queue.ts';
+import { queued, type RequestQueue } from './request-queue.ts';
 import type { WorkKind } from './work.ts';
 
 export interface TaskParts<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {

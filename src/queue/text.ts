@@ -20,8 +20,7 @@ import type { TextSource } from '../core/text-source.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
 import type { Place } from './queue.ts';
-import { loading, queued } from './queue-status.ts';
-import type { RequestQueue } from './request-queue.ts';
+import { loading, queued, type RequestQueue } from './request-queue.ts';
 import { stateWork, textWork } from './work.ts';
 
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
@@ -215,27 +214,27 @@ export function textService({
   }
 
   /** For a call that bypasses the queue; `without` if there is no model. */
-  async function asked<Answer>(question: (engine: TextEngine) => Promise<Answer>, without: Answer): Promise<Answer> {
+  async function askEngine<Answer>(call: (engine: TextEngine) => Promise<Answer>, without: Answer): Promise<Answer> {
     if (isAbsent(source.state())) return without;
     const { engine, release } = await source.use();
     try {
       const state = engine.state();
       // One that is being loaded and not worth waiting for: no tokens would be a lie.
       if (state.type === 'loading') refuseWithoutModel(state);
-      return state.type === 'ready' ? await question(engine) : without;
+      return state.type === 'ready' ? await call(engine) : without;
     } finally {
       release();
     }
   }
 
   function abort(genkey: string, client = ''): AbortOutcome {
-    const meant = genkey === '' ? [jobs.running(client)].filter((job) => job !== undefined) : jobs.withKey(genkey);
+    const found = genkey === '' ? [jobs.running(client)].filter((job) => job !== undefined) : jobs.withKey(genkey);
     // Clients that stop what has just ended by itself take a refusal for a fault.
-    if (meant.length === 0 && !(genkey === '' && jobs.idle)) return 'refused';
-    const deferred = meant.some(
+    if (found.length === 0 && !(genkey === '' && jobs.idle)) return 'refused';
+    const deferred = found.some(
       ({ state, position }) => state === 'waiting' && (genkey !== '' || position() !== undefined),
     );
-    for (const job of meant) job.abort(genkey === '' ? 'no-key' : 'key');
+    for (const job of found) job.abort(genkey === '' ? 'no-key' : 'key');
     observer.abortAsked?.(genkey, deferred);
     return deferred ? 'pending' : 'stopped';
   }
@@ -257,9 +256,9 @@ export function textService({
       const found = jobs.visible(genkey, client)?.logprobs;
       return found && found.length > 0 ? found : undefined;
     },
-    tokenize: (text, options) => asked((engine) => engine.tokenize(text, options), []),
-    detokenize: (tokens, options) => asked((engine) => engine.detokenize(tokens, options), ''),
-    pieces: (tokens) => asked((engine) => engine.pieces(tokens), []),
+    tokenize: (text, options) => askEngine((engine) => engine.tokenize(text, options), []),
+    detokenize: (tokens, options) => askEngine((engine) => engine.detokenize(tokens, options), ''),
+    pieces: (tokens) => askEngine((engine) => engine.pieces(tokens), []),
     state: () => source.state(),
     contextSize: () => source.contextSize(),
     performance: (): Performance => {

@@ -22,7 +22,7 @@ NAME is a name of the list, or the path of a file.`;
 
 /** `parley models`: resolves to the exit code. */
 export async function modelsCommand({ words, places, terminal }: ModelsCommand): Promise<number> {
-  const [action = 'list', asked, ...rest] = words;
+  const [action = 'list', name, ...rest] = words;
   const known = { show, verify, path: showPath } as const;
   if (action === 'list' || action === '--json') {
     if (words.length > 1) return wrong(terminal);
@@ -31,8 +31,8 @@ export async function modelsCommand({ words, places, terminal }: ModelsCommand):
     else for (const line of listLines(facts, places)) terminal.line(line);
     return 0;
   }
-  if (!Object.hasOwn(known, action) || asked === undefined || rest.length > 0) return wrong(terminal);
-  const file = await meant(asked, places, terminal);
+  if (!Object.hasOwn(known, action) || name === undefined || rest.length > 0) return wrong(terminal);
+  const file = await findFile(name, places, terminal);
   return file ? known[action as keyof typeof known](file, terminal) : 2;
 }
 
@@ -41,13 +41,13 @@ function wrong(terminal: Terminal): number {
   return 2;
 }
 
-async function meant(asked: string, places: readonly Place[], terminal: Terminal): Promise<FoundFile | undefined> {
-  const own = await stat(asked).catch(() => undefined);
-  if (own?.isFile()) return { name: asked, path: asked, program: '' };
-  const found = meantModel(await findModels(places), asked);
+async function findFile(name: string, places: readonly Place[], terminal: Terminal): Promise<FoundFile | undefined> {
+  const own = await stat(name).catch(() => undefined);
+  if (own?.isFile()) return { name: name, path: name, program: '' };
+  const found = meantModel(await findModels(places), name);
   if (found.length === 1) return found[0];
-  if (found.length === 0) terminal.line(`There is no model ${asked} here; parley models lists those that there are.`);
-  else terminal.line(`${asked} may be any of these: ${found.map(({ path }) => path).join(', ')}`);
+  if (found.length === 0) terminal.line(`There is no model ${name} here; parley models lists those that there are.`);
+  else terminal.line(`${name} may be any of these: ${found.map(({ path }) => path).join(', ')}`);
   return undefined;
 }
 

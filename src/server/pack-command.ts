@@ -43,14 +43,14 @@ export async function packCommand(command: PackCommand): Promise<number> {
 
 async function add(pack: Pack, command: PackCommand): Promise<number> {
   const { terminal, folder } = command;
-  const wanted = packagesOf(pack, command);
-  if (!wanted) {
+  const packages = packagesOf(pack, command);
+  if (!packages) {
     const system = systemOf(command.system ?? process);
     terminal.line(`${pack.name} has no part for this system (${system}); it has ${systems(pack)}.`);
     return 2;
   }
   let fetched = 0;
-  for (const one of wanted) {
+  for (const one of packages) {
     const bar = progressOf(terminal, command.now);
     try {
       const isNew = await installPackage(one, folder, {
@@ -81,15 +81,15 @@ function listLines(command: PackCommand): string[] {
   const { catalogue = packs, folder } = command;
   const width = Math.max(...catalogue.map(({ name }) => name.length));
   return catalogue.map((pack) => {
-    const wanted = packagesOf(pack, command);
-    return `${pack.name.padEnd(width)}  ${standing(pack, wanted, folder)}  ${pack.brings} (${pack.licence})`;
+    const packages = packagesOf(pack, command);
+    return `${pack.name.padEnd(width)}  ${packStatus(pack, packages, folder)}  ${pack.brings} (${pack.licence})`;
   });
 }
 
-function standing(pack: Pack, wanted: readonly PackPackage[] | undefined, folder: string): string {
-  if (!wanted) return `not for this system: it has ${systems(pack)}.`;
-  if (wanted.every(({ name, version }) => installedVersion(folder, name) === version)) return 'installed.';
-  return `${wanted.reduce((sum, { megabytes }) => sum + megabytes, 0)} MB to fetch.`;
+function packStatus(pack: Pack, packages: readonly PackPackage[] | undefined, folder: string): string {
+  if (!packages) return `not for this system: it has ${systems(pack)}.`;
+  if (packages.every(({ name, version }) => installedVersion(folder, name) === version)) return 'installed.';
+  return `${packages.reduce((sum, { megabytes }) => sum + megabytes, 0)} MB to fetch.`;
 }
 
 function packagesOf(pack: Pack, { system = process }: PackCommand): readonly PackPackage[] | undefined {

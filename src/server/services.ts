@@ -12,8 +12,7 @@ import { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
 import { LastDrawings } from '../protocols/sdapi/progress.ts';
 import { RunningDrawings } from '../queue/image.ts';
-import { Queue } from '../queue/queue.ts';
-import { queuePlaces } from '../queue/queue-size.ts';
+import { maxQueuedRequests, Queue } from '../queue/queue.ts';
 import { RequestQueue } from '../queue/request-queue.ts';
 import type { TaskObserver } from '../queue/tasks.ts';
 import type { TextObserver } from '../queue/text.ts';
@@ -63,7 +62,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     capacity: (lane) => capacities.get(lane)?.() ?? 1,
     maxRequests: () => {
       const { multiuser, parallelrequests } = parts.presentSettings?.() ?? settings;
-      return queuePlaces({
+      return maxQueuedRequests({
         multiuser,
         parallelRequests: parallelrequests,
         taskModels: parts.hasTaskModels?.() ?? false,
