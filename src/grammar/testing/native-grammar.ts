@@ -35,8 +35,12 @@ export function openNativeGrammar(): NativeGrammar | { readonly missing: string 
   const folder = join(project, 'node_modules/@node-llama-cpp', name, 'bins', name);
   if (!existsSync(folder)) return { missing: `@node-llama-cpp/${name} is not installed` };
   if (!existsSync(modelPath)) return { missing: 'models/parley-mini.gguf is missing' };
-  return agreeing(bind(folder));
+  bound ??= agreeing(bind(folder));
+  return bound;
 }
+
+/** The types of the library can be declared only once in a process. */
+let bound: NativeGrammar | undefined;
 
 function agreeing(native: NativeGrammar): NativeGrammar {
   const same = (ours: boolean, theirs: boolean, grammar: string, text: string): boolean => {
