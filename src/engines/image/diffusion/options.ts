@@ -3,8 +3,8 @@ import { basename, join, resolve } from 'node:path';
 import type { Settings } from '../../../config/flags.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { AskedLora, ImageFacts } from '../../../core/image.ts';
+import type { DriverProcess } from '../../bare/driver-process.ts';
 import { builtInUpscalers } from '../facts.ts';
-import type { PainterConfig, PainterFiles } from './messages.ts';
 
 /** Load options, as JSON. */
 export interface DiffusionOptions {
@@ -12,11 +12,60 @@ export interface DiffusionOptions {
   readonly family: Family;
   readonly files: PainterFiles;
   readonly config: PainterConfig;
+  /** An ESRGAN file, opened on first use. */
   readonly upscaler?: string | undefined;
   readonly loras: Loras;
   readonly tiledFrom: number;
   readonly threads: number;
 }
+
+/** Files of a model, by their names in the driver. Absolute paths. */
+interface PainterFiles {
+  readonly model: string;
+  readonly clipL?: string;
+  readonly clipG?: string;
+  readonly t5Xxl?: string;
+  readonly llm?: string;
+  readonly vae?: string;
+}
+
+type PainterConfig = Readonly<Record<string, string | number | boolean>>;
+
+/** What the driver is loaded with. */
+export interface PainterLoad extends Pick<DiffusionOptions, 'files' | 'config' | 'upscaler'> {
+  /** URL of the driver's module. */
+  readonly module: string;
+  readonly upscalerConfig: PainterConfig;
+}
+
+/** Parameters of a picture, by their names in the driver. */
+export interface PaintParams {
+  readonly prompt: string;
+  readonly negative_prompt: string;
+  readonly width: number;
+  readonly height: number;
+  readonly steps: number;
+  readonly cfg_scale: number;
+  readonly guidance?: number;
+  readonly sampling_method: string;
+  readonly scheduler?: string;
+  readonly seed: number;
+  readonly batch_count: 1;
+  readonly clip_skip?: number;
+  readonly vae_tiling: boolean;
+  readonly strength?: number;
+  readonly lora?: string;
+}
+
+/** A picture from the parameters, img2img if the task has input, or the input enlarged. */
+export type PaintTask = { readonly type: 'draw'; readonly params: PaintParams } | { readonly type: 'upscale' };
+
+export interface PaintProgress {
+  readonly step: number;
+  readonly steps: number;
+}
+
+export type PaintDriver = DriverProcess<PainterLoad, PaintTask, PaintProgress>;
 
 /** Options from the flags. `beginning` returns the tensor names of a file. */
 export function diffusionOptions(
