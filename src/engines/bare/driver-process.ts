@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../../core/errors.ts';
 import type { StartTimer } from '../host/engine-process.ts';
+import { startTimer } from '../host/task-worker.ts';
 import { FrameReader, type FromDriver, frame, type ToDriver } from './messages.ts';
 
 interface DriverListeners<Progress> {
@@ -14,13 +15,6 @@ type SpawnDriver<Load, Task, Progress> = (listeners: DriverListeners<Progress>) 
   send(message: ToDriver<Load, Task>, bytes?: Uint8Array): void;
   kill(): void;
 };
-
-interface DriverParts<Load, Task, Progress> {
-  readonly spawn: SpawnDriver<Load, Task, Progress>;
-  readonly startTimer: StartTimer;
-  /** The process ended unexpectedly. */
-  readonly died: (how: string) => void;
-}
 
 /** Time to stop a task, which drivers do at the next step; then the process is killed. */
 export const graceMs = 20_000;
@@ -45,7 +39,14 @@ export class DriverProcess<Load, Task, Progress> {
   #lastId = 0;
   #ended = false;
 
-  constructor(private readonly parts: DriverParts<Load, Task, Progress>) {
+  /** `died` is called if the process ends unexpectedly. */
+  constructor(
+    private readonly parts: {
+      readonly spawn: SpawnDriver<Load, Task, Progress>;
+      readonly startTimer: StartTimer;
+      readonly died: (how: string) => void;
+    },
+  ) {
     this.#process = parts.spawn({
       message: (message, bytes) => this.#receive(message, bytes),
       exit: (how) => this.#exited(how),
@@ -131,10 +132,7 @@ export async function openDriver<Load, Task, Progress>(
 ): Promise<DriverProcess<Load, Task, Progress>> {
   const driver = new DriverProcess<Load, Task, Progress>({
     spawn: (listeners) => spawnBare(program, listeners),
-    startTimer: (milliseconds, action) => {
-      const timer = setTimeout(action, milliseconds);
-      return { cancel: () => clearTimeout(timer) };
-    },
+    startTimer,
     died: (how) => {
       process.stderr.write(`${name} is gone: ${how}\n`);
       setImmediate(() => process.exit(1));

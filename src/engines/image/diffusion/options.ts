@@ -10,23 +10,14 @@ import { builtInUpscalers } from '../facts.ts';
 export interface DiffusionOptions {
   readonly facts: ImageFacts;
   readonly family: Family;
-  readonly files: PainterFiles;
+  /** By their names in the driver. Absolute paths. */
+  readonly files: { readonly model: string } & Partial<Record<'clipL' | 'clipG' | 't5Xxl' | 'llm' | 'vae', string>>;
   readonly config: PainterConfig;
   /** An ESRGAN file, opened on first use. */
   readonly upscaler?: string | undefined;
   readonly loras: Loras;
   readonly tiledFrom: number;
   readonly threads: number;
-}
-
-/** Files of a model, by their names in the driver. Absolute paths. */
-interface PainterFiles {
-  readonly model: string;
-  readonly clipL?: string;
-  readonly clipG?: string;
-  readonly t5Xxl?: string;
-  readonly llm?: string;
-  readonly vae?: string;
 }
 
 type PainterConfig = Readonly<Record<string, string | number | boolean>>;
@@ -162,12 +153,10 @@ export type Family = keyof typeof families;
 /** Scale of most ESRGAN files. */
 export const upscalerScale = 4;
 
-interface DiffusionModel {
+interface DiffusionModel extends Pick<DiffusionOptions, 'family' | 'upscaler'> {
   readonly path: string;
-  readonly family: Family;
-  readonly upscaler?: string | undefined;
   readonly vae?: string | undefined;
-  readonly loras: readonly LoraFile[];
+  readonly loras: Loras['offered'];
 }
 
 /** Known without loading the model. */

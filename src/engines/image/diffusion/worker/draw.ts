@@ -2,8 +2,7 @@ import type { ImageRequest, UpscaleRequest } from '../../../../core/image.ts';
 import { driverFailure } from '../../../bare/driver-process.ts';
 import type { TaskTools } from '../../../host/task-worker.ts';
 import type { ImageTold } from '../../host.ts';
-import { opaque, readPicture, resized, writePng } from '../../pictures/codec.ts';
-import { blended, type Pixels } from '../../pictures/pixels.ts';
+import { blended, opaque, type Pixels, readPicture, resized, writePng } from '../../pictures/codec.ts';
 import { chosenName, type InitialPicture, readInitial } from '../../worker/request.ts';
 import { checkedSize, fitting, type NetworkOf, sizedPng, upscaledPicture } from '../../worker/upscale.ts';
 import {
