@@ -1,4 +1,4 @@
-import type { EmbeddingOptions } from '../src/engines/embedding/messages.ts';
+import type { EmbeddingOptions } from '../src/engines/embedding/host.ts';
 import { type EmbeddingModel, loadEmbeddingModel, PooledContexts } from '../src/engines/embedding/worker/model.ts';
 
 /**

@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
 import { sameName } from '../core/model-names.ts';
-import { EmbeddingHost } from '../engines/embedding/host.ts';
-import type { EmbeddingOptions } from '../engines/embedding/messages.ts';
+import { EmbeddingHost, type EmbeddingOptions } from '../engines/embedding/host.ts';
 import type { TaskObserver } from '../engines/host/task-engine.ts';
 import {
   loadOptions,

@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { ImageFacts } from '../core/image.ts';
+import { findBarePack } from '../engines/bare/pack.ts';
 import { type DiffusionOptions, diffusionOptions } from '../engines/image/diffusion/options.ts';
-import { findPack } from '../engines/image/diffusion/pack.ts';
 import { sketch, sketchFacts } from '../engines/image/facts.ts';
 import { ImageHost } from '../engines/image/host.ts';
 import { builtInEmbedding } from './embedding-models.ts';
@@ -49,7 +49,7 @@ const quantizedShares = [1, 0.55, 0.3] as const;
 export function diffusionModel(
   settings: Settings,
   { terminal }: Pick<ModelTools, 'terminal'>,
-  find: typeof findPack = findPack,
+  find: () => unknown = () => findBarePack('diffusion'),
 ): ImageModel {
   const options = diffusionOptions(settings, engineThreads(settings.sdthreads, settings));
   const { name } = options.facts;

@@ -2,9 +2,9 @@ import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { MusicEngine, MusicFacts } from '../core/music.ts';
+import { findBarePack } from '../engines/bare/pack.ts';
 import { MusicHost } from '../engines/music/host.ts';
 import { musicOptions } from '../engines/music/messages.ts';
-import { findMusicPack } from '../engines/music/pack.ts';
 import { engineConsole } from './engine-console.ts';
 import { lifecycles } from './engine-lifecycle.ts';
 import { isMissing, type ModelTools, type TaskModel } from './task-model.ts';
@@ -17,7 +17,7 @@ const workingBytes = 2 ** 30;
 export function musicModel(
   settings: Settings,
   { terminal }: Pick<ModelTools, 'terminal'>,
-  find: typeof findMusicPack = findMusicPack,
+  find: () => unknown = () => findBarePack('music'),
 ): TaskModel<MusicEngine> | undefined {
   if (settings.musicdiffusion === '') return undefined;
   const options = musicOptions(settings, engineThreads(0, settings));

@@ -8,7 +8,7 @@ import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
 import type { AsPng } from '../engines/remote/drawing-server.ts';
 import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
-import { shownName } from '../engines/remote/probe.ts';
+import { shownName } from '../engines/remote/kinds.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { EngineLifecycle, engineTimer } from './engine-lifecycle.ts';
 import { pictureEditor } from './picture-editor.ts';

@@ -8,8 +8,7 @@ import type { SpeechEngine, SpeechFacts, SpeechService, Voice } from '../core/sp
 import type { TaskObserver } from '../engines/host/task-engine.ts';
 import { fliteVoices } from '../engines/speech/flite/voices.ts';
 import { SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
-import { espeakFolders } from '../engines/speech/sherpa/espeak-data.ts';
-import { readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
+import { espeakFolders, readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
 import { lifecycles } from './engine-lifecycle.ts';

@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { findPack } from '../../src/engines/image/diffusion/pack.ts';
+import { findBarePack } from '../../src/engines/bare/pack.ts';
 import { writeCheckpoint, writeLora } from '../models/checkpoint.ts';
 import { type LiveServer, liveServers } from './server.ts';
 
 /**
- * The real engine, on a checkpoint that has learnt nothing: 2 GB to write, minutes on a processor, and a pack that nobody has
- * by default. `PARLEY_TEST_DIFFUSION=1 PARLEY_PACKS=FOLDER npm test -- live test/live/diffusion.test.ts` runs it.
+ * The real engine on an untrained checkpoint (2 GB, written by the test). Needs the diffusion pack, and minutes on a CPU.
+ * `PARLEY_TEST_DIFFUSION=1 PARLEY_PACKS=FOLDER npx vitest run --project live test/live/diffusion.test.ts` runs it.
  */
+process.env.PARLEY_PACKS = process.env.PARLEY_TEST_PACKS;
 const reason = missingPart();
 if (reason !== undefined) console.log(`The tests of stable-diffusion.cpp are skipped: ${reason}`);
 
@@ -25,7 +26,6 @@ describe.skipIf(reason !== undefined)('stable-diffusion.cpp', () => {
   let server: LiveServer;
   let plain: Answer;
   beforeAll(async () => {
-    process.env.PARLEY_PACKS = process.env.PARLEY_TEST_PACKS;
     const folder = process.env.PARLEY_TEST_DIFFUSION_FOLDER ?? join(tmpdir(), 'parley-diffusion');
     const [model, loras] = [join(folder, 'random-sd15.safetensors'), join(folder, 'loras')];
     mkdirSync(loras, { recursive: true });
@@ -102,7 +102,7 @@ describe.skipIf(reason !== undefined)('stable-diffusion.cpp', () => {
 function missingPart(): string | undefined {
   if (!process.env.PARLEY_TEST_DIFFUSION) return 'PARLEY_TEST_DIFFUSION is not set';
   try {
-    findPack();
+    findBarePack('diffusion');
     return undefined;
   } catch (error) {
     return (error as Error).message;

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { findMusicPack } from '../../src/engines/music/pack.ts';
+import { findBarePack } from '../../src/engines/bare/pack.ts';
 import { aceStepFiles, writeAceStep } from '../models/ace-step.ts';
 import { type LiveServer, liveServers } from './server.ts';
 
@@ -89,7 +89,7 @@ describe.skipIf(reason !== undefined)('music engine', () => {
 function missingPart(): string | undefined {
   if (!process.env.PARLEY_TEST_MUSIC) return 'PARLEY_TEST_MUSIC is not set';
   try {
-    findMusicPack();
+    findBarePack('music');
     return undefined;
   } catch (error) {
     return (error as Error).message;

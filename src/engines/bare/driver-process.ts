@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
+import { AppError } from '../../core/errors.ts';
 import type { StartTimer } from '../host/engine-process.ts';
+import { startTimer } from '../host/task-worker.ts';
 import { FrameReader, type FromDriver, frame, type ToDriver } from './messages.ts';
 
 interface DriverListeners<Progress> {
@@ -9,17 +11,10 @@ interface DriverListeners<Progress> {
 }
 
 /** Starts a process with a driver. */
-export type SpawnDriver<Load, Task, Progress> = (listeners: DriverListeners<Progress>) => {
-  send(message: ToDriver<Load, Task>): void;
+type SpawnDriver<Load, Task, Progress> = (listeners: DriverListeners<Progress>) => {
+  send(message: ToDriver<Load, Task>, bytes?: Uint8Array): void;
   kill(): void;
 };
-
-interface DriverParts<Load, Task, Progress> {
-  readonly spawn: SpawnDriver<Load, Task, Progress>;
-  readonly startTimer: StartTimer;
-  /** The process ended unexpectedly. */
-  readonly died: (how: string) => void;
-}
 
 /** Time to stop a task, which drivers do at the next step; then the process is killed. */
 export const graceMs = 20_000;
@@ -31,6 +26,11 @@ interface Job<Progress> {
   readonly reject: (error: Error) => void;
 }
 
+export interface RunTools<Progress> extends Pick<Job<Progress>, 'progress'> {
+  readonly input?: Uint8Array | undefined;
+  readonly signal: AbortSignal;
+}
+
 /** A native driver in the Bare runtime, with a loaded model. */
 export class DriverProcess<Load, Task, Progress> {
   readonly #process: ReturnType<SpawnDriver<Load, Task, Progress>>;
@@ -39,7 +39,14 @@ export class DriverProcess<Load, Task, Progress> {
   #lastId = 0;
   #ended = false;
 
-  constructor(private readonly parts: DriverParts<Load, Task, Progress>) {
+  /** `died` is called if the process ends unexpectedly. */
+  constructor(
+    private readonly parts: {
+      readonly spawn: SpawnDriver<Load, Task, Progress>;
+      readonly startTimer: StartTimer;
+      readonly died: (how: string) => void;
+    },
+  ) {
     this.#process = parts.spawn({
       message: (message, bytes) => this.#receive(message, bytes),
       exit: (how) => this.#exited(how),
@@ -60,7 +67,7 @@ export class DriverProcess<Load, Task, Progress> {
   }
 
   /** Resolves to the bytes of the result; rejects with the reason of the signal if it aborts. */
-  async run(task: Task, progress: Job<Progress>['progress'], signal: AbortSignal): Promise<Uint8Array> {
+  async run(task: Task, { input, progress, signal }: RunTools<Progress>): Promise<Uint8Array> {
     signal.throwIfAborted();
     const id = ++this.#lastId;
     let grace: { cancel(): void } | undefined;
@@ -75,7 +82,7 @@ export class DriverProcess<Load, Task, Progress> {
     try {
       return await new Promise<Uint8Array>((resolve, reject) => {
         this.#job = { id, progress, resolve, reject };
-        this.#process.send({ type: 'run', id, task });
+        this.#process.send({ type: 'run', id, task }, input);
       });
     } finally {
       this.#job = undefined;
@@ -109,32 +116,67 @@ export class DriverProcess<Load, Task, Progress> {
   }
 }
 
+interface DriverProgram<Load> {
+  /** Path of the Bare runtime. */
+  readonly runtime: string;
+  /** Path of the program of the driver process. */
+  readonly entry: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly load: Load;
+}
+
+/** Starts a driver process and loads its model. If the process dies, so does this one: the host fails the request and restarts both. */
+export async function openDriver<Load, Task, Progress>(
+  name: string,
+  { load, ...program }: DriverProgram<Load>,
+): Promise<DriverProcess<Load, Task, Progress>> {
+  const driver = new DriverProcess<Load, Task, Progress>({
+    spawn: (listeners) => spawnBare(program, listeners),
+    startTimer,
+    died: (how) => {
+      process.stderr.write(`${name} is gone: ${how}\n`);
+      setImmediate(() => process.exit(1));
+    },
+  });
+  try {
+    await driver.load(load);
+    return driver;
+  } catch (error) {
+    driver.end();
+    throw error;
+  }
+}
+
 /** File descriptor of the pipe in the runtime. */
 const pipeDescriptor = 3;
 
-/** Starts the Bare runtime at this path with a program. Its output goes to our standard error. */
-export function spawnBare<Load, Task, Progress>(
-  runtime: string,
-  entry: string,
-  environment: Readonly<Record<string, string>> = {},
-): SpawnDriver<Load, Task, Progress> {
-  return (listeners) => {
-    const child: ChildProcess = spawn(runtime, [entry], {
-      stdio: ['ignore', 2, 2, 'overlapped'],
-      env: { ...process.env, ...environment },
-    });
-    const pipe = child.stdio[pipeDescriptor] as Duplex;
-    const reader = new FrameReader<FromDriver<Progress>>((message, bytes) => listeners.message(message, bytes));
-    pipe.on('error', () => {}).on('data', (chunk: Uint8Array) => reader.push(chunk));
-    const kill = (): void => void child.kill('SIGKILL');
-    // While it loads it would not notice that we are gone.
-    process.once('exit', kill).once('disconnect', kill);
-    // `on`, not `once`: a failing kill emits another error event.
-    child.on('error', (error) => listeners.exit(error.message));
-    child.once('exit', (code, signal) => {
-      process.off('exit', kill).off('disconnect', kill);
-      listeners.exit(`its process ended with ${signal ?? `code ${code}`}`);
-    });
-    return { send: (message) => void pipe.write(frame(message)), kill };
-  };
+/** The output of the process goes to our standard error. */
+function spawnBare<Progress>(
+  { runtime, entry, environment }: Omit<DriverProgram<unknown>, 'load'>,
+  listeners: DriverListeners<Progress>,
+) {
+  const child: ChildProcess = spawn(runtime, [entry], {
+    stdio: ['ignore', 2, 2, 'overlapped'],
+    env: { ...process.env, ...environment },
+  });
+  const pipe = child.stdio[pipeDescriptor] as Duplex;
+  const reader = new FrameReader<FromDriver<Progress>>((message, bytes) => listeners.message(message, bytes));
+  pipe.on('error', () => {}).on('data', (chunk: Uint8Array) => reader.push(chunk));
+  const kill = (): void => void child.kill('SIGKILL');
+  // While it loads it would not notice that we are gone.
+  process.once('exit', kill).once('disconnect', kill);
+  // `on`, not `once`: a failing kill emits another error event.
+  child.on('error', (error) => listeners.exit(error.message));
+  child.once('exit', (code, signal) => {
+    process.off('exit', kill).off('disconnect', kill);
+    listeners.exit(`its process ended with ${signal ?? `code ${code}`}`);
+  });
+  return { send: (message: object, bytes?: Uint8Array) => void pipe.write(frame(message, bytes)), kill };
+}
+
+/** The error of a run for the client: the reason of the signal if it aborted, otherwise the message of the driver without its full stop. */
+export function driverFailure(error: unknown, capability: 'image' | 'music', signal: AbortSignal): AppError {
+  signal.throwIfAborted();
+  const text = error instanceof Error ? error.message : String(error);
+  return new AppError('engine-failed', { capability, reason: text.trim().replace(/\.$/, '') });
 }

@@ -1,10 +1,10 @@
-/** Messages to a native driver in the Bare runtime. It loads one model and runs one task at a time. */
+/** Messages to a native driver in the Bare runtime. It loads one model and runs one task at a time, whose input is the bytes of `run`. */
 export type ToDriver<Load, Task> =
   | { readonly type: 'load'; readonly load: Load }
   | { readonly type: 'run'; readonly id: number; readonly task: Task }
   | { readonly type: 'cancel' };
 
-/** The result of a task is the bytes of its last message. */
+/** The result of a task is the bytes of `done`. */
 export type FromDriver<Progress> =
   | { readonly type: 'loaded' }
   | { readonly type: 'load-failed'; readonly reason: string }

@@ -1,22 +1,36 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { packageFolder } from '../package-folder.ts';
 
 const runtimePackage = 'bare-sidecar';
 
-/** Path of the Bare runtime and folder of the driver of a pack. Throws a sentence with what to do if one is missing. */
+/** Package of the driver of each pack, and the folder of its native libraries. */
+const packs = {
+  diffusion: (system: string) => ({ name: '@qvac/diffusion-cpp', libraries: join('prebuilds', system) }),
+  music: (system: string) => ({ name: `@qvac/audiogen-ggml-${system}`, libraries: join('addon', 'prebuilds') }),
+};
+
+/** Files of the runtime and the driver. Throws a sentence with what to do if one is missing. */
 export function findBarePack(
-  pack: string,
-  driverPackage: string,
+  pack: keyof typeof packs,
   find: (name: string) => string | undefined = packageFolder,
   { platform, arch }: Pick<NodeJS.Process, 'platform' | 'arch'> = process,
 ) {
-  const [runtime, driver] = [find(runtimePackage), find(driverPackage)];
-  if (runtime === undefined || driver === undefined) {
-    const missing = runtime === undefined ? runtimePackage : driverPackage;
-    throw new Error(`the pack ${pack} is not installed (${missing} is missing). Type: parley pack add ${pack}`);
-  }
-  const program = join(runtime, 'prebuilds', `${platform}-${arch}`, platform === 'win32' ? 'bare.exe' : 'bare');
-  if (!existsSync(program)) throw new Error(`${runtimePackage} has no part for this system (${platform}-${arch})`);
-  return { runtime: program, driver };
+  const system = `${platform}-${arch}`;
+  const driver = packs[pack](system);
+  const partOf = (name: string, part: string): string => {
+    const folder = find(name);
+    if (folder === undefined) {
+      throw new Error(`the pack ${pack} is not installed (${name} is missing). Type: parley pack add ${pack}`);
+    }
+    const path = join(folder, part);
+    if (!existsSync(path)) throw new Error(`${name} has no part for this system (${system})`);
+    return path;
+  };
+  return {
+    runtime: partOf(runtimePackage, join('prebuilds', system, platform === 'win32' ? 'bare.exe' : 'bare')),
+    libraries: partOf(driver.name, driver.libraries),
+    module: pathToFileURL(partOf(driver.name, 'index.js')).href,
+  };
 }

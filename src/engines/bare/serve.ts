@@ -12,7 +12,7 @@ declare const Bare: { readonly IPC: Pipe; exit(code: number): never };
 
 export interface LoadedDriver<Task, Progress> {
   /** Resolves to the bytes of the result. */
-  run(task: Task, progress: (progress: Progress) => void): Promise<Uint8Array>;
+  run(task: Task, input: Uint8Array, progress: (progress: Progress) => void): Promise<Uint8Array>;
   /** Makes the running task reject. */
   cancel(): unknown;
 }
@@ -31,10 +31,10 @@ export function serveDriver<Load, Task, Progress>(open: (load: Load) => Promise<
     }
   }
 
-  async function run(id: number, task: Task): Promise<void> {
+  async function run(id: number, task: Task, input: Uint8Array): Promise<void> {
     try {
       if (!driver) throw new Error('no model is loaded');
-      const result = await driver.run(task, (progress) => send({ type: 'progress', id, progress }));
+      const result = await driver.run(task, input, (progress) => send({ type: 'progress', id, progress }));
       send({ type: 'done', id }, result);
     } catch (error) {
       send({ type: 'failed', id, reason: reasonOf(error) });
@@ -48,9 +48,9 @@ export function serveDriver<Load, Task, Progress>(open: (load: Load) => Promise<
     } catch {}
   }
 
-  const reader = new FrameReader<ToDriver<Load, Task>>((message) => {
+  const reader = new FrameReader<ToDriver<Load, Task>>((message, bytes) => {
     if (message.type === 'load') void load(message.load);
-    else if (message.type === 'run') void run(message.id, message.task);
+    else if (message.type === 'run') void run(message.id, message.task, new Uint8Array(bytes));
     else void cancel();
   });
 

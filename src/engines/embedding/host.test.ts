@@ -3,8 +3,7 @@ import type { EmbeddingFacts } from '../../core/embedding.ts';
 import { AppError, plainError } from '../../core/errors.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
-import { EmbeddingHost, startsOver } from './host.ts';
-import type { EmbeddingEvent, EmbeddingOptions, EmbeddingTask } from './messages.ts';
+import { type EmbeddingEvent, EmbeddingHost, type EmbeddingOptions, type EmbeddingTask, startsOver } from './host.ts';
 
 const options: EmbeddingOptions = {
   model: { path: '/m.gguf' },

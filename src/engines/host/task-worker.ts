@@ -122,7 +122,7 @@ export function serveTasks<Options, Facts, Task, Event>(
   }
 }
 
-function startTimer(milliseconds: number, passed: () => void): { cancel(): void } {
+export function startTimer(milliseconds: number, passed: () => void): { cancel(): void } {
   const timer = setTimeout(passed, milliseconds);
   return { cancel: () => clearTimeout(timer) };
 }

@@ -5,19 +5,12 @@ import type { MusicEvent, MusicFacts, MusicRequest } from '../../core/music.ts';
 /** How the worker loads its model. */
 export interface MusicOptions {
   readonly facts: MusicFacts;
-  readonly files: MusicFiles;
+  /** The parts of an ACE-Step model, by their names in the driver. Absolute paths. */
+  readonly files: Readonly<Record<'lmModelPath' | 'textEncModelPath' | 'ditModelPath' | 'vaeModelPath', string>>;
   readonly threads: number;
   readonly gpu: boolean;
   /** Unload each part of the model after its use. */
   readonly lowMemory: boolean;
-}
-
-/** The parts of an ACE-Step model, by their names in the driver. Absolute paths. */
-export interface MusicFiles {
-  readonly lmModelPath: string;
-  readonly textEncModelPath: string;
-  readonly ditModelPath: string;
-  readonly vaeModelPath: string;
 }
 
 /** Events of a task; the bytes of an audio event are its attachment. */

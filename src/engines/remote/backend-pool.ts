@@ -3,9 +3,8 @@ import { AppError } from '../../core/errors.ts';
 import type { EngineState } from '../host/engine-state.ts';
 import { Backend, type BackendParts, backendLine, identifyByModels } from './backend.ts';
 import { clientError, RemoteFailure } from './failure.ts';
-import type { RemoteKind } from './kinds.ts';
+import type { RemoteKind, RemoteModel } from './kinds.ts';
 import { choose } from './load-balancing.ts';
-import type { RemoteModel } from './probe.ts';
 
 export interface BackendPoolParts extends Pick<BackendParts, 'startTimer' | 'now'> {
   readonly addresses: readonly RemoteAddress[];

@@ -1,8 +1,8 @@
 import type { RemoteAddress } from '../../config/remote.ts';
+import type { StartTimer } from '../host/engine-process.ts';
 import { BackendConnection } from './connection.ts';
 import { problemOf, RemoteFailure } from './failure.ts';
-import { kinds, type RemoteKind } from './kinds.ts';
-import { type Identity, identify, type RemoteModel, shownName } from './probe.ts';
+import { type Identity, identify, kinds, type RemoteKind, type RemoteModel, shownName } from './kinds.ts';
 
 export type BackendState =
   | { readonly type: 'unknown' }
@@ -11,8 +11,6 @@ export type BackendState =
   | { readonly type: 'down'; readonly reason: string; readonly failures: number }
   /** Reachable, but rejects requests until this time. */
   | { readonly type: 'away'; readonly reason: string; readonly until: number };
-
-export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
 
 export interface BackendParts {
   readonly address: RemoteAddress;

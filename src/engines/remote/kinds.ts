@@ -1,4 +1,7 @@
+import type { ImageFacts } from '../../core/image.ts';
 import { type SamplingName, samplersOfApi } from '../../core/sampling-fields.ts';
+import type { DrawingServer } from './drawing-server.ts';
+import { listAt, numberAt, objectAt, textAt } from './json.ts';
 
 /** Capabilities and field names of one kind of backend. */
 interface KindTraits {
@@ -74,3 +77,93 @@ export const kinds = {
 };
 
 export type RemoteKind = keyof typeof kinds;
+
+export interface RemoteModel {
+  /** Name on the backend. */
+  readonly id: string;
+  /** Name in our model lists. */
+  readonly name: string;
+  readonly contextSize: number | undefined;
+  readonly embeds: boolean;
+}
+
+/** What a probe found. */
+export interface Identity {
+  readonly kind: RemoteKind;
+  readonly models: readonly RemoteModel[];
+  /** Supported media. True if unknown: the backend then rejects it. */
+  readonly inputs: { readonly image: boolean; readonly audio: boolean };
+  /** Only for backends with their own image API. */
+  readonly drawing?: { readonly server: DrawingServer; readonly facts: ImageFacts };
+}
+
+type Fields = ReturnType<typeof objectAt>;
+type AnswerOf = (path: string) => Fields;
+
+/**
+ * Identifies a backend by its list of models and by paths that only some products have. `look` resolves to undefined if a path is
+ * missing or not JSON. For an unknown product only the OpenAI API is used.
+ */
+export async function identify(list: unknown, look: (path: string) => Promise<unknown>): Promise<Identity> {
+  const entries = listAt(objectAt(list).data).map(objectAt);
+  const owner = textAt(entries[0]?.owned_by) ?? '';
+  const paths = pathsFor[owner] ?? allPaths;
+  const answers = new Map(await Promise.all(paths.map(async (path) => [path, objectAt(await look(path))] as const)));
+  const answer = (path: string): Fields => answers.get(path) ?? {};
+  const kind = kindOf(owner, answer);
+  return {
+    kind,
+    models: entries.flatMap((entry) => modelOf(entry, contextOf(kind, answer))),
+    inputs: inputsOf(kind, answer),
+  };
+}
+
+const [nativePath, propsPath, infoPath, versionPath] = ['/api/extra/version', '/props', '/info', '/version'] as const;
+const allPaths = [nativePath, propsPath, infoPath, versionPath];
+/** Paths to probe if `owned_by` already names the product. */
+const pathsFor: Readonly<Record<string, readonly string[]>> = {
+  koboldcpp: [nativePath],
+  llamacpp: [propsPath],
+  vllm: [],
+  sglang: [],
+};
+
+const owners: Readonly<Record<string, RemoteKind>> = { llamacpp: 'llama-server', vllm: 'vllm', sglang: 'sglang' };
+
+function kindOf(owner: string, answer: AnswerOf): RemoteKind {
+  const native = answer(nativePath);
+  if (native.parley !== undefined) return 'parley';
+  if (native.result === 'KoboldCpp') return 'koboldcpp';
+  const named = owners[owner];
+  if (named) return named;
+  if (answer(propsPath).default_generation_settings !== undefined) return 'llama-server';
+  if (answer(infoPath).model_id !== undefined) return 'tgi';
+  return textAt(answer(versionPath).version) === undefined ? 'openai' : 'vllm';
+}
+
+function contextOf(kind: RemoteKind, answer: AnswerOf): number | undefined {
+  if (kind === 'llama-server') return numberAt(objectAt(answer(propsPath).default_generation_settings).n_ctx);
+  return kind === 'tgi' ? numberAt(answer(infoPath).max_total_tokens) : undefined;
+}
+
+function inputsOf(kind: RemoteKind, answer: AnswerOf): Identity['inputs'] {
+  if (kind === 'parley' || kind === 'koboldcpp') {
+    const { vision, audio } = answer(nativePath);
+    return { image: vision === true, audio: audio === true };
+  }
+  const { vision, audio } = objectAt(answer(propsPath).modalities);
+  return { image: vision !== false, audio: audio !== false };
+}
+
+function modelOf(entry: Fields, usual: number | undefined): readonly RemoteModel[] {
+  const id = textAt(entry.id);
+  if (!id) return [];
+  const own = numberAt(entry.max_model_len) ?? numberAt(entry.context_length);
+  const embeds = listAt(entry.capabilities).includes('embedding');
+  return [{ id, name: shownName(id), contextSize: own ?? usual, embeds }];
+}
+
+/** Without folder, organisation or family. */
+export function shownName(id: string): string {
+  return id.replace(/^.*\//, '').replace(/\.gguf$/i, '') || id;
+}

@@ -11,6 +11,8 @@ const timeoutMs = 30_000;
 /** One request per token. */
 const mostPieces = 512;
 
+type Fields = ReturnType<typeof objectAt>;
+
 interface Question<Answer> {
   readonly path: string;
   readonly body: object;
@@ -85,6 +87,11 @@ export class RemoteTokens {
   }
 }
 
+/** A request whose answer is an object. */
+function question<Answer>(path: string, body: object, read: (fields: Fields) => Answer | undefined): Question<Answer> {
+  return { path, body, read: (answer) => read(objectAt(answer)) };
+}
+
 /** Requests of one kind of backend. */
 interface Tokenizer {
   tokenize(text: string, options: TokenizeOptions, model: string): Question<readonly number[]>;
@@ -95,45 +102,27 @@ const numbersAt = (value: unknown): readonly number[] | undefined =>
   Array.isArray(value) && value.every((one) => typeof one === 'number') ? value : undefined;
 
 const llamaServer: Tokenizer = {
-  tokenize: (text, { addSpecial, parseSpecial = true }) => ({
-    path: '/tokenize',
-    body: { content: text, add_special: addSpecial, parse_special: parseSpecial },
-    read: (answer) => numbersAt(objectAt(answer).tokens),
-  }),
-  detokenize: (tokens) => ({
-    path: '/detokenize',
-    body: { tokens },
-    read: (answer) => textAt(objectAt(answer).content),
-  }),
+  tokenize: (content, { addSpecial, parseSpecial = true }) => {
+    const body = { content, add_special: addSpecial, parse_special: parseSpecial };
+    return question('/tokenize', body, ({ tokens }) => numbersAt(tokens));
+  },
+  detokenize: (tokens) => question('/detokenize', { tokens }, ({ content }) => textAt(content)),
 };
 
 const vllm: Tokenizer = {
-  tokenize: (text, { addSpecial }, model) => ({
-    path: '/tokenize',
-    body: { model, prompt: text, add_special_tokens: addSpecial },
-    read: (answer) => numbersAt(objectAt(answer).tokens),
-  }),
-  detokenize: (tokens, model) => ({
-    path: '/detokenize',
-    body: { model, tokens },
-    read: (answer) => textAt(objectAt(answer).prompt) ?? textAt(objectAt(answer).text),
-  }),
+  tokenize: (prompt, { addSpecial }, model) =>
+    question('/tokenize', { model, prompt, add_special_tokens: addSpecial }, ({ tokens }) => numbersAt(tokens)),
+  detokenize: (tokens, model) =>
+    question('/detokenize', { model, tokens }, ({ prompt, text }) => textAt(prompt) ?? textAt(text)),
 };
 
 const tokenizers: Partial<Record<RemoteKind, Tokenizer>> = {
   parley: llamaServer,
   'llama-server': llamaServer,
   koboldcpp: {
-    tokenize: (text, { addSpecial }) => ({
-      path: '/api/extra/tokencount',
-      body: { prompt: text, special: addSpecial },
-      read: (answer) => numbersAt(objectAt(answer).ids),
-    }),
-    detokenize: (tokens) => ({
-      path: '/api/extra/detokenize',
-      body: { ids: tokens },
-      read: (answer) => textAt(objectAt(answer).result),
-    }),
+    tokenize: (prompt, { addSpecial }) =>
+      question('/api/extra/tokencount', { prompt, special: addSpecial }, ({ ids }) => numbersAt(ids)),
+    detokenize: (ids) => question('/api/extra/detokenize', { ids }, ({ result }) => textAt(result)),
   },
   vllm,
   sglang: vllm,
@@ -149,15 +138,13 @@ const tokenizers: Partial<Record<RemoteKind, Tokenizer>> = {
 function countQuestion(kind: RemoteKind, model: string, request: ChatRequest): Question<number | string> | undefined {
   const body = { model, ...promptBody(request, { kind }) };
   if (kind === 'parley') {
-    const path = '/v1/chat/completions/input_tokens';
-    return { path, body, read: (answer) => numberAt(objectAt(answer).input_tokens) };
+    return question('/v1/chat/completions/input_tokens', body, ({ input_tokens: count }) => numberAt(count));
   }
-  if (kind === 'vllm') return { path: '/tokenize', body, read: (answer) => numberAt(objectAt(answer).count) };
+  if (kind === 'vllm') return question('/tokenize', body, ({ count }) => numberAt(count));
   return renderQuestion(kind, request);
 }
 
 function renderQuestion(kind: RemoteKind, request: ChatRequest): Question<string> | undefined {
   if (kind !== 'llama-server' && kind !== 'parley') return undefined;
-  const body = promptBody(request, { kind });
-  return { path: '/apply-template', body, read: (answer) => textAt(objectAt(answer).prompt) };
+  return question('/apply-template', promptBody(request, { kind }), ({ prompt }) => textAt(prompt));
 }

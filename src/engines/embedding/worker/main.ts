@@ -1,6 +1,6 @@
 import type { EmbeddingFacts } from '../../../core/embedding.ts';
 import { serveTasks } from '../../host/task-worker.ts';
-import type { EmbeddingEvent, EmbeddingOptions, EmbeddingTask } from '../messages.ts';
+import type { EmbeddingEvent, EmbeddingOptions, EmbeddingTask } from '../host.ts';
 import { Embedder } from './embedder.ts';
 import { pairMarks } from './inputs.ts';
 import { loadEmbeddingModel, PooledContexts } from './model.ts';

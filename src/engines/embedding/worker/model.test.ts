@@ -3,7 +3,7 @@ import { defaultSettings } from '../../../config/flags.ts';
 import { cosine } from '../../../core/vectors.ts';
 import { loadOptions } from '../../llama/load-options.ts';
 import { embeddedModel } from '../../llama/worker/testing/embedded.ts';
-import type { EmbeddingOptions } from '../messages.ts';
+import type { EmbeddingOptions } from '../host.ts';
 import { type EmbeddingModel, loadEmbeddingModel, PooledContexts } from './model.ts';
 
 const watch = {

@@ -8,7 +8,7 @@ import type { ContextParams, Pointer } from '../../llama/worker/native/structs.t
 import { gpuDevices, loadWeights } from '../../llama/worker/native/weights.ts';
 import { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 import { checkedWeights, weights } from '../../weights.ts';
-import type { EmbeddingOptions } from '../messages.ts';
+import type { EmbeddingOptions } from '../host.ts';
 import type { BatchLimit, Computer } from './shared-batches.ts';
 
 /** A loaded model. */

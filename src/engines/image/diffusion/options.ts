@@ -3,20 +3,60 @@ import { basename, join, resolve } from 'node:path';
 import type { Settings } from '../../../config/flags.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { AskedLora, ImageFacts } from '../../../core/image.ts';
+import type { DriverProcess } from '../../bare/driver-process.ts';
 import { builtInUpscalers } from '../facts.ts';
-import type { PainterConfig, PainterFiles } from './messages.ts';
 
 /** Load options, as JSON. */
 export interface DiffusionOptions {
   readonly facts: ImageFacts;
   readonly family: Family;
-  readonly files: PainterFiles;
+  /** By their names in the driver. Absolute paths. */
+  readonly files: { readonly model: string } & Partial<Record<'clipL' | 'clipG' | 't5Xxl' | 'llm' | 'vae', string>>;
   readonly config: PainterConfig;
+  /** An ESRGAN file, opened on first use. */
   readonly upscaler?: string | undefined;
   readonly loras: Loras;
   readonly tiledFrom: number;
   readonly threads: number;
 }
+
+type PainterConfig = Readonly<Record<string, string | number | boolean>>;
+
+/** What the driver is loaded with. */
+export interface PainterLoad extends Pick<DiffusionOptions, 'files' | 'config' | 'upscaler'> {
+  /** URL of the driver's module. */
+  readonly module: string;
+  readonly upscalerConfig: PainterConfig;
+}
+
+/** Parameters of a picture, by their names in the driver. */
+export interface PaintParams {
+  readonly prompt: string;
+  readonly negative_prompt: string;
+  readonly width: number;
+  readonly height: number;
+  readonly steps: number;
+  readonly cfg_scale: number;
+  readonly guidance?: number;
+  readonly sampling_method: string;
+  readonly scheduler?: string;
+  readonly seed: number;
+  readonly batch_count: 1;
+  readonly clip_skip?: number;
+  readonly vae_tiling: boolean;
+  readonly strength?: number;
+  readonly lora?: string;
+}
+
+/** A picture from the parameters, img2img if the task has input, or the input enlarged. */
+export type PaintTask = { readonly type: 'draw'; readonly params: PaintParams } | { readonly type: 'upscale' };
+
+export interface PaintProgress {
+  readonly step: number;
+  readonly steps: number;
+}
+
+export type PaintDriver = DriverProcess<PainterLoad, PaintTask, PaintProgress>;
 
 /** Options from the flags. `beginning` returns the tensor names of a file. */
 export function diffusionOptions(
@@ -113,12 +153,10 @@ export type Family = keyof typeof families;
 /** Scale of most ESRGAN files. */
 export const upscalerScale = 4;
 
-interface DiffusionModel {
+interface DiffusionModel extends Pick<DiffusionOptions, 'family' | 'upscaler'> {
   readonly path: string;
-  readonly family: Family;
-  readonly upscaler?: string | undefined;
   readonly vae?: string | undefined;
-  readonly loras: readonly LoraFile[];
+  readonly loras: Loras['offered'];
 }
 
 /** Known without loading the model. */

@@ -7,8 +7,7 @@ import { OnnxSession } from '../../onnx/session.ts';
 import { type NetworkScale, sketch } from '../facts.ts';
 import { drawPicture, type FlowNetwork, SeededNoise, samplers, schedulers, stepsFor, timesOf } from '../flow/draw.ts';
 import type { ImageOptions, ImageTold } from '../host.ts';
-import { extended, resized, writePng } from '../pictures/codec.ts';
-import { blended, fromPlanes, type Pixels, toPlanes } from '../pictures/pixels.ts';
+import { blended, extended, fromPlanes, type Pixels, resized, toPlanes, writePng } from '../pictures/codec.ts';
 import { chosenName, type InitialPicture, readInitial } from './request.ts';
 import { enlarged, type NetworkOf } from './upscale.ts';
 

@@ -1,6 +1,5 @@
 import type { ImageRequest } from '../../../core/image.ts';
-import { blurred, opaque, readMask, readPicture, resized, type Size } from '../pictures/codec.ts';
-import type { Pixels } from '../pictures/pixels.ts';
+import { blurred, opaque, type Pixels, readMask, readPicture, resized, type Size } from '../pictures/codec.ts';
 
 /** The initial picture and its feathered mask, both at the size of the result. */
 export interface InitialPicture {

@@ -4,8 +4,18 @@ import type { UpscaleRequest } from '../../../core/image.ts';
 import { OnnxSession } from '../../onnx/session.ts';
 import { checkedWeights, weights } from '../../weights.ts';
 import { type NetworkScale, networkName, networkScales, pictureInput, pictureOutput } from '../facts.ts';
-import { alphaOf, readPicture, resized, type Size, withAlpha, withoutAlpha, writePng } from '../pictures/codec.ts';
-import { fromPlanes, type Pixels, toPlanes } from '../pictures/pixels.ts';
+import {
+  alphaOf,
+  fromPlanes,
+  type Pixels,
+  readPicture,
+  resized,
+  type Size,
+  toPlanes,
+  withAlpha,
+  withoutAlpha,
+  writePng,
+} from '../pictures/codec.ts';
 import type { Watched } from './draw.ts';
 
 /** Enlarges colour planes, from 0 to 1, by its scale. */

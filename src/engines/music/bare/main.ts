@@ -58,7 +58,7 @@ serveDriver<SongLoad, SongTask, SongProgress>(async ({ module, backends, files, 
   await instanceFor({ inferenceSteps: 8, shift: 3 });
 
   return {
-    run: async ({ sampling: wanted, job, codes }, progress) => {
+    run: async ({ sampling: wanted, job, codes }, _input, progress) => {
       const loaded = await instanceFor(wanted);
       const audioCodes = codes.length > 0 ? { audioCodes: Int32Array.from(codes) } : {};
       try {

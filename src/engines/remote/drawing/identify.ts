@@ -5,7 +5,7 @@ import type { BackendConnection } from '../connection.ts';
 import { found } from '../drawing-server.ts';
 import { RemoteFailure } from '../failure.ts';
 import { objectAt, parsedJson } from '../json.ts';
-import { type Identity, shownName } from '../probe.ts';
+import { type Identity, shownName } from '../kinds.ts';
 import { a1111Server } from './a1111.ts';
 import { comfyServer, type Listen } from './comfyui.ts';
 

@@ -2,11 +2,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { espeakFolders } from './espeak-data.ts';
 import { onnxMetadata, readOnnxMetadata } from './onnx-metadata.ts';
 import { partsOf, piperParts } from './sherpa.ts';
 import { tinyOnnx } from './testing/tiny-onnx.ts';
-import { piperMetadata, piperTokens, piperVoice, piperVoices, readVoiceModel } from './voice-model.ts';
+import { espeakFolders, piperMetadata, piperTokens, piperVoice, piperVoices, readVoiceModel } from './voice-model.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -3,19 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import {
-  FrameReader,
-  type FromPainter,
-  frame,
-  type PainterLoad,
-  type PaintParams,
-  type ToPainter,
-} from '../messages.ts';
+import { FrameReader, type FromDriver, frame, type ToDriver } from '../../../bare/messages.ts';
+import type { PainterLoad, PaintParams, PaintProgress, PaintTask } from '../options.ts';
+
+type FromPainter = FromDriver<PaintProgress>;
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-bare-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** In the place of the driver: what it is told stands in a global list, and prompts say how it behaves. */
+/** A driver whose calls are in a global list; the prompt selects what it does. */
 const driver = `
 const log = globalThis.driverLog;
 class Response {
@@ -35,6 +31,7 @@ export class ImgStableDiffusion {
     log.push(['run', params]);
     const step = JSON.stringify({ step: 1, total: 2 });
     if (params.prompt === 'fail') return new Response([step], 'out of memory');
+    if (params.prompt === 'empty') return new Response([step]);
     if (params.prompt === 'wait') return new Response([step], 'wait');
     return new Response([step, '{}', new Uint8Array([1, 2])]);
   }
@@ -81,12 +78,13 @@ beforeEach(() => {
   log.length = 0;
 });
 
-const say = (message: ToPainter, bytes?: Uint8Array) => heard.get('data')?.(frame(message, bytes));
-const params = (prompt: string) => ({ prompt, seed: 1 }) as PaintParams;
+const say = (message: ToDriver<PainterLoad, PaintTask>, bytes?: Uint8Array) =>
+  heard.get('data')?.(frame(message, bytes));
+const drawing = (prompt: string): PaintTask => ({ type: 'draw', params: { prompt, seed: 1 } as PaintParams });
 const types = () => told.map(({ message }) => message.type);
 const until = (type: FromPainter['type']) => vi.waitFor(() => expect(types()).toContain(type));
 
-describe('bare process', () => {
+describe('the driver process of stable-diffusion.cpp', () => {
   test('reports why a model cannot be loaded', async () => {
     say({ type: 'load', load: { ...load, files: { model: '/broken' } } });
     await until('load-failed');
@@ -101,35 +99,38 @@ describe('bare process', () => {
     expect(log).toEqual([['model', { files: load.files, config: load.config }]]);
   });
 
-  test('sends progress, the picture and the end', async () => {
-    say({ type: 'draw', id: 1, params: params('a boat'), initial: true }, Uint8Array.of(5, 6, 7));
-    await until('ended');
+  test('sends progress and the picture', async () => {
+    say({ type: 'run', id: 1, task: drawing('a boat') }, Uint8Array.of(5, 6, 7));
+    await until('done');
     expect(told).toEqual([
-      { message: { type: 'progress', id: 1, step: 1, steps: 2 }, bytes: [] },
-      { message: { type: 'picture', id: 1 }, bytes: [1, 2] },
-      { message: { type: 'ended', id: 1 }, bytes: [] },
+      { message: { type: 'progress', id: 1, progress: { step: 1, steps: 2 } }, bytes: [] },
+      { message: { type: 'done', id: 1 }, bytes: [1, 2] },
     ]);
     expect(log).toEqual([['run', { prompt: 'a boat', seed: 1, init_image: Uint8Array.of(5, 6, 7) }]]);
   });
 
   test('has no initial picture unless one is sent', async () => {
-    say({ type: 'draw', id: 2, params: params('a boat'), initial: false });
-    await until('ended');
+    say({ type: 'run', id: 2, task: drawing('a boat') });
+    await until('done');
     expect(log).toEqual([['run', { prompt: 'a boat', seed: 1 }]]);
   });
 
   test('reports a failure and takes the next job', async () => {
-    say({ type: 'draw', id: 3, params: params('fail'), initial: false });
+    say({ type: 'run', id: 3, task: drawing('fail') });
     await until('failed');
     expect(told.at(-1)?.message).toEqual({ type: 'failed', id: 3, reason: 'out of memory' });
-    say({ type: 'draw', id: 4, params: params('a boat'), initial: false });
-    await until('ended');
+    told.length = 0;
+    say({ type: 'run', id: 8, task: drawing('empty') });
+    await until('failed');
+    expect(told.at(-1)?.message).toEqual({ type: 'failed', id: 8, reason: 'it gave no picture' });
+    say({ type: 'run', id: 4, task: drawing('a boat') });
+    await until('done');
   });
 
   test('cancels the running job, if there is one', async () => {
     say({ type: 'cancel' });
     expect(log).toEqual([]);
-    say({ type: 'draw', id: 5, params: params('wait'), initial: false });
+    say({ type: 'run', id: 5, task: drawing('wait') });
     await until('progress');
     say({ type: 'cancel' });
     await until('failed');
@@ -140,9 +141,9 @@ describe('bare process', () => {
   test('opens the upscaler once, on first use', async () => {
     for (const id of [6, 7]) {
       told.length = 0;
-      say({ type: 'upscale', id }, Uint8Array.of(1, 2, 3, 4));
-      await until('ended');
-      expect(told[0]).toEqual({ message: { type: 'picture', id }, bytes: [9] });
+      say({ type: 'run', id, task: { type: 'upscale' } }, Uint8Array.of(1, 2, 3, 4));
+      await until('done');
+      expect(told[0]).toEqual({ message: { type: 'done', id }, bytes: [9] });
     }
     expect(log).toEqual([
       ['upscaler', { files: { esrgan: '/4x.pth' }, config: { device: 'cpu' } }],

@@ -1,14 +1,7 @@
-import { FrameReader, type FromPainter, frame, type PainterLoad, type ToPainter } from '../messages.ts';
+import { serveDriver } from '../../../bare/serve.ts';
+import type { PainterLoad, PaintProgress, PaintTask } from '../options.ts';
 
-// Runs in the Bare runtime, not in Node: it has the driver and the pipe, nothing else.
-
-interface Pipe {
-  on(event: 'data', listener: (chunk: Uint8Array) => void): Pipe;
-  on(event: 'end' | 'error', listener: () => void): Pipe;
-  write(bytes: Uint8Array): unknown;
-}
-
-declare const Bare: { readonly IPC: Pipe; exit(code: number): never };
+// Runs in the Bare runtime, not in Node.
 
 /** Progress is JSON text, pictures are bytes. */
 interface Response {
@@ -34,89 +27,52 @@ interface Driver {
   readonly EsrganUpscaler: new (parts: object) => Upscaling;
 }
 
-let driver: Driver | undefined;
-let options: PainterLoad | undefined;
-let drawing: Drawing | undefined;
-let upscaling: Promise<Upscaling> | undefined;
-let busy: Model | undefined;
+serveDriver<PainterLoad, PaintTask, PaintProgress>(async ({ module, files, config, upscaler, upscalerConfig }) => {
+  const found = (await import(module)) as Driver & { readonly default: Driver };
+  const driver = found.ImgStableDiffusion ? found : found.default;
+  const drawing = new driver.ImgStableDiffusion({ files, config });
+  await drawing.load();
+  let upscaling: Upscaling | undefined;
+  let busy: Model | undefined;
 
-const send = (message: FromPainter, bytes?: Uint8Array): void => void Bare.IPC.write(frame(message, bytes));
-const why = (error: unknown): string => (error instanceof Error && error.message) || String(error);
-
-async function load(wanted: PainterLoad): Promise<void> {
-  try {
-    const found = (await import(wanted.module)) as Driver & { readonly default: Driver };
-    driver = found.ImgStableDiffusion ? found : found.default;
-    options = wanted;
-    drawing = new driver.ImgStableDiffusion({ files: wanted.files, config: wanted.config });
-    await drawing.load();
-    send({ type: 'loaded' });
-  } catch (error) {
-    send({ type: 'load-failed', reason: why(error) });
+  /** Loaded on first use; a failed load is retried. */
+  async function openUpscaler(): Promise<Upscaling> {
+    if (upscaler === undefined) throw new Error('there is no file that enlarges pictures');
+    const model = new driver.EsrganUpscaler({ files: { esrgan: upscaler }, config: upscalerConfig });
+    await model.load();
+    return model;
   }
-}
 
-async function work<Some extends Model>(
-  id: number,
-  open: () => Promise<Some>,
-  begin: (model: Some) => Promise<Response>,
-): Promise<void> {
-  try {
-    const model = await open();
-    busy = model;
-    const response = await begin(model);
-    await response.onUpdate((update) => report(id, update)).await();
-    send({ type: 'ended', id });
-  } catch (error) {
-    send({ type: 'failed', id, reason: why(error) });
-  } finally {
-    busy = undefined;
+  async function begin(task: PaintTask, input: Uint8Array): Promise<Response> {
+    if (task.type === 'upscale') {
+      upscaling ??= await openUpscaler();
+      busy = upscaling;
+      return upscaling.upscale(input, { repeats: 1 });
+    }
+    busy = drawing;
+    return drawing.run({ ...task.params, ...(input.length > 0 && { init_image: input }) });
   }
-}
 
-function report(id: number, update: Uint8Array | string): void {
-  if (typeof update !== 'string') {
-    send({ type: 'picture', id }, update);
-    return;
-  }
-  const { step, total } = JSON.parse(update) as { step?: number; total?: number };
-  if (step !== undefined && total !== undefined) send({ type: 'progress', id, step, steps: total });
-}
-
-async function drawingModel(): Promise<Drawing> {
-  if (!drawing) throw new Error('no model is loaded');
-  return drawing;
-}
-
-/** Loaded on first use; a failed load is retried. */
-function upscalingModel(): Promise<Upscaling> {
-  upscaling ??= openUpscaler();
-  upscaling.catch(() => {
-    upscaling = undefined;
-  });
-  return upscaling;
-}
-
-async function openUpscaler(): Promise<Upscaling> {
-  if (!driver || options?.upscaler === undefined) throw new Error('there is no file that enlarges pictures');
-  const model = new driver.EsrganUpscaler({ files: { esrgan: options.upscaler }, config: options.upscalerConfig });
-  await model.load();
-  return model;
-}
-
-const reader = new FrameReader<ToPainter>((message, bytes) => {
-  if (message.type === 'load') return void load(message.load);
-  if (message.type === 'cancel') return void busy?.cancel();
-  const picture = new Uint8Array(bytes);
-  const { id } = message;
-  if (message.type === 'upscale') {
-    return void work(id, upscalingModel, (model) => model.upscale(picture, { repeats: 1 }));
-  }
-  const params = { ...message.params, ...(message.initial && { init_image: picture }) };
-  return void work(id, drawingModel, (model) => model.run(params));
+  return {
+    run: async (task, input, progress) => {
+      let picture: Uint8Array | undefined;
+      try {
+        const response = await begin(task, input);
+        const updated = (update: Uint8Array | string): void => {
+          if (typeof update !== 'string') {
+            picture = new Uint8Array(update);
+            return;
+          }
+          const { step, total } = JSON.parse(update) as { step?: number; total?: number };
+          if (step !== undefined && total !== undefined) progress({ step, steps: total });
+        };
+        await response.onUpdate(updated).await();
+      } finally {
+        busy = undefined;
+      }
+      if (!picture) throw new Error('it gave no picture');
+      return picture;
+    },
+    cancel: () => busy?.cancel(),
+  };
 });
-
-Bare.IPC.on('data', (chunk) => reader.push(chunk))
-  // The parent process is gone.
-  .on('end', () => Bare.exit(0))
-  .on('error', () => Bare.exit(0));

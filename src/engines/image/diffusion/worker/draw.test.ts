@@ -2,13 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../../core/errors.ts';
 import type { ImageRequest } from '../../../../core/image.ts';
 import type { ImageTold } from '../../host.ts';
-import { readPicture, writePng } from '../../pictures/codec.ts';
-import type { Pixels } from '../../pictures/pixels.ts';
+import { type Pixels, readPicture, writePng } from '../../pictures/codec.ts';
 import { imageRequest } from '../../testing/request.ts';
-import type { PaintParams } from '../messages.ts';
-import { diffusionFacts, type Family } from '../options.ts';
-import type { Painter } from '../painter.ts';
-import { asEngineFailure, draw, loadReason, paintPlan } from './draw.ts';
+import { diffusionFacts, type Family, type PaintDriver, type PaintParams } from '../options.ts';
+import { draw, loadReason, paintPlan } from './draw.ts';
 
 const plain = (width: number, height: number, colour: readonly [number, number, number]): Pixels => ({
   data: Uint8Array.from({ length: width * height * 3 }, (_, index) => colour[index % 3] as number),
@@ -24,24 +21,23 @@ const mask = await writePng({
   channels: 1,
 });
 
-/** Draws everything in red, unless told otherwise. */
-function world(behave: Partial<Painter> = {}) {
+/** By default, a driver that draws everything in red. */
+function world(driver?: () => Promise<Uint8Array>) {
   const asked: { params: PaintParams; initial: boolean }[] = [];
   const told: (ImageTold & { bytes?: Uint8Array })[] = [];
-  const painter: Pick<Painter, 'draw'> = {
-    draw: async (params, initial, { progress }) => {
-      asked.push({ params, initial: initial !== undefined });
-      progress(1, params.steps);
-      return writePng(plain(params.width, params.height, [200, 20, 20]));
-    },
-    ...behave,
+  const red: PaintDriver['run'] = async (task, { input, progress }) => {
+    if (task.type !== 'draw') throw new Error('no picture to draw');
+    const { params } = task;
+    asked.push({ params, initial: input !== undefined });
+    progress({ step: 1, steps: params.steps });
+    return writePng(plain(params.width, params.height, [200, 20, 20]));
   };
   const facts = diffusionFacts({ path: '/m.gguf', family: 'sd1', loras: [] });
   const options = { facts, family: 'sd1', loras: { fixed: [], offered: [] }, tiledFrom: 512 } as const;
   const stop = new AbortController();
   const run = (changes: Partial<ImageRequest> = {}) =>
     draw(imageRequest({ sampler: '', scheduler: '', ...changes }), options, {
-      painter,
+      paint: driver ?? red,
       signal: stop.signal,
       tell: (event, [bytes] = []) => told.push(bytes ? { ...event, bytes } : event),
     });
@@ -65,7 +61,7 @@ describe('draw', () => {
   });
 
   test('rejects with the message of the driver', async () => {
-    const { run } = world({ draw: () => Promise.reject(new Error('out of memory.')) });
+    const { run } = world(() => Promise.reject(new Error('out of memory.')));
     await expect(run()).rejects.toMatchObject({
       code: 'engine-failed',
       message: 'The image engine could not do this: out of memory.',
@@ -73,11 +69,9 @@ describe('draw', () => {
   });
 
   test('an abort rejects with its reason, whatever the driver reports', async () => {
-    const own = world({
-      draw: async () => {
-        own.stop.abort(new AppError('stopped', {}));
-        throw new Error('Job cancelled');
-      },
+    const own = world(async () => {
+      own.stop.abort(new AppError('stopped', {}));
+      throw new Error('Job cancelled');
     });
     await expect(own.run({ count: 3 })).rejects.toMatchObject({ code: 'stopped' });
     expect(own.pictures()).toEqual([]);
@@ -221,18 +215,6 @@ describe('paintPlan: strength', () => {
   test('0 leaves the picture unchanged', () => {
     expect([plan({ strength: 0 }, given).untouched, plan({ strength: 0 }).untouched]).toEqual([true, false]);
   });
-});
-
-test('asEngineFailure: has one full stop', () => {
-  expect(asEngineFailure(new Error(' out of memory. ')).message).toBe(
-    'The image engine could not do this: out of memory.',
-  );
-  expect(asEngineFailure('odd')).toMatchObject({ code: 'engine-failed', status: 500 });
-});
-
-test('asEngineFailure: keeps an AppError', () => {
-  const refused = new AppError('invalid-field', { field: 'mask', expected: 'a picture' });
-  expect(asEngineFailure(refused)).toBe(refused);
 });
 
 test('loadReason: says what to do', () => {

@@ -1,17 +1,22 @@
-import { AppError } from '../../../../core/errors.ts';
 import type { ImageRequest, UpscaleRequest } from '../../../../core/image.ts';
+import { driverFailure } from '../../../bare/driver-process.ts';
 import type { TaskTools } from '../../../host/task-worker.ts';
 import type { ImageTold } from '../../host.ts';
-import { opaque, readPicture, resized, writePng } from '../../pictures/codec.ts';
-import { blended, type Pixels } from '../../pictures/pixels.ts';
+import { blended, opaque, type Pixels, readPicture, resized, writePng } from '../../pictures/codec.ts';
 import { chosenName, type InitialPicture, readInitial } from '../../worker/request.ts';
 import { checkedSize, fitting, type NetworkOf, sizedPng, upscaledPicture } from '../../worker/upscale.ts';
-import type { PaintParams } from '../messages.ts';
-import { chosenLora, type DiffusionOptions, nameOfFile, upscalerScale } from '../options.ts';
-import type { Painter } from '../painter.ts';
+import {
+  chosenLora,
+  type DiffusionOptions,
+  nameOfFile,
+  type PaintDriver,
+  type PaintParams,
+  type PaintProgress,
+  upscalerScale,
+} from '../options.ts';
 
 interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
-  readonly painter: Pick<Painter, 'draw'>;
+  readonly paint: PaintDriver['run'];
 }
 
 /** Draws one picture after the other, so that each is sent as soon as it is complete. */
@@ -36,20 +41,19 @@ async function painted(
   params: PaintParams,
   sent: Uint8Array | undefined,
   start: InitialPicture | undefined,
-  { painter, signal, tell }: DrawParts,
+  { paint, signal, tell }: DrawParts,
 ): Promise<Uint8Array> {
-  const progress = (step: number, steps: number): void => tell({ type: 'progress', step, steps });
-  const pixels = await pictureOf(painter.draw(params, sent, { progress, signal }), signal);
+  const progress = (at: PaintProgress): void => tell({ type: 'progress', ...at });
+  const drawn = paint({ type: 'draw', params }, { input: sent, progress, signal });
+  const pixels = await pictureOf(drawn, signal);
   const sized = await resized(pixels, params);
   // Encoded again, because the driver writes metadata into its files.
   return writePng(start?.mask ? blended(sized, start.pixels, start.mask) : sized);
 }
 
-/** Reads a picture of the driver; its error is one of the engine, unless the task was aborted. */
 async function pictureOf(drawn: Promise<Uint8Array>, signal: AbortSignal): Promise<Pixels> {
   const bytes = await drawn.catch((error) => {
-    signal.throwIfAborted();
-    throw asEngineFailure(error);
+    throw driverFailure(error, 'image', signal);
   });
   return opaque(await readPicture({ bytes, field: 'the picture' }));
 }
@@ -105,13 +109,6 @@ function eights(side: number): number {
   return Math.max(64, Math.floor(side / 8) * 8);
 }
 
-/** The message of the driver without its full stop. */
-export function asEngineFailure(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  const text = error instanceof Error ? error.message : String(error);
-  return new AppError('engine-failed', { capability: 'image', reason: text.trim().replace(/\.$/, '') });
-}
-
 /** Why a model could not be loaded. The message of the driver for it names options that have other names here. */
 export function loadReason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
@@ -119,17 +116,15 @@ export function loadReason(error: unknown): string {
   return 'the engine could make no model of it. It may be damaged, of a kind that the engine does not know, or in need of its other parts (--sdclip1, --sdclip2, --sdllm, --sdvae); --debugmode shows what the engine says';
 }
 
-interface UpscaleParts {
-  readonly painter: Pick<Painter, 'upscale'>;
+interface UpscaleParts extends Pick<DrawParts, 'paint' | 'signal'> {
   readonly networkOf: NetworkOf;
-  readonly signal: AbortSignal;
 }
 
 /** With the file of `--sdupscaler` if the request names it, otherwise with a built-in method. */
 export async function upscale(
   request: UpscaleRequest,
   { upscaler }: Pick<DiffusionOptions, 'upscaler'>,
-  { painter, networkOf, signal }: UpscaleParts,
+  { paint, networkOf, signal }: UpscaleParts,
 ): Promise<Uint8Array> {
   const asked = request.upscaler.trim().toLowerCase();
   if (upscaler === undefined || nameOfFile(upscaler).toLowerCase() !== asked) {
@@ -138,5 +133,6 @@ export async function upscale(
   const size = checkedSize(request);
   const pixels = await readPicture({ bytes: request.picture, field: 'image' });
   const start = await writePng(await fitting(await opaque(pixels), upscalerScale));
-  return sizedPng(await pictureOf(painter.upscale(start, signal), signal), size, pixels);
+  const larger = paint({ type: 'upscale' }, { input: start, progress: () => {}, signal });
+  return sizedPng(await pictureOf(larger, signal), size, pixels);
 }

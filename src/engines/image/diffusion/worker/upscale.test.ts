@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readPicture, resized, writePng } from '../../pictures/codec.ts';
 import { repeating } from '../../testing/repeating.ts';
+import type { PaintDriver } from '../options.ts';
 import { upscale } from './draw.ts';
 
 const never = new AbortController().signal;
@@ -9,12 +10,11 @@ const clear = await writePng({ data: new Uint8Array(8 * 8 * 4).fill(90), width: 
 
 function world(upscaler: string | undefined = '/up/4x-Ultra.pth') {
   const sent: string[] = [];
-  const painter = {
-    upscale: async (bytes: Uint8Array) => {
-      const pixels = await readPicture({ bytes, field: 'x' });
-      sent.push(`${pixels.width}×${pixels.height}×${pixels.channels}`);
-      return writePng(await resized(pixels, { width: pixels.width * 4, height: pixels.height * 4 }));
-    },
+  const paint: PaintDriver['run'] = async (task, { input }) => {
+    expect(task).toEqual({ type: 'upscale' });
+    const pixels = await readPicture({ bytes: input ?? new Uint8Array(), field: 'x' });
+    sent.push(`${pixels.width}×${pixels.height}×${pixels.channels}`);
+    return writePng(await resized(pixels, { width: pixels.width * 4, height: pixels.height * 4 }));
   };
   const networkOf = async (scale: number) => repeating(scale, (size) => sent.push(`built-in ${size}`));
   const run = async (name: string, width: number, height: number, bytes = picture) => {
@@ -22,7 +22,7 @@ function world(upscaler: string | undefined = '/up/4x-Ultra.pth') {
       { picture: bytes, upscaler: name, width, height },
       { upscaler },
       {
-        painter,
+        paint,
         networkOf,
         signal: never,
       },
@@ -61,8 +61,8 @@ describe('upscale', () => {
   });
 
   test('a driver error is an engine failure', async () => {
-    const failing = { upscale: () => Promise.reject(new Error('bad file')) };
-    const parts = { painter: failing, networkOf: async (scale: number) => repeating(scale), signal: never };
+    const paint = () => Promise.reject(new Error('bad file'));
+    const parts = { paint, networkOf: async (scale: number) => repeating(scale), signal: never };
     const work = upscale({ picture, upscaler: '4x', width: 9, height: 9 }, { upscaler: '/4x.pth' }, parts);
     await expect(work).rejects.toMatchObject({ code: 'engine-failed' });
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { identify, shownName } from './probe.ts';
+import { identify, shownName } from './kinds.ts';
 
 async function identified(list: unknown, answers: Readonly<Record<string, unknown>> = {}) {
   const looked: string[] = [];
