@@ -87,7 +87,7 @@ function edges(part: Part, inclusive: string, exclusive: string): Bound[] {
     if (typeof value !== 'number' || !Number.isFinite(value)) {
       throw new GrammarError('there must be a number', part.pointer, keyword);
     }
-    // Such a bound stands for "no limit".
+    // Such a bound means "no limit".
     if (inclusive === 'minimum' ? value <= -1e21 : value >= 1e21) continue;
     if (Math.abs(value) >= 1e21) throw new GrammarError('the number must be below 1e21', part.pointer, keyword);
     found.push({ value, exclusive: keyword === exclusive || flagged });
