@@ -1,3 +1,4 @@
+import { isObject } from '../core/json.ts';
 import type { Bound, Bounds } from './numbers.ts';
 import {
   GrammarError,
@@ -209,8 +210,6 @@ function fits(value: unknown, { bounds: { minimum, maximum }, length }: Pick<Sha
 /** Equal JSON values have equal texts: keys in order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inside: unknown) =>
-    typeof inside === 'object' && inside !== null && !Array.isArray(inside)
-      ? Object.fromEntries(Object.entries(inside).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inside,
+    isObject(inside) ? Object.fromEntries(Object.entries(inside).sort(([a], [b]) => (a < b ? -1 : 1))) : inside,
   );
 }
