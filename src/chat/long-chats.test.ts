@@ -8,7 +8,7 @@ import type { ChatTemplate, TemplateInput } from './template.ts';
 
 const { tags } = chatAdapter({ userStart: '<U>', assistantStart: '<A>', systemStart: '<S>' });
 
-/** Messages that count how often anybody looks at them. */
+/** Messages that count their reads. */
 function counted(length: number, make: (index: number) => Message) {
   let looks = 0;
   const watch = <Value extends object>(value: Value): Value =>

@@ -7,7 +7,7 @@ import { compileTemplate } from './template.ts';
 import { inlineLimits } from './template-limits.ts';
 import { inlineTemplate } from './testing/inline-template.ts';
 
-/** A template comes with a model that somebody else made: whatever it holds, a chat is answered and nothing else happens. */
+/** Templates come with models and are untrusted: with any content, a chat is answered without side effects. */
 const names = fc.constantFrom(
   'messages',
   'm',

@@ -28,7 +28,7 @@ const one = (name: string, shape: readonly number[]): TensorToStore => ({
   values: Array.from({ length: shape.reduce((size, side) => size * side, 1) }, (_, index) => index),
 });
 
-describe('tensors', () => {
+describe('bertGguf: tensors', () => {
   test.each([
     ['embeddings.word_embeddings.weight', 'token_embd.weight'],
     ['embeddings.position_embeddings.weight', 'position_embd.weight'],
@@ -42,14 +42,15 @@ describe('tensors', () => {
     ['encoder.layer.11.intermediate.dense.weight', 'blk.11.ffn_up.weight'],
     ['encoder.layer.0.output.dense.bias', 'blk.0.ffn_down.bias'],
     ['encoder.layer.0.output.LayerNorm.bias', 'blk.0.layer_output_norm.bias'],
-  ])('%s is %s', (name, own) => expect(made([one(name, [2, 32])]).tensors.map((each) => each.name)).toEqual([own]));
-
-  test.each(['embeddings.position_ids', 'pooler.dense.weight', 'encoder.layer.0.nonsense.weight'])(
-    '%s is left out',
-    (name) => expect(made([one(name, [2])]).tensors).toEqual([]),
+  ])('%s becomes %s', (name, own) =>
+    expect(made([one(name, [2, 32])]).tensors.map((each) => each.name)).toEqual([own]),
   );
 
-  test('have their sides the other way round, the table of tokens in 8 bits, matrices in 16, small ones in 32', () => {
+  test.each(['embeddings.position_ids', 'pooler.dense.weight', 'encoder.layer.0.nonsense.weight'])('omits %s', (name) =>
+    expect(made([one(name, [2])]).tensors).toEqual([]),
+  );
+
+  test('reverses dimensions; token table in 8 bits, matrices in 16, small tensors in 32', () => {
     const { tensors } = made([
       one('encoder.layer.0.intermediate.dense.weight', [4, 2]),
       one('encoder.layer.0.intermediate.dense.bias', [4]),
@@ -65,17 +66,17 @@ describe('tensors', () => {
     expect(tensors[1]?.data).toEqual(Float32Array.of(0, 1, 2, 3));
   });
 
-  test('of another kind of numbers are refused by their name', () => {
+  test('rejects an unsupported data type, with the name of the tensor', () => {
     const other = { ...one('encoder.layer.0.output.dense.weight', [2, 2]), type: 'F32' };
     expect(() => made([other])).toThrow('encoder.layer.0.output.dense.weight is of type F32');
   });
 });
 
-describe('what the file says', () => {
+describe('bertGguf: metadata', () => {
   const { metadata } = made([]);
   const said = (key: string) => metadata[key]?.value;
 
-  test('is the shape of the model', () => {
+  test('shape of the model', () => {
     expect(said('general.architecture')).toBe('bert');
     expect(said('general.name')).toBe('tiny');
     expect(said('bert.block_count')).toBe(2);
@@ -84,7 +85,7 @@ describe('what the file says', () => {
     expect(said('bert.pooling_type')).toBe(1);
   });
 
-  test('is the vocabulary by its numbers, with beginnings of words marked', () => {
+  test('vocabulary by id, with word beginnings marked', () => {
     expect((said('tokenizer.ggml.tokens') as GgufArray).values).toEqual([...specials, '\u2581play', 'ing']);
     expect((said('tokenizer.ggml.token_type') as GgufArray).values).toEqual([3, 2, 3, 3, 3, 1, 1]);
     expect(said('tokenizer.ggml.bos_token_id')).toBe(2);
@@ -93,7 +94,7 @@ describe('what the file says', () => {
     expect(said('tokenizer.ggml.padding_token_id')).toBe(0);
   });
 
-  test('has to be complete', () => {
+  test('rejects a vocabulary with gaps or without [SEP]', () => {
     const { '[SEP]': _, ...without } = tokenizer.model.vocab;
     expect(() => made([], { model: { vocab: without } })).toThrow('has gaps');
     expect(() => made([], { model: { vocab: { '[UNK]': 0, a: 1 } } })).toThrow('the vocabulary has no [SEP]');
@@ -143,12 +144,12 @@ describe('quantisedToQ8', () => {
     expect(scaleOf(quantisedToQ8(block(127 * scale)))).toBe(written);
   });
 
-  test('throws for what is no whole block', () => {
+  test('throws for an incomplete block', () => {
     expect(() => quantisedToQ8(new Float32Array(33))).toThrow('33 weights are no whole blocks');
   });
 });
 
-test('every tensor comes back as it was stored', () => {
+test('readSafetensors: returns every tensor as it was stored', () => {
   const tensor = fc.record({
     name: fc.stringMatching(/^[a-z.]{1,12}$/).filter((name) => name !== '__metadata__'),
     values: fc.array(fc.integer({ min: -100, max: 100 }), { maxLength: 20 }),
@@ -177,13 +178,13 @@ test.each<[number, number]>([
   [0x7c00, Number.POSITIVE_INFINITY],
   [0xfc00, Number.NEGATIVE_INFINITY],
   [0x7e00, Number.NaN],
-])('the half %i is %d', (bits, expected) => {
+])('widened: half %i is %d', (bits, expected) => {
   const bytes = Buffer.alloc(2);
   bytes.writeUInt16LE(bits);
   expect(Array.from(widened(bytes))).toEqual([expected]);
 });
 
-test('halves that do not begin at an even place are read too', () => {
+test('widened: reads halves at an odd offset', () => {
   const shifted = Buffer.concat([Buffer.from([7]), halves([1, -2])]).subarray(1);
   expect(Array.from(widened(shifted))).toEqual([1, -2]);
 });
@@ -193,9 +194,9 @@ test.each([
   ['a few bytes', Buffer.alloc(7), 'too short'],
   ['a header that is not there', Buffer.from([9, 0, 0, 0, 0, 0, 0, 0, 1]), 'cut off'],
   ['a header that is no JSON', Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{x')]), 'no JSON'],
-])('%s is refused with a sentence', (_, file, reason) => expect(() => readSafetensors(file)).toThrow(reason));
+])('readSafetensors: rejects %s', (_, file, reason) => expect(() => readSafetensors(file)).toThrow(reason));
 
-test('a tensor that lies outside is refused by its name', () => {
+test('readSafetensors: rejects a tensor outside the file, with its name', () => {
   const whole = safetensors([{ name: 'long', shape: [8], values: Array.from({ length: 8 }, () => 1) }]);
   expect(() => readSafetensors(whole.subarray(0, whole.length - 1))).toThrow('long lies outside');
 });

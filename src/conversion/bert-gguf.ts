@@ -176,7 +176,7 @@ function halfOf(value: number): number {
   return kept + (rest > middle || (rest === middle && (kept & 1) === 1) ? 1 : 0);
 }
 
-/** A tensor of a safetensors file: its bytes as they stand there. */
+/** A tensor of a safetensors file, with its bytes as stored. */
 interface StoredTensor {
   readonly name: string;
   readonly type: string;

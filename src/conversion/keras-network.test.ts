@@ -41,8 +41,8 @@ async function computed([keras, weights]: [KerasModel, Uint8Array], planes: read
 
 const input = layer('InputLayer', 'LR', []);
 
-describe('a convolution', () => {
-  /** Of one row and three columns: what stands left of a pixel, in the order of the colours from the last to the first. */
+describe('onnxOfKeras: convolution', () => {
+  /** One row, three columns: selects the pixel to the left, with the colours in reverse order. */
   const kernel = Array.from({ length: 27 }, (_, index) => {
     const [column, from, to] = [Math.floor(index / 9), Math.floor(index / 3) % 3, index % 3];
     return column === 0 && from === 2 - to ? 1 : 0;
@@ -52,25 +52,25 @@ describe('a convolution', () => {
     'shift/bias': { shape: [3], data: [0, 0, 100] },
   };
 
-  test('is the same with colours in planes, and finds nothing beyond the edge', async () => {
+  test('is equal with planar colours, and pads with zeros', async () => {
     const net = model([input, layer('Conv2D', 'shift', ['LR'], { activation: 'linear' })], weights);
     expect(await computed(net, [1, 2, 3, 4, 5, 6], 2)).toEqual({ shape: [1, 3, 1, 2], data: [0, 5, 0, 3, 100, 101] });
   });
 
-  test('may end at nothing where it would go below', async () => {
+  test('supports ReLU', async () => {
     const negative = { ...weights, 'shift/bias': { shape: [3], data: [-4, -4, -4] } };
     const net = model([input, layer('Conv2D', 'shift', ['LR'], { activation: 'relu' })], negative);
     expect((await computed(net, [1, 2, 3, 4, 5, 6], 2)).data).toEqual([0, 1, 0, 0, 0, 0]);
   });
 
-  test('takes pictures of any size', async () => {
+  test('accepts pictures of any size', async () => {
     const net = model([input, layer('Conv2D', 'shift', ['LR'])], weights);
     expect((await computed(net, Array<number>(3 * 12).fill(1), 4)).shape).toEqual([1, 3, 3, 4]);
   });
 });
 
-describe('other layers', () => {
-  test('join, add, cut off below nothing and repeat', async () => {
+describe('onnxOfKeras: other layers', () => {
+  test('concatenate, add, ReLU and upsampling', async () => {
     const joined = model([input, layer('Concatenate', 'both', ['LR', 'LR'])]);
     expect(await computed(joined, [1, 2, 3], 1)).toEqual({ shape: [1, 6, 1, 1], data: [1, 2, 3, 1, 2, 3] });
     const added = model([input, layer('Add', 'sum', ['LR', 'LR', 'LR'])]);
@@ -85,13 +85,13 @@ describe('other layers', () => {
   });
 });
 
-describe('what it does not know is refused', () => {
+describe('onnxOfKeras: rejects', () => {
   const refusal = (...given: Parameters<typeof model>) => {
     const [keras, weights] = model(...given);
     return () => onnxOfKeras(keras, weights);
   };
 
-  test('by its name', () => {
+  test('unknown layers, activations and types, and missing weights, by name', () => {
     expect(refusal([input, layer('Dropout', 'd', ['LR'])])).toThrow('a layer of the unknown kind Dropout');
     expect(refusal([input, layer('Activation', 'a', ['LR'], { activation: 'tanh' })])).toThrow(
       'the unknown activation tanh',
@@ -102,7 +102,7 @@ describe('what it does not know is refused', () => {
     );
   });
 
-  test('where its weights end too soon', () => {
+  test('weights that end too early', () => {
     expect(refusal([input], { w: { shape: [9], data: [1] } })).toThrow('end too soon');
   });
 });

@@ -51,7 +51,7 @@ describe('makeWeights', () => {
     }
   });
 
-  test('leaves a file alone whose hash is right', async () => {
+  test('does not rewrite a file with the right hash', async () => {
     await make();
     const long = new Date(1_000_000);
     utimesSync(join(folder, 'made.bin'), long, long);
@@ -59,21 +59,21 @@ describe('makeWeights', () => {
     expect(statSync(join(folder, 'made.bin')).mtimeMs).toBe(long.getTime());
   });
 
-  test.each(['', 'AB', 'ABD'])('makes a file again that was damaged to %j', async (damaged) => {
+  test.each(['', 'AB', 'ABD'])('rewrites a file that was damaged to %j', async (damaged) => {
     await make();
     writeFileSync(join(folder, 'made.bin'), damaged);
     await make();
     expect(made()).toBe('ABC');
   });
 
-  test('removes files that nothing uses', async () => {
+  test('removes unused files', async () => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'old.bin'), '');
     await make();
     expect(readdirSync(folder)).not.toContain('old.bin');
   });
 
-  test('throws for a source with another hash, and for a result with another one, and writes nothing', async () => {
+  test('throws for a source or a result with a wrong hash, and writes nothing', async () => {
     await expect(make({ files: [{ path: 'source.bin', sha256: sha256('other') }] })).rejects.toThrow(
       /source\.bin has another SHA-256/,
     );
@@ -97,7 +97,7 @@ const pieces = (text: string): readonly (readonly [string, number])[] =>
       return [Buffer.from(base64, 'base64').toString('latin1'), Number(id)] as const;
     });
 
-test('every token has its bytes and its number', () => {
+test('tokensText: bytes and number of every token', () => {
   const found = pieces(tokensText(['<unk>', '▁Hello', '<0x0A>', '<0xFF>', 'é']));
   expect(found.slice(0, 5)).toEqual([
     ['<unk>', 0],
@@ -108,7 +108,7 @@ test('every token has its bytes and its number', () => {
   ]);
 });
 
-test('those that are never spoken stand behind', () => {
+test('tokensText: special tokens at the end', () => {
   const found = pieces(tokensText(['a']));
   expect(found).toHaveLength(769);
   expect(found[1]).toEqual(['<<ST_0>>', 1]);

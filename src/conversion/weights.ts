@@ -113,7 +113,7 @@ const weightsSources: readonly WeightsSource[] = [
   {
     target: weights.moonshineTokens,
     package: llamaTokenizer,
-    // Its result is checked like all others, and the vocabulary is not in a file of its own.
+    // Its result is checked like all others, and the vocabulary has no separate file.
     files: [],
     write: async (path) => {
       const { default: tokenizer } = await import('llama-tokenizer-js');
@@ -216,7 +216,7 @@ of Parley.
 ${(await Promise.all(parts)).join('\n')}`;
 }
 
-/** Behind the vocabulary stand these, which are never spoken. */
+/** Special tokens, which follow the vocabulary. */
 const specialTokens = 768;
 
 /** The vocabulary of Moonshine, which is that of Llama, in the form that the recogniser reads: bytes in base64, and a number. */

@@ -79,7 +79,7 @@ export interface GgufEntry {
 
 export interface GgufTensor {
   readonly name: string;
-  /** The first dimension is the one that lies together in memory. */
+  /** The first dimension is contiguous in memory. */
   readonly shape: readonly number[];
   readonly type: TensorType;
   /** From the beginning of the data. */

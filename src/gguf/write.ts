@@ -15,7 +15,7 @@ export interface TensorSource {
   readonly name: string;
   readonly shape: readonly number[];
   readonly type: TensorType;
-  /** The weights as they stand in the file, at once or piece by piece. */
+  /** The weights as stored in the file, at once or in pieces. */
   readonly data: ArrayBufferView | (() => Iterable<Uint8Array>);
 }
 

@@ -175,7 +175,7 @@ export function ruleName(hint: string): string {
   return /^[a-zA-Z]/.test(name) ? name : `rule-${name || 'x'}`;
 }
 
-/** One of several bodies; in brackets as soon as there is a choice, so that it can stand in a sequence. */
+/** One of several bodies; in brackets if there are several, so that it can be part of a sequence. */
 export function choice(options: readonly string[]): string {
   const distinct = [...new Set(options)];
   return distinct.length === 1 ? (distinct[0] as string) : `(${distinct.join(' | ')})`;
@@ -189,9 +189,9 @@ const shortEscapes: Readonly<Record<string, string>> = {
   '\t': '\\t',
 };
 
-/** Text that has to stand there as it is. */
+/** A literal. */
 export function literal(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not stand in a grammar
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are not allowed in a grammar
   const escaped = text.replace(/["\\\u0000-\u001f\u007f]/g, (character) => {
     return shortEscapes[character] ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`;
   });

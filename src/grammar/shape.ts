@@ -1,3 +1,4 @@
+import { isObject } from '../core/json.ts';
 import type { Bound, Bounds } from './numbers.ts';
 import {
   GrammarError,
@@ -87,7 +88,7 @@ function edges(part: Part, inclusive: string, exclusive: string): Bound[] {
     if (typeof value !== 'number' || !Number.isFinite(value)) {
       throw new GrammarError('there must be a number', part.pointer, keyword);
     }
-    // Such a bound stands for "no limit".
+    // Such a bound means "no limit".
     if (inclusive === 'minimum' ? value <= -1e21 : value >= 1e21) continue;
     if (Math.abs(value) >= 1e21) throw new GrammarError('the number must be below 1e21', part.pointer, keyword);
     found.push({ value, exclusive: keyword === exclusive || flagged });
@@ -209,8 +210,6 @@ function fits(value: unknown, { bounds: { minimum, maximum }, length }: Pick<Sha
 /** Equal JSON values have equal texts: keys in order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inside: unknown) =>
-    typeof inside === 'object' && inside !== null && !Array.isArray(inside)
-      ? Object.fromEntries(Object.entries(inside).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inside,
+    isObject(inside) ? Object.fromEntries(Object.entries(inside).sort(([a], [b]) => (a < b ? -1 : 1))) : inside,
   );
 }

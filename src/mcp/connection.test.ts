@@ -92,7 +92,7 @@ describe('ToolServerConnection: connected', () => {
     expect(connection.tools.map(({ name }) => name)).toEqual(['echo', 'new']);
   });
 
-  test('ToolServerConnection: list_changed is read at once, then after growing pauses, and the last list counts', async () => {
+  test('list_changed is read at once, then after growing pauses, and the last list counts', async () => {
     const { begin, connection, session, time } = world();
     await begin();
     let reads = 0;
@@ -123,7 +123,7 @@ describe('ToolServerConnection: connected', () => {
     expect(reads).toBe(1);
   });
 
-  test('ToolServerConnection: a list_changed during the first tools/list is not lost', async () => {
+  test('a list_changed during the first tools/list is not lost', async () => {
     const { connection, session, servers, time } = world();
     servers.tools.set('mine', [tool('echo')]);
     connection.start();

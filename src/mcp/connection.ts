@@ -347,18 +347,15 @@ export class ToolServerConnection {
   }
 }
 
-interface Deferred<Value> {
-  readonly promise: Promise<Value>;
-  readonly resolve: (value: Value) => void;
-  readonly reject: (error: Error) => void;
-}
+type Deferred<Value> = ReturnType<typeof deferred<Value>>;
 
-function deferred<Value>(): Deferred<Value> {
-  let settle: Pick<Deferred<Value>, 'resolve' | 'reject'> | undefined;
-  const promise = new Promise<Value>((resolve, reject) => {
-    settle = { resolve, reject };
+function deferred<Value>() {
+  let resolve!: (value: Value) => void;
+  let reject!: (error: Error) => void;
+  const promise = new Promise<Value>((...settle) => {
+    [resolve, reject] = settle;
   });
-  return { promise, ...(settle as unknown as Pick<Deferred<Value>, 'resolve' | 'reject'>) };
+  return { promise, resolve, reject };
 }
 
 /** Longest backoff: a server that is back is found within 15 s. */

@@ -42,7 +42,7 @@ test('guard: ends programs and their children with the server, and forces those 
   expect(killed).toEqual(['SIGTERM 11', 'SIGTERM 10', 'SIGKILL 10']);
 });
 
-test('guard: a program that should be ending is still ended when the server goes before it', async () => {
+test('guard: ends a closing program if the server ends first', async () => {
   const { guarded, killed } = world(entry(10), entry(11, 10));
   guarded.add(10);
   void guarded.end(10);
@@ -50,7 +50,7 @@ test('guard: a program that should be ending is still ended when the server goes
   expect(killed).toEqual(['SIGTERM 11', 'SIGTERM 10']);
 });
 
-test('guard: children that outlive a closed program are ended after a while', async () => {
+test('guard: ends children that outlive a closed program', async () => {
   const { guarded, killed, table, pass } = world(entry(10), entry(11, 10));
   guarded.add(10);
   const ended = guarded.end(10);
@@ -61,7 +61,7 @@ test('guard: children that outlive a closed program are ended after a while', as
   expect(killed).toEqual(['SIGTERM 11']);
 });
 
-test('guard: never ends another process that got the same number', async () => {
+test('guard: never ends another process that got the same pid', async () => {
   const { guarded, killed, table, pass } = world(entry(10), entry(30));
   guarded.add(10);
   guarded.add(30);
@@ -74,7 +74,7 @@ test('guard: never ends another process that got the same number', async () => {
   expect(killed).toEqual([]);
 });
 
-test('guard: a program that was gone before it was added is not waited for', async () => {
+test('guard: does not wait for a program that ended before it was added', async () => {
   const { guarded, killed } = world();
   guarded.add(10);
   await guarded.endAll();
@@ -120,7 +120,7 @@ test('readProcessTable: reads pid, parent and start time, and leaves zombies out
   ]);
 });
 
-test('readProcessStat: a name with brackets and spaces does not hide the parent and the start time', () => {
+test('readProcessStat: parent and start time for a name with brackets and spaces', () => {
   const others = Array.from({ length: 17 }, (_, index) => index + 5).join(' ');
   expect(readProcessStat(`42 (a) (b c)) S 7 ${others} 9876 23 24\n`)).toEqual({
     pid: 42,

@@ -33,7 +33,7 @@ async function connected(mode = 'plain') {
 }
 
 describe('hostile MCP server: tools/list', () => {
-  test('of 100000 tools the first 1000 are used', async () => {
+  test('uses the first 1000 of 100000 tools', async () => {
     const { names, said } = await connected('many');
     expect(names).toHaveLength(1000);
     expect(said).toContain('MCP Server hostile (warning): its list of tools is too long; only the first 1000 are used');
@@ -95,7 +95,7 @@ describe('hostile MCP server: tools/call', () => {
     expect(await call('good')).toEqual({ content: [{ type: 'text', text: 'fine' }] });
   });
 
-  test('endless progress does not keep an aborted call', async () => {
+  test('endless progress does not keep an aborted call open', async () => {
     const { call } = await connected();
     const client = new AbortController();
     const running = call('progress', client.signal);

@@ -51,7 +51,7 @@ describe('toolServerPool', () => {
     const listed = both.list();
     await time.pass(10_000);
     expect(names(await listed)).toEqual(['echo']);
-    // And not again: neither those who ask later, nor with the next attempt to connect.
+    // Later calls do not wait, nor does the next attempt to connect.
     expect(names(await both.list())).toEqual(['echo']);
     await time.pass(61_000);
     expect(names(await both.list())).toEqual(['echo']);
@@ -63,7 +63,7 @@ describe('toolServerPool', () => {
     expect(names(await pool().list())).toEqual(['echo']);
   });
 
-  test('follows changes of the lists', async () => {
+  test('updates its tools after list_changed', async () => {
     const { servers, pool, time } = world('a');
     const one = pool();
     await one.list();

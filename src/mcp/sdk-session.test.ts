@@ -186,7 +186,7 @@ describe('stdio session', () => {
   test('an aborted attempt rejects after its program has ended', async () => {
     const { connect, started } = world();
     const patience = new AbortController();
-    // It neither answers nor ends when nobody talks to it.
+    // It neither answers nor ends when its input closes.
     const opened = connect({ ...node, args: ['-e', 'setInterval(() => {}, 1000)'] }, patience.signal);
     opened.catch(() => undefined);
     const pid = await started;
@@ -383,12 +383,9 @@ describe('lossOf', () => {
     });
   });
 
-  test.each(['terminated', 'fetch failed', 'network error'])(
-    'for a connection that broke (%s) is a loss',
-    (message) => {
-      expect(lossOf(new TypeError(message))).toMatchObject({ reason: message, lost: true, untouched: false });
-    },
-  );
+  test.each(['terminated', 'fetch failed', 'network error'])('a broken connection (%s) is a loss', (message) => {
+    expect(lossOf(new TypeError(message))).toMatchObject({ reason: message, lost: true, untouched: false });
+  });
 
   test.each(['CONNECTION_CLOSED', 'NOT_CONNECTED'])('%s is a loss', (code) => {
     expect(lossOf(failure('Connection closed', { code }))).toMatchObject({ lost: true, untouched: false });

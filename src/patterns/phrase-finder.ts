@@ -94,7 +94,7 @@ function linkFallbacks(root: Node): void {
   }
 }
 
-/** The node after one more character, from wherever the walk stands. */
+/** The node after one more character. */
 export function follow(root: PhraseTree, from: PhraseTree, code: number): PhraseTree {
   let node: Node | undefined = from;
   while (node !== undefined) {

@@ -89,7 +89,7 @@ describe('random patterns', () => {
       tie('filled').map((inside) => `(?:${inside})`),
       fc.tuple(tie('filled'), tie('filled')).map(([one, other]) => `(?:${one}|${other})`),
     ),
-    // Only what takes at least a character is repeated: about empty rounds JavaScript has rules of its own.
+    // Only non-empty items are repeated, because JavaScript treats empty iterations differently.
     filled: fc
       .array(fc.tuple(tie('atom'), fc.constantFrom('', '', '+', '+?', '{2}', '{1,3}', '{1,3}?')), {
         minLength: 1,

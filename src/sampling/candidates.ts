@@ -1,8 +1,5 @@
 import { BorderSearch, RadixSort } from './float-sort.ts';
 
-/** By token id (as loaded), best first with lower ids before equals, or neither. */
-export type CandidateOrder = 'ids' | 'best' | 'none';
-
 /**
  * The tokens that may come next, as parallel arrays that are reused for every token. Samplers change them in place; only the first
  * `size` entries count. Sorting is the most expensive step, so the order is tracked, and made only if a sampler needs it.
@@ -21,7 +18,8 @@ export class Candidates {
   /** How many of the first weights are valid. */
   #weighed = 0;
   size = 0;
-  order: CandidateOrder = 'ids';
+  /** By token id (as loaded), best first with lower ids before equals, or neither. */
+  order: 'ids' | 'best' | 'none' = 'ids';
 
   /** Untouched memory costs nothing, so the capacity can be the whole vocabulary. */
   constructor(readonly capacity: number) {

@@ -2,19 +2,11 @@ import type { Candidates } from './candidates.ts';
 
 const leastProbability = 0.0001;
 
-export interface Alternative {
-  readonly token: number;
-  readonly logprob: number;
-}
-
-export interface PickedLogprobs {
-  readonly logprob: number;
-  /** The most likely tokens, best first; the picked one among them if it is one of the best. */
-  readonly top: readonly Alternative[];
-}
-
-/** Natural logarithms over the remaining candidates; any other token counts as the least probable. */
-export function logprobsOf(candidates: Candidates, picked: number, count: number): PickedLogprobs {
+/**
+ * Natural logarithms over the remaining candidates; any other token counts as the least probable. `top` are the most likely
+ * tokens, best first; the picked one is among them if it is one of the best.
+ */
+export function logprobsOf(candidates: Candidates, picked: number, count: number) {
   const { ids, probabilities, size } = candidates;
   const logprobAt = (index: number): number => Math.log(Math.max(leastProbability, probabilities[index] as number));
   const place = ids.subarray(0, size).indexOf(picked);
@@ -25,13 +17,8 @@ export function logprobsOf(candidates: Candidates, picked: number, count: number
   return { logprob: place < 0 ? Math.log(leastProbability) : logprobAt(place), top };
 }
 
-interface PlainLogprobs extends PickedLogprobs {
-  /** 1 is the likeliest. */
-  readonly rank: number;
-}
-
-/** Logprob and rank of a token over the whole vocabulary, without samplers. Reads the row only, allocates nothing of its size. */
-export function plainLogprobs(logits: Float32Array, token: number, count: number): PlainLogprobs {
+/** Logprob and rank (1 is the likeliest) of a token over the whole vocabulary, without samplers. Allocates nothing of its size. */
+export function plainLogprobs(logits: Float32Array, token: number, count: number) {
   const own = logits[token] as number;
   const best = new BestFew(count);
   let highest = Number.NEGATIVE_INFINITY;
@@ -44,7 +31,7 @@ export function plainLogprobs(logits: Float32Array, token: number, count: number
     if (logit > border) border = best.add(index, logit);
   }
   const logTotal = highest + Math.log(sumOfExponentials(logits, highest));
-  const top: Alternative[] = best.found.map(({ token: id, logit }) => ({ token: id, logprob: logit - logTotal }));
+  const top = best.found.map(({ token: id, logit }) => ({ token: id, logprob: logit - logTotal }));
   return { logprob: own - logTotal, rank: likelier + 1, top };
 }
 

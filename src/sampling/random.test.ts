@@ -97,7 +97,7 @@ test('AdaptiveP: prefers the token nearest to the target', () => {
   expect(adaptive.aim).toBeCloseTo(0.25);
   const picked = adaptive.pick(candidates, loaded(0));
   expect(candidates.ids[picked]).toBe(3);
-  // Token 1 lies 0.25 off the aim: d = 0.25 / 0.3.
+  // Token 1 is 0.25 from the target: d = 0.25 / 0.3.
   const distance = 0.25 / 0.3;
   expect(candidates.logits[idsOf(candidates).indexOf(1)]).toBeCloseTo(5 - (10 * distance ** 2) / (1 + distance), 4);
 });

@@ -2,7 +2,7 @@ import type { Sampling } from '../core/sampling-fields.ts';
 import type { Candidates } from './candidates.ts';
 
 /** The presence penalty is subtracted once from each seen token, the frequency penalty once per occurrence. */
-export type RepetitionSettings = Pick<
+type RepetitionSettings = Pick<
   Sampling,
   'repetitionPenalty' | 'repetitionSlope' | 'repetitionRange' | 'presencePenalty' | 'frequencyPenalty'
 >;

@@ -121,7 +121,7 @@ test('Sampler: greedy shortcut on a vocabulary larger than the candidate limit',
 test('Sampler: top-k first gives the same as after the candidate limit', () => {
   const random = new Random(5);
   const logits = Array.from({ length: 9000 }, () => 12 * random.next());
-  // An n-sigma so wide that it keeps all stands in the way of the shortcut, and changes nothing.
+  // An n-sigma so wide that it keeps all disables the shortcut, and changes nothing.
   const direct = samplerOf({ topK: 50, order: ['top-k'] }, logits.length);
   const indirect = samplerOf({ topK: 50, nSigma: 1e6, order: ['temperature', 'top-k'] }, logits.length);
   expect(text(direct, logits, [])).toEqual(text(indirect, logits, []));
@@ -139,7 +139,7 @@ test('Sampler: penalty and top-k give the same on the vocabulary as on the 3000 
     const before = [...logits.keys()].sort((a, b) => (logits[b] as number) - (logits[a] as number)).slice(0, 2500);
     const settings = { topK, repetitionRange, repetitionPenalty: 3, presencePenalty: 0.5 };
     const direct = samplerOf({ ...settings, order: ['repetition', 'top-k'] }, logits.length);
-    // An n-sigma that keeps all, between the two, stands in the way of the shortcut and changes nothing.
+    // An n-sigma between the two that keeps all disables the shortcut, and changes nothing.
     const order: Sampling['order'] = ['repetition', 'temperature', 'top-k'];
     const indirect = samplerOf({ ...settings, temperature: 1, nSigma: 1e6, order }, logits.length);
     expect(text(direct, logits, before)).toEqual(text(indirect, logits, before));

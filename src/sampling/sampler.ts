@@ -157,7 +157,7 @@ export function mixGuidance(main: Float32Array, negative: Float32Array, scale: n
   for (let id = 0; id < main.length; id += 1) {
     const away = negative[id] as number;
     const mixed = scale * ((main[id] as number) - away) + away;
-    // Where infinities cancel out there is no mixture; the main logit stands.
+    // If infinities cancel out there is no mixture; the main logit is used.
     if (!Number.isNaN(mixed)) main[id] = mixed;
   }
 }

@@ -113,7 +113,7 @@ function slopeCut({ logits, size }: Candidates, mu: number, vocabularySize: numb
   if (squares === 0) return Math.min(size, 1);
   const slope = products / squares;
   const excess = slope - 1;
-  // At a slope of exactly 1 the fraction is 0/0; its limit is meant.
+  // At a slope of exactly 1 the fraction is 0/0; this is its limit.
   const range = Math.abs(excess) < 1e-9 ? 1 / Math.log(vocabularySize) : excess / (1 - vocabularySize ** -excess);
   const count = (range * 2 ** mu) ** (1 / slope);
   return Number.isNaN(count) ? size : Math.max(1, Math.min(size, Math.floor(count)));

@@ -9,7 +9,7 @@ import { pageString, plainQuery, searchAddress, type WebSearchParts, webSearch }
 const listPage = (results: readonly Listed[]) => listPageOf(results, 'duckduckgo.com');
 const never = new AbortController().signal;
 
-/** A server of this machine; returns its port and what it was asked. */
+/** A local server; returns its port and the requests. */
 async function remote(listener: RequestListener) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -87,7 +87,7 @@ describe('webSearch', () => {
     const [page, result] = web.asked;
     expect(page?.options.allows?.('127.0.0.1', new URL(usual))).toBe(false);
     expect(page?.options.allows?.('9.9.9.9', new URL(usual))).toBe(true);
-    // Without a rule of its own the usual one holds.
+    // Without its own rule the default applies.
     expect(result?.options.allows).toBeUndefined();
   });
 

@@ -22,7 +22,7 @@ function input(messages: readonly Message[], own: Partial<TemplateInput> = {}): 
   };
 }
 
-/** The work of a thread in this one, told in copies as a thread would be. */
+/** Runs the work of a thread in this one, with copied messages as for a real thread. */
 function inProcess(): RenderThread & { readonly posted: ToThread[] } {
   const posted: ToThread[] = [];
   let told: (answer: FromThread | undefined) => void = () => undefined;

@@ -13,7 +13,7 @@ export interface ServerTools {
   /** How many rounds of calls the model may make before it has to answer. */
   readonly turns: number;
   readonly startTimer: (milliseconds: number, passed: () => void) => { cancel(): void };
-  /** Called for each tool that ran, for the log: nobody confirms these calls. */
+  /** Called for each tool that ran, for the log, because these calls need no confirmation. */
   readonly ran?: (name: string, failed: boolean) => void;
 }
 

@@ -4,7 +4,7 @@ import type { Reservation, TextService } from '../../core/text-service.ts';
 import { type Tool, text } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 
-/** A text service that says what a script tells it to, reply by reply, and notes what it was asked: a test double. */
+/** Test double of a text service: scripted replies, recorded requests. */
 export function scriptedText(replies: readonly (string | readonly GenerationEvent[])[]) {
   const asked: GenerationRequest[] = [];
   let released = 0;

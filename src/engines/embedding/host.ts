@@ -33,8 +33,7 @@ export class EmbeddingHost
       startsOver: (exit, options) => {
         const next = startsOver(exit, options);
         const failure = next && next.backend !== options.backend ? gpuFailure(exit.lastLines) : undefined;
-        if (failure)
-          parts.observer?.note?.(`Embeddings cannot be computed on the GPU (${failure.reason}); the CPU does it.`);
+        if (failure) parts.observer?.note?.(`Embeddings cannot be computed on the GPU (${failure}); the CPU does it.`);
         return next;
       },
       loadReason: (exit) => loadReason(exit.lastLines, howItDied(exit)),

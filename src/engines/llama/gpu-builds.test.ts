@@ -30,41 +30,41 @@ function found(names: readonly string[], system = { platform: 'linux', arch: 'x6
   return installedBuilds((name) => (names.includes(name) ? join(folder, name) : undefined), system);
 }
 
-describe('the packages of a build', () => {
+describe('packagesFor', () => {
   test.each([
     ['none', 'linux', 'arm64', '@node-llama-cpp/linux-arm64'],
     ['vulkan', 'win32', 'x64', '@node-llama-cpp/win-x64-vulkan'],
     ['metal', 'darwin', 'arm64', '@node-llama-cpp/mac-arm64-metal'],
     ['cuda', 'linux', 'x64', '@node-llama-cpp/linux-x64-cuda'],
-  ] as const)('%s on %s %s is first of all %s', (build, platform, arch, expected) => {
+  ] as const)('%s on %s %s: %s first', (build, platform, arch, expected) => {
     expect(packagesFor(build, platform, arch)[0]).toBe(expected);
   });
 
-  test('any package can compute on the processor alone', () => {
+  test('cpu: any package', () => {
     expect(packagesFor('none', 'linux', 'x64')).toHaveLength(4);
   });
 });
 
-describe('what is installed', () => {
-  test('a Vulkan package serves Vulkan and the processor', () => {
+describe('installedBuilds', () => {
+  test('a Vulkan package contains Vulkan and CPU', () => {
     const builds = found(['@node-llama-cpp/linux-x64-vulkan']);
     expect([...builds.keys()].sort()).toEqual(['none', 'vulkan']);
     expect(builds.get('none')).toEqual(builds.get('vulkan'));
   });
 
-  test('the plain package is preferred for the processor', () => {
+  test('the plain package is preferred for the CPU', () => {
     const builds = found(['@node-llama-cpp/linux-x64-vulkan', '@node-llama-cpp/linux-x64']);
     expect(builds.get('none')?.folder).toContain(join('linux-x64', 'bins'));
   });
 
-  test('the older CUDA library replaces the one of the package that it extends', () => {
+  test('the older CUDA library replaces that of the package it extends', () => {
     const builds = found(['@node-llama-cpp/linux-x64-cuda', '@node-llama-cpp/linux-x64-cuda-ext']);
     expect(builds.get('cuda-ext')?.folder).toBe(builds.get('cuda')?.folder);
     expect(builds.get('cuda-ext')?.gpuLibrary).toContain(join('fallback', 'libggml-cuda.so'));
     expect(builds.get('cuda')?.gpuLibrary).toBeUndefined();
   });
 
-  test('it is of no use without that package, nor the package with an empty extension', () => {
+  test('the extension needs its package, and an empty extension does not count', () => {
     expect(found(['@node-llama-cpp/linux-x64-cuda-ext']).has('cuda-ext')).toBe(false);
     expect(found(['@node-llama-cpp/linux-x64-cuda']).has('cuda-ext')).toBe(false);
   });
@@ -74,7 +74,7 @@ describe('what is installed', () => {
     expect(found(['@node-llama-cpp/mac-arm64-metal'], { platform: 'linux', arch: 'x64' }).size).toBe(0);
   });
 
-  test('on this machine there is at least the processor', () => {
+  test('contains at least the CPU on this machine', () => {
     expect(installedBuilds().get('none')?.folder).toBeTruthy();
   });
 });
@@ -88,9 +88,9 @@ const oldDriver = [
   'ggml-cuda.cu:108: CUDA error',
 ];
 
-describe('what the engine printed about a card', () => {
-  test('gpuFailure: the reason above the last lines', () => {
-    expect(gpuFailure(oldDriver)).toEqual({ reason: 'the provided PTX was compiled with an unsupported toolchain' });
+describe('gpuFailure', () => {
+  test('the reason above the last lines', () => {
+    expect(gpuFailure(oldDriver)).toBe('the provided PTX was compiled with an unsupported toolchain');
   });
 
   test.each([
@@ -107,8 +107,8 @@ describe('what the engine printed about a card', () => {
       ['something', 'src/ggml-cuda/mmq.cu:9: ggml-cuda assert failed'],
       'src/ggml-cuda/mmq.cu:9: ggml-cuda assert failed',
     ],
-  ])('of %j the reason is %j', (lines, reason) => {
-    expect(gpuFailure(lines)).toEqual({ reason });
+  ])('%j: %j', (lines, reason) => {
+    expect(gpuFailure(lines)).toBe(reason);
   });
 
   test.each([
@@ -116,21 +116,21 @@ describe('what the engine printed about a card', () => {
     [['llama_model_load: error loading model: unknown model architecture']],
     [['ggml_cuda_init: found 1 CUDA devices', 'load failed: not enough memory']],
     [['ggml_vulkan: 0 = llvmpipe']],
-  ])('%j says nothing about a card that failed', (lines) => {
+  ])('%j: undefined', (lines) => {
     expect(gpuFailure(lines)).toBeUndefined();
   });
 });
 
-describe('which build comes next', () => {
+describe('nextGpuBuild', () => {
   const all: GpuBuild[] = ['none', 'vulkan', 'cuda-ext', 'cuda'];
 
-  test('without a word: CUDA, its older twin, Vulkan, then the processor', () => {
+  test('without a flag: CUDA, older CUDA, Vulkan, CPU', () => {
     const order: GpuBuild[] = [];
     for (let next = nextGpuBuild('auto', all, order); next; next = nextGpuBuild('auto', all, order)) order.push(next);
     expect(order).toEqual(['cuda', 'cuda-ext', 'vulkan', 'none']);
   });
 
-  test('a backend from a flag is never replaced', () => {
+  test('a backend flag is never replaced', () => {
     expect(nextGpuBuild('cuda', all, [])).toBe('cuda');
     expect(nextGpuBuild('cuda', all, ['cuda'])).toBe('cuda-ext');
     expect(nextGpuBuild('cuda', all, ['cuda', 'cuda-ext'])).toBeUndefined();
@@ -149,17 +149,17 @@ describe('which build comes next', () => {
   });
 });
 
-describe('messages', () => {
-  const failure = { reason: 'the driver is too old' };
+describe('GPU messages', () => {
+  const failure = 'the driver is too old';
 
-  test('the reason, what is used instead, and what may help', () => {
+  test('fallBackNote: reason, fallback and what may help', () => {
     expect(fallBackNote('cuda', failure, 'vulkan')).toBe(
       'CUDA cannot be used here (the driver is too old); going on with Vulkan. What may help: a newer NVIDIA driver, or ' +
         'the package @node-llama-cpp/linux-x64-cuda-ext (made with CUDA 12, needs the libraries of CUDA 12 on this machine), or --usecpu.',
     );
   });
 
-  test('nothing is recommended that was tried or is in use', () => {
+  test('fallBackNote: recommends nothing that was tried or is in use', () => {
     const told = fallBackNote('cuda-ext', failure, 'none');
     expect(told).toContain('CUDA 12 (cuda-ext) cannot be used here');
     expect(told).toContain('going on with the CPU');
@@ -195,6 +195,6 @@ test.each([
   [['load: printing all EOG tokens', 'common: invalid magic'], 'invalid magic'],
   [['all is well', 'still loading'], 'the engine process died of SIGKILL'],
   [[], 'the engine process died of SIGKILL'],
-])('of %j the reason is the most telling line', (lines, expected) => {
+])('loadReason: of %j the most specific line', (lines, expected) => {
   expect(loadReason(lines, 'the engine process died of SIGKILL')).toBe(expected);
 });

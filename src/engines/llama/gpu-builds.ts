@@ -60,20 +60,14 @@ function fallbackLibrary(packageFolderPath: string | undefined): string | undefi
   return ['libggml-cuda.so', 'ggml-cuda.dll'].map((file) => join(folder, 'fallback', file)).find(existsSync);
 }
 
-interface GpuFailure {
-  readonly reason: string;
-}
-
 /**
  * The reason of a GPU failure in the last lines of the engine. Often the library ends the process at the first computation with
  * "…/ggml-cuda.cu:108: CUDA error"; the reason is some lines above.
  */
-export function gpuFailure(lines: readonly string[]): GpuFailure | undefined {
+export function gpuFailure(lines: readonly string[]): string | undefined {
   const said = lines.map((line) => /\b(?:CUDA|HIP|MUSA|Metal) error: (?<reason>.*\S)/.exec(line)?.groups?.reason);
-  const reason = said.findLast((found) => found !== undefined) ?? vulkanReason(lines);
-  if (reason !== undefined) return { reason };
   const unexplained = lines.findLast((line) => /\bggml-(cuda|vulkan|metal)\b.*(error|abort|assert)/i.test(line));
-  return unexplained === undefined ? undefined : { reason: unexplained.trim() };
+  return said.findLast((found) => found !== undefined) ?? vulkanReason(lines) ?? unexplained?.trim();
 }
 
 /** Vulkan prints `ggml_vulkan: … failed`, or the C++ runtime an uncaught `vk::…Error`. */
@@ -110,12 +104,12 @@ const title: Readonly<Record<GpuBuild, string>> = {
 };
 
 /** A sentence for the console if a build cannot be used and another one can. */
-export function fallBackNote(failed: GpuBuild, { reason }: GpuFailure, next: GpuBuild): string {
+export function fallBackNote(failed: GpuBuild, reason: string, next: GpuBuild): string {
   return `${title[failed]} cannot be used here (${reason}); going on with ${title[next]}. ${whatToTry(failed, [next])}`;
 }
 
 /** The end of a sentence that begins with the model's name. */
-export function failedForGood(failed: GpuBuild, { reason }: GpuFailure, installed: readonly GpuBuild[]): string {
+export function failedForGood(failed: GpuBuild, reason: string, installed: readonly GpuBuild[]): string {
   const tried = installed.filter((build) => build === 'cuda-ext');
   return `${title[failed]} cannot be used here: ${reason}. ${whatToTry(failed, tried)}`;
 }
@@ -138,8 +132,8 @@ function whatToTry(failed: GpuBuild, tried: readonly GpuBuild[]): string {
 
 /** The line of standard error that best explains a failed load, as the end of a sentence. */
 export function loadReason(lines: readonly string[], fallback: string): string {
-  const card = gpuFailure(lines);
-  if (card) return card.reason;
+  const failure = gpuFailure(lines);
+  if (failure !== undefined) return failure;
   const telling = lines.filter((line) =>
     /error|failed|invalid|unknown|unsupported|unable|not enough|out of memory/i.test(line),
   );

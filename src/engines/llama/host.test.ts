@@ -104,7 +104,7 @@ test('LlamaHost: loading, progress, ready', async () => {
   expect(seen).toEqual(['starting', 'progress: 0.5', 'loaded']);
 });
 
-test('contextSize: by the file until loaded, then kept through a restart', () => {
+test('contextSize: that of the file until loaded, then unchanged by a restart', () => {
   const { host, worker, advance } = world();
   expect(host.contextSize()).toBe(2048);
   worker().say({ type: 'loaded', model });
@@ -140,7 +140,7 @@ test('tokenize: parses special tokens by default; pieces may be bytes', async ()
   expect(await pieces).toEqual(['a', [195]]);
 });
 
-test('the pieces of a step become the events of their generations', () => {
+test('LlamaHost: pieces of a step become events of their generations', () => {
   const { host, worker } = world();
   worker().say({ type: 'loaded', model });
   const [first, second] = [generate(host), generate(host)];
@@ -167,7 +167,7 @@ test('the pieces of a step become the events of their generations', () => {
   expect(worker().sent.filter(({ type }) => type === 'abort')).toEqual([{ type: 'abort', id: b }]);
 });
 
-test('questions get their answers, or the error in words', async () => {
+test('LlamaHost: a worker call resolves with its answer or rejects with its error', async () => {
   const { host, worker } = world();
   worker().say({ type: 'loaded', model });
   const [tokens, text] = [host.tokenize('a', { addSpecial: true }), host.detokenize([1], { renderSpecial: false })];
@@ -179,7 +179,7 @@ test('questions get their answers, or the error in words', async () => {
   await expect(text).rejects.toMatchObject({ code: 'internal' });
 });
 
-test('states: only with a loaded model; each operation is a question to the worker', async () => {
+test('states: needs a loaded model; each operation is a call to the worker', async () => {
   const { host, worker } = world();
   expect(host.states).toBeUndefined();
   worker().say({ type: 'loaded', model });
@@ -234,7 +234,7 @@ test('cacheReport: empty at once without a model', async () => {
   expect(await silent).toBe('engine-silent');
 });
 
-test('a worker that dies costs its requests an error, and is started again at once', async () => {
+test('LlamaHost: after a crash of the worker its requests fail, and it restarts at once', async () => {
   const { host, worker, workers, seen } = world();
   worker().say({ type: 'loaded', model });
   const { events } = generate(host);
@@ -250,7 +250,7 @@ test('a worker that dies costs its requests an error, and is started again at on
   expect(seen).toEqual(['starting', 'loaded', 'lost: SIGSEGV, 1 in a row', 'starting', 'loaded']);
 });
 
-test('a hanging worker is ended; its requests get engine-silent', () => {
+test('LlamaHost: ends a hanging worker; its requests get engine-silent', () => {
   const { host, worker, advance } = world();
   worker().say({ type: 'loaded', model });
   const { events } = generate(host);
@@ -261,7 +261,7 @@ test('a hanging worker is ended; its requests get engine-silent', () => {
   expect(events).toMatchObject([{ type: 'error', error: { code: 'engine-silent', status: 500 } }]);
 });
 
-test('a worker that keeps dying is restarted without limit; new requests get the reason and Retry-After', () => {
+test('LlamaHost: restarts a crashing worker without limit; new requests get the reason and Retry-After', () => {
   const { host, worker, advance, seen } = world();
   for (let death = 0; death < 6; death += 1) {
     worker().say({ type: 'loaded', model });
@@ -279,7 +279,7 @@ test('a worker that keeps dying is restarted without limit; new requests get the
   expect(host.state().type).toBe('ready');
 });
 
-test('a finished generation clears the record', () => {
+test('LlamaHost: a finished generation resets the crash count', () => {
   const { host, worker, seen } = world();
   for (let death = 0; death < 8; death += 1) {
     worker().say({ type: 'loaded', model });
@@ -292,7 +292,7 @@ test('a finished generation clears the record', () => {
   expect(losses).toHaveLength(8);
 });
 
-test('a request that ends the worker twice is refused with any seed; others are served', () => {
+test('LlamaHost: rejects a request that crashed the worker twice, with any seed; other requests run', () => {
   const { host, worker, advance } = world();
   for (const seed of [1, 2]) {
     worker().say({ type: 'loaded', model });
@@ -308,7 +308,7 @@ test('a request that ends the worker twice is refused with any seed; others are 
   expect(worker().sent.at(-1)).toMatchObject({ type: 'generate', request: { prompt: 'harmless' } });
 });
 
-test('a generation that was stopped before the model was there ends as stopped', () => {
+test('LlamaHost: a generation aborted during the load ends as aborted', () => {
   const { host, worker } = world();
   const { events, running } = generate(host);
   running.abort();
@@ -317,7 +317,7 @@ test('a generation that was stopped before the model was there ends as stopped',
   expect(worker().sent).toHaveLength(1);
 });
 
-test('an illegal instruction leads to the next lower CPU build, while loading and later', () => {
+test('LlamaHost: an illegal instruction selects the next lower CPU build, during the load and later', () => {
   const { host, worker, skipped } = world();
   worker().exit({ signal: 'SIGILL' });
   worker().exit({ signal: 'SIGILL' });
@@ -327,7 +327,7 @@ test('an illegal instruction leads to the next lower CPU build, while loading an
   expect(host.state().type).toBe('loading');
 });
 
-test('a machine on which every build dies of it is given up in the end', () => {
+test('LlamaHost: gives up after an illegal instruction in every CPU build', () => {
   const { host, worker, workers } = world();
   while (host.state().type === 'loading' && workers.length < 100) worker().exit({ signal: 'SIGILL' });
   expect(host.state()).toMatchObject({ type: 'failed', reason: expect.stringContaining('SIGILL') });
@@ -338,7 +338,7 @@ test.each([
   ['its own words', { reason: 'this is an embedding model' }, ['x: error: other'], 'this is an embedding model'],
   ['the last lines', { reason: null }, ['llama_model_load: error loading model: bad magic'], 'bad magic'],
 ])(
-  'a model that cannot be loaded is not tried again; the reason comes from %s',
+  'LlamaHost: does not retry a model that cannot be loaded; the reason comes from %s',
   (_, { reason }, lastLines, expected) => {
     const { host, worker, pendingTimers } = world();
     worker().say({ type: 'load-failed', reason });
@@ -356,7 +356,7 @@ test('proven: a failing load is retried', () => {
   expect(workers).toHaveLength(2);
 });
 
-test('a worker that dies while it loads for the first time is not tried again', () => {
+test('LlamaHost: does not retry if the worker crashes during the first load', () => {
   const { host, worker } = world();
   worker().exit({ signal: 'SIGKILL' });
   expect(host.state()).toEqual({ type: 'failed', name: 'm', reason: 'the engine process died of SIGKILL' });
@@ -378,7 +378,7 @@ test('note: passes notes of the worker on', () => {
   expect(seen).toEqual(['starting', 'note: The disk is full']);
 });
 
-describe('a graphics card that cannot be used', () => {
+describe('LlamaHost: unusable GPU', () => {
   const reason = 'the provided PTX was compiled with an unsupported toolchain';
   const death = {
     signal: 'SIGABRT',
@@ -391,7 +391,7 @@ describe('a graphics card that cannot be used', () => {
   const failedBuilds = (workers: readonly { sent: readonly ToWorker[] }[]) =>
     workers.map(({ sent }) => (sent[0]?.type === 'load' ? sent[0].options.failedGpuBuilds : undefined));
 
-  test('without a flag the next one is used, and the console says why', () => {
+  test('without a flag: uses the next build and logs the reason', () => {
     const { host, worker, workers, seen } = world({ gpuBuilds: ['cuda', 'vulkan', 'none'] });
     worker().exit(death);
     expect(host.state().type).toBe('loading');
@@ -415,21 +415,21 @@ describe('a graphics card that cannot be used', () => {
     expect(workers).toHaveLength(1);
   });
 
-  test('the older build of CUDA is tried where it is installed', () => {
+  test('tries the older CUDA build if it is installed', () => {
     const { worker, workers, seen } = world({ gpuBuilds: ['cuda', 'cuda-ext', 'none'] }, { backend: 'cuda' });
     worker().exit(death);
     expect(failedBuilds(workers)).toEqual([[], ['cuda']]);
     expect(seen).toContainEqual(expect.stringContaining('going on with CUDA 12'));
   });
 
-  test('one that has served before is tried again as it was', () => {
+  test('a build that has worked before is tried again', () => {
     const { worker, workers } = world({ gpuBuilds: ['cuda', 'none'] });
     worker().say({ type: 'loaded', model });
     worker().exit(death);
     expect(failedBuilds(workers)).toEqual([[], []]);
   });
 
-  test('a death that has nothing to do with the card changes nothing about it', () => {
+  test('an unrelated crash does not change the build', () => {
     const { host, worker } = world({ gpuBuilds: ['cuda', 'none'] });
     worker().exit({ signal: 'SIGABRT', lastLines: ['GGML_ASSERT(n > 0) failed'] });
     expect(host.state().type).toBe('failed');

@@ -23,21 +23,21 @@ test('contextSizeFor: a default is limited by the trained context, a given one i
 });
 
 test.each([
-  ['what the file says', {}, 2048],
-  ['what was asked for', { contextSizeGiven: true }, 16_384],
-  ['what --overridenativecontext says', { trainedContextOverride: 4096 }, 4096],
+  ['trained context of the file', {}, 2048],
+  ['a given size', { contextSizeGiven: true }, 16_384],
+  ['--overridenativecontext', { trainedContextOverride: 4096 }, 4096],
   [
-    'what --overridekv says',
+    '--overridekv of the context length',
     { metadataOverrides: [{ key: 'llama.context_length', type: 'int' as const, value: '512' }] },
     512,
   ],
   [
-    'not what --overridekv says of something else',
+    'no other --overridekv',
     { metadataOverrides: [{ key: 'llama.block_count', type: 'int' as const, value: '512' }] },
     2048,
   ],
-  ['the default where the file says nothing', { shape: { ...shape, trainedContext: 0 } }, 16_384],
-])('before the model is loaded its context is %s', (_, own, expected) => {
+  ['the default without a trained context', { shape: { ...shape, trainedContext: 0 } }, 16_384],
+])('expectedContextSize: %s', (_, own, expected) => {
   expect(expectedContextSize({ ...options, ...own })).toBe(expected);
 });
 
@@ -62,8 +62,8 @@ async function read(
   return readModelFile(path);
 }
 
-describe('what is known of a model before its weights are read', () => {
-  test('its size, and what each token takes in the cache', async () => {
+describe('readModelFile', () => {
+  test('size of the file, and cache bytes per token', async () => {
     const { shape } = await read('llama', {
       block_count: 4,
       embedding_length: 64,
@@ -79,7 +79,7 @@ describe('what is known of a model before its weights are read', () => {
     });
   });
 
-  test('heads of another width count with it', async () => {
+  test('heads of another width change the cache bytes', async () => {
     const { shape } = await read('gemma3', {
       block_count: 1,
       embedding_length: 64,
@@ -93,20 +93,20 @@ describe('what is known of a model before its weights are read', () => {
   test.each([
     ['no heads at all', { block_count: 2, embedding_length: 64 }],
     ['a count of zero', { block_count: 2, embedding_length: 64, 'attention.head_count': 0 }],
-  ])('with %s every figure is still a number', async (_, figures) => {
+  ])('every figure is a number with %s', async (_, figures) => {
     const { shape } = await read('mamba', figures);
     expect(Number.isFinite(shape.cacheBytesPerToken)).toBe(true);
     expect(shape.layers).toBe(2);
   });
 
-  test('its chat template, where it has one', async () => {
+  test('chat template, if there is one', async () => {
     const template: GgufEntry = { type: 'string', value: '{{ messages }}' };
     const figures = { block_count: 1 };
     expect((await read('llama', figures, { 'tokenizer.chat_template': template })).chatTemplate).toBe('{{ messages }}');
     expect((await read('qwen', figures)).chatTemplate).toBeUndefined();
   });
 
-  test('of the embedded model too', async () => {
+  test('chat template of the embedded model', async () => {
     const { path, shape, chatTemplate } = await readModelFile(embeddedModel);
     expect(path).toBe(embeddedModel);
     expect(shape).toMatchObject({ architecture: expect.any(String), trainedContext: expect.any(Number) });
@@ -116,7 +116,7 @@ describe('what is known of a model before its weights are read', () => {
     expect(chatTemplate).toContain('messages');
   });
 
-  test('a file that is no model is refused with a sentence', async () => {
+  test('rejects a file that is not a model', async () => {
     const path = join(folder, 'text.gguf');
     writeFileSync(path, 'hello');
     await expect(readModelFile(path)).rejects.toThrow('This is no GGUF file');

@@ -4,7 +4,7 @@ import { memoryNeed } from './load-options.ts';
 
 const shape = { sizeBytes: 4e9, cacheBytesPerToken: 131_072 };
 
-test('weights, cache and something for computing', () => {
+test('memoryNeed: weights, cache and compute buffers', () => {
   const need = memoryNeed(shape, 8192, 1);
   expect(need).toBeGreaterThan(4e9 + 8192 * 131_072);
   expect(need).toBeLessThan(6e9);
@@ -16,7 +16,7 @@ test('memoryNeed: one cache per sequence, at least one', () => {
   expect(memoryNeed(shape, 4096, 0)).toBe(one);
 });
 
-test('more of anything never needs less', () => {
+test('memoryNeed: never decreases with a larger model, context or batch', () => {
   const some = integer({ min: 0, max: 1 << 20 });
   assert(
     property(some, some, some, some, (size, more, context, sequences) => {

@@ -9,7 +9,7 @@ const place = (settings: Partial<Settings>) =>
     { model: 'm.gguf', name: 'm', shape, threads: 4, contextSizeGiven: false },
   );
 
-test('without flags the engine decides: automatic layers, any backend, 16-bit cache', () => {
+test('loadOptions: automatic layers, any backend and 16-bit cache without flags', () => {
   expect(place({})).toMatchObject({
     backend: 'auto',
     gpuLayers: 'auto',
@@ -72,10 +72,10 @@ test.each<[Partial<Settings>, object]>([
   ],
   [{ mmproj: 'eyes.gguf', mmprojcpu: true }, { projector: { useGpu: false } }],
   [{ mmproj: 'eyes.gguf', usecpu: true }, { projector: { useGpu: false } }],
-])('%j becomes %j', (settings, expected) => expect(place(settings)).toMatchObject(expected));
+])('loadOptions: %j becomes %j', (settings, expected) => expect(place(settings)).toMatchObject(expected));
 
-describe('expert weights on the CPU', () => {
-  test('go layer by layer, and never beyond the last', () =>
+describe('loadOptions: expert weights on the CPU', () => {
+  test('one pattern per layer, up to the last layer', () =>
     expect(place({ moecpu: 999 }).tensorOverrides.map(({ pattern }) => pattern.slice(0, 8))).toEqual([
       'blk\\.0\\.',
       'blk\\.1\\.',
@@ -83,9 +83,8 @@ describe('expert weights on the CPU', () => {
     ]));
 });
 
-test.each(['nonsense', 'a=int:x', 'a=kind:1', 'a=bool:maybe'])(
-  '--overridekv %s is refused with a sentence',
-  (overridekv) => expect(() => place({ overridekv })).toThrow('--overridekv must be name=type:value'),
+test.each(['nonsense', 'a=int:x', 'a=kind:1', 'a=bool:maybe'])('loadOptions: rejects --overridekv %s', (overridekv) =>
+  expect(() => place({ overridekv })).toThrow('--overridekv must be name=type:value'),
 );
-test('--overridetensors without a device is refused', () =>
+test('loadOptions: rejects --overridetensors without a device', () =>
   expect(() => place({ overridetensors: 'CPU' })).toThrow('pattern=device'));

@@ -5,7 +5,7 @@ export function machineOf(gbnf: string, tokens: Readonly<Record<string, number>>
   return new GrammarMachine(compileGbnf(gbnf, (text) => tokens[text]));
 }
 
-/** Where the text stands in the grammar; undefined where it does not belong to it. Each piece is a token of its own. */
+/** The state after the text; undefined if the grammar rejects it. Each piece is a token. */
 export function walked(machine: GrammarMachine, ...pieces: readonly (string | Uint8Array)[]): TextPosition | undefined {
   const walk = new TextWalk(machine);
   let position: TextPosition | undefined = startOf(machine);

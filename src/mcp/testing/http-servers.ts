@@ -13,7 +13,7 @@ export interface HttpToolServer {
   readonly requests: IncomingMessage[];
   /** Ends all connections and listens no more. */
   stop(): void;
-  /** It knows nobody any more. */
+  /** Forgets all sessions. */
   forget(): void;
 }
 

@@ -1,6 +1,6 @@
 import type { StartTimer } from '../connection.ts';
 
-/** A clock that a test moves by hand; what is due happens in its order, with room for promises in between. */
+/** A manual clock: runs due timers in order, and lets promises settle between them. */
 export function handTime() {
   let now = 0;
   const timers = new Set<{ at: number; passed: () => void }>();

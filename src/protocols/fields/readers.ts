@@ -1,6 +1,9 @@
 import { AppError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/fidelity.ts';
+import { isObject } from '../../core/json.ts';
 import type { JsonObject } from '../../http/body.ts';
+
+export { isObject };
 
 /** Reads one value of a request, or throws with its path (`messages[3].content[0].text`). `loose.ts` is more lenient. */
 export interface Read<Value> {
@@ -131,10 +134,6 @@ export function wrong(path: string, expected: string): AppError<'invalid-field'>
 
 export function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function isTokenId(value: unknown): value is number {

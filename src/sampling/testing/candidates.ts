@@ -9,7 +9,7 @@ export function candidatesOf(logits: ArrayLike<number>): Candidates {
   return candidates;
 }
 
-/** Candidates whose probabilities stand in these proportions. */
+/** Candidates with probabilities in these proportions. */
 export const weighted = (...weights: number[]): Candidates => candidatesOf(weights.map((weight) => Math.log(weight)));
 
 export const idsOf = ({ ids, size }: Candidates): number[] => [...ids.subarray(0, size)];

@@ -6,7 +6,7 @@ import type { DecodeResult } from './memory/context.ts';
 const size = 20;
 const end = 19;
 
-/** A model that always counts on: after 4 comes 5. Its cache remembers which token stands where in each sequence. */
+/** A model that counts: after 4 comes 5. Its cache records the token at each position of each sequence. */
 function counting(batchCapacity = 8, sequences = 1) {
   const caches: number[][] = Array.from({ length: sequences }, () => []);
   let batch: { token: number; position: number; sequence: number; wanted: boolean }[] = [];
@@ -50,7 +50,7 @@ test('DraftModel: proposes the most likely tokens', () => {
   expect(counting().propose([1, 2, 3], 4)).toEqual([4, 5, 6, 7]);
 });
 
-test('it computes only what is new in the text, and its own guesses where they were right', () => {
+test('DraftModel: computes only new tokens, and reuses accepted proposals', () => {
   const { propose, batches } = counting();
   propose([1, 2, 3], 3);
   expect(batches.splice(0)).toEqual([3, 1, 1]);
@@ -60,14 +60,14 @@ test('it computes only what is new in the text, and its own guesses where they w
   expect(batches).toEqual([1]);
 });
 
-test('a long text is read in portions, and nothing is guessed until all of it is read', () => {
+test('DraftModel: reads a long text in batches, and proposes nothing before its end', () => {
   const { propose, batches } = counting(4);
   const text = [1, 2, 3, 4, 5, 6, 7, 8, 9];
   expect([propose(text, 1), propose(text, 1), propose(text, 1)]).toEqual([[], [], [10]]);
   expect(batches).toEqual([4, 4, 1]);
 });
 
-test('behind the end of a text nothing is guessed', () => {
+test('DraftModel: proposes nothing after an end token', () => {
   expect(counting().propose([17], 5)).toEqual([18]);
 });
 
@@ -77,7 +77,7 @@ test('DraftModel: proposes nothing after an unknown token', () => {
   expect(propose([1, 2], 1)).toEqual([3]);
 });
 
-test('a failed step leaves the guesses so far, and a fresh start', () => {
+test('DraftModel: after a failed step returns the proposals so far and starts again', () => {
   const { propose, results, cache } = counting();
   results.push('ok', 'failed');
   expect(propose([1, 2], 3)).toEqual([3]);
@@ -85,7 +85,7 @@ test('a failed step leaves the guesses so far, and a fresh start', () => {
   expect(propose([1, 2], 2)).toEqual([3, 4]);
 });
 
-test('nothing is guessed beyond its context', () => {
+test('DraftModel: proposes nothing beyond its context', () => {
   const { propose } = counting(64);
   expect(
     propose(
@@ -115,7 +115,7 @@ test('DraftModel: its cache is always a prefix of the last text and its proposal
   );
 });
 
-test('texts that take turns are each followed where they are, and read once', () => {
+test('DraftModel: alternating texts are each read once', () => {
   const { propose, batches, caches } = counting(8, 2);
   const texts = [
     [1, 2, 3, 4, 5, 6],
@@ -157,7 +157,7 @@ test('DraftModel: separate sequences avoid computing two long texts again at eve
   expect(rowsFor(2)).toBe(2 * (31 + 4));
 });
 
-test('what fails for one text is not lost to another', () => {
+test('DraftModel: a failure for one text does not affect another', () => {
   const { propose, results, caches } = counting(8, 2);
   propose([1, 2, 3], 1, 0);
   results.push('failed');
@@ -165,7 +165,7 @@ test('what fails for one text is not lost to another', () => {
   expect(caches).toEqual([[1, 2, 3], []]);
 });
 
-test('a sequence that it does not have gets no guesses', () => {
+test('DraftModel: proposes nothing for an unknown sequence', () => {
   expect(counting(8, 2).propose([1, 2, 3], 4, 2)).toEqual([]);
 });
 
@@ -191,17 +191,17 @@ const vocabulary = (size: number, text = (token: number) => `t${token}`) => ({
   bytes: (token: number) => Buffer.from(text(token)),
 });
 
-test('vocabularies with the same tokens agree', () => {
+test('disagreement: undefined for equal vocabularies', () => {
   expect(disagreement(vocabulary(5000), vocabulary(5000))).toBeUndefined();
 });
 
-test('a little padding behind the last token is no disagreement', () => {
+test('disagreement: ignores padding after the last token', () => {
   const padded = vocabulary(5100, (token) => (token < 5000 ? `t${token}` : 'padding'));
   expect(disagreement(vocabulary(5000), padded)).toBeUndefined();
   expect(disagreement(padded, vocabulary(5000))).toBeUndefined();
 });
 
-test('another size is another vocabulary', () => {
+test('disagreement: different sizes', () => {
   expect(disagreement(vocabulary(5000), vocabulary(6000))).toBe('it has 6000 tokens and the model has 5000');
 });
 

@@ -43,13 +43,13 @@ const draft = (tokens: number[], pattern = 2, most = 4) => [
   ...lookupDraft(Int32Array.from(tokens), tokens.length, pattern, most),
 ];
 
-test('what followed the same tokens before is guessed to follow again', () => {
+test('lookupDraft: proposes what followed the same tokens before', () => {
   expect(draft([1, 2, 3, 4, 5, 9, 1, 2])).toEqual([3, 4, 5, 9]);
 });
-test('the latest place counts', () => expect(draft([1, 2, 3, 1, 2, 7, 1, 2], 2, 1)).toEqual([7]));
-test('a text that repeats itself at the end is guessed to go on so', () => expect(draft([5, 5, 5])).toEqual([5]));
-test('without a place before there is no guess', () => expect(draft([1, 2, 3, 4])).toEqual([]));
-test('a text shorter than the pattern gives none', () => expect(draft([1], 3)).toEqual([]));
+test('lookupDraft: uses the latest match', () => expect(draft([1, 2, 3, 1, 2, 7, 1, 2], 2, 1)).toEqual([7]));
+test('lookupDraft: continues a repetition at the end', () => expect(draft([5, 5, 5])).toEqual([5]));
+test('lookupDraft: none without an earlier match', () => expect(draft([1, 2, 3, 4])).toEqual([]));
+test('lookupDraft: none for a text shorter than the pattern', () => expect(draft([1], 3)).toEqual([]));
 test('lookupDraft: at most `most` tokens, which occur in the text', () => {
   fc.assert(
     fc.property(

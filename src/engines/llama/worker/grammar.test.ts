@@ -31,8 +31,8 @@ function allowed(grammar: RequestGrammar): readonly string[] {
 const take = (grammar: RequestGrammar, ...texts: readonly string[]) => texts.map((text) => grammar.accept(idOf(text)));
 const word = (text: string): GrammarTrigger => ({ type: 'word', text });
 
-describe('a grammar over tokens', () => {
-  test('allows the tokens that go on with it, and the end where it may end', () => {
+describe('RequestGrammar', () => {
+  test('allows tokens that continue it, and end tokens where it may end', () => {
     const grammar = make('root ::= "ab" "c"?');
     expect(allowed(grammar)).toEqual(['a', 'ab', 'abc']);
     take(grammar, 'ab');
@@ -41,13 +41,13 @@ describe('a grammar over tokens', () => {
     expect(allowed(grammar)).toEqual(['<end>']);
   });
 
-  test('takes no notice of a token that was forced on the text, nor of an end that did not end it', () => {
+  test('ignores forced tokens and end tokens that did not end the text', () => {
     const grammar = make('root ::= "a" "b" "c"');
     expect(take(grammar, 'a', '<x>', '<end>', 'c')).toEqual([true, true, true, true]);
     expect(allowed(grammar)).toEqual(['b']);
   });
 
-  test('starts again with what is left of the text', () => {
+  test('replay: continues from the given tokens', () => {
     const grammar = make('root ::= "a" ("b" | "c") "a"');
     take(grammar, 'ab', 'a');
     grammar.replay(Int32Array.of(idOf('a')));
@@ -65,7 +65,7 @@ describe('a grammar over tokens', () => {
     expect(allowed(grammar)).toEqual(['<end>']);
   });
 
-  test('follows a token by its name and by its text at once', () => {
+  test('matches a token by name and by text at once', () => {
     const grammar = make(`root ::= <[${idOf('ab')}]> "c" | "ab" "a"`);
     take(grammar, 'ab');
     expect(allowed(grammar)).toEqual(['a', 'c']);
@@ -89,14 +89,14 @@ describe('a grammar over tokens', () => {
     expect(allowed(shelf.take({ ...wanted, gbnf: 'root ::= "c"' }))).toEqual(['c']);
   });
 
-  test('is refused where it is none', () => {
+  test('rejects an invalid grammar', () => {
     expect(() => make('root ::= "a')).toThrow(/line 1, column 12/);
     expect(() => make('root ::= <nobody>')).toThrow('<nobody> is not one token of this model');
   });
 });
 
-describe('a grammar that waits for a trigger', () => {
-  test('allows everything until then, and rules the trigger too', () => {
+describe('RequestGrammar: lazy', () => {
+  test('allows everything before the trigger, then constrains from the trigger on', () => {
     const grammar = make('root ::= "ab" "c" "a"', [word('ab')]);
     expect(allowed(grammar)).toEqual(pieces);
     expect(take(grammar, 'c', 'a')).toEqual([true, true]);
@@ -107,25 +107,25 @@ describe('a grammar that waits for a trigger', () => {
     expect(allowed(grammar)).toEqual(['<end>']);
   });
 
-  test('begins in the middle of a token, and reads the rest of it', () => {
+  test('can start within a token, and reads the rest of it', () => {
     const grammar = make('root ::= "bc" "a"', [word('b')]);
     take(grammar, 'abc');
     expect(allowed(grammar)).toEqual(['a']);
   });
 
-  test('begins with a token by its number', () => {
+  test('can start at a token id', () => {
     const grammar = make('root ::= "<x>" "b"', [{ type: 'token', token: idOf('<x>') }]);
     take(grammar, 'a', '<x>');
     expect(allowed(grammar)).toEqual(['b']);
   });
 
-  test('begins where the first group of a pattern does', () => {
+  test('starts at the first group of a pattern', () => {
     const grammar = make('root ::= "b" "c"', [{ type: 'pattern', source: 'a(b)' }]);
     take(grammar, 'c', 'a', 'b');
     expect(allowed(grammar)).toEqual(['c']);
   });
 
-  test('lets a text go on freely that does not fit from the trigger on, and says so', () => {
+  test('a text that does not match after the trigger is free, and accept returns false', () => {
     const gbnf = 'root ::= "{\\"name\\": \\"f\\"" "}"';
     const grammar = make(gbnf, [word('{"name": ')]);
     expect(take(grammar, '{"name', '": null', '}')).toEqual([true, false, true]);
@@ -134,7 +134,7 @@ describe('a grammar that waits for a trigger', () => {
     expect(allowed(grammar)).toEqual(['}']);
   });
 
-  test('waits again after a rewind to before the trigger, and not after one to behind it', () => {
+  test('waits again after a rewind to before the trigger only', () => {
     const grammar = make('root ::= "ab" "c"', [word('ab')]);
     take(grammar, 'c', 'ab');
     expect(allowed(grammar)).toEqual(['c']);
@@ -148,11 +148,11 @@ describe('a grammar that waits for a trigger', () => {
     [word('a'), 'something with which the grammar can begin, which "a" is not'],
     [{ type: 'token', token: 0 }, 'something with which the grammar can begin, which token 0 is not'],
     [{ type: 'token', token: 99 }, 'something with which the grammar can begin, which token 99 is not'],
-  ])('is refused where %j can never fit', (trigger, expected) => {
+  ])('rejects %j, which can never match', (trigger, expected) => {
     expect(() => make('root ::= "b"', [trigger])).toThrow(`grammar_triggers must be ${expected}.`);
   });
 
-  test('of any kind survives any tokens', () => {
+  test('any trigger accepts any tokens', () => {
     const trigger = fc.constantFrom<GrammarTrigger>(
       word('ab'),
       { type: 'token', token: idOf('ab') },
@@ -179,8 +179,8 @@ describe('a grammar that waits for a trigger', () => {
 
 const plain = letterVocabulary('a', 'b', '<x>', '<end>');
 
-describe('a shelf of grammars', () => {
-  /** How often the tokenizer was asked: once for each grammar that is made and names a token. */
+describe('GrammarCache', () => {
+  /** Calls of the tokenizer: one for each compiled grammar that names a token. */
   function counted() {
     let asked = 0;
     const shelf = new GrammarCache({
@@ -194,13 +194,13 @@ describe('a shelf of grammars', () => {
   }
   const grammar = (extra: string) => ({ gbnf: `root ::= <x> # ${extra}`, retainState: false });
 
-  test('makes the grammar of a chat once, however many turns ask for it', () => {
+  test('compiles the grammar of a chat once for all its turns', () => {
     const { shelf, asked } = counted();
     for (let turn = 0; turn < 5; turn += 1) shelf.take(grammar('same'));
     expect(asked()).toBe(1);
   });
 
-  test('keeps the four that were used last', () => {
+  test('retains the four most recently used', () => {
     const { shelf, asked } = counted();
     for (const name of ['1', '2', '3', '4', '1', '5', '1', '3']) shelf.take(grammar(name));
     expect(asked()).toBe(5);
@@ -218,7 +218,7 @@ describe('a shelf of grammars', () => {
     expect(shelf.take(same)).not.toBe(one);
   });
 
-  test('keeps nothing of a grammar that was refused', () => {
+  test('retains nothing of a rejected grammar', () => {
     const { shelf, asked } = counted();
     for (let time = 0; time < 2; time += 1) {
       expect(() => shelf.take({ gbnf: 'root ::= <x> nobody', retainState: false })).toThrow('no rule named nobody');
@@ -227,7 +227,7 @@ describe('a shelf of grammars', () => {
     expect(asked()).toBeGreaterThan(1);
   });
 
-  test('hands a kept state to one request at a time', () => {
+  test('gives a retained state to one request at a time', () => {
     const shelf = new GrammarCache(plain);
     const kept = { gbnf: 'root ::= "a" "b"', retainState: true };
     const first = shelf.take(kept);

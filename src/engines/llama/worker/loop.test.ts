@@ -139,7 +139,7 @@ function world(results: DecodeResult[] = [], apart = false) {
     loop.add(generation as unknown as Generation);
     return generation;
   };
-  /** Resolves when so many generations have ended and the loop has told of it. */
+  /** Resolves when that many generations have ended and their messages are sent. */
   const over = (count: number) =>
     new Promise<void>((resolve) => {
       wanted = count;
@@ -150,7 +150,7 @@ function world(results: DecodeResult[] = [], apart = false) {
   return { loop, begin, over, batches, pieces, messages, whileDecoding, fillers };
 }
 
-test('a prompt is read in batches and a reply written token by token', async () => {
+test('BatchLoop: reads a prompt in batches and writes a reply token by token', async () => {
   const { begin, over, batches, pieces } = world();
   begin({ id: 1, prompt: 250, reply: 3 });
   await over(1);
@@ -158,7 +158,7 @@ test('a prompt is read in batches and a reply written token by token', async () 
   expect(pieces()).toHaveLength(3);
 });
 
-test('the tokens of all who write share a batch, and one message', async () => {
+test('BatchLoop: decoding requests share a batch and a message', async () => {
   const { begin, over, batches, messages } = world();
   begin({ id: 1, prompt: 1, reply: 4 });
   begin({ id: 2, prompt: 1, reply: 4 });
@@ -167,7 +167,7 @@ test('the tokens of all who write share a batch, and one message', async () => {
   expect(Math.max(...messages.map((message) => (message.type === 'step' ? message.pieces.length : 0)))).toBe(2);
 });
 
-test('decode continues during the prefill of another request', async () => {
+test('BatchLoop: decode continues during the prefill of another request', async () => {
   const { begin, over, pieces } = world();
   begin({ id: 1, prompt: 1, reply: 6 });
   begin({ id: 2, prompt: 300, reply: 1 });
@@ -177,7 +177,7 @@ test('decode continues during the prefill of another request', async () => {
   expect(order.filter((text) => text === '1')).toHaveLength(6);
 });
 
-test('a short question beside a long prompt does not wait for all of it', async () => {
+test('BatchLoop: a short prompt does not wait for a long one', async () => {
   const { begin, over, pieces } = world();
   begin({ id: 1, prompt: 900, reply: 1 });
   begin({ id: 2, prompt: 20, reply: 1 });
@@ -185,14 +185,14 @@ test('a short question beside a long prompt does not wait for all of it', async 
   expect(pieces().flatMap((piece) => (piece.type === 'text-delta' ? [piece.text] : []))).toEqual(['2', '1']);
 });
 
-test('several short prompts are read before the first of them writes on', async () => {
+test('BatchLoop: reads several short prompts before the first of them decodes', async () => {
   const { begin, over, batches } = world();
   for (const id of [1, 2, 3]) begin({ id, prompt: 10, reply: 2 });
   await over(3);
   expect(batches).toEqual([10, 10, 10, 3]);
 });
 
-test('an idle sequence between two that write takes a token along, and forgets it', async () => {
+test('BatchLoop: an idle sequence between two active ones gets a token, and forgets it', async () => {
   const { begin, over, batches, fillers } = world();
   for (const id of [1, 3]) begin({ id, prompt: 10, reply: 2 });
   await over(2);
@@ -212,7 +212,7 @@ test('abort during a batch: ends one request, the others compute theirs again', 
   expect(stopped.interrupted).toBe(1);
 });
 
-test('stopping one that is not there does nothing', async () => {
+test('abort: no effect for an unknown request', async () => {
   const { loop, begin, over, pieces } = world();
   begin({ id: 1, prompt: 1, reply: 1 });
   loop.abort(7);
@@ -223,7 +223,7 @@ test('stopping one that is not there does nothing', async () => {
 test.each([
   ['no-room', /the context is full/],
   ['failed', /could not compute/],
-] as const)('a batch that ends with %s is an error in words', async (result, reason) => {
+] as const)('BatchLoop: a batch that ends with %s is an error with its reason', async (result, reason) => {
   const { begin, over, pieces } = world([result]);
   begin({ id: 1, prompt: 1, reply: 5 });
   await over(1);
@@ -232,7 +232,7 @@ test.each([
   ]);
 });
 
-test('an exception costs only the generation that threw it', async () => {
+test('BatchLoop: an exception fails only the generation that threw it', async () => {
   const { begin, over, pieces } = world();
   begin({
     id: 1,
@@ -248,7 +248,7 @@ test('an exception costs only the generation that threw it', async () => {
   expect(pieces().filter(({ id, type }) => id === 2 && type === 'text-delta')).toHaveLength(2);
 });
 
-test('work that comes after a rest begins again', async () => {
+test('BatchLoop: starts again after an idle time', async () => {
   const { begin, over, pieces } = world();
   begin({ id: 1, prompt: 1, reply: 1 });
   await over(1);
@@ -257,7 +257,7 @@ test('work that comes after a rest begins again', async () => {
   expect(pieces()).toHaveLength(2);
 });
 
-test('a medium is computed separately, then the prompt continues', async () => {
+test('BatchLoop: a medium is computed separately, then the prompt continues', async () => {
   const { begin, over, batches, pieces } = world();
   const generation = begin({ id: 1, prompt: 30, reply: 1 });
   let computed = 0;
@@ -273,7 +273,7 @@ test('a medium is computed separately, then the prompt continues', async () => {
   expect(pieces()).toHaveLength(1);
 });
 
-test('a picture that cannot be computed costs only its own generation', async () => {
+test('BatchLoop: a failing picture fails only its generation', async () => {
   const { begin, over, pieces } = world();
   const generation = begin({ id: 1, prompt: 30, reply: 1 });
   begin({ id: 2, prompt: 1, reply: 2 });
@@ -282,7 +282,7 @@ test('a picture that cannot be computed costs only its own generation', async ()
   expect(pieces().filter(({ type }) => type === 'error')).toMatchObject([{ id: 1, error: { code: 'engine-failed' } }]);
 });
 
-test('work between the steps never meets a batch or other such work', async () => {
+test('BatchLoop: work between steps never overlaps a batch or other such work', async () => {
   const { loop, begin, over, whileDecoding } = world();
   const order: string[] = [];
   let working = 0;
@@ -306,7 +306,7 @@ test('work between the steps never meets a batch or other such work', async () =
   await expect(loop.between(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
 });
 
-test('what begins in the middle of a batch waits for its end, and all that waits begins together', async () => {
+test('BatchLoop: requests that start during a batch wait for its end and start together', async () => {
   const { loop, begin, over, whileDecoding } = world();
   const order: string[] = [];
   let decoding = false;
@@ -321,7 +321,7 @@ test('what begins in the middle of a batch waits for its end, and all that waits
   expect(order).toEqual(['a', 'b']);
 });
 
-test('with nothing to do, what begins does so at once', () => {
+test('BatchLoop: a request starts at once if idle', () => {
   const { loop } = world();
   let begun = false;
   loop.beforeNextBatch(() => {
@@ -339,7 +339,7 @@ test('deterministic: each request is computed alone, with one message per step',
   expect(Math.max(...messages.map((message) => (message.type === 'step' ? message.pieces.length : 0)))).toBe(3);
 });
 
-test('a failing generation does not affect others', async () => {
+test('BatchLoop: a failing generation does not affect other ones', async () => {
   const { begin, over, pieces } = world(['ok', 'failed'], true);
   begin({ id: 1, prompt: 1, reply: 2 });
   begin({ id: 2, prompt: 1, reply: 2 });
@@ -348,7 +348,7 @@ test('a failing generation does not affect others', async () => {
   expect(told).toEqual(['1', 'error', '1']);
 });
 
-test('nothing comes between a beginning and its batch, since the library copies sequences only with that', async () => {
+test('BatchLoop: nothing runs between a start and its batch, which applies sequence copies', async () => {
   const { loop, begin, over, batches } = world();
   const order: string[] = [];
   let rest: Promise<void> | undefined;
@@ -370,7 +370,7 @@ const book = { name: 'book', remaining: 4000 };
 const letter = { name: 'letter', remaining: 300 };
 const question = { name: 'question', remaining: 20 };
 
-test('the oldest and the shortest take turns', () => {
+test('nextReader: alternates between the oldest and the shortest', () => {
   const readers = [book, letter, question];
   expect([0, 1, 2, 3].map((turn) => nextReader(readers, turn)?.name)).toEqual(['book', 'question', 'book', 'question']);
 });
@@ -388,17 +388,17 @@ function taken(all: ReturnType<typeof slots>, ...writing: number[]): number[] {
   return bridges(chosen, all).map(({ sequence }) => sequence);
 }
 
-test('a short gap between two writers is closed', () => {
+test('bridges: closes a short gap between two active slots', () => {
   expect(taken(slots(9, 0, 0, 9, 0), 0, 3)).toEqual([1, 2]);
   expect(taken(slots(9, 5, 9, 9, 5, 9), 0, 2, 3, 5)).toEqual([1, 4]);
 });
 
-test('a long gap is not, and nothing before the first writer or behind the last', () => {
+test('bridges: no long gap, nothing before the first or after the last active slot', () => {
   expect(taken(slots(9, 0, 0, 0, 0, 9), 0, 5)).toEqual([]);
   expect(taken(slots(0, 0, 9, 0), 2)).toEqual([]);
   expect(taken(slots(9, 9, 9), 0, 1, 2)).toEqual([]);
 });
 
-test('bridges: no slot longer than all that write', () => expect(taken(slots(9, 10, 9), 0, 2)).toEqual([]));
+test('bridges: no slot longer than all active ones', () => expect(taken(slots(9, 10, 9), 0, 2)).toEqual([]));
 
 test('bridges: no slot without room', () => expect(taken(slots(100, 100, 9), 0, 2)).toEqual([]));

@@ -11,7 +11,7 @@ const types = (pieces: readonly Piece[]) => pieces.map(({ type }) => type).filte
 const picture: Medium = { kind: 'image', base64: 'AAAA' };
 const brokenGrammar = { grammar: { gbnf: 'root ::= (', retainState: false } };
 
-/** A projector that reads a picture when it is told to. */
+/** A projector that reads a picture when the test resolves it. */
 function slowProjector() {
   let go: () => void = () => undefined;
   let read = 0;
@@ -28,7 +28,7 @@ function slowProjector() {
   return { projector, finish: () => go(), count: () => read };
 }
 
-describe('a request', () => {
+describe('request', () => {
   test('sends one start, then its text', async () => {
     const world = workerWorld();
     await world.begin(7, 'abc');
@@ -39,7 +39,7 @@ describe('a request', () => {
     expect([world.reading.size, world.slots[0]?.busy]).toEqual([0, false]);
   });
 
-  test('has one token at least, though its prompt is empty', async () => {
+  test('an empty prompt has one token', async () => {
     const world = workerWorld();
     await world.begin(1, '');
     await world.settled();
@@ -47,7 +47,7 @@ describe('a request', () => {
     expect(types(world.pieces(1)).at(-1)).toBe('finish');
   });
 
-  test('has the first token of the model in front, and memory before the prompt', async () => {
+  test('BOS token first, and memory before the prompt', async () => {
     const world = workerWorld({ addsBos: true });
     await world.begin(1, 'xyz', { memory: 'ab' });
     await world.settled();
@@ -55,7 +55,7 @@ describe('a request', () => {
     expect(Array.from(world.slots[0]?.tokens.subarray(0, 6) ?? [])).toEqual([1, 97, 98, 120, 121, 122]);
   });
 
-  test('writes the same with the same seed, and something else with another', async () => {
+  test('equal text for equal seeds, different text for different seeds', async () => {
     const written = async (seed: number) => {
       const world = workerWorld({ logits: evenly, reusePrompt: false });
       await world.begin(1, 'abc', { maxTokens: 30 }, seed);
@@ -67,7 +67,7 @@ describe('a request', () => {
     expect(await written(5)).not.toBe(await written(6));
   });
 
-  test('several share the loop, each with its own words', async () => {
+  test('several share the loop, each with its own text', async () => {
     const world = workerWorld({ sequences: 3 });
     await Promise.all([world.begin(1, 'abc'), world.begin(2, 'klm'), world.begin(3, 'pqr')]);
     await world.settled();
@@ -75,10 +75,10 @@ describe('a request', () => {
   });
 });
 
-describe('a prompt that is too long', () => {
+describe('prompt that is too long', () => {
   const long = 'abcdefgh'.repeat(10);
 
-  test('is refused where the family wants that, and no slot was touched', async () => {
+  test('overflow refuse: fails without touching a slot', async () => {
     const world = workerWorld({ contextSize: 32 });
     await world.begin(1, long);
     await world.settled();
@@ -88,7 +88,7 @@ describe('a prompt that is too long', () => {
     expect([world.slots[0]?.busy, world.slots[0]?.computed, world.reading.size]).toEqual([false, 0, 0]);
   });
 
-  test('with overflow trim: drops its beginning, with a warning', async () => {
+  test('overflow trim: drops its beginning, with a warning', async () => {
     const world = workerWorld({ contextSize: 32 });
     await world.begin(1, long, { overflow: 'trim' });
     await world.settled();
@@ -98,7 +98,7 @@ describe('a prompt that is too long', () => {
     expect(types(world.pieces(1)).at(-1)).toBe('finish');
   });
 
-  test('may use less of the context than there is, but never more', async () => {
+  test('can use less of the context, but never more', async () => {
     const world = workerWorld({ contextSize: 64 });
     await world.begin(1, 'a'.repeat(40), { maxContext: 32 });
     await world.begin(2, 'a'.repeat(70), { maxContext: 1000 });
@@ -107,7 +107,7 @@ describe('a prompt that is too long', () => {
     expect(world.pieces(2)).toMatchObject([{ error: { code: 'context-overflow', details: { contextSize: 64 } } }]);
   });
 
-  test('gets a shorter reply where that is what fits', async () => {
+  test('gets a shorter reply if that fits', async () => {
     const world = workerWorld({ contextSize: 32 });
     await world.begin(1, 'a'.repeat(30), { maxTokens: 20 });
     await world.settled();
@@ -115,8 +115,8 @@ describe('a prompt that is too long', () => {
   });
 });
 
-describe('a request that is refused', () => {
-  test('for its grammar: one error, and its slot is free', async () => {
+describe('rejected request', () => {
+  test('invalid grammar: one error, and the slot is free', async () => {
     const world = workerWorld();
     await world.begin(1, 'abc', brokenGrammar);
     await world.settled();
@@ -127,7 +127,7 @@ describe('a request that is refused', () => {
     expect(world.text(2)).toBe('defg');
   });
 
-  test('because all sequences are at work does not disturb them', async () => {
+  test('all sequences active: does not affect them', async () => {
     const world = workerWorld({ sequences: 1 });
     await Promise.all([world.begin(1, 'abc'), world.begin(2, 'klm')]);
     await world.settled();
@@ -136,7 +136,7 @@ describe('a request that is refused', () => {
     expect(world.slots[0]?.busy).toBe(false);
   });
 
-  test('for an image without a projector: the error names what is missing', async () => {
+  test('image without a projector: the error names what is missing', async () => {
     const world = workerWorld();
     await world.begin(1, 'abc', { media: [picture] });
     await world.settled();
@@ -146,7 +146,7 @@ describe('a request that is refused', () => {
     expect([world.slots[0]?.busy, world.reading.size]).toEqual([false, 0]);
   });
 
-  test('for a kind that its projector does not take is not read at all', async () => {
+  test('unsupported kind of medium: is not read', async () => {
     const { projector, count } = slowProjector();
     const world = workerWorld({ projector });
     await world.begin(1, 'abc', { media: [{ kind: 'audio', base64: 'AAAA' }] });
@@ -155,7 +155,7 @@ describe('a request that is refused', () => {
     expect(count()).toBe(0);
   });
 
-  test('for a medium that cannot be read gives that reason', async () => {
+  test('unreadable medium: the error contains the reason', async () => {
     const projector = {
       inputs: { image: true, audio: false },
       read: () => Promise.reject(new Error('not a picture')),
@@ -169,13 +169,13 @@ describe('a request that is refused', () => {
   });
 });
 
-describe('an abort', () => {
+describe('abort', () => {
   const stopped = [
     { type: 'start', promptTokens: 0 },
     { type: 'finish', cause: 'aborted', usage: { completionTokens: 0 } },
   ];
 
-  test('while the prompt is read ends the request at once, and it never begins', async () => {
+  test('during the prefill ends the request at once, without a start', async () => {
     const world = workerWorld();
     world.hold();
     const begun = world.begin(1, 'abc');
@@ -190,7 +190,7 @@ describe('an abort', () => {
     expect([world.slots[0]?.busy, world.slots[0]?.computed]).toEqual([false, 0]);
   });
 
-  test('while a picture is read does not wait for it', async () => {
+  test('does not wait for a picture that is being read', async () => {
     const { projector, finish } = slowProjector();
     const world = workerWorld({ projector });
     const begun = world.begin(1, 'abc', { media: [picture, picture] });
@@ -203,7 +203,7 @@ describe('an abort', () => {
     expect([world.pieces(1).length, world.slots[0]?.busy]).toEqual([2, false]);
   });
 
-  test('while a failing request is read: sends the abort, not the failure', async () => {
+  test('of a request that fails while it is read: sends the abort, not the failure', async () => {
     const world = workerWorld({ contextSize: 32 });
     world.hold();
     const begun = world.begin(1, 'a'.repeat(100));
@@ -215,7 +215,7 @@ describe('an abort', () => {
     expect(world.pieces(1)).toMatchObject(stopped);
   });
 
-  test('between its reading and its turn still finds it', async () => {
+  test('between preparation and start ends the request', async () => {
     const world = workerWorld();
     let free: () => void = () => undefined;
     void world.loop.between(
@@ -232,7 +232,7 @@ describe('an abort', () => {
     expect(world.slots[0]?.busy).toBe(false);
   });
 
-  test('of a running request ends it with what it has', async () => {
+  test('of a running request ends it with its text so far', async () => {
     const world = workerWorld({ contextSize: 4096 });
     await world.begin(1, 'a', { maxTokens: 4000, endTokens: 'ignore' });
     await new Promise((resolve) => setImmediate(resolve));
@@ -255,8 +255,8 @@ describe('an abort', () => {
   });
 });
 
-describe('what the cache holds', () => {
-  test('serves the next prompt that begins with it', async () => {
+describe('cache reuse', () => {
+  test('by the next prompt with the same prefix', async () => {
     const world = workerWorld({ contextSize: 256 });
     const beginning = 'once upon a time '.repeat(5);
     await world.begin(1, beginning);
@@ -266,7 +266,7 @@ describe('what the cache holds', () => {
     expect(world.pieces(2)[0]).toMatchObject({ type: 'start', cachedTokens: beginning.length });
   });
 
-  test('is not used where the request or the server says so', async () => {
+  test('not if the request or the server disables it', async () => {
     const world = workerWorld();
     await world.begin(1, 'abc');
     await world.settled();
@@ -281,7 +281,7 @@ describe('what the cache holds', () => {
     expect(without.pieces(2)[0]).toMatchObject({ cachedTokens: 0 });
   });
 
-  test('always leaves a token to compute: without one there is nothing to choose from', async () => {
+  test('always leaves a token to compute, since sampling needs logits', async () => {
     const world = workerWorld({ contextSize: 256 });
     const prompt = `${'once upon a time '.repeat(5)}abc`;
     await world.begin(1, prompt, { maxTokens: 1 });
@@ -292,7 +292,7 @@ describe('what the cache holds', () => {
     expect(world.text(2)).toBe('defg');
   });
 
-  test('may be brought back from elsewhere; that this fails is no failure of the request', async () => {
+  test('from a snapshot; a failing restore does not fail the request', async () => {
     const asked: number[] = [];
     const snapshots = {
       bring: async (tokens: Int32Array) => {
@@ -307,7 +307,7 @@ describe('what the cache holds', () => {
     expect([asked, world.text(1)]).toEqual([[3], 'defg']);
   });
 
-  test('survives a request that was refused', async () => {
+  test('after a rejected request', async () => {
     const world = workerWorld();
     await world.begin(1, 'abc');
     await world.settled();
@@ -372,11 +372,11 @@ test.each([
     { prompt: 'a[gMASK]<sop>b', memory: 'm[gMASK]<sop>' },
     { prompt: 'ab', memory: '[gMASK]<sop>m' },
   ],
-])('a GLM model gets its opening marks once, at the very front: %s', (_, given, expected) => {
+])('withFamilyPrefix: a GLM model gets its prefix once, at the start: %s', (_, given, expected) => {
   expect(withFamilyPrefix(template, given)).toEqual(expected);
 });
 
-test.each([undefined, '', '{{ messages }}'])('other models get the text as it is (%j)', (other) => {
+test.each([undefined, '', '{{ messages }}'])('withFamilyPrefix: no change for other models (%j)', (other) => {
   const given = { prompt: '[gMASK]<sop>x', memory: 'm' };
   expect(withFamilyPrefix(other, given)).toEqual(given);
 });

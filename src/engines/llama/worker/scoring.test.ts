@@ -16,8 +16,8 @@ const told = (world: World, id: number) =>
 const codes = (text: string) => Array.from(text, (character) => character.charCodeAt(0));
 
 /** The model of this world finds the letter after each letter likeliest. */
-describe('a prompt with figures', () => {
-  test('has those of the model: what it would have written itself is likeliest', async () => {
+describe('prompt logprobs', () => {
+  test('are those of the model: its own greedy choice ranks first', async () => {
     const world = workerWorld();
     await world.begin(1, 'abcz', { promptLogprobs: 1 });
     await world.settled();
@@ -28,7 +28,7 @@ describe('a prompt with figures', () => {
     expect(rest.every(({ logprob }) => typeof logprob === 'number' && logprob <= 0)).toBe(true);
   });
 
-  test('comes before the reply, which is what it always was', async () => {
+  test('come before an unchanged reply', async () => {
     const world = workerWorld();
     await world.begin(1, 'abc', { promptLogprobs: 0 });
     await world.settled();
@@ -37,7 +37,7 @@ describe('a prompt with figures', () => {
     expect([told(world, 1), world.text(1)]).toEqual(['abc', 'defg']);
   });
 
-  test('is computed in full despite the cache, and serves the next prompt', async () => {
+  test('compute the whole prompt despite the cache, and the next prompt reuses it', async () => {
     const world = workerWorld();
     await world.begin(1, 'abcdefgh');
     await world.settled();
@@ -51,7 +51,7 @@ describe('a prompt with figures', () => {
     expect(scored(world, 3)).toEqual([]);
   });
 
-  test('marks the tokens before it', async () => {
+  test('mark the tokens before the prompt', async () => {
     const world = workerWorld({ addsBos: true });
     await world.begin(1, 'xy', { memory: 'ab', promptLogprobs: 0 });
     await world.settled();
@@ -62,7 +62,7 @@ describe('a prompt with figures', () => {
     ]);
   });
 
-  test('is the same beside other requests, whose texts do not change', async () => {
+  test('do not depend on other requests, and do not change them', async () => {
     const long = 'abcdefghijklmnopqrstuvwxyz'.repeat(3);
     const alone = workerWorld({ contextSize: 256 });
     await alone.begin(1, long, { promptLogprobs: 2 });
@@ -74,14 +74,14 @@ describe('a prompt with figures', () => {
     expect(world.text(2)).toBe('nopqrstu');
   });
 
-  test('is refused where it would have to be shortened', async () => {
+  test('reject a prompt that would have to be trimmed', async () => {
     const world = workerWorld({ contextSize: 32 });
     await world.begin(1, 'a'.repeat(80), { overflow: 'trim', promptLogprobs: 0 });
     await world.settled();
     expect(world.pieces(1)).toMatchObject([{ type: 'error', error: { code: 'context-overflow' } }]);
   });
 
-  test('is refused with a picture, which has no figures', async () => {
+  test('reject a picture', async () => {
     const projector = {
       inputs: { image: true, audio: false },
       read: async () => readImage(chunk(-1, 2)),
@@ -95,8 +95,8 @@ describe('a prompt with figures', () => {
   });
 });
 
-describe('a reply of no length', () => {
-  test('ends when the prompt is read, and leaves it in the cache', async () => {
+describe('max_tokens 0', () => {
+  test('ends after the prefill, and the prompt stays in the cache', async () => {
     const world = workerWorld();
     await world.begin(1, 'abcdefgh', { maxTokens: 0 });
     await world.settled();
@@ -105,14 +105,14 @@ describe('a reply of no length', () => {
     expect([world.text(1), world.slots[0]?.computed, world.slots[0]?.busy]).toEqual(['', 8, false]);
   });
 
-  test('may have figures of its prompt', async () => {
+  test('can have prompt logprobs', async () => {
     const world = workerWorld();
     await world.begin(1, 'abc', { maxTokens: 0, promptLogprobs: 3 });
     await world.settled();
     expect([told(world, 1), world.text(1)]).toEqual(['abc', '']);
   });
 
-  test('may have a prompt as long as the context', async () => {
+  test('allows a prompt as long as the context', async () => {
     const world = workerWorld({ contextSize: 32 });
     await world.begin(1, 'a'.repeat(32), { maxTokens: 0 });
     await world.begin(2, 'a'.repeat(33), { maxTokens: 0 });
@@ -122,10 +122,10 @@ describe('a reply of no length', () => {
   });
 });
 
-describe('token numbers as a prompt', () => {
+describe('prompt as token ids', () => {
   const read = (world: World, count: number) => Array.from(world.slots[0]?.tokens.subarray(0, count) ?? []);
 
-  test('are used unchanged, without a BOS token', async () => {
+  test('used unchanged, without a BOS token', async () => {
     const world = workerWorld({ addsBos: true });
     await world.begin(1, 'not this', { promptTokens: codes('abc') });
     await world.settled();
@@ -133,7 +133,7 @@ describe('token numbers as a prompt', () => {
     expect([read(world, 3), world.text(1)]).toEqual([codes('abc'), 'defg']);
   });
 
-  test('may begin with the token that begins a text', async () => {
+  test('can start with the BOS token', async () => {
     const world = workerWorld({ addsBos: true });
     await world.begin(1, '', { promptTokens: [1, ...codes('abc')], promptLogprobs: 0 });
     await world.settled();
@@ -142,14 +142,14 @@ describe('token numbers as a prompt', () => {
     );
   });
 
-  test('stand behind the memory, with that token once and in front', async () => {
+  test('come after the memory, with one BOS token in front', async () => {
     const world = workerWorld({ addsBos: true });
     await world.begin(1, '', { memory: 'xy', promptTokens: [1, ...codes('abc')] });
     await world.settled();
     expect(read(world, 6)).toEqual([1, ...codes('xy'), ...codes('abc')]);
   });
 
-  test.each([[[-1]], [[1e9]], [[1.5]]])('that no model has are refused: %j', async (promptTokens) => {
+  test.each([[[-1]], [[1e9]], [[1.5]]])('rejects ids outside the vocabulary: %j', async (promptTokens) => {
     const world = workerWorld();
     await world.begin(1, '', { promptTokens });
     await world.settled();

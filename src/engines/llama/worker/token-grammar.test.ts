@@ -19,8 +19,8 @@ function allowed(grammar: TokenGrammar): readonly number[] {
   return [...candidates.ids.subarray(0, candidates.size)];
 }
 
-describe('tokens in a grammar', () => {
-  test('may be parts of characters', () => {
+describe('TokenGrammar', () => {
+  test('tokens may be parts of characters', () => {
     const grammar = new TokenGrammar(machineOf('root ::= "a"? "😀"'), vocabulary);
     expect(allowed(grammar)).toEqual([0, 4]);
     expect(grammar.accept(4)).toBe(true);
@@ -29,14 +29,14 @@ describe('tokens in a grammar', () => {
     expect(allowed(grammar)).toEqual([8]);
   });
 
-  test('without text, with bytes that are none, or with NUL never follow', () => {
+  test('rejects tokens without text, with invalid bytes or with NUL', () => {
     const grammar = new TokenGrammar(machineOf('root ::= .*'), vocabulary);
     expect(allowed(grammar)).toEqual([0, 1, 2, 4, 8]);
     for (const token of [3, 6, 7]) expect(grammar.accept(token)).toBe(false);
     expect(allowed(grammar)).toEqual([0, 1, 2, 4, 8]);
   });
 
-  test('leave everything as it was when they are not accepted', () => {
+  test('a rejected token does not change the state', () => {
     const grammar = new TokenGrammar(machineOf('root ::= "ab" "b"'), vocabulary);
     const before = grammar.standing;
     expect(grammar.accept(1)).toBe(false);
@@ -46,7 +46,7 @@ describe('tokens in a grammar', () => {
     expect(allowed(grammar)).toEqual([1]);
   });
 
-  test('cannot be named in the middle of a character', () => {
+  test('a named token cannot come within a character', () => {
     const grammar = new TokenGrammar(machineOf('root ::= ("😀" | "a")* <[1]>'), vocabulary);
     expect(allowed(grammar)).toContain(1);
     grammar.accept(4);
@@ -54,7 +54,7 @@ describe('tokens in a grammar', () => {
     expect(grammar.accept(1)).toBe(false);
   });
 
-  test('are allowed exactly where they are accepted', () => {
+  test('allows exactly the tokens that it accepts', () => {
     const grammars = [
       'root ::= ("ab" | "😀")* "a"',
       'root ::= [^b]* "b"?',

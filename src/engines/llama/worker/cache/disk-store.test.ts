@@ -58,14 +58,14 @@ function world() {
 const other = { fingerprint: 'b'.repeat(64) };
 const firsts = (store: DiskStore) => store.entries().map(({ tokens }) => tokens[0]);
 const idOf = (store: DiskStore, first: number) => store.entries().find(({ tokens }) => tokens[0] === first)?.id ?? '';
-/** What the file of this snapshot is called, wherever it lies. */
+/** File name of this snapshot, in any folder. */
 async function nameOf(one: Snapshot): Promise<string> {
   const { open, names } = world();
   await (await open()).write(one);
   return names()[0] as string;
 }
 
-test('a disk is found again by the next start, and not by another model', async () => {
+test('DiskStore: a restart finds its snapshots, another model does not', async () => {
   const { open } = world();
   await (await open()).write(snapshot(5));
   const next = await open();
@@ -77,7 +77,7 @@ test('a disk is found again by the next start, and not by another model', async 
   expect(firsts(await open(other))).toEqual([]);
 });
 
-test('what people wrote is readable for its owner only', async () => {
+test('DiskStore: files are readable by the owner only', async () => {
   const { folder, open, names } = world();
   const inside = join(folder, 'made');
   await (await open({ folder: inside })).write(snapshot(5));
@@ -87,8 +87,8 @@ test('what people wrote is readable for its owner only', async () => {
   expect(statSync(join(inside, name as string)).mode & 0o777).toBe(0o600);
 });
 
-describe('the limit', () => {
-  test('counts the snapshots of other models, and what was not used for longest goes', async () => {
+describe('DiskStore: limit', () => {
+  test('counts snapshots of all models, and evicts the least recently used', async () => {
     const { open, names } = world();
     await (await open(other)).write(snapshot(1, 400));
     const store = await open({ bytes: 1500 });
@@ -102,7 +102,7 @@ describe('the limit', () => {
     expect(store.health().otherBytes).toBe(0);
   });
 
-  test('holds from the start, also when it was larger before', async () => {
+  test('applies at the start, also after a larger limit', async () => {
     const { open, names } = world();
     const before = await open();
     for (const first of [1, 2, 3]) await before.write(snapshot(first, 400));
@@ -111,7 +111,7 @@ describe('the limit', () => {
     expect(names()).toHaveLength(2);
   });
 
-  test('counts what another server has written since', async () => {
+  test('counts snapshots that another server has written', async () => {
     const { open, names } = world();
     const [here, there] = [await open({ bytes: 1300 }), await open({ bytes: 1300 })];
     await there.write(snapshot(1, 400));
@@ -123,7 +123,7 @@ describe('the limit', () => {
     expect(there.health().failures).toBe(0);
   });
 
-  test('is no reason to touch what is not ours', async () => {
+  test('never deletes foreign files', async () => {
     const { folder, open, names } = world();
     mkdirSync(join(folder, 'x.parley-cache'));
     mkdirSync(join(folder, `${'0'.repeat(32)}.parley-cache`));
@@ -135,7 +135,7 @@ describe('the limit', () => {
     expect(store.health()).toEqual({ otherBytes: 0, failures: 0, lastFailure: null });
   });
 
-  test('reports once a snapshot that is larger alone', async () => {
+  test('reports a snapshot above the limit once', async () => {
     const { open, told, names } = world();
     const store = await open({ bytes: 2 ** 20 });
     for (const first of [1, 2]) {
@@ -148,8 +148,8 @@ describe('the limit', () => {
   });
 });
 
-describe('a write that fails', () => {
-  test.runIf(existsSync('/dev/full'))('leaves nothing on a full disk, and counts and reports the failure', async () => {
+describe('DiskStore: failed write', () => {
+  test.runIf(existsSync('/dev/full'))('leaves no file on a full disk, and is counted and reported', async () => {
     const { folder, open, told, names } = world();
     const store = await open();
     for (const first of [1, 2]) {
@@ -162,7 +162,7 @@ describe('a write that fails', () => {
     expect(told).toHaveLength(1);
   });
 
-  test('leaves nothing where it cannot be moved to its place', async () => {
+  test('leaves no file if it cannot be renamed', async () => {
     const { folder, open, names } = world();
     const store = await open();
     const name = await nameOf(snapshot(1));
@@ -173,8 +173,8 @@ describe('a write that fails', () => {
   });
 });
 
-describe('a folder that is deleted', () => {
-  test('holds no snapshots any more, and is made again by the next write', async () => {
+describe('DiskStore: deleted folder', () => {
+  test('has no snapshots, and is created again by the next write', async () => {
     const { folder, open, names } = world();
     const store = await open();
     await store.write(snapshot(1));
@@ -187,7 +187,7 @@ describe('a folder that is deleted', () => {
     expect(store.health().failures).toBe(0);
   });
 
-  test('that cannot be created is reported, without an error', async () => {
+  test('is reported if it cannot be created', async () => {
     const { folder, open, told } = world();
     const file = join(folder, 'file');
     writeFileSync(file, '');
@@ -239,7 +239,7 @@ test('isSnapshotName, isPartName: match own file names only', () => {
   expect([isSnapshotName('x.parley-cache'), isPartName('film.part')]).toEqual([false, false]);
 });
 
-test('a process is alive until it has ended', () => {
+test('isAlive: true until the process has ended', () => {
   expect(isAlive(process.pid)).toBe(true);
   expect(isAlive(spawnSync(process.execPath, ['--version']).pid)).toBe(false);
 });
@@ -263,7 +263,7 @@ const outlineOf = async (path: string) => {
   return outline;
 };
 
-test('what was written is read again', async () => {
+test('readSnapshot: reads what was written', async () => {
   const path = await written(snapshot(5, 1000));
   const read = await readSnapshot(path, await outlineOf(path));
   expect(read?.tokens).toEqual(snapshot(5).tokens);
@@ -274,14 +274,14 @@ test('what was written is read again', async () => {
   ]);
 });
 
-test('a state of several pieces is put together in order', async () => {
+test('readSnapshot: joins a state of several pieces in order', async () => {
   const state = Uint8Array.from({ length: 9 * 2 ** 20 + 7 }, (_, index) => index >> 12);
   const path = await written({ ...snapshot(1), state });
   const read = await readSnapshot(path, await outlineOf(path));
   expect(Buffer.from(read?.state ?? []).equals(state)).toBe(true);
 });
 
-test('of many checkpoints the last two are kept', async () => {
+test('readSnapshot: the last two of many checkpoints', async () => {
   const checkpoints = [1, 2, 3, 4].map((index) => ({ index, state: Uint8Array.of(index, index) }));
   const path = await written({ ...snapshot(1), checkpoints });
   const read = await readSnapshot(path, await outlineOf(path));
@@ -291,12 +291,12 @@ test('of many checkpoints the last two are kept', async () => {
   ]);
 });
 
-test('a snapshot without checkpoints is one too', async () => {
+test('readSnapshot: a snapshot without checkpoints', async () => {
   const path = await written({ ...snapshot(1), checkpoints: [] });
   expect(await readSnapshot(path, await outlineOf(path))).toMatchObject({ checkpoints: [] });
 });
 
-describe('nothing is made of a file that', () => {
+describe('readSnapshot: undefined for a file that', () => {
   const damaged = async (harm: (path: string) => void) => {
     const path = await written(snapshot(5, 1000));
     const outline = await outlineOf(path);
@@ -312,7 +312,7 @@ describe('nothing is made of a file that', () => {
     expect(await damaged((path) => appendFileSync(path, 'more'))).toBeUndefined();
   });
 
-  test.each([80, 150, 175, 500, -1])('has another byte at %i', async (place) => {
+  test.each([80, 150, 175, 500, -1])('has a changed byte at %i', async (place) => {
     const harm = (path: string) => {
       const content = readFileSync(path);
       const at = place < 0 ? content.length + place : place;
@@ -322,7 +322,7 @@ describe('nothing is made of a file that', () => {
     expect(await damaged(harm)).toBeUndefined();
   });
 
-  test('claims sizes of checkpoints that it does not have', async () => {
+  test('has invalid checkpoint sizes', async () => {
     const path = await written(snapshot(5, 10));
     const outline = await outlineOf(path);
     const content = readFileSync(path);
@@ -333,8 +333,8 @@ describe('nothing is made of a file that', () => {
   });
 });
 
-/** Zeros take no room on the disk, and here none in memory either: each piece lands in the same place. */
-describe('a snapshot of more than two gigabytes', () => {
+/** Zeros use no space on the disk (sparse file), and none in memory: all pieces share one buffer. */
+describe('readSnapshot: more than two gigabytes', () => {
   const state = 2 ** 31 + 2 ** 20 + 3;
   const piece = Buffer.alloc(2 ** 20);
   const largest: number[] = [];
@@ -359,7 +359,7 @@ describe('a snapshot of more than two gigabytes', () => {
     return path;
   }
 
-  test('is read in pieces, and its checksum with them', async () => {
+  test('is read in pieces, with its checksum', async () => {
     const path = await sparse();
     const outline = await outlineOf(path);
     const read = await readSnapshot(path, outline, allocate);
@@ -370,7 +370,7 @@ describe('a snapshot of more than two gigabytes', () => {
   }, 60_000);
 });
 
-test('parts have the checksum of the whole', async () => {
+test('checksum: of pieces equals that of the whole', async () => {
   const whole = Buffer.alloc(10_000_000, 'some text');
   const parts = [whole.subarray(0, 7), whole.subarray(7, 9_000_000), new Uint8Array(0), whole.subarray(9_000_000)];
   expect(await checksum(parts)).toBe(createHash('sha256').update(whole).digest('hex'));

@@ -34,7 +34,7 @@ const options = (changes: Partial<ShapingOptions> = {}): ShapingOptions => ({
 const take = (changes?: Partial<ShapingOptions>, library = '1') => fingerprint(options(changes), library);
 const reset = () => [write('model.gguf'), write('lora.gguf')];
 
-test('the same files and settings have the same fingerprint', async () => {
+test('fingerprint: equal for the same files and settings', async () => {
   reset();
   const before = await take();
   expect(before).toMatch(/^[0-9a-f]{64}$/);
@@ -51,19 +51,19 @@ test.each<[string, () => unknown, Partial<ShapingOptions>?]>([
   ['another scale', reset, { lora: [{ path: join(root, 'lora.gguf'), scale: 0.5 }] }],
   ['no LoRA', reset, { lora: [] }],
   ['another format of the cache', reset, { cacheType: 'q8_0' }],
-])('%s has another', async (_, change, settings) => {
+])('fingerprint: differs for %s', async (_, change, settings) => {
   reset();
   const before = await take();
   change();
   expect(await take(settings)).not.toBe(before);
 });
 
-test('another library has another', async () => {
+test('fingerprint: differs for another library', async () => {
   reset();
   expect(await take({}, '2')).not.toBe(await take({}, '1'));
 });
 
-test('every part of a model counts', () => {
+test('partsOf: every part of a split model', () => {
   expect(partsOf('/m/big-00002-of-00003.gguf')).toEqual([
     '/m/big-00001-of-00003.gguf',
     '/m/big-00002-of-00003.gguf',
@@ -72,7 +72,7 @@ test('every part of a model counts', () => {
   expect(partsOf('/m/small.gguf')).toEqual(['/m/small.gguf']);
 });
 
-test('a whole model may be called like a part of one', async () => {
+test('fingerprint: a whole model may be named like a part', async () => {
   reset();
   const model = join(root, 'whole-00001-of-00002.gguf');
   write('whole-00001-of-00002.gguf');
@@ -81,21 +81,24 @@ test('a whole model may be called like a part of one', async () => {
   expect(await take({ model })).not.toBe(before);
 });
 
-test.each([0, 1, 64 * 1024, 5 * 2 ** 20, 40 * 2 ** 30])('the pieces of %d bytes reach to both ends', (bytes) => {
-  const places = samplePlaces(bytes);
-  expect(places.length).toBeLessThanOrEqual(80);
-  expect(Math.min(...places)).toBe(0);
-  expect(Math.max(...places)).toBe(Math.max(0, bytes - 64 * 1024));
-});
+test.each([0, 1, 64 * 1024, 5 * 2 ** 20, 40 * 2 ** 30])(
+  'samplePlaces: samples of a file of %d bytes reach both ends',
+  (bytes) => {
+    const places = samplePlaces(bytes);
+    expect(places.length).toBeLessThanOrEqual(80);
+    expect(Math.min(...places)).toBe(0);
+    expect(Math.max(...places)).toBe(Math.max(0, bytes - 64 * 1024));
+  },
+);
 
 const computing = { threads: 4, batchThreads: 8, microBatchSize: 512 };
 const machine = { cpuVariant: 'haswell', gpuLayers: 0 };
 
-test('usually the library is all that matters of what computes', () => {
+test('computerName: only the library by default', () => {
   expect(computerName('1', { ...computing, deterministic: false }, machine)).toBe('1');
 });
 
-test('where a text must not depend on the cache, all that rounds matters', () => {
+test('computerName: everything that changes rounding if replies must not depend on the cache', () => {
   const name = (options = {}, place = {}) =>
     computerName('1', { ...computing, deterministic: true, ...options }, { ...machine, ...place });
   const names = [

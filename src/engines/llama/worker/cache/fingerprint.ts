@@ -2,11 +2,9 @@ import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { LoadedModel, LoadOptions } from '../../load-options.ts';
 
-type ContextOptions = Pick<LoadOptions, 'contextSize' | 'contextSizeGiven' | 'trainedContextOverride' | 'rope'>;
-type CacheOptions = Pick<LoadOptions, 'cacheType' | 'flashAttention' | 'fullSlidingWindow'>;
-export type ShapingOptions = Pick<LoadOptions, 'model' | 'lora' | 'metadataOverrides' | 'addBos'> &
-  ContextOptions &
-  CacheOptions;
+type ContextOptions = 'contextSize' | 'contextSizeGiven' | 'trainedContextOverride' | 'rope' | 'addBos';
+type CacheOptions = 'cacheType' | 'flashAttention' | 'fullSlidingWindow';
+export type ShapingOptions = Pick<LoadOptions, 'model' | 'lora' | 'metadataOverrides' | ContextOptions | CacheOptions>;
 type RoundingOptions = Pick<LoadOptions, 'deterministic' | 'threads' | 'batchThreads' | 'microBatchSize'>;
 
 /** A hash of library, weights and the settings that a state depends on. Texts with media are not saved, so no projector. */

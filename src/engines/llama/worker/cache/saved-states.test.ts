@@ -73,7 +73,7 @@ test('check: sizes of the saved states and of the current one', () => {
   expect(places.perform({ type: 'check' })).toMatchObject({ places: [nothing, nothing] });
 });
 
-test('an empty state is not saved, an empty place not loaded, and a place beyond the last is neither', () => {
+test('SavedStateSlots: does not save an empty state, load an empty slot or use a slot beyond the last', () => {
   const { use, places } = world();
   expect(places.perform({ type: 'save', place: 0 })).toBeNull();
   expect(places.perform({ type: 'load', place: 0 })).toBeNull();
@@ -81,7 +81,7 @@ test('an empty state is not saved, an empty place not loaded, and a place beyond
   expect(places.perform({ type: 'save', place: 2 })).toBeNull();
 });
 
-test('of several slots the one that was used last is saved', () => {
+test('save: the most recently used of several slots', () => {
   const { use, places } = world({ slots: 3 });
   use(2, 1, 2);
   use(1, 5, 6, 7);
@@ -103,7 +103,7 @@ test('load: into the slot of the same chat, else the least recently used', () =>
   expect(held()).toEqual([[9], [1, 2, 3], [8]]);
 });
 
-test('what was loaded is what was used last', () => {
+test('load: makes the slot the most recently used', () => {
   const { use, places } = world({ slots: 2 });
   use(0, 1, 2, 3);
   places.perform({ type: 'save', place: 0 });
@@ -113,7 +113,7 @@ test('what was loaded is what was used last', () => {
   expect(places.perform({ type: 'check' })).toMatchObject({ current: { tokens: 3 } });
 });
 
-test('a slot at work is left alone', () => {
+test('load: leaves an active slot unchanged', () => {
   const { slots, use, places } = world();
   use(0, 1);
   places.perform({ type: 'save', place: 0 });

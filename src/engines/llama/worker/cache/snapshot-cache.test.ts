@@ -68,7 +68,7 @@ const memoryStore = () => new MemoryStore({ count: 9, bytes: 1e9 }, () => 0);
 /** Lets everything go on that waits for nothing but its turn. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe('in memory', () => {
+describe('SnapshotCache: in memory', () => {
   test('restores an evicted chat when its prompt comes again', async () => {
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { memory: memoryStore() });
@@ -86,8 +86,8 @@ describe('in memory', () => {
   });
 });
 
-describe('on disk', () => {
-  test('a request does not wait until the chat it replaces is written, nor does anybody else', async () => {
+describe('SnapshotCache: on disk', () => {
+  test('no request waits for the write of an evicted chat', async () => {
     const { disk, writes, lengths } = slowDisk();
     const { keeper, inside } = world([fakeSlot(range(0, 300))], { disk });
     await keeper.bring(range(1000, 1300));
@@ -97,7 +97,7 @@ describe('on disk', () => {
     expect(lengths()).toContain(300);
   });
 
-  test('what is still on its way to the disk can already be put back', async () => {
+  test('restores a snapshot that is still being written', async () => {
     const { disk } = slowDisk();
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { disk });
@@ -107,7 +107,7 @@ describe('on disk', () => {
     expect([slot.restored, slot.cached]).toEqual([1, range(0, 300)]);
   });
 
-  test('snapshots that wait for a slow disk do not pile up', async () => {
+  test('does not queue snapshots for a slow disk', async () => {
     const { disk, writes } = slowDisk();
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { disk });
@@ -128,7 +128,7 @@ describe('on disk', () => {
     await many;
   });
 
-  test('a growing chat is not written at each turn, but wholly at the end', async () => {
+  test('writes a growing chat at its end, not at each turn', async () => {
     const { disk, writes, lengths } = slowDisk();
     const slot = fakeSlot(range(0, 300));
     const { keeper } = world([slot], { disk });
@@ -148,7 +148,7 @@ describe('on disk', () => {
     expect(lengths()).toEqual([330]);
   });
 
-  test('a disk that refuses costs nothing but the snapshot', async () => {
+  test('a failing disk loses only the snapshot', async () => {
     const disk = { ...slowDisk().disk, write: () => Promise.reject(new Error('full')) };
     const { keeper } = world([fakeSlot(range(0, 300))], { disk });
     await keeper.bring(range(1000, 1300));

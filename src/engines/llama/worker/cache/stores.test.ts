@@ -28,8 +28,8 @@ const firsts = (store: SnapshotStore) => store.entries().map(({ tokens }) => tok
 describe.each<[string, (limit: number) => Promise<SnapshotStore>]>([
   ['in memory', async (bytes) => new MemoryStore({ count: 99, bytes }, now)],
   ['on disk', (bytes) => disk(folder(), bytes)],
-])('a store %s', (_, make) => {
-  test('gives back what was put in', async () => {
+])('SnapshotStore %s', (_, make) => {
+  test('returns what was stored', async () => {
     const store = await make(10_000);
     await store.write(snapshot(7));
     const [entry] = store.entries();
@@ -54,7 +54,7 @@ describe.each<[string, (limit: number) => Promise<SnapshotStore>]>([
     expect(firsts(store)).not.toContain(2);
   });
 
-  test('keeps others if one snapshot exceeds the limit alone', async () => {
+  test('a snapshot above the limit evicts nothing else', async () => {
     const store = await make(600);
     await store.write(snapshot(1));
     await store.write(snapshot(2, 5000)).catch(() => undefined);

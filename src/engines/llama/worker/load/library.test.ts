@@ -12,15 +12,15 @@ import { chosenBuild, cpuBuilds, type Engine, mediaLibraryFolder, StepPace, watc
 const installed = (...builds: GpuBuild[]): Map<GpuBuild, BuildFiles> =>
   new Map(builds.map((build) => [build, { folder: `/packages/${build}` }]));
 
-describe('the build that is opened', () => {
-  test('is the best that is installed', () => {
+describe('chosenBuild', () => {
+  test('is the best installed build', () => {
     expect(chosenBuild({ backend: 'auto', failedGpuBuilds: [] }, installed('none', 'vulkan'))).toEqual({
       build: 'vulkan',
       files: { folder: '/packages/vulkan' },
     });
   });
 
-  test('is another one when that has failed', () => {
+  test('is another build after a failure', () => {
     expect(chosenBuild({ backend: 'auto', failedGpuBuilds: ['vulkan'] }, installed('none', 'vulkan')).build).toBe(
       'none',
     );
@@ -31,24 +31,24 @@ describe('the build that is opened', () => {
     ['vulkan', /-vulkan\)\. Install one with: npm install @node-llama-cpp\/\S+-vulkan@\d/],
     ['auto', /Install one with: npm install @node-llama-cpp\/[a-z]+-[a-z0-9]+@\d/],
     ['cpu', /Install one with: npm install @node-llama-cpp\/[a-z]+-[a-z0-9]+@\d/],
-  ] as const)('with none for %s the package to install is named', (backend, sentence) => {
+  ] as const)('without a build for %s: names the package to install', (backend, sentence) => {
     expect(() => chosenBuild({ backend, failedGpuBuilds: [] }, installed())).toThrow(sentence);
   });
 });
 
 const runnable = ['sapphirerapids', 'icelake', 'haswell', 'sandybridge', 'sse42', 'x64'];
 
-test('every build that runs here may be used', () =>
+test('cpuBuilds: every runnable build by default', () =>
   expect(cpuBuilds(runnable, { cpuLevel: 'best', cpuBuild: undefined })).toEqual(runnable));
 
 test.each([
   ['no-avx2', ['sandybridge', 'sse42', 'x64']],
   ['no-avx', ['sse42', 'x64']],
-] as const)('%s leaves %j', (cpuLevel, left) =>
+] as const)('cpuBuilds: %s leaves %j', (cpuLevel, left) =>
   expect(cpuBuilds(runnable, { cpuLevel, cpuBuild: undefined })).toEqual(left),
 );
 
-test('a named build comes first, with the lesser ones behind it in case it dies', () =>
+test('cpuBuilds: a named build first, then lower ones as fallbacks', () =>
   expect(cpuBuilds(runnable, { cpuLevel: 'best', cpuBuild: 'haswell' })).toEqual([
     'haswell',
     'sandybridge',
@@ -56,7 +56,7 @@ test('a named build comes first, with the lesser ones behind it in case it dies'
     'x64',
   ]));
 
-test('a build that cannot run here is refused with the names of those that can', () => {
+test('cpuBuilds: rejects a build that cannot run, and names those that can', () => {
   expect(() => cpuBuilds(runnable, { cpuLevel: 'best', cpuBuild: 'zen9' })).toThrow(/"zen9".*one of sapphirerapids/);
   expect(() => cpuBuilds([], { cpuLevel: 'best', cpuBuild: 'zen9' })).toThrow(/one build only/);
 });
@@ -100,7 +100,7 @@ test('mediaLibraryFolder: an installed package comes first', () => {
   expect(mediaLibraryFolder([folder, '/nowhere'])).toContain(folder);
 });
 
-/** An engine of a few calls, each of which takes so long, and a watch that writes down what it is told. */
+/** An engine of a few calls that take the given time, and a watch that records its arguments. */
 function world(milliseconds: number) {
   const told: string[] = [];
   let now = 0;

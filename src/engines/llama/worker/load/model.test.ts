@@ -10,7 +10,7 @@ test.each([
   ['llama ?B F32', 12, 'llama 12 F32'],
   ['llama ?B F32', 0, 'llama ?B F32'],
   ['qwen2 1.5B Q4_K - Medium', 1_540_000_000, 'qwen2 1.5B Q4_K - Medium'],
-])('%s with %d parameters is %s', (description, parameters, expected) => {
+])('withSize: %s with %d parameters is %s', (description, parameters, expected) => {
   expect(withSize(description, parameters)).toBe(expected);
 });
 
@@ -23,16 +23,16 @@ test.each([
   [5, 16],
   [1, 0],
   [0, 0],
-])('with %i GiB free, %i of 31 + 1 layers of a quarter GiB go to the GPU', (free, expected) => {
+])('layersThatFit: with %i GiB free, %i of 31 + 1 layers of a quarter GiB go to the GPU', (free, expected) => {
   expect(layersThatFit({ ...model, freeBytes: free * gigabyte })).toBe(expected);
 });
 
-test('a context within the training needs no other base', () => {
+test('stretchedRopeBase: unchanged for a context within the training', () => {
   expect(stretchedRopeBase(10_000, 4096, 2048)).toBe(10_000);
   expect(stretchedRopeBase(10_000, 4096, 4096)).toBe(10_000);
 });
 
-test('a context of twice the training gets a base that is larger, but far less than squared', () => {
+test('stretchedRopeBase: larger for twice the trained context, but far less than squared', () => {
   const base = stretchedRopeBase(10_000, 4096, 8192);
   expect(base).toBeCloseTo(10_000 ** (Math.log(8192 / (2 * Math.PI)) / Math.log(4096 / (2 * Math.PI))), 6);
   expect(base).toBeGreaterThan(20_000);

@@ -15,7 +15,7 @@ import {
 /** Each takes 40 bytes. */
 const medium = (id: number) => readImage(chunk(id, 10));
 
-test('what was not used for the longest time goes first', () => {
+test('MediaStore: evicts the least recently used', () => {
   const store = new MediaStore(100);
   store.put('a', medium(-2));
   store.put('b', medium(-20));
@@ -24,14 +24,14 @@ test('what was not used for the longest time goes first', () => {
   expect(['a', 'b', 'c'].map((key) => store.get(key) !== undefined)).toEqual([true, false, true]);
 });
 
-test('the same again takes no more room', () => {
+test('MediaStore: the same medium is stored once', () => {
   const store = new MediaStore(100);
   for (let round = 0; round < 5; round += 1) store.put('a', medium(-2 - round));
   store.put('b', medium(-20));
   expect(store.get('a')).toEqual(medium(-6));
 });
 
-test('what is larger than all the room is not kept', () => {
+test('MediaStore: does not store what exceeds the limit', () => {
   const store = new MediaStore(30);
   store.put('a', medium(-2));
   expect(store.get('a')).toBeUndefined();
@@ -60,20 +60,20 @@ function world(inputs = { image: true, audio: true }) {
   };
 }
 
-test('media are read in their order, counted apart by kind', async () => {
+test('readMedia: reads media in order, numbered by kind', async () => {
   const { projector, numbers, reading } = world();
   expect(await readMedia(projector, [image, audio, image], reading)).toHaveLength(3);
   expect(numbers).toEqual(['image 1', 'audio 1', 'image 2']);
 });
 
-test('a kind that the model does not take is refused before anything is read', async () => {
+test('readMedia: rejects an unsupported kind before reading', async () => {
   const { projector, numbers, reading } = world({ image: true, audio: false });
   await expect(readMedia(projector, [image, audio], reading)).rejects.toThrow('Audio input is not possible');
   await expect(readMedia(undefined, [image], reading)).rejects.toThrow('--mmproj FILE');
   expect(numbers).toEqual([]);
 });
 
-test('after a stop nothing more is read', async () => {
+test('readMedia: reads nothing after an abort', async () => {
   const { projector, numbers, reading, stop } = world();
   const stopping = { ...reading, exclusively: reading.exclusively };
   const read = readMedia(projector, [image, image, image], stopping);
@@ -96,21 +96,21 @@ test.each([
   ['a WebP', Buffer.from('RIFF1234WEBPVP8 '), undefined],
   ['text', Buffer.from('<svg/>'), undefined],
   ['nothing', Buffer.alloc(0), undefined],
-])('the size of %s', (_, file, size) => expect(pictureSize(file)).toEqual(size));
+])('pictureSize: %s', (_, file, size) => expect(pictureSize(file)).toEqual(size));
 
 test.each([
   [{ width: 4000, height: 2000 }, 1024, { width: 1024, height: 512 }],
   [{ width: 300, height: 900 }, 600, { width: 200, height: 600 }],
   [{ width: 300, height: 200 }, 1024, { width: 300, height: 200 }],
   [{ width: 5000, height: 1 }, 500, { width: 500, height: 1 }],
-])('%j within %i is %j', (size, side, expected) => expect(fittingSize(size, side)).toEqual(expected));
+])('fittingSize: %j within %i is %j', (size, side, expected) => expect(fittingSize(size, side)).toEqual(expected));
 
 test('shrinkPicture: a new pixel is the mean of those that it replaces', () => {
   const pixels = Uint8Array.of(0, 10, 20, 100, 30, 40, 0, 10, 20, 100, 30, 40);
   expect([...shrinkPicture(pixels, { width: 2, height: 2 }, { width: 1, height: 1 })]).toEqual([50, 20, 30]);
 });
 
-test('shrinkPicture: one colour stays at any size', () => {
+test('shrinkPicture: one colour is unchanged at any size', () => {
   const side = fc.integer({ min: 1, max: 40 });
   fc.assert(
     fc.property(side, side, side, (width, height, longest) => {
@@ -137,7 +137,7 @@ test.each([
   ['audio', Buffer.from('fLaC....................')],
   ['audio', Buffer.from('ID3.....................')],
   ['audio', Buffer.concat([Buffer.from([0xff, 0xfb]), Buffer.alloc(20)])],
-] as const)('%s that may be one passes', (kind, file) => expect(() => checkFile(kind, file, 1)).not.toThrow());
+] as const)('checkFile: accepts %s', (kind, file) => expect(() => checkFile(kind, file, 1)).not.toThrow());
 
 test.each([
   [
@@ -150,6 +150,6 @@ test.each([
   ['audio', png(5, 5), 'audio must be WAV, MP3 or FLAC sounds in base64, and number 3 cannot be read as one.'],
   ['audio', Buffer.from('RIFF....AVI '), 'audio must be'],
   ['audio', Buffer.alloc(3), 'audio must be'],
-] as const)('%s that is something else is refused in words', (kind, file, sentence) =>
+] as const)('checkFile: rejects other data as %s', (kind, file, sentence) =>
   expect(() => checkFile(kind, file, 3)).toThrow(sentence),
 );

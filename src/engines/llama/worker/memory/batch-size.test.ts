@@ -19,7 +19,7 @@ test.each([
   [256, targetStepMs * 50, 128],
   [smallestChunk, targetStepMs * 50, smallestChunk],
   [500, 1, 512],
-])('after a chunk of %i that took %f ms comes one of %i', (chunk, ms, expected) => {
+])('nextChunk: after a chunk of %i that took %f ms, one of %i', (chunk, ms, expected) => {
   expect(nextChunk(chunk, ms, 512)).toBe(expected);
 });
 
@@ -28,11 +28,11 @@ test.each([
   [2000, 512, 512],
   [530, 512, 466],
   [70, 64, 64],
-])('of a passage of %i tokens a batch with room for %i takes %i', (passage, room, expected) => {
+])('portionOf: of %i tokens with room for %i: %i', (passage, room, expected) => {
   expect(portionOf(passage, room)).toBe(expected);
 });
 
-test('it settles where a step takes about the target, for any speed', () => {
+test('nextChunk: converges to the target time at any speed', () => {
   for (const msPerToken of [0.05, 0.1, 0.5, 1]) {
     let chunk = 64;
     for (let step = 0; step < 30; step += 1) chunk = nextChunk(chunk, chunk * msPerToken, 4096);
@@ -49,19 +49,19 @@ function portions(size: number, from: number, asked: number, length: number): nu
   return list;
 }
 
-test('a prompt is read in whole portions and what is left of it, a reply token by token', () => {
+test('steadyPortion: whole portions and a remainder for a prompt, single tokens for a reply', () => {
   expect(portions(64, 0, 150, 153)).toEqual([64, 64, 22, 1, 1, 1]);
 });
 
-test('a prompt of whole portions leaves none', () => {
+test('steadyPortion: no remainder for a prompt of whole portions', () => {
   expect(portions(64, 0, 128, 129)).toEqual([64, 64, 1]);
 });
 
-test('what begins between two borders goes to the next one first', () => {
+test('steadyPortion: from between two borders to the next border first', () => {
   expect(portions(8, 3, 20, 20)).toEqual([5, 8, 4]);
 });
 
-test('where nothing is left, nothing is taken', () => {
+test('steadyPortion: 0 if nothing is left', () => {
   expect(steadyPortion({ size: 8, computed: 12, length: 12, asked: 10 })).toBe(0);
   expect(steadyPortion({ size: 8, computed: 10, length: 10, asked: 10 })).toBe(0);
 });
@@ -78,7 +78,7 @@ test('steadyPortion: same batches from any border as from the beginning', () => 
   );
 });
 
-test('the border up to a place is never behind it, and less than a portion before it', () => {
+test('borderUpTo: never after the position, and less than a portion before it', () => {
   fc.assert(
     fc.property(fc.nat(10_000), fc.integer({ min: 1, max: 512 }), (index, size) => {
       const border = borderUpTo(index, size);
@@ -94,7 +94,7 @@ test.each([
   [{ deterministic: true, microBatchSize: 512 }, 512, 64],
   [{ deterministic: true, microBatchSize: 16 }, 512, 16],
   [{ deterministic: true, microBatchSize: 512 }, 32, 32],
-] as const)('portions of %o in batches of %i are of %o tokens', (options, capacity, size) => {
+] as const)('portionSize: %o with batches of %i: %o tokens', (options, capacity, size) => {
   expect(portionSize(options, capacity)).toBe(size);
 });
 

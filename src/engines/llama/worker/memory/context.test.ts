@@ -9,6 +9,6 @@ test.each([
   ['a state at its end', 91, { first: 90, last: 90, window: 2 }, true],
   ['a state one token before', 90, { first: 90, last: 90, window: 2 }, false],
   ['a state that has gone too far', 88, { first: 91, last: 91, window: 2 }, false],
-])('%s', (_, position, held, possible) => {
+])('canGoOnAt: %s', (_, position, held, possible) => {
   expect(canGoOnAt(position, held)).toBe(possible);
 });

@@ -51,7 +51,7 @@ function scoring(prompt: readonly number[], { alternatives = 0, front = 0 } = {}
 
 const brief = (tokens: readonly PromptToken[]) => tokens.map(({ text, logprob }) => [text, logprob]);
 
-test('each token has the figure of the row before it, and the first has none', () => {
+test('PromptScores: logprob of the row before each token, none for the first', () => {
   const told = scoring([0, 1, 3]).step(10);
   expect(brief(told)).toEqual([
     ['a', null],
@@ -92,7 +92,7 @@ test('PromptScores: inPrompt is false before the prompt', () => {
   expect(told.map(({ inPrompt }) => inPrompt)).toEqual([false, false, true, true]);
 });
 
-test('the last row is not scored: what comes behind it is the reply', () => {
+test('PromptScores: does not score the last row, which predicts the reply', () => {
   const { step, asked } = scoring([0, 1, 2]);
   step(10);
   expect(asked).toEqual([0, 1]);
@@ -118,7 +118,7 @@ test('PromptScores: rows of an aborted batch are returned once', () => {
   expect(brief(told)).toEqual([['d', expected]]);
 });
 
-test('a reply asks for no more rows than it always did', () => {
+test('PromptScores: requests no extra rows for a reply', () => {
   const { step, slot, memory } = scoring([0, 1]);
   step(10);
   slot.append(2);
@@ -126,7 +126,7 @@ test('a reply asks for no more rows than it always did', () => {
   expect(memory.batch().map(({ wanted }) => wanted)).toEqual([true]);
 });
 
-test('a new text in the same slot is not scored', () => {
+test('PromptScores: does not score a new text in the same slot', () => {
   const { slot, memory, step } = scoring([0, 1, 2]);
   step(10);
   slot.begin(Int32Array.of(1, 2, 3), 0);
@@ -134,7 +134,7 @@ test('a new text in the same slot is not scored', () => {
   expect(memory.batch().map(({ wanted }) => wanted)).toEqual([false, false, true]);
 });
 
-test('a token that cannot come has a figure that fits into a message', () => {
+test('PromptScores: an impossible token has a finite logprob', () => {
   const never = () => Float32Array.of(0, Number.NEGATIVE_INFINITY, 0, 0);
   const tokens = Int32Array.of(0, 1);
   const scores = new PromptScores(vocabulary, { tokens, front: 0 }, 4);

@@ -6,25 +6,24 @@ const range = (from: number, to: number) => Array.from({ length: to - from }, (_
 const ask = (cached: number[], wanted: number[], { contextSize = 2048, canShift = true } = {}) =>
   planReuse(Int32Array.from(cached), { tokens: Int32Array.from(wanted), maxTokens: 100 }, contextSize, canShift);
 
-describe('the common beginning', () => {
-  test('is kept', () => expect(ask(range(0, 50), [...range(0, 30), 7, 8])).toEqual({ shift: undefined, keep: 30 }));
-  test('leaves the last token to compute when all is known', () =>
-    expect(ask(range(0, 50), range(0, 50)).keep).toBe(49));
-  test('of three tokens is not worth it', () => expect(ask([1, 2, 3, 4, 5], [1, 2, 3, 9, 9, 9]).keep).toBe(0));
+describe('planReuse: common prefix', () => {
+  test('is reused', () => expect(ask(range(0, 50), [...range(0, 30), 7, 8])).toEqual({ shift: undefined, keep: 30 }));
+  test('leaves the last token to compute', () => expect(ask(range(0, 50), range(0, 50)).keep).toBe(49));
+  test('of three tokens is not reused', () => expect(ask([1, 2, 3, 4, 5], [1, 2, 3, 9, 9, 9]).keep).toBe(0));
 });
 
-describe('a chat that dropped its oldest turns', () => {
+describe('planReuse: a chat without its oldest turns', () => {
   const cached = range(0, 1900);
   const wanted = [...range(0, 20), ...range(300, 1900), ...range(5000, 5040)];
-  test('is shifted: the dropped turns leave the cache, the rest stays', () =>
+  test('is shifted: removes the dropped turns and keeps the rest', () =>
     expect(ask(cached, wanted)).toEqual({ shift: { from: 20, count: 280 }, keep: 1620 }));
-  test('is computed again where shifting is off', () =>
+  test('is computed again without shifting', () =>
     expect(ask(cached, wanted, { canShift: false })).toEqual({ shift: undefined, keep: 20 }));
   test('is not shifted for a short match', () =>
     expect(ask(cached, [...range(0, 20), ...range(300, 400), ...range(5000, 5600)]).shift).toBeUndefined());
 });
 
-test('planReuse: kept tokens equal the prompt after the shift', () => {
+test('planReuse: reused tokens equal the prompt after the shift', () => {
   const tokens = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 600 });
   fc.assert(
     fc.property(tokens, tokens, fc.integer({ min: 0, max: 500 }), (head, tail, cut) => {
@@ -38,7 +37,7 @@ test('planReuse: kept tokens equal the prompt after the shift', () => {
   );
 });
 
-test('the longest continuation is the longest over all places', () => {
+test('longestContinuation: the longest over all positions', () => {
   const tokens = fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 40 });
   fc.assert(
     fc.property(tokens, tokens, (old, next) => {

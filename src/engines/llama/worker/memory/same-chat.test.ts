@@ -22,7 +22,7 @@ test.each<[string, Int32Array]>([
   ['that shares nothing', range(9000, 9100)],
 ])('isSameChat: false for a chat %s', (_, wanted) => expect(isSame(wanted)).toBe(false));
 
-test('a few tokens are no chat to be spared, and no tokens none at all', () => {
+test('isSameChat: false for few or no tokens', () => {
   const few = { cached: range(0, 30), asked: 30 };
   expect(isSameChat(few, join(range(0, 1), range(50, 90)), 1)).toBe(true);
   expect(isSameChat({ cached: range(0, 0), asked: 0 }, system, 0)).toBe(false);

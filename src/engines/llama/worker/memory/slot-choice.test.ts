@@ -21,7 +21,7 @@ test('chooseSlot: a chat continues in its own slot', () => {
   });
 });
 
-test('a side task that shares the system prompt leaves the chat alone and copies what it shares', () => {
+test('chooseSlot: a side task with the same system prompt copies it and leaves the chat', () => {
   expect(chooseSlot([chat, empty], join(system, range(3000, 3050)), true)).toEqual({
     slot: empty,
     copyFrom: chat,
@@ -38,7 +38,7 @@ test('chooseSlot: a second chat with the same system prompt gets another slot', 
   });
 });
 
-test('the beginning of a slot that is at work can be copied too', () => {
+test('chooseSlot: copies the prefix of an active slot', () => {
   const busy = { ...chat, busy: true };
   expect(chooseSlot([busy, empty], join(system, range(3000, 3050)), true)).toMatchObject({
     slot: empty,
@@ -46,11 +46,11 @@ test('the beginning of a slot that is at work can be copied too', () => {
   });
 });
 
-test('a few common tokens are not copied', () => {
+test('chooseSlot: does not copy a few common tokens', () => {
   expect(chooseSlot([chat, empty], join(range(0, 5), range(3000, 3050)), true)?.copyFrom).toBeUndefined();
 });
 
-test('what the memory of another slot cannot go back to is not copied', () => {
+test('chooseSlot: does not copy what the memory cannot rewind to', () => {
   const stuck = { ...chat, reach: (index: number) => (index === chat.cached.length ? index : 0) };
   expect(chooseSlot([stuck, empty], join(system, range(3000, 3050)), true)).toMatchObject({
     slot: empty,
@@ -58,15 +58,15 @@ test('what the memory of another slot cannot go back to is not copied', () => {
   });
 });
 
-test('a memory that cannot be copied takes the oldest free slot', () => {
+test('chooseSlot: the oldest free slot if the memory cannot be copied', () => {
   expect(chooseSlot([chat, empty], join(system, range(3000, 3050)), false)).toMatchObject({
     slot: empty,
     copyFrom: undefined,
   });
 });
 
-describe('which slot is given up', () => {
-  test('the one not used for the longest time', () => {
+describe('chooseSlot: eviction', () => {
+  test('the least recently used slot', () => {
     const older = slot(range(500, 600), 2);
     expect(chooseSlot([chat, older], range(9000, 9010), true)?.slot).toBe(older);
   });
@@ -74,7 +74,7 @@ describe('which slot is given up', () => {
     const emptied = slot(range(0, 0), 9);
     expect(chooseSlot([chat, emptied], range(9000, 9010), true)?.slot).toBe(emptied);
   });
-  test('with a single slot, that one', () => expect(chooseSlot([chat], range(9000, 9010), true)?.slot).toBe(chat));
-  test('none while all are at work', () =>
+  test('a single slot', () => expect(chooseSlot([chat], range(9000, 9010), true)?.slot).toBe(chat));
+  test('none while all are active', () =>
     expect(chooseSlot([{ ...chat, busy: true }], range(0, 9), true)).toBeUndefined());
 });

@@ -33,21 +33,21 @@ function from(slot: Slot, tokens: Int32Array, computed: number, limit?: number):
   return read(slot, limit);
 }
 
-/** Read up to a place, and then the rest in a batch of its own. */
+/** Reads up to a position, then the rest in a second batch. */
 function inTwo(slot: Slot, place: number): Float32Array {
   from(slot, prompt.subarray(0, place), 0);
   return from(slot, prompt, place);
 }
 
-test.each([149, 128, 100])('a text that is taken up at token %i is what the same two batches make of it', (place) => {
+test.each([149, 128, 100])('Slot: resuming at token %i gives the same logits as the same two batches', (place) => {
   const slot = slotOf();
   const direct = inTwo(slot, place);
-  // The rest of another text stood behind that place before.
+  // Another text followed that position before.
   from(slot, Int32Array.from([...prompt.subarray(0, place), 5, 6, 7, 8, 9, 10, 11]), place);
   expect(from(slot, prompt, place)).toEqual(direct);
 });
 
-test('so is one that was put aside and put back, in the same sequence or in another', () => {
+test('Slot: so does a restored snapshot, in the same sequence or another', () => {
   const direct = inTwo(slotOf(), 128);
   const slot = slotOf();
   from(slot, prompt.subarray(0, 128), 0);
@@ -61,7 +61,7 @@ test('so is one that was put aside and put back, in the same sequence or in anot
   }
 });
 
-test('and one that was copied from another sequence', () => {
+test('Slot: so does a copy from another sequence', () => {
   const direct = inTwo(slotOf(), 128);
   const slot = slotOf();
   from(slot, prompt.subarray(0, 128), 0);

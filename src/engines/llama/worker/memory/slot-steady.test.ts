@@ -58,7 +58,7 @@ test('steady slot: portions end at the borders for any batch size', () => {
   expect(readAll()).toEqual([4, 2]);
 });
 
-test('only whole portions of the prompt are offered to the next one, while it runs and afterwards', () => {
+test('steady slot: offers only whole portions of the prompt for reuse, during and after the request', () => {
   const { slot, ask, readAll, write, cache } = steadySlot();
   ask(counted(10));
   readAll();
@@ -68,7 +68,7 @@ test('only whole portions of the prompt are offered to the next one, while it ru
   expect([slot.computed, slot.length, cache]).toEqual([8, 8, [1, 2, 3, 4, 5, 6, 7, 8]]);
 });
 
-test('the same prompt again begins at its last border, and one of whole portions a portion before its end', () => {
+test('steady slot: the same prompt starts at its last border, or one portion before a border at its end', () => {
   for (const [length, kept] of [
     [10, 8],
     [9, 8],
@@ -104,7 +104,7 @@ test('steady slot: a portion with a token that was computed alone is not reused'
   expect(slot.cached).toHaveLength(4);
 });
 
-test('a running text gives no snapshot, a finished one that of its whole portions, and what is put back counts', () => {
+test('steady slot: no snapshot during a request, then one of whole portions that can be restored', () => {
   const { context, slot, ask, readAll } = steadySlot();
   Object.assign(context, { state: () => Uint8Array.of(1), stateBytes: () => 1, restore: () => true });
   ask(counted(10));
@@ -118,7 +118,7 @@ test('a running text gives no snapshot, a finished one that of its whole portion
   expect([other.cached.length, other.reach(7), other.reach(8)]).toEqual([8, 4, 8]);
 });
 
-test('a memory whose saved state lacks cells gives no snapshot: what came back would be added up in another order', () => {
+test('steady slot: no snapshot if the saved state lacks cells, because sums would be in another order', () => {
   const { slot, context, ask, readAll } = steadySlot();
   Object.assign(context, { savesAll: false, state: () => Uint8Array.of(1), stateBytes: () => 1 });
   ask(counted(10));
@@ -127,7 +127,7 @@ test('a memory whose saved state lacks cells gives no snapshot: what came back w
   expect([slot.snapshot(), slot.snapshotFigures.tokens, slot.cached.length]).toEqual([undefined, 0, 8]);
 });
 
-test('another slot copies whole portions only', () => {
+test('steady slot: another slot copies whole portions only', () => {
   const { context, slot, ask, readAll } = steadySlot();
   Object.assign(context, { copy: () => {} });
   ask(counted(10));
@@ -138,7 +138,7 @@ test('another slot copies whole portions only', () => {
   expect([other.computed, other.cached.length]).toEqual([4, 4]);
 });
 
-test('no border is inside of a picture', () => {
+test('steady slot: no border inside a picture', () => {
   const { slot, ask, decode } = steadySlot();
   expect(ask(tokens(1))).toBe(0);
   const picture = { start: 5, chunk: chunk(-1, 6) };
@@ -155,7 +155,7 @@ test('no border is inside of a picture', () => {
   expect(counts).toEqual([4, 5]);
 });
 
-describe.each(['plain', 'state'] as const)('a %s memory', (kind) => {
+describe.each(['plain', 'state'] as const)('steady slot: %s memory', (kind) => {
   const request = fc.record({
     /** How much it shares with the prompt before it, how much is new, and how long the reply is. */
     shared: fc.nat(40),
@@ -166,7 +166,7 @@ describe.each(['plain', 'state'] as const)('a %s memory', (kind) => {
     back: fc.nat(5),
   });
 
-  test('has every cell from the batch in which a fresh start would have computed it', () => {
+  test('every cell is from the batch of a fresh start', () => {
     fc.assert(
       fc.property(fc.array(request, { minLength: 1, maxLength: 6 }), (requests) => {
         const { slot, batches, step, readAll, ask, write } = steadySlot(kind);

@@ -8,7 +8,7 @@ import type { Snapshot } from './snapshot.ts';
 
 const tokens = (...list: number[]) => Int32Array.from(list);
 
-test('a filler goes behind what is computed, and nothing is left of it', () => {
+test('Slot: a filler token goes after the computed ones and is removed', () => {
   const { context, batch, decode, cache } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3), 0);
@@ -22,7 +22,7 @@ test('a filler goes behind what is computed, and nothing is left of it', () => {
   expect([slot.remaining, cache]).toEqual([0, [1, 2, 3]]);
 });
 
-test('a prompt goes into the batches in portions, and only its last token gives logits', () => {
+test('Slot: a prompt is split over batches, and only its last token has logits', () => {
   const { context, batch, decode, cache } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3, 4, 5), 0);
@@ -73,7 +73,7 @@ test('rewind: the last token is computed again', () => {
   expect(batch()).toEqual([{ token: 3, position: 2, wanted: true }]);
 });
 
-test('what was chosen but never computed is not offered to the next prompt', () => {
+test('Slot: a sampled token that was not computed is not reused', () => {
   const { context, decode } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2), 0);
@@ -85,7 +85,7 @@ test('what was chosen but never computed is not offered to the next prompt', () 
   expect([...slot.cached]).toEqual([1, 2]);
 });
 
-test('a memory that cannot forget its end starts from nothing', () => {
+test('Slot: starts from nothing if the memory cannot be rewound', () => {
   const { context, decode, cache } = fakeMemory({ kind: 'state' });
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3), 0);
@@ -96,7 +96,7 @@ test('a memory that cannot forget its end starts from nothing', () => {
   expect([slot.computed, slot.remaining, cache]).toEqual([0, 3, []]);
 });
 
-test('a shift takes tokens out of the middle, and where it cannot it says so', () => {
+test('shift: removes tokens from the middle, or returns false if it cannot', () => {
   const { context, decode, cache } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3, 4, 5, 6), 0);
@@ -111,7 +111,7 @@ test('a shift takes tokens out of the middle, and where it cannot it says so', (
   expect(new Slot(fakeMemory({ canShift: false }).context, 0, 4).shift(0, 1)).toBe(false);
 });
 
-describe('a picture among the tokens', () => {
+describe('Slot: picture', () => {
   /** Three places that take one position, at index 2. */
   const rows = { start: 2, chunk: chunk(-10, 3, 1) };
   const prompt = tokens(1, 2, -10, -11, -12, 3, 4);
@@ -173,7 +173,7 @@ describe('a picture among the tokens', () => {
     expect(seen()).toEqual(['forget from 4', '9 at 4']);
   });
 
-  test('that was not computed is computed again', async () => {
+  test('is computed again if it was not computed', async () => {
     const { slot, seen } = mediaWorld();
     slot.begin(prompt, 0, [rows]);
     slot.fill(2);
@@ -210,7 +210,7 @@ describe('a picture among the tokens', () => {
   });
 });
 
-describe('a memory that cannot forget its end', () => {
+describe('Slot: memory that cannot be rewound', () => {
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
   const prompt = Int32Array.from(range(0, 200));
 
@@ -242,7 +242,7 @@ describe('a memory that cannot forget its end', () => {
     ['the same prompt again', 199, 199],
     ['another last turn', 180, 135],
     ['a change before all that was kept', 50, 0],
-  ])('goes back to the last of them before %s', (_, index, kept) => {
+  ])('rewinds to the last checkpoint before %s', (_, index, kept) => {
     const { world, slot, computeAll } = read('state');
     computeAll();
     expect(slot.reach(index)).toBe(kept);
@@ -276,7 +276,7 @@ describe('a memory that cannot forget its end', () => {
     expect(slot.checkpoints.count).toBe(3);
   });
 
-  test('a rewind computes again what lies between', () => {
+  test('a rewind computes the tokens after the checkpoint again', () => {
     const { slot, world, computeAll } = read('state');
     computeAll();
     for (const token of [7, 8, 9]) {
@@ -289,7 +289,7 @@ describe('a memory that cannot forget its end', () => {
     expect(world.seen()).toEqual([...prompt, 7, 8]);
   });
 
-  test('its checkpoints come along with a copy and with a snapshot', () => {
+  test('copies and snapshots include checkpoints', () => {
     const { slot, computeAll, world } = read('state');
     computeAll();
     const state = { cache: [...world.cache], part: world.context.state(0, 'part') };
@@ -354,12 +354,12 @@ test.each(['plain', 'window', 'state'] as const)(
   },
 );
 
-describe('a state that no piece of memory can hold', () => {
+describe('Slot: state larger than any buffer', () => {
   const tooLarge = () => {
     throw new RangeError('Invalid typed array length: 5368709120');
   };
 
-  test('is not kept, and nothing else is wrong', () => {
+  test('is not stored, without another error', () => {
     const { context, decode } = fakeMemory();
     const slot = new Slot(Object.assign(context, { state: tooLarge }), 0, 16);
     slot.begin(tokens(1, 2, 3), 0);
@@ -382,7 +382,7 @@ describe('a state that no piece of memory can hold', () => {
     expect([slot.computed, slot.length]).toEqual([0, 0]);
   });
 
-  test('does not hide another failure', () => {
+  test('does not hide another error', () => {
     const broken = () => {
       throw new Error('the library is gone');
     };

@@ -16,39 +16,42 @@ import type { Pointer } from './structs.ts';
 const size = 256 * 2 ** 20;
 const written = 100 * 2 ** 20;
 
-test.runIf(process.platform === 'linux')('cleared memory takes no room until it is written, and loses nothing', () => {
-  const libc = koffi.load(null);
-  const allocate = libc.func('void *malloc(size_t size)');
-  const clear = libc.func('void *memset(void *start, int value, size_t size)');
-  const release = libc.func('void free(void *start)');
-  const before = process.memoryUsage.rss();
-  let cleared = 0;
-  const { pointer, bytes } = withUntouchedGivenBack(openProcessMemory(), () => {
-    const pointer = allocate(size) as Pointer;
-    clear(pointer, 0, size);
-    const bytes = new Uint8Array(viewOf(pointer, size));
-    bytes[written] = 7;
-    cleared = process.memoryUsage.rss();
-    return { pointer, bytes };
-  });
-  try {
-    expect(cleared - before).toBeGreaterThan(size * 0.9);
-    expect(process.memoryUsage.rss() - before).toBeLessThan(size * 0.1);
-    expect(bytes[written]).toBe(7);
-    expect(bytes[written - 2 ** 21]).toBe(0);
-    expect(bytes[size - 1]).toBe(0);
-    bytes[size - 1] = 9;
-    expect(bytes[size - 1]).toBe(9);
-  } finally {
-    release(pointer);
-  }
-});
+test.runIf(process.platform === 'linux')(
+  'withUntouchedGivenBack: released pages use no memory until they are written, and lose nothing',
+  () => {
+    const libc = koffi.load(null);
+    const allocate = libc.func('void *malloc(size_t size)');
+    const clear = libc.func('void *memset(void *start, int value, size_t size)');
+    const release = libc.func('void free(void *start)');
+    const before = process.memoryUsage.rss();
+    let cleared = 0;
+    const { pointer, bytes } = withUntouchedGivenBack(openProcessMemory(), () => {
+      const pointer = allocate(size) as Pointer;
+      clear(pointer, 0, size);
+      const bytes = new Uint8Array(viewOf(pointer, size));
+      bytes[written] = 7;
+      cleared = process.memoryUsage.rss();
+      return { pointer, bytes };
+    });
+    try {
+      expect(cleared - before).toBeGreaterThan(size * 0.9);
+      expect(process.memoryUsage.rss() - before).toBeLessThan(size * 0.1);
+      expect(bytes[written]).toBe(7);
+      expect(bytes[written - 2 ** 21]).toBe(0);
+      expect(bytes[size - 1]).toBe(0);
+      bytes[size - 1] = 9;
+      expect(bytes[size - 1]).toBe(9);
+    } finally {
+      release(pointer);
+    }
+  },
+);
 
 const mebibyte = 2 ** 20;
 const range = (start: number, end: number): Range => ({ start: start * mebibyte, end: end * mebibyte });
 
-describe('the ranges that may hold a cache', () => {
-  test('are private, writable and without a file', () => {
+describe('address ranges of a cache', () => {
+  test('anonymousRanges: private, writable and without a file', () => {
     const maps = [
       '00400000-00500000 r-xp 00000000 fe:00 123                                /usr/bin/node',
       '00500000-00600000 rw-p 00100000 fe:00 123                                /usr/bin/node',
@@ -66,7 +69,7 @@ describe('the ranges that may hold a cache', () => {
     ]);
   });
 
-  test('are new, or the new part of one that has grown', () => {
+  test('addedRanges: new ones, or the new part of one that has grown', () => {
     expect(addedRanges([], [range(10, 20)])).toEqual([range(10, 20)]);
     expect(addedRanges([range(10, 20)], [range(10, 20)])).toEqual([]);
     expect(addedRanges([range(10, 20)], [range(5, 25)])).toEqual([range(5, 10), range(20, 25)]);
@@ -75,31 +78,31 @@ describe('the ranges that may hold a cache', () => {
   });
 });
 
-describe('the runs of zeros', () => {
+describe('runsOf', () => {
   const except = (...used: number[]) => {
     return (piece: Range) => !used.some((at) => at * mebibyte >= piece.start && at * mebibyte < piece.end);
   };
 
-  test('leave out what holds anything, and what is short', () => {
+  test('omits runs with data and short runs', () => {
     expect(runsOf([range(0, 20)], except())).toEqual([range(0, 20)]);
     expect(runsOf([range(0, 20)], except(0))).toEqual([range(1, 20)]);
     expect(runsOf([range(0, 20)], except(4, 7, 19))).toEqual([range(0, 4), range(8, 19)]);
     expect(runsOf([range(0, 20)], () => false)).toEqual([]);
   });
 
-  test('are not searched in small ranges', () => {
+  test('does not search small ranges', () => {
     const unexpected = () => {
       throw new Error('looked');
     };
     expect(runsOf([range(0, 3)], unexpected)).toEqual([]);
   });
 
-  test('end with the range, also where that is no whole piece', () => {
+  test('ends with the range, also within a block', () => {
     expect(runsOf([range(0, 8.5)], except())).toEqual([range(0, 8.5)]);
   });
 });
 
-test('only what was mapped meanwhile is given back', () => {
+test('withUntouchedGivenBack: releases only what was mapped meanwhile', () => {
   const line = ({ start, end }: Range) => `${start.toString(16)}-${end.toString(16)} rw-p 00000000 00:00 0 \n`;
   const mapped = [range(100, 200)];
   const given: Range[] = [];
@@ -117,7 +120,7 @@ test('only what was mapped meanwhile is given back', () => {
   expect(given).toEqual([range(300, 350)]);
 });
 
-test('where memory cannot be seen, the work is simply done', () => {
+test('withUntouchedGivenBack: only calls the function if memory cannot be inspected', () => {
   expect(withUntouchedGivenBack(undefined, () => 'made')).toBe('made');
 });
 
@@ -127,19 +130,19 @@ const copies = '7f1000000000-7f100f000000 rw-p 00000000 00:00 0 \n';
 const little = '7f1000000000-7f1001000000 rw-p 00000000 00:00 0 \n';
 const mapped: Range = { start: 0x7f0000000000, end: 0x7f0010000000 };
 
-test('a file whose weights were copied is let go', () => {
+test('copiedFiles: a file whose weights were copied', () => {
   expect(copiedFiles(program, program + file + copies)).toEqual([mapped]);
 });
 
-test('copiedFiles: keeps a file whose weights are used in place', () => {
+test('copiedFiles: not a file whose weights are used in place', () => {
   expect(copiedFiles(program, program + file + little)).toEqual([]);
 });
 
-test('a file that was mapped before is none of ours', () => {
+test('copiedFiles: not a file that was mapped before', () => {
   expect(copiedFiles(program + file, program + file + copies)).toEqual([]);
 });
 
-test('what was loaded comes through', async () => {
+test('withCopiedLetGo: returns the loaded model', async () => {
   const states = [program, program + file + copies];
   const gone: Range[] = [];
   const memory = {

@@ -8,7 +8,7 @@ const text = (memory: Uint8Array, start: number) => {
   return bytes.subarray(0, bytes.indexOf(0)).toString();
 };
 
-test('each kind of value lies where the library reads it, and an empty key ends the list', () => {
+test('kvOverrides: values at their native offsets, with an empty key as terminator', () => {
   const memory = Buffer.from(
     kvOverrides([
       { key: 'a.count', type: 'int', value: '-7' },
@@ -32,7 +32,7 @@ test('each kind of value lies where the library reads it, and an empty key ends 
   expect(text(memory, 3 * entryBytes + 136)).toBe('Grüße');
 });
 
-test('without overrides there is no list', () => {
+test('kvOverrides: undefined without overrides', () => {
   expect(kvOverrides([])).toBeNull();
   expect(tensorOverrides({} as Native, { tensorOverrides: [] }).list).toBeNull();
 });
@@ -57,7 +57,7 @@ function fakeNative() {
   return { native: native as unknown as Native, blocks };
 }
 
-test('patterns and their devices come in pairs, ended by nothing, and the patterns live until they are released', () => {
+test('tensorOverrides: pairs of pattern and device with a terminator, alive until released', () => {
   const { native, blocks } = fakeNative();
   const { list, release } = tensorOverrides(native, {
     tensorOverrides: [
@@ -72,7 +72,7 @@ test('patterns and their devices come in pairs, ended by nothing, and the patter
   expect(blocks.size).toBe(0);
 });
 
-test('a device that is not here is said by name', () => {
+test('tensorOverrides: an unknown device is named in the error', () => {
   const { native } = fakeNative();
   expect(() => tensorOverrides(native, { tensorOverrides: [{ pattern: 'x', buffer: 'CUDA9' }] })).toThrow(/CUDA9/);
 });

@@ -10,7 +10,7 @@ export const fakeWindow = 4;
 const fakeSpare = 3;
 
 /**
- * A context that remembers which token stands at which position of its one sequence, as the real cache does. Besides that
+ * A context that records the token at each position of its one sequence, like the real cache. Besides that
  * it has what the other kinds of memory have: the tokens of a window, or all tokens that went into a state.
  */
 export function fakeMemory({ kind = 'plain' as MemoryKind, canShift = true } = {}) {

@@ -22,7 +22,7 @@ export interface WorldOptions {
   readonly addsBos?: boolean;
   readonly projector?: Projector;
   readonly snapshots?: Partial<SnapshotCache>;
-  /** What the model wants after each token; a letter after the last one unless told otherwise. */
+  /** The next token after each token; by default a letter after the last one. */
   readonly logits?: (token: number) => Float32Array;
 }
 
@@ -85,7 +85,7 @@ export function workerWorld(options: WorldOptions = {}) {
         { worker, loop, reading, send },
         { type: 'generate', id, request: plainRequest(prompt, 4, { overflow: 'refuse', ...changes }), seed },
       ),
-    /** All that was told of one request. */
+    /** All messages of one request. */
     pieces: (id: number): readonly Piece[] =>
       messages.flatMap((message) => (message.type === 'step' ? message.pieces.filter((piece) => piece.id === id) : [])),
     text: (id: number): string =>
@@ -93,7 +93,7 @@ export function workerWorld(options: WorldOptions = {}) {
         .flatMap((message) => (message.type === 'step' ? message.pieces : []))
         .map((piece) => (piece.id === id && piece.type === 'text-delta' ? piece.text : ''))
         .join(''),
-    /** Holds long readings back until they are let go. */
+    /** Blocks long reads until they are released. */
     hold: () => {
       aside.held = true;
     },

@@ -30,7 +30,7 @@ test('fillMarks: texts of the marks in the model file', () => {
   });
 });
 
-test('those of projects and files may be missing', () => {
+test('fillMarks: repository and file marks are optional', () => {
   const marks = fillMarks(vocabulary({ pre: 0, suf: 1, mid: 2 }));
   expect(marks).toMatchObject({ prefix: '<pre>', suffix: '<suf>', middle: '<mid>' });
   expect([marks?.repository, marks?.file]).toEqual([undefined, undefined]);
@@ -43,6 +43,6 @@ test.each([
   ['no middle', { pre: 0, suf: 1 }],
   ['a number beyond the vocabulary', { pre: 0, suf: 1, mid: 99 }],
   ['a mark that is not read as itself', { pre: 0, suf: 1, mid: 5 }],
-])('a file with %s cannot fill a gap', (_, ids) => {
+])('fillMarks: undefined for a file with %s', (_, ids) => {
   expect(fillMarks(vocabulary(ids))).toBeUndefined();
 });

@@ -30,22 +30,22 @@ function output(
 const banning = (...phrases: string[]) => ({ phrases, delay: 3 });
 const texts = (from: OutputText, tokens: number[]) => tokens.map((token) => from.accept(token));
 
-test('text comes token by token', () => {
+test('OutputText: text token by token', () => {
   expect(texts(output(), [0, 1, 2])).toMatchObject([{ text: 'Hello' }, { text: ' wor' }, { text: 'ld' }]);
 });
 
-test('a character that spans tokens comes when it is whole', () => {
+test('OutputText: a character of several tokens comes when it is complete', () => {
   expect(texts(output(), [0, 6, 7, 3])).toMatchObject([{ text: 'Hello' }, { text: '' }, { text: '🙂' }, { text: '!' }]);
 });
 
-test('a character that never became whole is dropped at the end', () => {
+test('OutputText: drops an incomplete character at the end', () => {
   const half = output();
   texts(half, [0, 6]);
   expect(half.flush()).toEqual({ text: '' });
 });
 
-describe('a stop text', () => {
-  test('is held back while it may come, and cut off when it has', () => {
+describe('OutputText: stop text', () => {
+  test('holds back a possible stop text, and removes a complete one', () => {
     expect(texts(output({ stop: ['STOP'] }), [0, 4, 5])).toMatchObject([
       { text: 'Hello' },
       { text: '' },
@@ -53,7 +53,7 @@ describe('a stop text', () => {
     ]);
   });
 
-  test('that did not come after all is text', () => {
+  test('sends a held-back text that did not become a stop text', () => {
     const held = output({ stop: ['STOP'] });
     expect(texts(held, [4, 3])).toMatchObject([{ text: '' }, { text: 'ST!' }]);
     texts(held, [4]);
@@ -61,8 +61,8 @@ describe('a stop text', () => {
   });
 });
 
-describe('a banned phrase', () => {
-  test('sends the writer back to where it began, and its first token is forbidden there', () => {
+describe('OutputText: banned phrase', () => {
+  test('rewinds to its start, and bans its first token there', () => {
     const banned = output({}, banning('bad word'));
     expect(texts(banned, [0, 8])).toMatchObject([{ text: '' }, { text: '' }]);
     expect(banned.accept(9)).toEqual({ type: 'rewind', position: 1, token: 8 });
@@ -81,20 +81,20 @@ describe('a banned phrase', () => {
     expect(banned.flush()).toEqual({ text: '🙂!' });
   });
 
-  test('and a stop text in what is left at the end are both found', () => {
+  test('finds a banned phrase and a stop text in the rest at the end', () => {
     const both = output({ stop: ['STOP'] }, banning('bad word'));
     texts(both, [0, 4, 5]);
     expect(both.flush()).toEqual({ text: 'Hello', stop: 'STOP' });
   });
 });
 
-test('text is passed on as it is, without a copy', () => {
+test('TextHistory: uses the text without a copy', () => {
   const tokens = Int32Array.of(1, 2, 3, 0);
   expect(new TextHistory({ tokens }, 2).upTo(3)).toEqual({ tokens, length: 3 });
   expect(new TextHistory({ tokens }, 2).upTo(3).tokens).toBe(tokens);
 });
 
-test('pictures are left out, and a reply that was partly taken back is followed', () => {
+test('TextHistory: omits pictures, and follows a rewind', () => {
   const tokens = Int32Array.of(1, -5, -6, 2, 3, 4, 0);
   const history = new TextHistory({ tokens }, 4);
   const text = (length: number) => {
@@ -107,7 +107,7 @@ test('pictures are left out, and a reply that was partly taken back is followed'
   expect(text(5)).toEqual([1, 2, 9]);
 });
 
-test('penalties pass over ids that are no tokens', () => {
+test('Repetition, Dry: skip ids that are not tokens', () => {
   const history = Int32Array.of(1, -5, -6, 1, -5, -6);
   const logits = new Float32Array([1, 1, 1]);
   const penalties = { repetitionPenalty: 2, presencePenalty: 1, frequencyPenalty: 1 };

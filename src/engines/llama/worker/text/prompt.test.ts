@@ -6,7 +6,7 @@ const numbers = (count: number, first = 1) => Int32Array.from({ length: count },
 const text = (tokens: Int32Array): MarkedTokens => ({ tokens, media: [] });
 const plain = { memory: text(numbers(0)), negativeLength: 0, bos: undefined };
 
-describe('trimming', () => {
+describe('planPrompt: trim', () => {
   test('keeps a prompt that fits', () => {
     const plan = planPrompt(
       { ...plain, prompt: text(numbers(10)) },
@@ -27,7 +27,7 @@ describe('trimming', () => {
     expect(plan.dropped).toBe(31);
   });
 
-  test('memory survives although the prompt is shortened', () => {
+  test('keeps the memory while the prompt is shortened', () => {
     const parts = { ...plain, prompt: text(numbers(100)), memory: text(numbers(10, 500)), bos: 999 };
     const plan = planPrompt(parts, { contextSize: 100, maxTokens: 30, overflow: 'trim' });
     expect([...plan.tokens.subarray(0, 12)]).toEqual([999, ...numbers(10, 500), plan.tokens[11]]);
@@ -35,7 +35,7 @@ describe('trimming', () => {
     expect(plan.tokens.at(-1)).toBe(100);
   });
 
-  test('a memory beyond the whole context loses its beginning too', () => {
+  test('trims a memory larger than the context too', () => {
     const parts = { ...plain, prompt: text(numbers(5)), memory: text(numbers(300, 500)) };
     const plan = planPrompt(parts, { contextSize: 100, maxTokens: 30, overflow: 'trim' });
     expect(plan.tokens.length).toBeLessThanOrEqual(70);
@@ -62,7 +62,7 @@ describe('trimming', () => {
   });
 });
 
-describe('pictures in a prompt that is too long', () => {
+describe('planPrompt: pictures in a prompt that is too long', () => {
   const limits = { contextSize: 100, maxTokens: 30, overflow: 'trim' } as const;
   const picture = { start: 20, end: 40 };
   const withPicture = (length: number): MarkedTokens => ({ tokens: numbers(length), media: [picture] });
@@ -71,11 +71,11 @@ describe('pictures in a prompt that is too long', () => {
     ['at its beginning', 90, 21],
     ['inside one', 91, 41],
     ['at its end', 110, 41],
-  ])('a cut %s', (_, length, first) =>
+  ])('cut %s', (_, length, first) =>
     expect(planPrompt({ ...plain, prompt: withPicture(length) }, limits).tokens[0]).toBe(first),
   );
 
-  test('a second cut, for the memory, leaves them whole too', () => {
+  test('a second cut, for the memory, leaves them whole', () => {
     const parts = { ...plain, prompt: withPicture(85), memory: text(numbers(10, 500)) };
     const plan = planPrompt(parts, limits);
     expect([...plan.tokens.subarray(0, 11)]).toEqual([...numbers(10, 500), 41]);
@@ -87,19 +87,19 @@ describe('pictures in a prompt that is too long', () => {
     expect(plan.tokens[0]).toBe(41);
   });
 
-  test('leave the reply less room than a short text does', () => {
+  test('leave less room for the reply', () => {
     const room = (media: MarkedTokens['media']) =>
       planPrompt({ ...plain, prompt: { tokens: numbers(20), media } }, { ...limits, maxTokens: 999 }).maxTokens;
     expect([room([]), room([{ start: 0, end: 10 }])]).toEqual([80, 65]);
   });
 });
 
-describe('refusing', () => {
+describe('planPrompt: refuse', () => {
   const limits = { contextSize: 50, maxTokens: 40, overflow: 'refuse' } as const;
   test('keeps a prompt that fits; the reply gets the rest', () => {
     expect(planPrompt({ ...plain, prompt: text(numbers(20)) }, limits)).toMatchObject({ maxTokens: 30, dropped: 0 });
   });
-  test('a prompt that leaves no room for a reply is refused with its figures', () => {
+  test('rejects a prompt without room for a reply, with its figures', () => {
     expect(() => planPrompt({ ...plain, prompt: text(numbers(50)) }, limits)).toThrow(
       'The prompt has 50 tokens, and the context of 50 must have room for a reply too.',
     );
@@ -110,12 +110,12 @@ test.each([
   [2000, 1000, 100, 800],
   [2000, 1000, 250, 650],
   [100, 1000, 900, 100],
-])('a reply of %i in a context of %i after a prompt of %i becomes %i', (max, context, prompt, expected) => {
+])('clampReply: a reply of %i in a context of %i after a prompt of %i becomes %i', (max, context, prompt, expected) => {
   expect(clampReply(max, context, prompt)).toBe(expected);
 });
 
-describe('a reply of no length', () => {
-  test.each(['trim', 'refuse'] as const)('stays one (%s)', (overflow) => {
+describe('planPrompt: maxTokens 0', () => {
+  test.each(['trim', 'refuse'] as const)('stays 0 (%s)', (overflow) => {
     const plan = planPrompt({ ...plain, prompt: text(numbers(10)) }, { contextSize: 100, maxTokens: 0, overflow });
     expect(plan).toMatchObject({ maxTokens: 0, dropped: 0 });
   });
@@ -136,14 +136,14 @@ describe('planPrompt: front', () => {
   const front = (own: object, overflow: 'trim' | 'refuse', count = 10) =>
     planPrompt({ ...plain, prompt: text(numbers(count)), ...own }, { contextSize: 100, maxTokens: 20, overflow }).front;
 
-  test.each(['trim', 'refuse'] as const)('is counted (%s)', (overflow) => {
+  test.each(['trim', 'refuse'] as const)('counts BOS and memory (%s)', (overflow) => {
     expect(front({}, overflow)).toBe(0);
     expect(front({ bos: 7 }, overflow)).toBe(1);
     expect(front({ bos: 7, memory: text(numbers(5)) }, overflow)).toBe(6);
     expect(front({ memory: text(numbers(5)) }, overflow)).toBe(5);
   });
 
-  test('is what is left of it where the text had to be shortened', () => {
+  test('counts what is left after trimming', () => {
     expect(front({ bos: 7 }, 'trim', 500)).toBe(1);
     expect(front({ bos: 7, memory: text(numbers(5)) }, 'trim', 500)).toBe(6);
   });

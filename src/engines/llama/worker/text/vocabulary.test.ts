@@ -15,8 +15,8 @@ beforeAll(async () => {
   vocabulary = loaded.vocabulary;
 });
 
-describe('a vocabulary', () => {
-  test('turns any text into tokens and back', () => {
+describe('Vocabulary', () => {
+  test('tokenizes any text and back', () => {
     const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.string());
     fc.assert(
       fc.property(text, (given) => {
@@ -63,14 +63,14 @@ describe('a vocabulary', () => {
       { numRuns: 6 },
     ));
 
-  test('a chat of very many turns is tokenized', async () => {
+  test('tokenizes a chat of very many turns', async () => {
     const turns = 50_000;
     const tokens = await vocabulary.tokenizeAside('<|im_start|>a<|im_end|>'.repeat(turns), { addSpecial: false });
     expect(tokens.length).toBeGreaterThanOrEqual(3 * turns);
     expect(tokens.filter((token) => vocabulary.isControl(token))).toHaveLength(2 * turns);
   });
 
-  test('reads special tokens in a text, or leaves them letters', () => {
+  test('parses special tokens in a text, or leaves them as text', () => {
     expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false })).toHaveLength(1);
     expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false, parseSpecial: false }).length).toBeGreaterThan(1);
   });
@@ -107,7 +107,7 @@ describe('a vocabulary', () => {
     expect(vocabulary.isEnd(vocabulary.tokenize('a', { addSpecial: false })[0] ?? -1)).toBe(false);
   });
 
-  test('numbers that are no tokens are silent', () => {
+  test('ids that are not tokens have no text', () => {
     for (const token of [-1, vocabulary.size, 2 ** 31 - 1]) expect(vocabulary.bytes(token, true)).toHaveLength(0);
   });
 
@@ -116,13 +116,13 @@ describe('a vocabulary', () => {
     expect(vocabulary.texts()).toBe(vocabulary.texts());
   });
 
-  test('without the tags of thinking there is nothing to budget', () => {
+  test('no reasoning budget without thinking tags', () => {
     const plain = { tokenize: (text: string) => Int32Array.from(Buffer.from(text)) } as unknown as Vocabulary;
     expect(findReasoning(plain)).toBeUndefined();
   });
 });
 
-describe('a grammar over the tokens of a model', () => {
+describe('RequestGrammar with a vocabulary', () => {
   /** The texts that may come next, of those given. */
   function allowed(grammar: RequestGrammar, texts: readonly string[]): readonly string[] {
     const ids = texts.map((text) => vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })[0] as number);
@@ -165,7 +165,7 @@ describe('a grammar over the tokens of a model', () => {
     expect(allowed(grammar, ['a', 'b', 'c', 'd'])).toEqual(['c']);
   });
 
-  test('takes no notice of end tokens that did not end the text', () => {
+  test('ignores end tokens that did not end the text', () => {
     const grammar = make('root ::= "a" "b"');
     const [end] = vocabulary.endTokens;
     const [letter] = vocabulary.tokenize('a', { addSpecial: false, parseSpecial: false });
@@ -173,21 +173,21 @@ describe('a grammar over the tokens of a model', () => {
     expect(allowed(grammar, ['a', 'b'])).toEqual(['b']);
   });
 
-  test('may leave nothing, and takes more candidates than before', () => {
+  test('may leave no candidate, and handles more candidates than before', () => {
     const grammar = make('root ::= [0-9]+');
     expect(allowed(grammar, ['a', 'b'])).toEqual([]);
     expect(allowed(grammar, ['a', '1', 'b', '2', 'c', '3'])).toEqual(['1', '2', '3']);
   });
 
-  test.each(['root ::= (', 'other ::= "a"', 'root ::= missing'])('refuses %j in words', (gbnf) => {
+  test.each(['root ::= (', 'other ::= "a"', 'root ::= missing'])('rejects %j with a reason', (gbnf) => {
     expect(() => make(gbnf)).toThrow(expect.objectContaining({ code: 'invalid-field' }));
   });
 });
 
-describe('what a model puts around a text', () => {
+describe('Vocabulary: special tokens around a text', () => {
   const [bos, eos, letter] = [1, 2, 7];
 
-  /** A library whose tokens are letters, and that adds what it is told to. */
+  /** A native library whose tokens are letters, and that adds the given special tokens. */
   function library(adds: { bos: boolean; eos: boolean }): Native {
     const tokenize = (_: bigint, text: Uint8Array, length: number, into: Int32Array, __: number, special: boolean) => {
       const tokens = [
@@ -223,7 +223,7 @@ describe('what a model puts around a text', () => {
     [{ bos: false, eos: true }, [], [eos]],
     [{ bos: true, eos: false }, [bos], []],
     [{ bos: false, eos: false }, [], []],
-  ])('%j is known before and behind it', (adds, before, after) => {
+  ])('%j: prefix and suffix', (adds, before, after) => {
     const around = made(adds, true).around();
     expect([Array.from(around.before), Array.from(around.after)]).toEqual([before, after]);
   });
@@ -240,7 +240,7 @@ describe('what a model puts around a text', () => {
     );
   });
 
-  test('a text that is to be continued never has an end', () => {
+  test('a text to continue has no end token', () => {
     expect(Array.from(made({ bos: false, eos: true }, false).tokenize('a', { addSpecial: true }))).not.toContain(eos);
     expect(Array.from(made({ bos: false, eos: true }, true).tokenize('a', { addSpecial: true })).at(-1)).toBe(eos);
   });
@@ -249,12 +249,12 @@ describe('what a model puts around a text', () => {
 const special = (text: string, keepsBefore = true) => ({ text, keepsBefore });
 const marksOf = (...texts: string[]) => cuttingMarks(texts.map((text) => special(text)));
 
-describe('where a text may be cut', () => {
+describe('cuttingMarks', () => {
   test('before a special token', () => {
     expect('a<s>b</s>'.match(marksOf('<s>', '</s>') ?? /$/)).toEqual(['<s>', '</s>']);
   });
 
-  test('not before one that takes the spaces in front of it', () => {
+  test('not before one that strips the spaces in front of it', () => {
     expect(cuttingMarks([special('<mask>', false)])).toBeUndefined();
   });
 
@@ -263,30 +263,30 @@ describe('where a text may be cut', () => {
     expect('a<a>b'.match(marksOf('<a>', '<a>b') ?? /$/)).toEqual(['<a>b']);
   });
 
-  test('not before one that another may run into', () => {
+  test('not before one that another may overlap', () => {
     expect(marksOf('ab', 'bc')?.source).toBe('ab');
     expect(marksOf('aba')).toBeUndefined();
   });
 
-  test('cuttingMarks: escapes regular expression characters', () => {
+  test('escapes regular expression characters', () => {
     expect('x[/INST]y<|a|>'.match(marksOf('[/INST]', '<|a|>') ?? /$/)).toEqual(['[/INST]', '<|a|>']);
   });
 
-  test('nowhere in a vocabulary that would take too long to look at', () => {
+  test('none in a vocabulary that would take too long to search', () => {
     expect(marksOf('<s>', 'x'.repeat(1_000_000))).toBeUndefined();
     expect(marksOf(...Array.from({ length: 30_000 }, (_, index) => `<${index}>`))).toBeUndefined();
   });
 
-  test('nowhere without special tokens', () => {
+  test('none without special tokens', () => {
     expect(cuttingMarks([])).toBeUndefined();
     expect(cuttingMarks([special('')])).toBeUndefined();
   });
 });
 
-describe('a text in pieces', () => {
+describe('cutAtMarks', () => {
   const marks = marksOf('<s>', '</s>');
 
-  test('is the whole text, and each piece but the first begins with a mark', () =>
+  test('pieces are the whole text, and each but the first starts with a mark', () =>
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('<s>', '</s>', 'a', '<', 's>', '🙂')),
@@ -301,12 +301,12 @@ describe('a text in pieces', () => {
       ),
     ));
 
-  test('pieces are no longer than they need to be', () => {
+  test('pieces are no longer than necessary', () => {
     const pieces = cutAtMarks('<s>a'.repeat(1000), marks, 100);
     expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(104);
   });
 
-  test('without marks there is one', () => {
+  test('one piece without marks', () => {
     expect(cutAtMarks('abc', undefined, 1)).toEqual(['abc']);
     expect(cutAtMarks('abc', marks, 1)).toEqual(['abc']);
   });
