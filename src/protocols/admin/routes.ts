@@ -2,10 +2,9 @@ import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
-import { jsonObject } from '../../http/body.ts';
 import { type Call, type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
-import type { ModelEndpoint, PlainEndpoint } from '../endpoint.ts';
+import { bodyOf, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { textSchema } from '../fields/schemas.ts';
 import { aside, fidelityOf, withSchema } from '../fields/table.ts';
 import { ticketFor } from '../ticket.ts';
@@ -117,7 +116,7 @@ export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<A
       queued: false,
       summary: 'Switch to another config or model, back to the first one, or to none.',
       handle: async (call) => {
-        const { filename, baseconfig, overrideconfig } = await jsonObject(call.body, { empty: 'object' });
+        const { filename, baseconfig, overrideconfig } = await bodyOf(call, 'object');
         const base = baseconfig ?? overrideconfig ?? '';
         if (typeof filename !== 'string' || typeof base !== 'string') return json({ success: false });
         return json({ success: (await allowed(call)?.reload(filename, base || undefined)) ?? false });
@@ -149,8 +148,8 @@ export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<A
 }
 
 /** A slot that does not exist means the first one: clients rely on it. */
-async function slotOf({ body }: Call, count: number): Promise<number> {
-  const { slot: sent } = await jsonObject(body, { empty: 'object' });
+async function slotOf(call: Call, count: number): Promise<number> {
+  const { slot: sent } = await bodyOf(call, 'object');
   const slot = typeof sent === 'string' && sent.trim() !== '' ? Number(sent) : (sent ?? 0);
   if (!Number.isInteger(slot)) throw new AppError('invalid-field', { field: 'slot', expected: 'a whole number' });
   return (slot as number) >= 0 && (slot as number) < count ? (slot as number) : 0;

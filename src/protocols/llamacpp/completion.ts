@@ -28,7 +28,7 @@ interface PromptSource {
   readonly prompts: (body: JsonObject, maxTokens: number) => Promise<readonly Prompt[]>;
 }
 
-const row = endpointRow({ method: 'POST', match: 'exact', access: 'guarded', queued: true, family: llamacppFamily });
+const row = endpointRow({ method: 'POST', match: 'exact', queued: true, family: llamacppFamily });
 
 export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
   // An exact path: as an ending it would match the completions of other dialects.

@@ -79,7 +79,6 @@ export const rerankFields = {
 const row = endpointRow({
   method: 'POST',
   match: 'ending',
-  access: 'guarded',
   queued: true,
   modelSelection: 'own-name',
   family: llamacppFamily,

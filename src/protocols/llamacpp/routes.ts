@@ -11,7 +11,7 @@ import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
 export interface LlamacppContext extends StatusParts, EmbeddingParts, Pick<TokenParts, 'readChat'> {}
 
-const row = endpointRow({ method: 'POST', match: 'exact', access: 'guarded', queued: false, family: llamacppFamily });
+const row = endpointRow({ method: 'POST', match: 'exact', queued: false, family: llamacppFamily });
 const unsupported = (sentence: string) => (): Reply => json(errorBody(501, sentence), 501);
 const disabled = (): Reply => json({ error: { message: 'this feature is disabled', type: 'feature_disabled' } }, 403);
 

@@ -1,10 +1,9 @@
 import { AppError } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
 import type { MusicService } from '../../core/music.ts';
-import { jsonObject } from '../../http/body.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { ignoredHeader } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { ticketFor } from '../ticket.ts';
 import { decodeSong, musicRequest } from './decode.ts';
 import { encodeSongFields, encodeSongFile } from './encode.ts';
@@ -21,23 +20,16 @@ export interface MusicServices {
 }
 
 export function musicEndpoints({ family, newSeed }: MusicServices): ModelEndpoint<MusicContext>[] {
-  const common = {
-    method: 'POST',
-    match: 'ending',
-    access: 'guarded',
-    queued: true,
-    modelSelection: 'any-name',
-    family,
-  } as const;
+  const row = endpointRow({ method: 'POST', match: 'ending', queued: true, modelSelection: 'any-name', family });
 
-  async function prepare({ body, signal }: Call, { taskServices }: MusicContext): Promise<Reply> {
+  async function prepare(call: Call, { taskServices }: MusicContext): Promise<Reply> {
     // Status 200: the music page then plans with the text model.
     if (!taskServices?.music) return json({ error: missing().message });
-    return json(encodeSongFields(decodeSong(await jsonObject(body, { empty: 'object', signal }), newSeed)));
+    return json(encodeSongFields(decodeSong(await bodyOf(call, 'object'), newSeed)));
   }
 
   async function generate(call: Call, { taskServices }: MusicContext): Promise<Reply> {
-    const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+    const body = await bodyOf(call);
     const fields = decodeSong(body, newSeed);
     if (!taskServices?.music) throw missing();
     const request = musicRequest(fields);
@@ -46,18 +38,12 @@ export function musicEndpoints({ family, newSeed }: MusicServices): ModelEndpoin
   }
 
   return [
-    {
-      ...common,
-      path: '/api/extra/music/prepare',
-      summary: 'The complete parameters of a song, to be posted to /api/extra/music/generate.',
-      handle: prepare,
-    },
-    {
-      ...common,
-      path: '/api/extra/music/generate',
-      summary: 'A song as a file: wav (48 kHz, stereo) or mp3.',
-      handle: generate,
-    },
+    row(
+      '/api/extra/music/prepare',
+      'The complete parameters of a song, to be posted to /api/extra/music/generate.',
+      prepare,
+    ),
+    row('/api/extra/music/generate', 'A song as a file: wav (48 kHz, stereo) or mp3.', generate),
   ];
 }
 

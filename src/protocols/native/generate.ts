@@ -29,7 +29,7 @@ export interface GenerateParts extends Pick<DialectParts, 'text' | 'controlParts
 
 const filler = commentFrame('keepalive');
 
-const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: true, family: nativeFamily });
+const row = endpointRow({ method: 'POST', match: 'ending', queued: true, family: nativeFamily });
 
 export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
   row('/api/v1/generate', 'Continue a text; the whole reply at once.', answerWhole),

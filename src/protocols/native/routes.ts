@@ -43,7 +43,7 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
   ];
 }
 
-const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily });
+const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
 
 export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
   '/api/extra/embeddings',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Family, json } from '../../http/call.ts';
-import type { PlainEndpoint } from '../endpoint.ts';
+import type { ListedEndpoint } from '../endpoint.ts';
 import { optional, readText, readWhole } from '../fields/readers.ts';
 import { fidelityOf, honoured, ignored } from '../fields/table.ts';
 import { openapiDocument } from './document.ts';
@@ -12,7 +12,7 @@ const family = (name: string): Family => ({
 });
 const native = family('native');
 
-const endpoint = (own: Partial<PlainEndpoint>): PlainEndpoint => ({
+const endpoint = (own: Partial<ListedEndpoint>): ListedEndpoint => ({
   method: 'POST',
   match: 'ending',
   path: '/some',
@@ -20,7 +20,6 @@ const endpoint = (own: Partial<PlainEndpoint>): PlainEndpoint => ({
   queued: true,
   summary: 'Does something.',
   family: native,
-  handle: () => json({}),
   ...own,
 });
 
@@ -38,7 +37,7 @@ interface Operation {
   readonly security: readonly object[];
 }
 
-function documentOf(...endpoints: readonly PlainEndpoint[]) {
+function documentOf(...endpoints: readonly ListedEndpoint[]) {
   const product = { name: 'Parley', version: '1.2.3' };
   return openapiDocument({ product, endpoints, fidelities: [some, list] }) as {
     readonly openapi: string;

@@ -1,13 +1,13 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
-import type { EndpointShape, PlainEndpoint } from '../endpoint.ts';
+import type { ListedEndpoint, PlainEndpoint } from '../endpoint.ts';
 import { contentTypes, requestExamples } from './content.ts';
 import { operationId, operationsIn, originalOf, pathsOf } from './operation-name.ts';
 
 interface DocumentParts {
   readonly product: { readonly name: string; readonly version: string };
-  readonly endpoints: readonly EndpointShape[];
+  readonly endpoints: readonly ListedEndpoint[];
   /** The field tables of all endpoints. */
   readonly fidelities: readonly EndpointFidelity[];
 }
@@ -19,7 +19,7 @@ export type OpenapiReply = (server: string) => Reply;
 export function openapiReplies({
   endpoints,
   ...parts
-}: Omit<DocumentParts, 'endpoints'> & { readonly endpoints: () => readonly EndpointShape[] }): OpenapiReply {
+}: Omit<DocumentParts, 'endpoints'> & { readonly endpoints: () => readonly ListedEndpoint[] }): OpenapiReply {
   let document: object | undefined;
   return (server) => {
     document ??= openapiDocument({ ...parts, endpoints: endpoints() });
@@ -110,7 +110,7 @@ function schemaName(operation: string): string {
 }
 
 /** `original` is the path that `path` is another name of, or `path` itself. */
-function operationOf(endpoint: EndpointShape, path: string, original: string, sent: SentSchema | undefined): object {
+function operationOf(endpoint: ListedEndpoint, path: string, original: string, sent: SentSchema | undefined): object {
   const { method, match, access, family, summary, queued } = endpoint;
   const parameters = [...pathParameters(path), ...(method === 'GET' && sent ? queryParameters(sent.schema) : [])];
   const notes = [queued && 'Takes its turn in the queue.', match === 'ending' && 'Answers below any prefix too.'];
@@ -130,7 +130,7 @@ function operationOf(endpoint: EndpointShape, path: string, original: string, se
   };
 }
 
-function requestBody({ form }: EndpointShape, sent: SentSchema | undefined, example: object | undefined): object {
+function requestBody({ form }: ListedEndpoint, sent: SentSchema | undefined, example: object | undefined): object {
   const schema = sent ? { $ref: `#/components/schemas/${sent.name}` } : { type: 'object' };
   return {
     required: ((sent?.schema.required ?? []) as readonly string[]).length > 0,
@@ -159,7 +159,7 @@ function queryParameters({ properties = {}, required = [] }: JsonSchema): readon
   );
 }
 
-function responsesOf({ method, family, access, queued }: EndpointShape, path: string): object {
+function responsesOf({ method, family, access, queued }: ListedEndpoint, path: string): object {
   const failures: readonly AppError[] = [
     ...(method === 'POST' ? [new AppError('invalid-field', { field: 'some_field', expected: 'a number' })] : []),
     ...(access !== 'open' ? [new AppError('unauthorized', {})] : []),

@@ -17,10 +17,16 @@ import {
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import {
+  decodedPath,
+  type EndpointShape,
+  endpointRow,
+  type ModelEndpoint,
+  requestBody,
+  withShortPath,
+} from '../endpoint.ts';
 import { wrong } from '../fields/readers.ts';
 import { type Fields, readFields } from '../fields/table.ts';
-import { decodedPath, requestBody, withShortPath } from '../json-endpoint.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
@@ -34,37 +40,31 @@ import { type ResponseObject, replay } from './output.ts';
 
 /** A path that matches by its beginning has one handler per method, which looks at the rest of the path itself. */
 export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectParts>[] {
-  const guarded = { access: 'guarded', queued: false, family: responsesFamily } as const;
+  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: responsesFamily });
   const below = (path: string): ModelEndpoint<DialectParts>[] => {
-    const stored = { ...guarded, match: 'prefix', path: `${path}/` } as const;
+    const stored = (method: EndpointShape['method'], summary: string, answer: typeof retrieve | typeof cancel) =>
+      row(`${path}/`, summary, (call) => answer(call, state), { method, match: 'prefix' });
     const input = `the input that it answers (${path}/{id}/input_items)`;
-    const summaries = {
-      get: `A stored response (${path}/{id}), or ${input}.`,
-      delete: `Forget a stored response (${path}/{id}).`,
-      post: `Stop a response in the background (${path}/{id}/cancel).`,
-    };
     return [
-      { ...stored, method: 'GET', summary: summaries.get, handle: (call) => retrieve(call, state) },
-      { ...stored, method: 'DELETE', summary: summaries.delete, handle: (call) => forget(call, state) },
-      { ...stored, method: 'POST', summary: summaries.post, handle: (call) => cancel(call, state) },
+      stored('GET', `A stored response (${path}/{id}), or ${input}.`, retrieve),
+      stored('DELETE', `Forget a stored response (${path}/{id}).`, forget),
+      stored('POST', `Stop a response in the background (${path}/{id}/cancel).`, cancel),
     ];
   };
   return [
-    ...withShortPath<DialectParts>({
-      ...guarded,
-      method: 'POST',
-      path: '/v1/responses',
-      queued: true,
-      summary: 'Answer a conversation; stream optional.',
-      handle: (call, parts) => create(call, { ...parts, ...state }),
-    }),
-    ...withShortPath<DialectParts>({
-      ...guarded,
-      method: 'POST',
-      path: '/v1/responses/input_tokens',
-      summary: 'Count the tokens of a request.',
-      handle: (call, parts) => countTokens(call, { ...parts, ...state }),
-    }),
+    ...withShortPath(
+      row(
+        '/v1/responses',
+        'Answer a conversation; stream optional.',
+        (call, parts: DialectParts) => create(call, { ...parts, ...state }),
+        { queued: true },
+      ),
+    ),
+    ...withShortPath(
+      row('/v1/responses/input_tokens', 'Count the tokens of a request.', (call, parts: DialectParts) =>
+        countTokens(call, { ...parts, ...state }),
+      ),
+    ),
     ...below('/v1/responses'),
     ...below('/responses'),
   ];

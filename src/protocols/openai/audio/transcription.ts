@@ -23,9 +23,9 @@ import {
 } from '../../fields/table.ts';
 import {
   collectTranscript,
+  formOrBody,
   languageFields,
   located,
-  recordingBody,
   recordingFields,
   sentRecording,
   type Transcript,
@@ -34,7 +34,7 @@ import {
 } from '../../recording.ts';
 import { ticketFor } from '../../ticket.ts';
 import { wholeReply } from '../answer.ts';
-import { errorBody, generating, unsupportedField } from '../errors.ts';
+import { errorBody, openaiRow, unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
@@ -82,21 +82,21 @@ export const transcriptionFidelities = [transcriptionFidelity, translationFideli
 
 type TranscriptionParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 
-const endpoint = { ...generating, match: 'ending', modelSelection: 'any-name', form: {} } as const;
+const recordings = { modelSelection: 'any-name', form: {} } as const;
 
 export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionParts>[] = [
-  {
-    ...endpoint,
-    path: '/audio/transcriptions',
-    summary: 'Speech to text, streamed or whole.',
-    handle: (call, parts) => answer(call, false, parts),
-  },
-  {
-    ...endpoint,
-    path: '/audio/translations',
-    summary: 'Speech in any language to English text.',
-    handle: (call, parts) => answer(call, true, parts),
-  },
+  openaiRow(
+    '/audio/transcriptions',
+    'Speech to text, streamed or whole.',
+    (call, parts) => answer(call, false, parts),
+    recordings,
+  ),
+  openaiRow(
+    '/audio/translations',
+    'Speech in any language to English text.',
+    (call, parts) => answer(call, true, parts),
+    recordings,
+  ),
 ];
 
 async function answer(
@@ -104,7 +104,7 @@ async function answer(
   translate: boolean,
   { taskServices, startTimer }: TranscriptionParts,
 ): Promise<Reply> {
-  const body = await recordingBody(call);
+  const body = await formOrBody(call);
   // Translations are never streamed, and always have segments without words.
   const translated = { timestamp_granularities: [], stream: false };
   const fields = translate
