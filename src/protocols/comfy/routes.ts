@@ -1,12 +1,11 @@
 import { freemem, totalmem } from 'node:os';
 import { AppError, type ErrorCode } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import { type Call, type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
-import { ignoredHeader } from '../dialect.ts';
+import { ignoredIn } from '../dialect.ts';
 import { bodyOf, decodedPath, type ModelEndpoint } from '../endpoint.ts';
 import { isObject } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
@@ -82,7 +81,7 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
       return json({});
     }),
     post('/free', 'Accepted: models are loaded and unloaded automatically.', async (call) =>
-      json({}, 200, ignoredHeader(ignoredFields(await bodyOf(call, 'object'), freeFidelity))),
+      json({}, 200, ignoredIn(await bodyOf(call, 'object'), freeFidelity)),
     ),
     post('/view', 'A picture by its name.', (call) => view(call, store), { method: 'GET' }),
     post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), { form: {} }),

@@ -62,14 +62,14 @@ const pathFields: Readonly<Record<string, Readonly<Record<'own' | 'foreign', rea
 
 /** For a path of two dialects: requests with fields of this one are answered in its form. Unexpected errors are thrown. */
 export function answeringBoth<Context>(
-  taskServices: ModelEndpoint<Context>,
+  theirs: ModelEndpoint<Context>,
   ours: ModelEndpoint<Context>,
 ): ModelEndpoint<Context> {
   return {
-    ...taskServices,
-    summary: `${taskServices.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,
+    ...theirs,
+    summary: `${theirs.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,
     handle: async (call, context) => {
-      if (!(await isOurs(call, ours.path))) return taskServices.handle(call, context);
+      if (!(await isOurs(call, ours.path))) return theirs.handle(call, context);
       try {
         return await ours.handle(call, context);
       } catch (thrown) {

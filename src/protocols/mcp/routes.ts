@@ -1,8 +1,8 @@
 import { Channel } from '../../core/channel.ts';
 import { type CallProgress, type ServedCall, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { keepAliveMs } from '../../http/keep-alive.ts';
-import { commentFrame, messageFrame, sseHeaders } from '../../http/sse.ts';
+import { messageFrame } from '../../http/sse.ts';
+import { eventStream } from '../dialect.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { isObject } from '../fields/readers.ts';
 import {
@@ -104,6 +104,5 @@ function streamed(run: (progress: (step: CallProgress) => void) => Promise<objec
     // A call rejects only after its client disconnected.
     .then(tell, () => undefined)
     .finally(() => frames.end());
-  const keepAlive = { milliseconds: keepAliveMs, filler: commentFrame('keepalive') };
-  return { status: 200, headers: sseHeaders, stream: frames, keepAlive };
+  return eventStream(frames);
 }

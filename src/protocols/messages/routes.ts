@@ -5,7 +5,6 @@ import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { queueStatusComment } from '../../http/keep-alive.ts';
-import { sseHeaders } from '../../http/sse.ts';
 import {
   type DialectParts,
   ignoredThinkingFields,
@@ -58,7 +57,7 @@ async function answer(call: Call, parts: DialectParts): Promise<Reply> {
   const events = warmUp ? withoutReply(reply) : reply;
   if (decoded.stream) {
     return streamReply(events, (opened) => encodeStream(opened, facts), {
-      headers: { ...sseHeaders, ...headers },
+      headers,
       filler: ping,
       notice: (status) => queueStatusComment(status) + ping,
       ticket,

@@ -1,12 +1,10 @@
 import { AppError } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
-import type { MusicService } from '../../core/music.ts';
-import { type Call, type Family, json, type Reply } from '../../http/call.ts';
-import { ignoredHeader } from '../dialect.ts';
+import type { MusicEvent, MusicService, SongFormat } from '../../core/music.ts';
+import { type Call, type Family, type Headers, json, type Reply } from '../../http/call.ts';
+import { ignoredIn } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { ticketFor } from '../ticket.ts';
-import { decodeSong, musicRequest } from './decode.ts';
-import { encodeSongFields, encodeSongFile } from './encode.ts';
+import { decodeSong, musicRequest, type SongFields } from './decode.ts';
 import { musicFidelity } from './fields.ts';
 
 export interface MusicContext {
@@ -34,7 +32,7 @@ export function musicEndpoints({ family, newSeed }: MusicServices): ModelEndpoin
     if (!taskServices?.music) throw missing();
     const request = musicRequest(fields);
     const events = taskServices.music.generate(request, ticketFor(call, fields.genkey));
-    return encodeSongFile(events, request.format, ignoredHeader(ignoredFields(body, musicFidelity)));
+    return encodeSongFile(events, request.format, ignoredIn(body, musicFidelity));
   }
 
   return [
@@ -50,4 +48,27 @@ export function musicEndpoints({ family, newSeed }: MusicServices): ModelEndpoin
 function missing(): AppError {
   const flag = '--musicllm, --musicembeddings, --musicdiffusion and --musicvae';
   return new AppError('model-missing', { capability: 'music', flag });
+}
+
+const contentTypes: Readonly<Record<SongFormat, string>> = { wav: 'audio/wav', mp3: 'audio/mpeg' };
+
+/** The parameters of a song, to be posted to `generate`. */
+function encodeSongFields(fields: SongFields): object {
+  const { genkey: _genkey, stereo: _stereo, use_mp3: _mp3, response_format: _format, audio_codes, ...song } = fields;
+  return { ...song, task_type: 'text2music', thinking: false, audio_codes: audio_codes.join(',') };
+}
+
+/** The whole file: clients of this family decode it at once. */
+async function encodeSongFile(events: AsyncIterable<MusicEvent>, format: SongFormat, headers: Headers): Promise<Reply> {
+  const pieces: Uint8Array[] = [];
+  for await (const event of events) if (event.type === 'audio') pieces.push(event.bytes);
+  return {
+    status: 200,
+    headers: {
+      'content-type': contentTypes[format],
+      'content-disposition': `attachment; filename="output.${format}"`,
+      ...headers,
+    },
+    body: Buffer.concat(pieces),
+  };
 }

@@ -1,16 +1,14 @@
 import { AppError } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
-import { keepAliveMs } from '../../http/keep-alive.ts';
-import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import {
   type DialectParts,
+  eventStream,
   headerList,
-  ignoredHeader,
+  ignoredIn,
   ignoredThinkingFields,
   noticeHeaders,
   streamReply,
@@ -91,8 +89,7 @@ async function create(call: Call, parts: DialectParts & ResponseState): Promise<
   if (decoded.stream) {
     const waits = (): boolean => ticket.standing() !== undefined;
     return streamReply(events, (opened) => encodeStream(opened, session, { startTimer, waits }), {
-      headers: { ...sseHeaders, ...headers },
-      filler: commentFrame('keepalive'),
+      headers,
       ticket,
       startTimer,
     });
@@ -139,11 +136,11 @@ function retrieve(call: Call, state: ResponseState): Reply {
   const query = Object.fromEntries(call.query);
   if (action === 'input_items') {
     const items = inputItems(readFields(inputItemsFields, query), stored.input);
-    return json(items, 200, ignoredHeader(ignoredFields(query, inputItemsFidelity)));
+    return json(items, 200, ignoredIn(query, inputItemsFidelity));
   }
   if (action !== undefined) throw notFound(call);
   const response = stored.response as ResponseObject;
-  const headers = ignoredHeader(ignoredFields(query, retrieveFidelity));
+  const headers = ignoredIn(query, retrieveFidelity);
   const { stream, starting_after: refusal } = readFields(retrieveFields, query);
   if (!stream) return json(response, 200, headers);
   if (refusal) throw refusal;
@@ -151,8 +148,7 @@ function retrieve(call: Call, state: ResponseState): Reply {
     await state.background.finished(id);
     return state.store.get(id)?.response as ResponseObject | undefined;
   };
-  const keepAlive = { milliseconds: keepAliveMs, filler: commentFrame('keepalive') };
-  return { status: 200, headers: { ...sseHeaders, ...headers }, stream: replay(response, finished), keepAlive };
+  return eventStream(replay(response, finished), headers);
 }
 
 function forget(call: Call, state: ResponseState): Reply {

@@ -1,11 +1,10 @@
 import { asAppError } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
 import type { ImageEvent, ImageFacts, ImageRequest, ImageService, ImageTurn } from '../../core/image.ts';
 import type { PictureEditor, Size } from '../../core/pictures.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
-import { headerList, ignoredHeader } from '../dialect.ts';
+import { headerList, ignoredIn } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { clamp, wrong } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
@@ -43,7 +42,7 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
   const plan = decodeDrawing(fields, service.facts, path === 'img2img', parts);
   const { ticket, kept } = drawingTicket(call, fields);
   const answer = answerOf({ body, fields, plan, ticket, service }, parts);
-  const notices = ignoredHeader(ignoredFields(body, drawFidelity));
+  const notices = ignoredIn(body, drawFidelity);
   if (kept || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
     const text = answer.then(({ reply }) => JSON.stringify(reply));
     const reply = await paddedReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), parts.startTimer);

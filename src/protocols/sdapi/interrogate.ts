@@ -1,12 +1,11 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
 import { fold } from '../../core/fold.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { ignoredHeader } from '../dialect.ts';
+import { ignoredIn } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { mediaInputs } from '../media.ts';
@@ -37,7 +36,7 @@ export async function interrogate(call: Call, { text, chat, readChat }: Interrog
   // Without tools, including those of the server.
   const request = { ...(await readChat(asked)), toolChoice: { type: 'none' } as const };
   const caption = wholeSentences((await fold(chat.reply(request, ticketFor(call, genkey)))).text);
-  return json({ caption }, 200, ignoredHeader(ignoredFields(body, interrogateFidelity)));
+  return json({ caption }, 200, ignoredIn(body, interrogateFidelity));
 }
 
 function question({ format, bytes }: SentPicture): object {

@@ -1,8 +1,7 @@
-import { ignoredFields } from '../../core/fidelity.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import type { Size } from '../../core/pictures.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { ignoredHeader } from '../dialect.ts';
+import { ignoredIn } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { wrong } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
@@ -27,7 +26,7 @@ export async function upscaleOne(call: Call, parts: UpscaleParts): Promise<Reply
   const body = await bodyOf(call);
   const fields = readFields(extraSingleFields, body);
   const { images, ...info } = await upscaled(call, fields, [fields.image], parts);
-  return json({ ...info, image: images[0] }, 200, ignoredHeader(ignoredFields(body, extraSingleFidelity)));
+  return json({ ...info, image: images[0] }, 200, ignoredIn(body, extraSingleFidelity));
 }
 
 export async function upscaleMany(call: Call, parts: UpscaleParts): Promise<Reply> {
@@ -37,7 +36,7 @@ export async function upscaleMany(call: Call, parts: UpscaleParts): Promise<Repl
   if (!sent || sent.length === 0) throw wrong('imageList', 'a list of pictures');
   if (sent.length > mostEntries) throw wrong('imageList', `a list of at most ${mostEntries} pictures`);
   const reply = await upscaled(call, fields, sent, parts);
-  return json(reply, 200, ignoredHeader(ignoredFields(body, extraBatchFidelity)));
+  return json(reply, 200, ignoredIn(body, extraBatchFidelity));
 }
 
 async function upscaled(

@@ -2,9 +2,8 @@ import { asAppError } from '../../../core/errors.ts';
 import { hiddenModelName } from '../../../core/model-names.ts';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../../core/speech.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
-import { keepAliveMs } from '../../../http/keep-alive.ts';
-import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
-import { type DialectParts, noticeHeaders } from '../../dialect.ts';
+import { commentFrame, dataFrame } from '../../../http/sse.ts';
+import { type DialectParts, eventStream, noticeHeaders } from '../../dialect.ts';
 import { bodyOf, type ModelEndpoint } from '../../endpoint.ts';
 import { looseNumber } from '../../fields/loose.ts';
 import { described, oneOf, optionalText, orElse, type Read, wrong } from '../../fields/readers.ts';
@@ -75,12 +74,8 @@ async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   const all = { ...begun, notes: [...notes, ...begun.notes] };
   const headers = noticeHeaders(body, speechFidelity);
   if (stream_format === 'audio') return streamedSound(all, { format, name: 'speech', headers });
-  return {
-    status: 200,
-    headers: { ...sseHeaders, ...noteHeaders(all.notes), ...headers },
-    stream: frames(begun.events, wordCount(request.text)),
-    keepAlive: { milliseconds: keepAliveMs, filler: commentFrame('speaking') },
-  };
+  const stream = frames(begun.events, wordCount(request.text));
+  return eventStream(stream, { ...noteHeaders(all.notes), ...headers }, commentFrame('speaking'));
 }
 
 /** Speech has no tokens: the usage counts words of input and tenths of seconds of output. */

@@ -1,12 +1,11 @@
 import { deflateSync } from 'node:zlib';
 import { asAppError } from '../../../core/errors.ts';
-import { ignoredFields } from '../../../core/fidelity.ts';
 import { languageName } from '../../../core/languages.ts';
 import type { Segment, TranscriptionEvent, TranscriptionRequest } from '../../../core/transcription.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
-import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
-import { type DialectParts, headerList, ignoredHeader, workStream } from '../../dialect.ts';
+import { dataFrame } from '../../../http/sse.ts';
+import { type DialectParts, headerList, ignoredIn, workStream } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
 import { looseFlag, looseTexts } from '../../fields/loose.ts';
 import { described, oneOf, orElse, type Read, readText, wrong } from '../../fields/readers.ts';
@@ -118,11 +117,8 @@ async function answer(
   const ticket = ticketFor(call, fields.genkey);
   const request = { ...transcriptionOptions(fields), recording: bytes, fileName, translate, words };
   const events = located(service.transcribe(request, ticket), recording);
-  const headers = ignoredHeader(ignoredFields(body, translate ? translationFidelity : transcriptionFidelity));
-  if (fields.stream) {
-    const stream = { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer };
-    return workStream(events, encodeTranscription, stream);
-  }
+  const headers = ignoredIn(body, translate ? translationFidelity : transcriptionFidelity);
+  if (fields.stream) return workStream(events, encodeTranscription, { headers, ticket, startTimer });
   const segments = granularities.length === 0 || granularities.includes('segment');
   const isJson = format === 'json' || format === 'verbose_json';
   const encoded = collectTranscript(events).then((transcript) => {

@@ -1,11 +1,10 @@
 import { AppError, asAppError } from '../../../core/errors.ts';
-import { ignoredFields } from '../../../core/fidelity.ts';
 import type { ImageEvent } from '../../../core/image.ts';
 import type { PictureEditor, Size } from '../../../core/pictures.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
-import { commentFrame, dataFrame, namedFrame, sseHeaders } from '../../../http/sse.ts';
-import { headerList, ignoredHeader, workStream } from '../../dialect.ts';
+import { dataFrame, namedFrame } from '../../../http/sse.ts';
+import { headerList, ignoredIn, workStream } from '../../dialect.ts';
 import { type ModelEndpoint, withShortPath } from '../../endpoint.ts';
 import { collectDrawn, type Drawn } from '../../pictures/drawn.ts';
 import { drawingTicket } from '../../pictures/fields.ts';
@@ -38,10 +37,10 @@ async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise
   const events = service.inTurn(ticket, async function* (turn) {
     yield* turn.draw(await decoded.prepared(editor, turn.signal));
   });
-  const headers = ignoredHeader(ignoredFields(body, kind.fidelity));
+  const headers = ignoredIn(body, kind.fidelity);
   if (decoded.fields.stream) {
-    const stream = { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer };
-    return workStream(events, (begun) => encodeStream(begun, decoded, kind, { now, editor }), stream);
+    const encode = (begun: typeof events) => encodeStream(begun, decoded, kind, { now, editor });
+    return workStream(events, encode, { headers, ticket, startTimer });
   }
   const encoded = collectDrawn(events, decoded.request).then(async (drawn) => {
     // Clients take the first picture without a check.
