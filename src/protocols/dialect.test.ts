@@ -3,6 +3,7 @@ import type { GenerationEvent } from '../core/events.ts';
 import { modelId } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { StatusComments } from '../http/call.ts';
+import { sseHeaders } from '../http/sse.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { StartTimer } from '../http/timers.ts';
 import {
@@ -44,7 +45,10 @@ test.each<[string, StartTimer, number, object]>([
   ['whose head is gone by then leaves it to the warning of the engine', impatient, 12, { a: 'b' }],
 ])('streamReply: %s', async (_, startTimer, droppedTokens, headers) => {
   const events = [startEvent({ droppedTokens }), finishEvent()];
-  expect(await streamed(events, startTimer)).toEqual({ headers, frames: ['start', 'finish'] });
+  expect(await streamed(events, startTimer)).toEqual({
+    headers: { ...sseHeaders, ...headers },
+    frames: ['start', 'finish'],
+  });
 });
 
 test('noticeHeaders: names ignored fields and those that need another field', () => {

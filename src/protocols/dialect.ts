@@ -13,6 +13,7 @@ import type { JsonObject } from '../http/body.ts';
 import type { Headers, Reply } from '../http/call.ts';
 import { awaitFirstEvent, keepAliveMs, queueStatusComments, type StartedStream } from '../http/keep-alive.ts';
 import type { Fetched } from '../http/outgoing.ts';
+import { commentFrame, sseHeaders } from '../http/sse.ts';
 import type { StartTimer } from '../http/timers.ts';
 import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
@@ -81,7 +82,12 @@ export function refuseMedia(kind: 'image' | 'audio', field: string): AppError {
   return new AppError('unsupported', details);
 }
 
-/** The header that names the fields without effect. */
+/** The header that names the fields without effect, of an endpoint without sampling controls. */
+export function ignoredIn(body: JsonObject, fidelity: EndpointFidelity): Headers {
+  return ignoredHeader(ignoredFields(body, fidelity));
+}
+
+/** The same with the sampling controls. */
 export function noticeHeaders(body: JsonObject, fidelity: EndpointFidelity): Headers {
   return ignoredHeader([...ignoredFields(body, fidelity), ...idleFields(body)]);
 }
@@ -140,9 +146,10 @@ export function withStartShortfall(
 }
 
 export interface StreamOptions {
+  /** Win over those of server-sent events. */
   readonly headers: Headers;
-  /** Written after a pause, so that no proxy closes the connection. */
-  readonly filler: string;
+  /** Written after a pause, so that no proxy closes the connection. Default: a comment. */
+  readonly filler?: string;
   /** Tells a waiting client its queue status. Default: a comment. */
   readonly notice?: (standing: QueueStatus) => string;
   readonly ticket: Pick<CallTicket, 'standing'>;
@@ -155,6 +162,14 @@ export function streamReply(
   options: StreamOptions,
 ): Promise<Reply> {
   return workStream(events, encode, options, withStartShortfall);
+}
+
+const keepAliveComment = commentFrame('keepalive');
+
+/** Server-sent events, unless `headers` has another content type. */
+export function eventStream(stream: AsyncIterable<string>, headers: Headers = {}, filler = keepAliveComment) {
+  const keepAlive = { milliseconds: keepAliveMs, filler };
+  return { status: 200, headers: { ...sseHeaders, ...headers }, stream, keepAlive };
 }
 
 /**
@@ -170,10 +185,7 @@ export async function workStream<Event extends { readonly type: string }>(
   const waits = (): boolean => ticket.standing() !== undefined;
   const begun = await awaitFirstEvent(events, startTimer, waits);
   return {
-    status: 200,
-    headers: told(headers, begun),
-    stream: encode(begun.events),
-    keepAlive: { milliseconds: keepAliveMs, filler },
+    ...eventStream(encode(begun.events), told(headers, begun), filler),
     ...(waits() ? { statusComments: queueStatusComments(ticket.standing, notice) } : {}),
   };
 }

@@ -1,5 +1,6 @@
 import { type JsonObject, jsonObject } from '../http/body.ts';
 import type { AccessRule, Call, EndpointInfo, Reply } from '../http/call.ts';
+import type { DialectParts } from './dialect.ts';
 
 /** How the model of a call is found where it is not the text model that the body names. */
 export type ModelSelection =
@@ -8,12 +9,15 @@ export type ModelSelection =
   /** The same, but an unknown name is refused: vectors of another model would be wrong. */
   | 'own-name';
 
-/** An endpoint of a dialect as lists and documents show it. Its access is set by the table in `server/access.ts`. */
-export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited' | keyof AccessRule>, Partial<AccessRule> {
+/** An endpoint of a dialect without its handler. */
+export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited' | keyof AccessRule> {
   /** Takes a place in the queue: it counts against `--ratelimit`, and waits while its model is swapped. */
   readonly queued: boolean;
   readonly modelSelection?: ModelSelection;
 }
+
+/** An endpoint as lists and documents show it, with its access from the table in `server/access.ts`. */
+export type ListedEndpoint = EndpointShape & AccessRule;
 
 /** Its handler gets the context of the model that the call concerns. */
 export interface ModelEndpoint<Context> extends EndpointShape {
@@ -36,4 +40,29 @@ export function endpointRow(defaults: Omit<EndpointShape, 'path' | 'summary'>) {
 /** The body of a call as a JSON object. An empty body is an error, or with `empty` an empty object. */
 export function bodyOf({ body, signal }: Call, empty: 'object' | 'refuse' = 'refuse'): Promise<JsonObject> {
   return jsonObject(body, { empty, signal });
+}
+
+/** The body of a generating request, with the defaults of the server applied. */
+export async function requestBody(call: Call, { applyDefaults }: Pick<DialectParts, 'applyDefaults'>) {
+  return applyDefaults(await bodyOf(call));
+}
+
+/**
+ * An endpoint at its path below `/v1`, and at the same path without `/v1`. The short one must match exactly: as an ending
+ * it would match paths of other dialects.
+ */
+export function withShortPath<Context>(endpoint: ModelEndpoint<Context>): readonly ModelEndpoint<Context>[] {
+  const { path, match } = endpoint;
+  const summary = `Another name for ${path}.`;
+  const short = { ...endpoint, path: path.replace('/v1', ''), summary };
+  return [endpoint, match === 'prefix' ? short : { ...short, match: 'exact' }];
+}
+
+/** A part of a path. Some clients do not encode it, so that it may be no valid encoding. */
+export function decodedPath(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

@@ -8,10 +8,10 @@ import type { TranscriptionEvent } from '../core/transcription.ts';
 import {
   bodyOfForm,
   collectTranscript,
+  formOrBody,
   located,
   locateRecording,
   readInlineRecording,
-  recordingBody,
   sentRecording,
   transcriptionOf,
 } from './recording.ts';
@@ -81,10 +81,11 @@ describe('readInlineRecording', () => {
   });
 });
 
-test('recordingBody: reads forms and JSON', async () => {
-  expect(await recordingBody(formCall([], { model: ['m'] }))).toEqual({ model: 'm' });
-  expect(await recordingBody(callOf('/x', { model: 'm' }))).toEqual({ model: 'm' });
-  await expect(recordingBody(callOf('/x', 'nonsense'))).rejects.toMatchObject({ code: 'invalid-json' });
+test('formOrBody: reads forms and JSON', async () => {
+  expect(await formOrBody(formCall([], { model: ['m'] }))).toEqual({ model: 'm' });
+  expect(await formOrBody(callOf('/x', { model: 'm' }))).toEqual({ model: 'm' });
+  await expect(formOrBody(callOf('/x', 'nonsense'))).rejects.toMatchObject({ code: 'invalid-json' });
+  await expect(formOrBody(callOf('/x', ''))).rejects.toMatchObject({ code: 'invalid-json' });
 });
 
 describe('locateRecording', () => {

@@ -21,8 +21,8 @@ export interface SentRecording {
   readonly field: string;
 }
 
-/** The fields of a request that brings a recording, as a form or as JSON. */
-export async function recordingBody(call: Call): Promise<JsonObject> {
+/** The fields of a request that is a form or JSON. */
+export async function formOrBody(call: Call): Promise<JsonObject> {
   return call.form ? bodyOfForm(call.form) : bodyOf(call);
 }
 

@@ -21,6 +21,11 @@ export function checkToolNames(names: readonly string[], field: string): void {
   throw wrong(field, `a list of tools with names of their own, but ${JSON.stringify(twin)} is there twice`);
 }
 
+/** The parameters of a tool without any. */
+export const noParameters = { type: 'object', properties: {} } as const;
+/** The parameters of a tool that takes free text, as its only argument. */
+export const freeText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } as const;
+
 /** Names the parts of tool schemas that the grammar cannot enforce. */
 export function loosenedHeader(request: ChatRequest): Headers {
   const loosened = loosenedTools(callableTools(request)).map(loosenedText);

@@ -34,7 +34,7 @@ const post = (address: string, headers: Record<string, string> = {}) =>
   fetch(address, { method: 'POST', body: '{"prompt":"a boat"}', headers });
 const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` });
 
-/** What draws or speaks, and what shows or stops what others draw: open with --legacyopenpaths. */
+/** Paths that draw, speak, or show and stop drawings: open with --legacyopenpaths. */
 const drawing = [
   '/tts_to_audio',
   '/set_tts_settings',
@@ -57,7 +57,7 @@ const looking = [
 ];
 
 describe('behind a password', () => {
-  test.each(drawing)('POST %s needs the key', async (path) => {
+  test.each(drawing)('guard: POST %s needs the key', async (path) => {
     const base = await guarded();
     expect((await post(`${base}${path}`)).status).toBe(401);
     expect((await post(`${base}${path}`, basic('me:wrong'))).status).toBe(401);
@@ -65,25 +65,25 @@ describe('behind a password', () => {
     expect((await post(`${base}${path}`, basic('me:secret'))).status).not.toBe(401);
   });
 
-  test.each(looking)('GET %s needs the key', async (path) => {
+  test.each(looking)('guard: GET %s needs the key', async (path) => {
     const base = await guarded();
     expect((await fetch(`${base}${path}`)).status).toBe(401);
     expect((await fetch(`${base}${path}`, { headers: basic('me:secret') })).status).not.toBe(401);
   });
 
   test.each(['/sdapi/v1/sd-models', '/sdapi/v1/options', '/object_info', '/system_stats', '/models/checkpoints'])(
-    'GET %s tells what there is to everybody',
+    'guard: GET %s is open',
     async (path) => expect((await fetch(`${await guarded()}${path}`)).status).toBe(200),
   );
 
-  test('all of it is left open where that is wanted, for apps that send no key', async () => {
+  test('guard: --legacyopenpaths opens these paths, and no others', async () => {
     const base = await guarded({ legacyopenpaths: true });
     for (const path of drawing) expect((await post(`${base}${path}`)).status, path).not.toBe(401);
     for (const path of looking) expect((await fetch(`${base}${path}`)).status, path).not.toBe(401);
     expect((await post(`${base}/v1/chat/completions`)).status).toBe(401);
   });
 
-  test('pages of others can start nothing even then', async () => {
+  test('guard: --legacyopenpaths still refuses pages of other origins', async () => {
     const base = await guarded({ legacyopenpaths: true });
     for (const path of drawing) {
       expect((await post(`${base}${path}`, { origin: 'https://evil.example' })).status, path).toBe(403);
@@ -156,6 +156,29 @@ describe('access table', () => {
     ['POST', '/noscript', 'guarded'],
     ['GET', '/api/extra/fidelity', 'open'],
     ['POST', '/mcp', 'guarded'],
+    ['POST', '/v1/messages', 'guarded'],
+    ['POST', '/messages', 'guarded'],
+    ['POST', '/v1/messages/count_tokens', 'guarded'],
+    ['GET', '/v1/messages/batches', 'open'],
+    ['POST', '/v1/chat/completions', 'guarded'],
+    ['POST', '/v1/chat/completions/input_tokens', 'guarded'],
+    ['POST', '/v1/responses', 'guarded'],
+    ['POST', '/v1/responses/input_tokens', 'guarded'],
+    ['GET', '/v1/responses/', 'guarded'],
+    ['DELETE', '/responses/', 'guarded'],
+    ['GET', '/v1/models', 'open'],
+    ['GET', '/v1/', 'open'],
+    ['POST', '/audio/speech', 'guarded'],
+    ['GET', '/audio/voices', 'open'],
+    ['GET', '/audio/models', 'open'],
+    ['GET', '/api/extra/cache', 'guarded'],
+    ['POST', '/api/extra/shutdown', 'guarded'],
+    ['POST', '/api/extra/websearch', 'guarded'],
+    ['POST', '/api/extra/data/load', 'guarded'],
+    ['POST', '/api/extra/multiplayer/getstory', 'guarded'],
+    ['GET', '/slots', 'guarded'],
+    ['GET', '/health', 'open'],
+    ['GET', '/props', 'open'],
     ['POST', '/api/admin/save_state', 'admin'],
   ])('access table: %s %s is %s', (method, path, access) => {
     expect(accessOf(method, path)).toMatchObject({ access });

@@ -2,24 +2,23 @@ import type { AccessRule, EndpointInfo } from '../http/call.ts';
 import type { SocketEndpoint } from '../http/web-socket.ts';
 
 /**
- * Who may ask for what: one row for each path of the server, whatever family it belongs to. It decides, and not what a
- * family says about its own endpoints. A test finds paths without a row; such a path needs the key and is taken to change
- * something. A further column is a further field of `AccessRule`.
+ * The access rules of the server: one row for each path of every dialect. A test finds paths without a row; such a path
+ * needs the key and counts as changing something.
  */
 
-/** Tells what the server is and has; names of models are masked without the key. */
+/** Describes the server; names of models are masked without the key. */
 const information: AccessRule = { access: 'open', changes: false };
-/** Shows what somebody made, or computes without a trace. */
+/** Returns data of users, or computes without side effects. */
 const reading: AccessRule = { access: 'guarded', changes: false };
-/** Takes a place in the queue, stops something, or keeps something. */
+/** Is queued, or stops or stores something. */
 const making: AccessRule = { access: 'guarded', changes: true };
-/** Asks for the password of `--adminpassword` besides, in its own handler. */
+/** Its handler also checks the password of `--adminpassword`. */
 const administering: AccessRule = { access: 'admin', changes: true };
 /** Open with `--legacyopenpaths`: clients of KoboldCpp send no key there. */
 const legacy = (rule: AccessRule): AccessRule => ({ ...rule, legacyOpen: true });
-/** Names of models are shown too with that flag: clients without a key have to name them. */
+/** With that flag names of models are not masked: clients without a key have to send them. */
 const shown: AccessRule = legacy(information);
-/** Also takes the key as `?key=`: what a page plays as the source of an audio element cannot send a header. */
+/** Also takes the key as `?key=`: the source of an audio element cannot send a header. */
 const played = (rule: AccessRule): AccessRule => ({ ...rule, keyInQuery: true });
 
 /** Both forms of a path, with and without the version in front of it. */
@@ -128,7 +127,7 @@ function modelFolder(name: string): string {
   return `/models/${name}`;
 }
 
-/** What the pages are made of; the names change with each build. */
+/** Files of the pages; their names change with each build. */
 const pageFile = /\.(js|css|svg|png|woff2?|wasm|onnx|json|txt|webmanifest)$/;
 
 /** By `METHOD path`, as the endpoints declare it. */
@@ -142,7 +141,7 @@ export function accessOf(method: string, path: string): AccessRule | undefined {
   return accessTable.get(`${method} ${path}`) ?? file;
 }
 
-/** The endpoints under the access that the table gives them. */
+/** The endpoints with their access rules. */
 export function withAccess<Found extends Pick<EndpointInfo, 'method' | 'path'>>(
   endpoints: readonly Found[],
 ): (Found & AccessRule)[] {

@@ -2,10 +2,9 @@ import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
-import { jsonObject } from '../../http/body.ts';
 import { type Call, type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
-import type { ModelEndpoint, PlainEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { textSchema } from '../fields/schemas.ts';
 import { aside, fidelityOf, withSchema } from '../fields/table.ts';
 import { ticketFor } from '../ticket.ts';
@@ -99,39 +98,31 @@ export const adminFidelity: readonly EndpointFidelity[] = [
 ];
 
 export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<AdminContext>[] {
-  const common = { match: 'ending', family: adminFamily } as const;
+  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: adminFamily });
   const allowed = ({ headers }: Call): ModelSwap | undefined => (mayAdminister(access, headers) ? swap : undefined);
   const swapEndpoints: readonly PlainEndpoint[] = [
-    {
-      ...common,
-      method: 'GET',
-      path: '/api/admin/list_options',
-      queued: false,
-      summary: 'The configs and models that the server can be switched to.',
-      handle: async (call) => json((await allowed(call)?.options()) ?? []),
-    },
-    {
-      ...common,
-      method: 'POST',
-      path: '/api/admin/reload_config',
-      queued: false,
-      summary: 'Switch to another config or model, back to the first one, or to none.',
-      handle: async (call) => {
-        const { filename, baseconfig, overrideconfig } = await jsonObject(call.body, { empty: 'object' });
+    row(
+      '/api/admin/list_options',
+      'The configs and models that the server can be switched to.',
+      async (call) => json((await allowed(call)?.options()) ?? []),
+      { method: 'GET' },
+    ),
+    row(
+      '/api/admin/reload_config',
+      'Switch to another config or model, back to the first one, or to none.',
+      async (call) => {
+        const { filename, baseconfig, overrideconfig } = await bodyOf(call, 'object');
         const base = baseconfig ?? overrideconfig ?? '';
         if (typeof filename !== 'string' || typeof base !== 'string') return json({ success: false });
         return json({ success: (await allowed(call)?.reload(filename, base || undefined)) ?? false });
       },
-    },
+    ),
   ];
-  const stateEndpoints = stateRoutes.map(
-    ({ name, summary, refused, exclusive, answer }): ModelEndpoint<AdminContext> => ({
-      ...common,
-      method: 'POST',
-      path: `/api/admin/${name}`,
-      queued: true,
+  const stateEndpoints = stateRoutes.map(({ name, summary, refused, exclusive, answer }) =>
+    row(
+      `/api/admin/${name}`,
       summary,
-      handle: async (call, { states, text }) => {
+      async (call, { states, text }: AdminContext) => {
         const present = mayAdminister(access, call.headers) ? states() : undefined;
         if (!present) return json({ success: false, ...refused });
         const slot = exclusive ? await slotOf(call, present.count) : 0;
@@ -143,14 +134,15 @@ export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<A
         const answered = await (exclusive ? text.exclusively(ticketFor(call, ''), work) : work());
         return json({ success: Boolean(answered), ...(answered ?? refused) });
       },
-    }),
+      { queued: true },
+    ),
   );
   return [...stateEndpoints, ...swapEndpoints];
 }
 
 /** A slot that does not exist means the first one: clients rely on it. */
-async function slotOf({ body }: Call, count: number): Promise<number> {
-  const { slot: sent } = await jsonObject(body, { empty: 'object' });
+async function slotOf(call: Call, count: number): Promise<number> {
+  const { slot: sent } = await bodyOf(call, 'object');
   const slot = typeof sent === 'string' && sent.trim() !== '' ? Number(sent) : (sent ?? 0);
   if (!Number.isInteger(slot)) throw new AppError('invalid-field', { field: 'slot', expected: 'a whole number' });
   return (slot as number) >= 0 && (slot as number) < count ? (slot as number) : 0;

@@ -7,7 +7,8 @@ import { BoundedMap } from '../../store/bounded-map.ts';
 import { wrong } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { encodedAs, needed } from '../pictures/pixels.ts';
-import { formPictures, pictureBody, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
+import { formPictures, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
+import { formOrBody } from '../recording.ts';
 import { originalFields, uploadFields } from './fields.ts';
 
 interface FileName {
@@ -88,7 +89,7 @@ interface StoreParts {
 
 /** Stores a picture under the name that the client gives. */
 export async function upload(call: Call, { files, editor }: StoreParts, kind: 'image' | 'mask'): Promise<Reply> {
-  const { overwrite, type, subfolder, ...fields } = readFields(uploadFields, await pictureBody(call));
+  const { overwrite, type, subfolder, ...fields } = readFields(uploadFields, await formOrBody(call));
   const original = fields.original_ref ?? fields.originalRef;
   const [picture] = await formPictures(call, 'image');
   const withSchema = call.form?.files.find(({ field }) => field === 'image')?.name ?? '';

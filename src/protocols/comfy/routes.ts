@@ -1,14 +1,12 @@
 import { freemem, totalmem } from 'node:os';
 import { AppError, type ErrorCode } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
-import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
-import { ignoredHeader } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import { ignoredIn } from '../dialect.ts';
+import { bodyOf, decodedPath, type ModelEndpoint } from '../endpoint.ts';
 import { isObject } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { factsFor, imageOf, type PictureParts } from '../pictures/request.ts';
@@ -61,7 +59,7 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
     });
   const drop = (path: string, summary: string, remove: (ids?: readonly string[]) => void): Own =>
     post(path, summary, async (call) => {
-      const { clear, delete: ids } = readFields(dropFields, await optionalBody(call));
+      const { clear, delete: ids } = readFields(dropFields, await bodyOf(call, 'object'));
       if (clear) remove();
       else if (ids) remove(ids);
       return json({});
@@ -79,11 +77,11 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
     drop('/history', 'Remove results.', (ids) => prompts.dropHistory(ids)),
     get('/history/', 'Result of one prompt.', ({ path }) => prompts.entry(lastPart(path))),
     post('/interrupt', 'Stop running prompts.', async (call) => {
-      prompts.interrupt(readFields(interruptFields, await optionalBody(call)).prompt_id);
+      prompts.interrupt(readFields(interruptFields, await bodyOf(call, 'object')).prompt_id);
       return json({});
     }),
     post('/free', 'Accepted: models are loaded and unloaded automatically.', async (call) =>
-      json({}, 200, ignoredHeader(ignoredFields(await optionalBody(call), freeFidelity))),
+      json({}, 200, ignoredIn(await bodyOf(call, 'object'), freeFidelity)),
     ),
     post('/view', 'A picture by its name.', (call) => view(call, store), { method: 'GET' }),
     post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), { form: {} }),
@@ -138,7 +136,7 @@ export function comfySockets(prompts: ComfyQueue): Omit<SocketEndpoint, 'access'
 
 /** Validates a graph and puts it into the queue. */
 async function takePrompt(call: Call, parts: PictureParts, prompts: ComfyQueue) {
-  const fields = readFields(promptFields, await optionalBody(call));
+  const fields = readFields(promptFields, await bodyOf(call, 'object'));
   try {
     return json(queuePrompt(call, fields, parts, prompts));
   } catch (error) {
@@ -196,22 +194,13 @@ const modelFolders = new Map<string, (facts: ImageFacts) => readonly string[]>([
   ['upscale_models', (facts) => networksOf(facts).map(({ name }) => name)],
 ]);
 
-function optionalBody({ body, signal }: Call): Promise<JsonObject> {
-  return jsonObject(body, { empty: 'object', signal });
-}
-
 function numberIn(query: URLSearchParams, name: string): number | undefined {
   const value = Number(query.get(name) || Number.NaN);
   return Number.isInteger(value) && value >= 0 ? value : undefined;
 }
 
 function lastPart(path: string): string {
-  const part = path.slice(path.lastIndexOf('/') + 1);
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
+  return decodedPath(path.slice(path.lastIndexOf('/') + 1));
 }
 
 /** The versions are those of ComfyUI: clients compare them. */

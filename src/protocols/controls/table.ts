@@ -23,7 +23,7 @@ import {
   wrong,
 } from '../fields/readers.ts';
 import { oneOrMoreTexts, textOrNumber, textSchema, textsSchema } from '../fields/schemas.ts';
-import { type Fields, honoured, type ReadRow, type Said } from '../fields/table.ts';
+import { aside, type Fields, honoured, type ReadRow, type Said, withSchema } from '../fields/table.ts';
 import { grammarOf, type SchemaToGrammar } from '../output-schema.ts';
 
 /** GBNF, or a JSON schema as an object or as text. */
@@ -191,6 +191,12 @@ export const controlFields = {
   guidance_scale: honoured(orElse(looseNumber, 1), together),
   cache_prompt: honoured(orElse(looseFlag, true), 'with false the whole prompt is computed again'),
 };
+
+/** `model` of the dialects in which any name is answered. */
+export const loadedModel = withSchema(
+  textSchema,
+  aside('approximated', 'Any name: the loaded model answers, and the reply has its name.'),
+);
 
 export type Controls = Fields<typeof controlFields>;
 

@@ -1,10 +1,10 @@
-import { type EndpointFidelity, ignoredFields } from '../../core/fidelity.ts';
-import type { JsonObject } from '../../http/body.ts';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
-import { ignoredHeader } from '../dialect.ts';
-import { oneOf, optional, optionalText, orElse, reader, readFlag, readWhole } from '../fields/readers.ts';
-import { type Fields, honoured, ignored } from '../fields/table.ts';
+import { ignoredIn } from '../dialect.ts';
+import { bodyOf } from '../endpoint.ts';
+import { oneOf, optional, optionalText, orElse, readFlag, readPositive, readWhole } from '../fields/readers.ts';
+import { honoured, ignored, readFields } from '../fields/table.ts';
 import { ticketFor } from '../ticket.ts';
 import { listText, oneEach, shaped, total, truncatedHeader, type VectorFormat, vectorText } from './encode.ts';
 import { readInputs } from './input.ts';
@@ -23,12 +23,7 @@ export function listFields({ truncate }: { readonly truncate: boolean }) {
     ),
     encoding_format: honoured(orElse(oneOf('float', 'base64'), 'float' as VectorFormat)),
     dimensions: honoured(
-      optional(
-        reader<number>('a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0, {
-          type: 'integer',
-          minimum: 1,
-        }),
-      ),
+      optional(readPositive),
       'The first so many, made to length 1 again; more than the model has are refused.',
     ),
     truncate: honoured(
@@ -44,15 +39,14 @@ export function listFields({ truncate }: { readonly truncate: boolean }) {
   };
 }
 
-export type ListFields = Fields<ReturnType<typeof listFields>>;
-
 export async function answerList(
   call: Call,
-  body: JsonObject,
-  fields: ListFields,
+  table: ReturnType<typeof listFields>,
   fidelity: EndpointFidelity,
   parts: EmbeddingParts,
 ): Promise<Reply> {
+  const body = await bodyOf(call);
+  const fields = readFields(table, body);
   const { input: inputs, truncate, dimensions, embd_normalize: norm, encoding_format: format } = fields;
   const { service, model } = answering(parts, fields.model);
   const embedded = await service.embed({ inputs, truncate }, ticketFor(call, fields.genkey));
@@ -68,7 +62,7 @@ export async function answerList(
     status: 200,
     headers: {
       'content-type': 'application/json',
-      ...ignoredHeader(ignoredFields(body, fidelity)),
+      ...ignoredIn(body, fidelity),
       ...truncatedHeader(embedded.truncated, 'input'),
     },
     body: `{"object":"list","model":${JSON.stringify(model)},"data":${data},"usage":${JSON.stringify(usage)}}`,

@@ -42,6 +42,11 @@ export const readCount = reader<number>(
   (value) => Number.isInteger(value) && Number(value) >= 0,
   { type: 'integer', minimum: 0 },
 );
+export const readPositive = reader<number>(
+  'a whole number above 0',
+  (value) => Number.isInteger(value) && Number(value) > 0,
+  { type: 'integer', minimum: 1 },
+);
 const wholeNumber = reader<number>('a whole number', Number.isInteger);
 export const readObject = reader<JsonObject>('an object', isObject, { type: 'object' });
 export const readList = reader<readonly unknown[]>('an array', Array.isArray, { type: 'array', items: {} });

@@ -6,9 +6,8 @@ import type { GenerationRequest } from '../../core/request.ts';
 import { withReplySeed } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { type DialectParts, mergedShortfalls, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
-import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
@@ -28,7 +27,7 @@ interface PromptSource {
   readonly prompts: (body: JsonObject, maxTokens: number) => Promise<readonly Prompt[]>;
 }
 
-const row = endpointRow({ method: 'POST', match: 'exact', access: 'guarded', queued: true, family: llamacppFamily });
+const row = endpointRow({ method: 'POST', match: 'exact', queued: true, family: llamacppFamily });
 
 export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
   // An exact path: as an ending it would match the completions of other dialects.
@@ -68,7 +67,7 @@ async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
 }
 
 async function complete(call: Call, parts: DialectParts, source: PromptSource): Promise<Reply> {
-  const body = parts.applyDefaults(await bodyOf(call));
+  const body = await requestBody(call, parts);
   const fields = readFields(optionFields, body);
   const { output, earlyStop, count, ...options } = decodeOptions(fields, body, parts);
   const prompts = await source.prompts(body, options.controls.maxTokens);
@@ -117,7 +116,7 @@ async function complete(call: Call, parts: DialectParts, source: PromptSource): 
         stop.abort();
       }
     },
-    { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer },
+    { headers, ticket, startTimer },
   );
 }
 

@@ -13,10 +13,10 @@ import {
   optionalText,
   orElse,
   type Read,
-  reader,
   readFlag,
   readList,
   readName,
+  readPositive,
   readTruncated,
   wrong,
 } from '../fields/readers.ts';
@@ -53,16 +53,11 @@ const readDocuments: Read<readonly string[]> = described(
   },
 );
 
-const readTopN = reader<number>('a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0, {
-  type: 'integer',
-  minimum: 1,
-});
-
 export const rerankFields = {
   query: honoured(readName, 'a text that fits the model beside a document'),
   documents: honoured(optional(readDocuments), 'texts, or objects with a text'),
   texts: honoured(optional(readDocuments), 'instead of documents: the reply is a bare array of index and score'),
-  top_n: honoured(optional(readTopN), 'all of them unless told otherwise'),
+  top_n: honoured(optional(readPositive), 'all of them unless told otherwise'),
   return_documents: honoured(orElse(readFlag, false)),
   return_text: honoured(orElse(readFlag, false), 'with texts'),
   truncate: honoured(
@@ -79,7 +74,6 @@ export const rerankFields = {
 const row = endpointRow({
   method: 'POST',
   match: 'ending',
-  access: 'guarded',
   queued: true,
   modelSelection: 'own-name',
   family: llamacppFamily,

@@ -11,7 +11,7 @@ import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
 export interface LlamacppContext extends StatusParts, EmbeddingParts, Pick<TokenParts, 'readChat'> {}
 
-const row = endpointRow({ method: 'POST', match: 'exact', access: 'guarded', queued: false, family: llamacppFamily });
+const row = endpointRow({ method: 'POST', match: 'exact', queued: false, family: llamacppFamily });
 const unsupported = (sentence: string) => (): Reply => json(errorBody(501, sentence), 501);
 const disabled = (): Reply => json({ error: { message: 'this feature is disabled', type: 'feature_disabled' } }, 403);
 
@@ -62,14 +62,14 @@ const pathFields: Readonly<Record<string, Readonly<Record<'own' | 'foreign', rea
 
 /** For a path of two dialects: requests with fields of this one are answered in its form. Unexpected errors are thrown. */
 export function answeringBoth<Context>(
-  taskServices: ModelEndpoint<Context>,
+  theirs: ModelEndpoint<Context>,
   ours: ModelEndpoint<Context>,
 ): ModelEndpoint<Context> {
   return {
-    ...taskServices,
-    summary: `${taskServices.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,
+    ...theirs,
+    summary: `${theirs.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,
     handle: async (call, context) => {
-      if (!(await isOurs(call, ours.path))) return taskServices.handle(call, context);
+      if (!(await isOurs(call, ours.path))) return theirs.handle(call, context);
       try {
         return await ours.handle(call, context);
       } catch (thrown) {

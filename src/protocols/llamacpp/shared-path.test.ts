@@ -11,7 +11,6 @@ const endpoint = (path: string, own: Partial<PlainEndpoint>): PlainEndpoint => (
   method: 'POST',
   match: 'exact',
   path,
-  access: 'guarded',
   queued: true,
   summary: 'Continue texts.',
   family: { name: 'taskServices', title: '', errorReply: ({ status }) => json('their failure', status) },
@@ -71,7 +70,6 @@ test('answeringBoth: unexpected errors are thrown', async () => {
 test('answeringBoth: the summary names both', () => {
   expect(both).toMatchObject({
     path: '/completions',
-    access: 'guarded',
     summary: 'Continue texts. With the fields of the llama.cpp server it is another name for /completion.',
   });
 });

@@ -21,18 +21,16 @@ export interface StatusParts extends DialectParts {
   readonly loras: readonly { readonly path: string; readonly scale: number }[];
 }
 
-const row = endpointRow({ method: 'GET', match: 'exact', access: 'guarded', queued: false, family: llamacppFamily });
-const open = { access: 'open' } as const;
+const row = endpointRow({ method: 'GET', match: 'exact', queued: false, family: llamacppFamily });
 
 export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
   row(
     '/props',
     'Chat template, context size, default settings, and whether images and sound can be read.',
     ({ authorized }, parts) => json(propsBody(parts, authorized)),
-    open,
   ),
-  row('/health', 'Whether requests can be served now.', healthReply, open),
-  row('/v1/health', 'Another name for /health.', healthReply, open),
+  row('/health', 'Whether requests can be served now.', healthReply),
+  row('/v1/health', 'Another name for /health.', healthReply),
   row('/slots', 'What runs now, in figures: no texts.', slotsReply),
   row('/metrics', 'Figures for Prometheus.', metricsReply),
   row('/lora-adapters', 'The LoRA adapters of the text model.', (_, { loras }) =>

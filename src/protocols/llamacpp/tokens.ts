@@ -31,7 +31,7 @@ const readTokens = reader<readonly number[]>(
 
 export const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
 
-const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: llamacppFamily });
+const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: llamacppFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   row('/tokenize', 'The tokens of a text, with their pieces where asked for.', tokenize),

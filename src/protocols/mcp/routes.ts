@@ -1,10 +1,9 @@
 import { Channel } from '../../core/channel.ts';
 import { type CallProgress, type ServedCall, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
-import { jsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { keepAliveMs } from '../../http/keep-alive.ts';
-import { commentFrame, messageFrame, sseHeaders } from '../../http/sse.ts';
-import type { PlainEndpoint } from '../endpoint.ts';
+import { messageFrame } from '../../http/sse.ts';
+import { eventStream } from '../dialect.ts';
+import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { isObject } from '../fields/readers.ts';
 import {
   errorMessage,
@@ -26,21 +25,13 @@ type Request = Incoming & { type: 'request' };
 
 /** One MCP server with the tools of all servers of `--mcpfile`. */
 export function mcpEndpoints(parts: McpParts): PlainEndpoint[] {
-  return [
-    {
-      method: 'POST',
-      match: 'exact',
-      path: '/mcp',
-      queued: false,
-      summary: 'The tools of the configured tool servers, by JSON-RPC (MCP): tools/list and tools/call.',
-      family: mcpFamily,
-      handle: (call) => answer(call, parts),
-    },
-  ];
+  const row = endpointRow({ method: 'POST', match: 'exact', queued: false, family: mcpFamily });
+  const summary = 'The tools of the configured tool servers, by JSON-RPC (MCP): tools/list and tools/call.';
+  return [row('/mcp', summary, (call) => answer(call, parts))];
 }
 
 async function answer(call: Call, parts: McpParts): Promise<Reply> {
-  const message = readMessage(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
+  const message = readMessage(await bodyOf(call));
   switch (message.type) {
     case 'unanswered':
       return { status: 202, body: '' };
@@ -113,6 +104,5 @@ function streamed(run: (progress: (step: CallProgress) => void) => Promise<objec
     // A call rejects only after its client disconnected.
     .then(tell, () => undefined)
     .finally(() => frames.end());
-  const keepAlive = { milliseconds: keepAliveMs, filler: commentFrame('keepalive') };
-  return { status: 200, headers: sseHeaders, stream: frames, keepAlive };
+  return eventStream(frames);
 }

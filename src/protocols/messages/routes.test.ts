@@ -72,18 +72,16 @@ test('messages: fetches pictures by URL before generation', async () => {
   expect(counted).toMatchObject({ status: 200, headers: { 'x-parley-warnings': 'media-not-counted' } });
 });
 
-test('messages: endpoints are guarded, and only generating ones are queued', () => {
+test('messages: only generating endpoints are queued', () => {
   expect(
-    messagesEndpoints(dialectParts()).map(
-      ({ method, match, path, access, queued }) => `${method} ${match} ${path} ${access} ${queued}`,
-    ),
+    messagesEndpoints(dialectParts()).map(({ method, match, path, queued }) => `${method} ${match} ${path} ${queued}`),
   ).toEqual([
-    'POST ending /v1/messages guarded true',
-    'POST exact /messages guarded true',
-    'POST ending /v1/messages/count_tokens guarded false',
-    'GET prefix /v1/messages/batches open false',
-    'POST prefix /v1/messages/batches open false',
-    'DELETE prefix /v1/messages/batches open false',
+    'POST ending /v1/messages true',
+    'POST exact /messages true',
+    'POST ending /v1/messages/count_tokens false',
+    'GET prefix /v1/messages/batches false',
+    'POST prefix /v1/messages/batches false',
+    'DELETE prefix /v1/messages/batches false',
   ]);
 });
 

@@ -2,10 +2,9 @@ import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
-import { type JsonObject, jsonObject } from '../../http/body.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { queueStatusComment } from '../../http/keep-alive.ts';
-import { sseHeaders } from '../../http/sse.ts';
 import {
   type DialectParts,
   ignoredThinkingFields,
@@ -14,8 +13,7 @@ import {
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
-import { requestBody, withShortPath } from '../json-endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, requestBody, withShortPath } from '../endpoint.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
@@ -26,36 +24,20 @@ import { countFidelity, createFidelity } from './fields.ts';
 
 export function messagesEndpoints({ newId }: Pick<DialectParts, 'newId'>): ModelEndpoint<DialectParts>[] {
   const family = messagesFamily(newId);
-  const guarded = { method: 'POST', access: 'guarded', family } as const;
+  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family });
   return [
-    ...withShortPath<DialectParts>({
-      ...guarded,
-      path: '/v1/messages',
-      queued: true,
-      summary: 'Answer a conversation; streamed with stream: true.',
-      handle: answer,
-    }),
-    {
-      ...guarded,
-      match: 'ending',
-      path: '/v1/messages/count_tokens',
-      queued: false,
-      summary: 'How many tokens the prompt of this conversation has.',
-      handle: count,
-    },
-    ...(['GET', 'POST', 'DELETE'] as const).map((method) => ({
-      method,
-      match: 'prefix' as const,
-      path: '/v1/messages/batches',
-      access: 'open' as const,
-      queued: false,
-      summary: 'Not there: always answers 404.',
-      family,
-      handle: ({ path }: Call) => {
-        throw new AppError('not-found', { method, path });
-      },
-    })),
+    ...withShortPath(
+      row('/v1/messages', 'Answer a conversation; streamed with stream: true.', answer, { queued: true }),
+    ),
+    row('/v1/messages/count_tokens', 'How many tokens the prompt of this conversation has.', count),
+    ...(['GET', 'POST', 'DELETE'] as const).map((method) =>
+      row('/v1/messages/batches', 'Not there: always answers 404.', refuse, { method, match: 'prefix' }),
+    ),
   ];
+}
+
+function refuse({ method, path }: Call): never {
+  throw new AppError('not-found', { method, path });
 }
 
 async function answer(call: Call, parts: DialectParts): Promise<Reply> {
@@ -75,7 +57,7 @@ async function answer(call: Call, parts: DialectParts): Promise<Reply> {
   const events = warmUp ? withoutReply(reply) : reply;
   if (decoded.stream) {
     return streamReply(events, (opened) => encodeStream(opened, facts), {
-      headers: { ...sseHeaders, ...headers },
+      headers,
       filler: ping,
       notice: (status) => queueStatusComment(status) + ping,
       ticket,
@@ -91,7 +73,7 @@ async function answer(call: Call, parts: DialectParts): Promise<Reply> {
 
 async function count(call: Call, parts: DialectParts): Promise<Reply> {
   // The fields of a reply have no effect, whatever their values.
-  const sent = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const sent = await bodyOf(call);
   const body = parts.applyDefaults({ ...sent, max_tokens: undefined, compaction: undefined, stream: undefined });
   const decoded = await inSlices(decode(body, parts), { signal: call.signal });
   refuseWithoutModel(parts.text.state());

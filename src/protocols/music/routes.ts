@@ -1,13 +1,10 @@
 import { AppError } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
-import type { MusicService } from '../../core/music.ts';
-import { jsonObject } from '../../http/body.ts';
-import { type Call, type Family, json, type Reply } from '../../http/call.ts';
-import { ignoredHeader } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import type { MusicEvent, MusicService, SongFormat } from '../../core/music.ts';
+import { type Call, type Family, type Headers, json, type Reply } from '../../http/call.ts';
+import { ignoredIn } from '../dialect.ts';
+import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { ticketFor } from '../ticket.ts';
-import { decodeSong, musicRequest } from './decode.ts';
-import { encodeSongFields, encodeSongFile } from './encode.ts';
+import { decodeSong, musicRequest, type SongFields } from './decode.ts';
 import { musicFidelity } from './fields.ts';
 
 export interface MusicContext {
@@ -21,47 +18,57 @@ export interface MusicServices {
 }
 
 export function musicEndpoints({ family, newSeed }: MusicServices): ModelEndpoint<MusicContext>[] {
-  const common = {
-    method: 'POST',
-    match: 'ending',
-    access: 'guarded',
-    queued: true,
-    modelSelection: 'any-name',
-    family,
-  } as const;
+  const row = endpointRow({ method: 'POST', match: 'ending', queued: true, modelSelection: 'any-name', family });
 
-  async function prepare({ body, signal }: Call, { taskServices }: MusicContext): Promise<Reply> {
+  async function prepare(call: Call, { taskServices }: MusicContext): Promise<Reply> {
     // Status 200: the music page then plans with the text model.
     if (!taskServices?.music) return json({ error: missing().message });
-    return json(encodeSongFields(decodeSong(await jsonObject(body, { empty: 'object', signal }), newSeed)));
+    return json(encodeSongFields(decodeSong(await bodyOf(call, 'object'), newSeed)));
   }
 
   async function generate(call: Call, { taskServices }: MusicContext): Promise<Reply> {
-    const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+    const body = await bodyOf(call);
     const fields = decodeSong(body, newSeed);
     if (!taskServices?.music) throw missing();
     const request = musicRequest(fields);
     const events = taskServices.music.generate(request, ticketFor(call, fields.genkey));
-    return encodeSongFile(events, request.format, ignoredHeader(ignoredFields(body, musicFidelity)));
+    return encodeSongFile(events, request.format, ignoredIn(body, musicFidelity));
   }
 
   return [
-    {
-      ...common,
-      path: '/api/extra/music/prepare',
-      summary: 'The complete parameters of a song, to be posted to /api/extra/music/generate.',
-      handle: prepare,
-    },
-    {
-      ...common,
-      path: '/api/extra/music/generate',
-      summary: 'A song as a file: wav (48 kHz, stereo) or mp3.',
-      handle: generate,
-    },
+    row(
+      '/api/extra/music/prepare',
+      'The complete parameters of a song, to be posted to /api/extra/music/generate.',
+      prepare,
+    ),
+    row('/api/extra/music/generate', 'A song as a file: wav (48 kHz, stereo) or mp3.', generate),
   ];
 }
 
 function missing(): AppError {
   const flag = '--musicllm, --musicembeddings, --musicdiffusion and --musicvae';
   return new AppError('model-missing', { capability: 'music', flag });
+}
+
+const contentTypes: Readonly<Record<SongFormat, string>> = { wav: 'audio/wav', mp3: 'audio/mpeg' };
+
+/** The parameters of a song, to be posted to `generate`. */
+function encodeSongFields(fields: SongFields): object {
+  const { genkey: _genkey, stereo: _stereo, use_mp3: _mp3, response_format: _format, audio_codes, ...song } = fields;
+  return { ...song, task_type: 'text2music', thinking: false, audio_codes: audio_codes.join(',') };
+}
+
+/** The whole file: clients of this family decode it at once. */
+async function encodeSongFile(events: AsyncIterable<MusicEvent>, format: SongFormat, headers: Headers): Promise<Reply> {
+  const pieces: Uint8Array[] = [];
+  for await (const event of events) if (event.type === 'audio') pieces.push(event.bytes);
+  return {
+    status: 200,
+    headers: {
+      'content-type': contentTypes[format],
+      'content-disposition': `attachment; filename="output.${format}"`,
+      ...headers,
+    },
+    body: Buffer.concat(pieces),
+  };
 }

@@ -5,11 +5,10 @@ import type { GenerationRequest } from '../../core/request.ts';
 import type { TextState } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { keepAliveMs, paddedReply, requestsPadding } from '../../http/keep-alive.ts';
-import { commentFrame, sseHeaders } from '../../http/sse.ts';
+import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { type ControlParts, decodeControls, idleFields } from '../controls/decode.ts';
-import { type DialectParts, ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
-import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { type DialectParts, eventStream, ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import { type Fields, fidelityOf, readFields } from '../fields/table.ts';
 import { nativeMedia } from '../media.ts';
 import { eventsFor, textTicket } from '../ticket.ts';
@@ -27,9 +26,7 @@ export interface GenerateParts extends Pick<DialectParts, 'text' | 'controlParts
   readonly replacePlaceholders: (texts: PromptTexts) => PromptTexts;
 }
 
-const filler = commentFrame('keepalive');
-
-const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: true, family: nativeFamily });
+const row = endpointRow({ method: 'POST', match: 'ending', queued: true, family: nativeFamily });
 
 export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
   row('/api/v1/generate', 'Continue a text; the whole reply at once.', answerWhole),
@@ -39,7 +36,7 @@ export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
 ];
 
 async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
-  const body = parts.applyDefaults(await bodyOf(call));
+  const body = await requestBody(call, parts);
   if (parts.text.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
   const { request, ticket } = prepare(body, call, parts);
   const generation = fold(eventsFor(ticket, parts.text.generate(request, ticket)));
@@ -54,15 +51,12 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
   const { startTimer } = parts;
-  const body = parts.applyDefaults(await bodyOf(call));
-  if (parts.text.state().type === 'none') {
-    const keepAlive = { milliseconds: keepAliveMs, filler };
-    return { status: 200, headers: sseHeaders, stream: encodeFailure(modelMissing()), keepAlive };
-  }
+  const body = await requestBody(call, parts);
+  if (parts.text.state().type === 'none') return eventStream(encodeFailure(modelMissing()));
   const { request, ticket } = prepare(body, call, parts);
-  const headers = { ...sseHeaders, ...ignoredHeader(idleFields(body)) };
+  const headers = ignoredHeader(idleFields(body));
   const events = eventsFor(ticket, parts.text.generate(request, ticket));
-  return streamReply(events, encodeStream, { headers, filler, ticket, startTimer });
+  return streamReply(events, encodeStream, { headers, ticket, startTimer });
 }
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;

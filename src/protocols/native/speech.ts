@@ -9,9 +9,9 @@ import { clamp, described, orElse, type Read } from '../fields/readers.ts';
 import { fidelityOf, honoured, ignored, readFields } from '../fields/table.ts';
 import {
   collectTranscript,
+  formOrBody,
   languageFields,
   located,
-  recordingBody,
   recordingFields,
   sentRecording,
   transcriptionOf,
@@ -27,7 +27,6 @@ export type SpeechParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 const row = endpointRow({
   method: 'POST',
   match: 'ending',
-  access: 'guarded',
   queued: true,
   modelSelection: 'any-name',
   family: nativeFamily,
@@ -72,7 +71,7 @@ const transcribeFields = { ...recordingFields, ...languageFields };
 export const transcribeFidelity = fidelityOf('Native', 'POST /api/extra/transcribe', transcribeFields);
 
 async function transcribe(call: Call, { taskServices, startTimer }: SpeechParts): Promise<Reply> {
-  const fields = readFields(transcribeFields, await recordingBody(call));
+  const fields = readFields(transcribeFields, await formOrBody(call));
   const service = transcriptionOf(taskServices);
   const recording = await sentRecording(call, fields);
   const { bytes, fileName } = recording;

@@ -29,7 +29,7 @@ const saveFields = {
   data: honoured(optionalText),
 };
 
-const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily });
+const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
 
 /** Stories that clients save on the server. Without `--savedatafile` the replies have the same shape. */
 export function saveSlotEndpoints({ slots, warn }: StoryParts): PlainEndpoint[] {

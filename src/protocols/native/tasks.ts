@@ -32,7 +32,7 @@ export const taskFidelity: EndpointFidelity = fidelityOf(
 
 type TaskParts = Pick<DialectParts, 'text'>;
 
-const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily });
+const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
 
 /** Look at and stop running generations. */
 export const taskEndpoints: readonly ModelEndpoint<TaskParts>[] = [

@@ -39,7 +39,7 @@ export const tokenFidelity: readonly EndpointFidelity[] = [
   }),
 ];
 
-const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily });
+const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens),

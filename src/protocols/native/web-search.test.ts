@@ -52,6 +52,6 @@ test('websearch: empty without --websearch', async () => {
   expect(await ask(undefined, '{')).toMatchObject({ status: 200, body: [] });
 });
 
-test('websearch: needs the key', () => {
-  expect(webSearchEndpoint(undefined)).toMatchObject({ method: 'POST', access: 'guarded', queued: false });
+test('websearch: is not queued', () => {
+  expect(webSearchEndpoint(undefined)).toMatchObject({ method: 'POST', queued: false });
 });

@@ -12,7 +12,7 @@ import { type Fields, readFields, type Table } from '../fields/table.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
 import { schemaOutput } from '../output-schema.ts';
-import { checkToolNames } from '../tools.ts';
+import { checkToolNames, noParameters } from '../tools.ts';
 import { type ChatFields, type GenerateFields, readImages } from './fields.ts';
 import { renderGoTemplate, usesSuffix } from './go-template.ts';
 import { optionControls, readOptions, type Settings, settingFields } from './options.ts';
@@ -256,8 +256,6 @@ class OpenCalls {
     return call;
   }
 }
-
-const noParameters = { type: 'object', properties: {} } as const;
 
 export function decodeTools(value: unknown): readonly Tool[] {
   const tools = (optionalList(value, 'tools') ?? []).map((entry, index) => decodeTool(entry, `tools[${index}]`));

@@ -15,7 +15,6 @@ export type EmbeddingsParts = EmbeddingParts & Pick<DialectParts, 'now'>;
 const row = endpointRow({
   method: 'POST',
   match: 'ending',
-  access: 'guarded',
   queued: true,
   modelSelection: 'own-name',
   family: ollamaFamily,

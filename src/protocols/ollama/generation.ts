@@ -46,7 +46,7 @@ export interface GenerationParts extends DialectParts {
   readonly keepAlive?: (milliseconds: number) => void;
 }
 
-const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: true, family: ollamaFamily });
+const row = endpointRow({ method: 'POST', match: 'ending', queued: true, family: ollamaFamily });
 
 export const generationEndpoints: readonly ModelEndpoint<GenerationParts>[] = [
   row(

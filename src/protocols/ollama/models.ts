@@ -47,7 +47,7 @@ export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'm
 type ReadFile = (path: string) => Promise<ModelFile | undefined>;
 
 export function modelEndpoints({ modelFile, now }: ModelFileParts): ModelEndpoint<ModelParts>[] {
-  const row = endpointRow({ method: 'GET', match: 'ending', access: 'open', queued: false, family: ollamaFamily });
+  const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: ollamaFamily });
   const cached = cachedFiles((path) => modelFile(path, { longArrays: false }), now);
   const whole: ReadFile = (path) => modelFile(path, { longArrays: true }).catch(() => undefined);
   return [

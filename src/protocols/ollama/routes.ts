@@ -19,7 +19,7 @@ export function ollamaEndpoints(server: ModelFileParts): ModelEndpoint<OllamaCon
 
 type ManagementParts = Pick<DialectParts, 'text' | 'modelName'>;
 
-const row = endpointRow({ method: 'POST', match: 'ending', access: 'guarded', queued: false, family: ollamaFamily });
+const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: ollamaFamily });
 const noAccount = (): Reply => refusal(401, 'unauthorized');
 
 /** Models are files that the server was started with: endpoints that would change them are refused. */

@@ -3,7 +3,7 @@ import type { GenerationEvent } from '../../core/events.ts';
 import { fold, type Generation } from '../../core/fold.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
-import { commentFrame, dataFrame, sseHeaders } from '../../http/sse.ts';
+import { commentFrame, dataFrame } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type DialectParts, mergedShortfalls, streamReply, withShortfall } from '../dialect.ts';
 import { mergedReplies } from '../generate-all.ts';
@@ -51,7 +51,7 @@ export function answer(replies: Replies, shape: AnswerShape, { startTimer, now }
   }
   const [first, ...rest] = replies as [Replies[number], ...Replies];
   return streamReply(first, (opened) => encodeStream([opened, ...rest], shape, now), {
-    headers: { ...sseHeaders, ...headers },
+    headers,
     filler: commentFrame('keepalive', offersTools ? paddedFrame : 0),
     ticket,
     startTimer,

@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import { endpointRow } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 
 export const openaiFamily: Family = {
@@ -9,8 +10,8 @@ export const openaiFamily: Family = {
   errorReply: (error) => json(errorBody(error), error.status, retryHeaders(error)),
 };
 
-/** What the generating endpoints of this dialect have in common. */
-export const generating = { method: 'POST', access: 'guarded', queued: true, family: openaiFamily } as const;
+/** An endpoint that generates. */
+export const openaiRow = endpointRow({ method: 'POST', match: 'ending', queued: true, family: openaiFamily });
 
 /** Clients of the native API, which share some paths, read `detail`. */
 export function errorBody(error: AppError): object {

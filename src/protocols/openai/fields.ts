@@ -1,4 +1,4 @@
-import { asControls, readGenkey, readStop } from '../controls/table.ts';
+import { asControls, loadedModel, readGenkey, readStop } from '../controls/table.ts';
 import {
   described,
   isObject,
@@ -13,8 +13,8 @@ import {
   wholeBetween,
   wrong,
 } from '../fields/readers.ts';
-import { biasSchema, textSchema } from '../fields/schemas.ts';
-import { aside, type Fields, honoured, ignored, withSchema } from '../fields/table.ts';
+import { biasSchema } from '../fields/schemas.ts';
+import { type Fields, honoured, ignored } from '../fields/table.ts';
 import { keepOnDisconnect } from '../ticket.ts';
 
 export const dialect = 'OpenAI';
@@ -59,10 +59,7 @@ function tokenOrText(key: string): string | number {
  * typed, so that a wrong type is a mistake.
  */
 export const generationFields = {
-  model: withSchema(
-    textSchema,
-    aside('approximated', 'Any name: the loaded model answers, and the reply has its name.'),
-  ),
+  model: loadedModel,
   stream: honoured(orElse(readFlag, false)),
   stream_options: honoured(objectOf({ include_usage: orElse(readFlag, false) }), 'Only include_usage.'),
   stop: honoured(optional(readStop), 'Up to 256 texts, 50,000 characters together.'),

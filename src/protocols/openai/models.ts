@@ -5,8 +5,7 @@ import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { type DialectParts, modelsByName } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
-import { decodedPath, withShortPath } from '../json-endpoint.ts';
+import { decodedPath, endpointRow, type ModelEndpoint, withShortPath } from '../endpoint.ts';
 import { openaiFamily } from './errors.ts';
 
 type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'taskServices'>;
@@ -20,23 +19,12 @@ const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
   failed: 'unloaded',
 };
 
-const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
+const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: openaiFamily });
 
 export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
-  ...withShortPath<ModelsParts>({
-    ...open,
-    path: '/v1/models',
-    summary: 'The models: those for text, then the one for embeddings.',
-    handle: async (call, parts) => json(modelList(await modelsFor(call, parts))),
-  }),
-  ...withShortPath<ModelsParts>({
-    ...open,
-    match: 'prefix',
-    path: '/v1/models/',
-    summary: 'One model by its id.',
-    handle: async (call, parts) => oneModel(call, await modelsFor(call, parts), parts.alias),
-  }),
-];
+  row('/v1/models', 'The models: those for text, then the one for embeddings.', answerList),
+  row('/v1/models/', 'One model by its id.', answerOne, { match: 'prefix' }),
+].flatMap(withShortPath);
 
 interface Shown {
   readonly id: string;
@@ -77,15 +65,16 @@ async function textModels(parts: ModelsParts, created: number): Promise<readonly
 }
 
 /** One body with the fields of the OpenAI API, the Anthropic API and llama.cpp's server. */
-function modelList(shown: readonly Shown[]): object {
-  return {
+async function answerList(call: Call, parts: ModelsParts): Promise<Reply> {
+  const shown = await modelsFor(call, parts);
+  return json({
     object: 'list',
     data: shown.map(modelEntry),
     has_more: false,
     first_id: shown[0]?.id,
     last_id: shown.at(-1)?.id,
     models: shown.flatMap((one) => (one.model || one.embedding ? [tagEntry(one)] : [])),
-  };
+  });
 }
 
 function modelEntry({ id, created, status, model, embedding }: Shown): object {
@@ -145,10 +134,12 @@ function tagEntry({ id, created, model, embedding }: Shown): object {
 }
 
 /** The id may contain slashes, which some clients encode; it is also found without its first part. */
-function oneModel({ path }: Call, shown: readonly Shown[], alias: ModelsParts['alias']): Reply {
+async function answerOne(call: Call, parts: ModelsParts): Promise<Reply> {
+  const { path } = call;
+  const shown = await modelsFor(call, parts);
   const requested = decodedPath(path.slice(path.indexOf('/models/') + '/models/'.length));
   const names = ({ id, names: own = [] }: Shown) => [id, ...own];
-  const found = findExactly(shown, names, requested) ?? findNamed(shown, names, alias?.(requested) ?? requested);
+  const found = findExactly(shown, names, requested) ?? findNamed(shown, names, parts.alias?.(requested) ?? requested);
   if (!found) throw new AppError('model-not-found', { model: requested });
   return json(modelEntry(found));
 }

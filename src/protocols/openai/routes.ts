@@ -1,7 +1,8 @@
 import { AppError } from '../../core/errors.ts';
+import type { Call, Reply } from '../../http/call.ts';
 import { notFoundPage } from '../../http/pages.ts';
 import { methods } from '../../http/router.ts';
-import type { ModelEndpoint, PlainEndpoint } from '../endpoint.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { speechEndpoints } from './audio/speech.ts';
 import { transcriptionEndpoints } from './audio/transcription.ts';
 import { chatEndpoints } from './chat/endpoints.ts';
@@ -10,7 +11,7 @@ import type { CompletionParts } from './completions/decode.ts';
 import { completionEndpoints } from './completions/endpoints.ts';
 import { completionFidelity } from './completions/fields.ts';
 import { embeddingsEndpoints, embeddingsFidelity } from './embeddings.ts';
-import { openaiFamily } from './errors.ts';
+import { openaiRow } from './errors.ts';
 import { modelsEndpoints } from './models.ts';
 
 export type OpenaiContext = CompletionParts;
@@ -19,22 +20,19 @@ export type OpenaiContext = CompletionParts;
  * Unknown paths below `/v1`. The official clients only read an error object: with anything else they throw an exception
  * without a reason. Browsers get a page.
  */
-const unknownEndpoints = methods.map(
-  (method): PlainEndpoint => ({
+const unknownEndpoints = methods.map((method) =>
+  openaiRow('/v1/', 'Everything else: 404 as an error object, or as a page for browsers.', unknownPath, {
     method,
     match: 'rest',
-    path: '/v1/',
-    access: 'open',
     queued: method === 'POST',
-    summary: 'Everything else: 404 as an error object, or as a page for browsers.',
-    family: openaiFamily,
-    handle: ({ path, headers }) => {
-      if (method !== 'GET' || !headers.accept?.includes('text/html')) throw new AppError('not-found', { method, path });
-      const page = notFoundPage(path);
-      return { ...page, headers: { ...page.headers, vary: 'accept' } };
-    },
   }),
 );
+
+function unknownPath({ method, path, headers }: Call): Reply {
+  if (method !== 'GET' || !headers.accept?.includes('text/html')) throw new AppError('not-found', { method, path });
+  const page = notFoundPage(path);
+  return { ...page, headers: { ...page.headers, vary: 'accept' } };
+}
 
 export const openaiEndpoints: readonly ModelEndpoint<OpenaiContext>[] = [
   ...chatEndpoints,

@@ -1,13 +1,12 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
-import type { EndpointShape, PlainEndpoint } from '../endpoint.ts';
+import type { EndpointShape, ListedEndpoint, PlainEndpoint } from '../endpoint.ts';
 import { contentTypes, requestExamples } from './content.ts';
-import { operationId, operationsIn, originalOf, pathsOf } from './operation-name.ts';
 
 interface DocumentParts {
   readonly product: { readonly name: string; readonly version: string };
-  readonly endpoints: readonly EndpointShape[];
+  readonly endpoints: readonly ListedEndpoint[];
   /** The field tables of all endpoints. */
   readonly fidelities: readonly EndpointFidelity[];
 }
@@ -19,7 +18,7 @@ export type OpenapiReply = (server: string) => Reply;
 export function openapiReplies({
   endpoints,
   ...parts
-}: Omit<DocumentParts, 'endpoints'> & { readonly endpoints: () => readonly EndpointShape[] }): OpenapiReply {
+}: Omit<DocumentParts, 'endpoints'> & { readonly endpoints: () => readonly ListedEndpoint[] }): OpenapiReply {
   let document: object | undefined;
   return (server) => {
     document ??= openapiDocument({ ...parts, endpoints: endpoints() });
@@ -110,7 +109,7 @@ function schemaName(operation: string): string {
 }
 
 /** `original` is the path that `path` is another name of, or `path` itself. */
-function operationOf(endpoint: EndpointShape, path: string, original: string, sent: SentSchema | undefined): object {
+function operationOf(endpoint: ListedEndpoint, path: string, original: string, sent: SentSchema | undefined): object {
   const { method, match, access, family, summary, queued } = endpoint;
   const parameters = [...pathParameters(path), ...(method === 'GET' && sent ? queryParameters(sent.schema) : [])];
   const notes = [queued && 'Takes its turn in the queue.', match === 'ending' && 'Answers below any prefix too.'];
@@ -130,7 +129,7 @@ function operationOf(endpoint: EndpointShape, path: string, original: string, se
   };
 }
 
-function requestBody({ form }: EndpointShape, sent: SentSchema | undefined, example: object | undefined): object {
+function requestBody({ form }: ListedEndpoint, sent: SentSchema | undefined, example: object | undefined): object {
   const schema = sent ? { $ref: `#/components/schemas/${sent.name}` } : { type: 'object' };
   return {
     required: ((sent?.schema.required ?? []) as readonly string[]).length > 0,
@@ -159,7 +158,7 @@ function queryParameters({ properties = {}, required = [] }: JsonSchema): readon
   );
 }
 
-function responsesOf({ method, family, access, queued }: EndpointShape, path: string): object {
+function responsesOf({ method, family, access, queued }: ListedEndpoint, path: string): object {
   const failures: readonly AppError[] = [
     ...(method === 'POST' ? [new AppError('invalid-field', { field: 'some_field', expected: 'a number' })] : []),
     ...(access !== 'open' ? [new AppError('unauthorized', {})] : []),
@@ -188,4 +187,44 @@ function failureOf(error: AppError, family: Family): readonly [string, object] {
   const body = 'body' in reply ? String(reply.body) : '';
   const example = type === 'application/json' ? (JSON.parse(body) as unknown) : body;
   return [String(reply.status), { description: error.message, content: { [type]: { example } } }];
+}
+
+/** Paths below a prefix; `{…}` are parameters. */
+const below: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  ['/v1', ''].flatMap((version) => [
+    [`GET ${version}/models/`, ['{id}']],
+    [`GET ${version}/responses/`, ['{id}', '{id}/input_items']],
+    [`DELETE ${version}/responses/`, ['{id}']],
+    [`POST ${version}/responses/`, ['{id}/cancel']],
+  ]),
+);
+
+/** The paths of an endpoint in the notation of OpenAPI; none for `rest`. */
+export function pathsOf({ method, match, path }: Pick<EndpointShape, 'method' | 'match' | 'path'>): readonly string[] {
+  if (match === 'rest') return [];
+  if (match !== 'prefix') return [path];
+  const rests = below[`${method} ${path}`];
+  if (rests) return rests.map((rest) => `${path}${rest}`);
+  return [path.endsWith('/') ? `${path}{rest}` : path];
+}
+
+/** The operations in the heading of a field table: `POST /a, /b`, `GET and POST /c`. */
+export function operationsIn(heading: string): readonly string[] {
+  const found: string[] = [];
+  let methods: readonly string[] = [];
+  for (const word of heading.split(/,\s*|\s+and\s+|\s+/)) {
+    if (/^[A-Z]+$/.test(word)) methods = found.length > 0 || methods.length === 0 ? [word] : [...methods, word];
+    else if (word.startsWith('/')) found.push(...methods.map((method) => `${method} ${word}`));
+  }
+  return found;
+}
+
+/** The original path of an alias. */
+export function originalOf({ summary }: Pick<EndpointShape, 'summary'>): string | undefined {
+  return /^Another name for (\/\S*[^\s.])\./.exec(summary)?.[1];
+}
+
+export function operationId(method: string, path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter(Boolean);
+  return [method.toLowerCase(), ...words].join('_');
 }

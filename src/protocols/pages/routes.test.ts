@@ -6,12 +6,15 @@ import { afterAll, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
-import type { PlainEndpoint } from '../endpoint.ts';
+import { withAccess } from '../../server/access.ts';
+import type { ListedEndpoint, PlainEndpoint } from '../endpoint.ts';
 import { html, pagesFamily } from './page.ts';
 import { type PagesParts, pagesEndpoints } from './routes.ts';
 
+type Listed = ListedEndpoint & PlainEndpoint;
+
 const family: Family = { name: 'odd', title: 'Odd <family>', errorReply: () => json({}) };
-const odd: PlainEndpoint = {
+const odd: Listed = {
   method: 'POST',
   match: 'ending',
   path: '/api/v1/generate',
@@ -32,15 +35,15 @@ writeFileSync(join(web, 'assets', 'index-abc.js'), 'run()');
 writeFileSync(join(web, 'assets', 'index-abc.js.gz'), gzipSync('run()'));
 afterAll(() => rmSync(web, { recursive: true }));
 
-function pages(extra: readonly PlainEndpoint[] = [odd], folder = web): PlainEndpoint[] {
-  const all: PlainEndpoint[] = [];
+function pages(extra: readonly Listed[] = [odd], folder = web): Listed[] {
+  const all: Listed[] = [];
   const parts: PagesParts = {
     product: { name: 'Parley', version: '0.1.0' },
     endpoints: () => all,
     apiDocument: () => json({ openapi: '3.1.0' }),
     web: folder,
   };
-  all.push(...pagesEndpoints(parts), ...extra);
+  all.push(...withAccess(pagesEndpoints(parts)), ...extra);
   return all;
 }
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
-import type { EndpointShape, PlainEndpoint } from '../endpoint.ts';
+import type { EndpointShape, ListedEndpoint, PlainEndpoint } from '../endpoint.ts';
 import { html, type Markup, pageReply, pagesFamily } from './page.ts';
 import { style } from './style.ts';
 import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
@@ -10,7 +10,7 @@ import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
 export interface PagesParts {
   readonly product: { readonly name: string; readonly version: string };
   /** Every endpoint of the server, including these pages. */
-  readonly endpoints: () => readonly EndpointShape[];
+  readonly endpoints: () => readonly ListedEndpoint[];
   /** The OpenAPI document. */
   readonly apiDocument: () => Reply;
   /** Folder of the built web client. */
@@ -102,7 +102,7 @@ const shownPath: Record<EndpointShape['match'], (path: string) => string> = {
 };
 
 /** Generated from the endpoints themselves. */
-export function apiListBody(title: string, endpoints: readonly EndpointShape[]): Markup {
+export function apiListBody(title: string, endpoints: readonly ListedEndpoint[]): Markup {
   const families = new Set(endpoints.map(({ family }) => family));
   return html`<header>
 <h1>${title}</h1>
@@ -115,7 +115,7 @@ ${[...families].map((family) => familySection(family, endpoints))}
 </main>`;
 }
 
-function familySection(family: Family, endpoints: readonly EndpointShape[]): Markup {
+function familySection(family: Family, endpoints: readonly ListedEndpoint[]): Markup {
   const { name, title } = family;
   return html`<section aria-labelledby="family-${name}">
 <h2 id="family-${name}">${title}</h2>
@@ -129,7 +129,7 @@ ${endpoints.filter((each) => each.family === family).map(row)}
 `;
 }
 
-function row({ method, match, path, access, summary }: EndpointShape): Markup {
+function row({ method, match, path, access, summary }: ListedEndpoint): Markup {
   const key = access !== 'open' ? 'yes' : 'no';
   return html`<tr><td>${method}</td><td><code>${shownPath[match](path)}</code></td><td>${key}</td><td>${summary}</td></tr>
 `;

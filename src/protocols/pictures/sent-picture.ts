@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { mostPixels } from '../../core/pictures.ts';
-import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call } from '../../http/call.ts';
 import { described, isAbsent, type Read, readText, wrong } from '../fields/readers.ts';
 import { base64Schema } from '../fields/schemas.ts';
 import { inlineMedium } from '../media.ts';
-import { bodyOfForm } from '../recording.ts';
 import { type PictureFacts, pictureFacts } from './picture-facts.ts';
 
 /** A picture that a client sent. Its header is valid; its pixels are not decoded. */
@@ -34,12 +32,6 @@ export function pictureOf(bytes: Uint8Array, field: string): SentPicture {
     throw wrong(field, `a picture of at most ${mostPixels} pixels, and this one has ${width} x ${height}`);
   }
   return { ...facts, bytes, field };
-}
-
-/** The fields of a request that is a form or JSON. */
-export async function pictureBody(call: Call): Promise<JsonObject> {
-  if (call.form) return bodyOfForm(call.form);
-  return jsonObject(call.body, { empty: 'refuse', signal: call.signal });
 }
 
 /** The files of a form field, whose name may end in brackets. */

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import { asControls, readEffort, readGenkey, readStop } from '../controls/table.ts';
+import { asControls, loadedModel, readEffort, readGenkey, readStop } from '../controls/table.ts';
 import { looseFlag, looseWhole } from '../fields/loose.ts';
 import {
   anyValue,
@@ -30,7 +30,6 @@ import {
   places,
   refused,
   returnedField,
-  withSchema,
 } from '../fields/table.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 
@@ -49,10 +48,7 @@ const refuseConversation: Read<never> = (_, feature) => {
 };
 
 export const createFields = {
-  model: withSchema(
-    textSchema,
-    aside('approximated', 'Any name: the loaded model answers, and the reply has its name.'),
-  ),
+  model: loadedModel,
   input: approximated(
     described({ anyOf: [textSchema, objectsSchema] }, anyValue),
     'Text, or messages, function calls and results, custom tool calls and results, reasoning and item references. ' +

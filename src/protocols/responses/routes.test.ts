@@ -117,9 +117,9 @@ describe('responses: paths', () => {
     expect([find('GET', '/v1/responses'), methods('/v1/responses')]).toEqual([undefined, ['POST']]);
   });
 
-  test('all are guarded, and only create is queued', () => {
-    for (const { access, queued, path } of responsesEndpoints(responseState())) {
-      expect([access, queued]).toEqual(['guarded', path === '/v1/responses' || path === '/responses']);
+  test('only create is queued', () => {
+    for (const { queued, path } of responsesEndpoints(responseState())) {
+      expect([path, queued]).toEqual([path, path === '/v1/responses' || path === '/responses']);
     }
   });
 });

@@ -1,26 +1,30 @@
 import { AppError } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
-import { keepAliveMs } from '../../http/keep-alive.ts';
-import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import {
   type DialectParts,
+  eventStream,
   headerList,
-  ignoredHeader,
+  ignoredIn,
   ignoredThinkingFields,
   noticeHeaders,
   streamReply,
   withIgnored,
   withShortfall,
 } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import {
+  decodedPath,
+  type EndpointShape,
+  endpointRow,
+  type ModelEndpoint,
+  requestBody,
+  withShortPath,
+} from '../endpoint.ts';
 import { wrong } from '../fields/readers.ts';
 import { type Fields, readFields } from '../fields/table.ts';
-import { decodedPath, requestBody, withShortPath } from '../json-endpoint.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
@@ -34,37 +38,31 @@ import { type ResponseObject, replay } from './output.ts';
 
 /** A path that matches by its beginning has one handler per method, which looks at the rest of the path itself. */
 export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectParts>[] {
-  const guarded = { access: 'guarded', queued: false, family: responsesFamily } as const;
+  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: responsesFamily });
   const below = (path: string): ModelEndpoint<DialectParts>[] => {
-    const stored = { ...guarded, match: 'prefix', path: `${path}/` } as const;
+    const stored = (method: EndpointShape['method'], summary: string, answer: typeof retrieve | typeof cancel) =>
+      row(`${path}/`, summary, (call) => answer(call, state), { method, match: 'prefix' });
     const input = `the input that it answers (${path}/{id}/input_items)`;
-    const summaries = {
-      get: `A stored response (${path}/{id}), or ${input}.`,
-      delete: `Forget a stored response (${path}/{id}).`,
-      post: `Stop a response in the background (${path}/{id}/cancel).`,
-    };
     return [
-      { ...stored, method: 'GET', summary: summaries.get, handle: (call) => retrieve(call, state) },
-      { ...stored, method: 'DELETE', summary: summaries.delete, handle: (call) => forget(call, state) },
-      { ...stored, method: 'POST', summary: summaries.post, handle: (call) => cancel(call, state) },
+      stored('GET', `A stored response (${path}/{id}), or ${input}.`, retrieve),
+      stored('DELETE', `Forget a stored response (${path}/{id}).`, forget),
+      stored('POST', `Stop a response in the background (${path}/{id}/cancel).`, cancel),
     ];
   };
   return [
-    ...withShortPath<DialectParts>({
-      ...guarded,
-      method: 'POST',
-      path: '/v1/responses',
-      queued: true,
-      summary: 'Answer a conversation; stream optional.',
-      handle: (call, parts) => create(call, { ...parts, ...state }),
-    }),
-    ...withShortPath<DialectParts>({
-      ...guarded,
-      method: 'POST',
-      path: '/v1/responses/input_tokens',
-      summary: 'Count the tokens of a request.',
-      handle: (call, parts) => countTokens(call, { ...parts, ...state }),
-    }),
+    ...withShortPath(
+      row(
+        '/v1/responses',
+        'Answer a conversation; stream optional.',
+        (call, parts: DialectParts) => create(call, { ...parts, ...state }),
+        { queued: true },
+      ),
+    ),
+    ...withShortPath(
+      row('/v1/responses/input_tokens', 'Count the tokens of a request.', (call, parts: DialectParts) =>
+        countTokens(call, { ...parts, ...state }),
+      ),
+    ),
     ...below('/v1/responses'),
     ...below('/responses'),
   ];
@@ -91,8 +89,7 @@ async function create(call: Call, parts: DialectParts & ResponseState): Promise<
   if (decoded.stream) {
     const waits = (): boolean => ticket.standing() !== undefined;
     return streamReply(events, (opened) => encodeStream(opened, session, { startTimer, waits }), {
-      headers: { ...sseHeaders, ...headers },
-      filler: commentFrame('keepalive'),
+      headers,
       ticket,
       startTimer,
     });
@@ -139,11 +136,11 @@ function retrieve(call: Call, state: ResponseState): Reply {
   const query = Object.fromEntries(call.query);
   if (action === 'input_items') {
     const items = inputItems(readFields(inputItemsFields, query), stored.input);
-    return json(items, 200, ignoredHeader(ignoredFields(query, inputItemsFidelity)));
+    return json(items, 200, ignoredIn(query, inputItemsFidelity));
   }
   if (action !== undefined) throw notFound(call);
   const response = stored.response as ResponseObject;
-  const headers = ignoredHeader(ignoredFields(query, retrieveFidelity));
+  const headers = ignoredIn(query, retrieveFidelity);
   const { stream, starting_after: refusal } = readFields(retrieveFields, query);
   if (!stream) return json(response, 200, headers);
   if (refusal) throw refusal;
@@ -151,8 +148,7 @@ function retrieve(call: Call, state: ResponseState): Reply {
     await state.background.finished(id);
     return state.store.get(id)?.response as ResponseObject | undefined;
   };
-  const keepAlive = { milliseconds: keepAliveMs, filler: commentFrame('keepalive') };
-  return { status: 200, headers: { ...sseHeaders, ...headers }, stream: replay(response, finished), keepAlive };
+  return eventStream(replay(response, finished), headers);
 }
 
 function forget(call: Call, state: ResponseState): Reply {

@@ -15,7 +15,7 @@ import {
   word,
   wrong,
 } from '../fields/readers.ts';
-import { checkToolNames } from '../tools.ts';
+import { checkToolNames, freeText, noParameters } from '../tools.ts';
 import type { CreateFields } from './fields.ts';
 
 /** A tool that is offered to the model, and how its calls are sent to the client. */
@@ -71,11 +71,11 @@ function readTool(
     const format = readAt(value, 'format', at, optionalObject) ?? {};
     const syntax = readAt(format, 'definition', `${at}.format`, optionalText);
     const parts = [description, syntax && `The input follows this grammar:\n${syntax}`].filter(Boolean);
-    return [{ kind: type, name, namespace, tool: toolOf(name, parts.join('\n\n') || undefined, oneText) }];
+    return [{ kind: type, name, namespace, tool: toolOf(name, parts.join('\n\n') || undefined, freeText) }];
   }
   const parameters = readAt(value, 'parameters', at, optionalObject);
   const strict = readAt(value, 'strict', at, optionalFlag) ?? true;
-  const tool = toolOf(name, description, parameters ?? { type: 'object', properties: {} });
+  const tool = toolOf(name, description, parameters ?? noParameters);
   const echo = { type, name, description: description ?? null, parameters: parameters ?? null, strict };
   return [{ kind: type, name, namespace, tool, ...(namespace === undefined && { echo }) }];
 }
@@ -83,9 +83,6 @@ function readTool(
 function toolOf(name: string, description: string | undefined, parameters: Tool['parameters']): Tool {
   return { name, parameters, ...(description !== undefined && { description }) };
 }
-
-/** The parameters of a tool that takes free text. */
-const oneText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
 
 export function customArguments(input: string): string {
   return JSON.stringify({ input });

@@ -1,11 +1,11 @@
 import { asAppError } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
 import type { ImageEvent, ImageFacts, ImageRequest, ImageService, ImageTurn } from '../../core/image.ts';
 import type { PictureEditor, Size } from '../../core/pictures.ts';
-import { type JsonObject, jsonObject } from '../../http/body.ts';
+import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
-import { headerList, ignoredHeader } from '../dialect.ts';
+import { headerList, ignoredIn } from '../dialect.ts';
+import { bodyOf } from '../endpoint.ts';
 import { clamp, wrong } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { collectDrawn, type Drawn } from '../pictures/drawn.ts';
@@ -35,14 +35,14 @@ interface DrawParts extends PictureParts {
 
 /** `txt2img` and `img2img` differ only in that the second needs an initial picture. */
 export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawParts): Promise<Reply> {
-  const body = parts.imageDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
+  const body = parts.imageDefaults(await bodyOf(call));
   const read = readFields(drawFields, body);
   const fields = { ...read, genkey: read.genkey || read.force_task_id || '' };
   const service = imageOf(parts.taskServices);
   const plan = decodeDrawing(fields, service.facts, path === 'img2img', parts);
   const { ticket, kept } = drawingTicket(call, fields);
   const answer = answerOf({ body, fields, plan, ticket, service }, parts);
-  const notices = ignoredHeader(ignoredFields(body, drawFidelity));
+  const notices = ignoredIn(body, drawFidelity);
   if (kept || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
     const text = answer.then(({ reply }) => JSON.stringify(reply));
     const reply = await paddedReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), parts.startTimer);

@@ -1,12 +1,12 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
-import { ignoredFields } from '../../core/fidelity.ts';
 import { fold } from '../../core/fold.ts';
 import type { TextService } from '../../core/text-service.ts';
-import { type JsonObject, jsonObject } from '../../http/body.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { ignoredHeader } from '../dialect.ts';
+import { ignoredIn } from '../dialect.ts';
+import { bodyOf } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { mediaInputs } from '../media.ts';
 import { parseInfotext } from '../pictures/infotext.ts';
@@ -26,7 +26,7 @@ const instruction = 'Describe this picture in a single sentence, as its caption.
 const longestCaption = 150;
 
 export async function interrogate(call: Call, { text, chat, readChat }: InterrogateParts): Promise<Reply> {
-  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const body = await bodyOf(call);
   const { image, genkey } = readFields(interrogateFields, body);
   const state = text.state();
   if (state.type === 'none' || !mediaInputs(state).image) {
@@ -36,7 +36,7 @@ export async function interrogate(call: Call, { text, chat, readChat }: Interrog
   // Without tools, including those of the server.
   const request = { ...(await readChat(asked)), toolChoice: { type: 'none' } as const };
   const caption = wholeSentences((await fold(chat.reply(request, ticketFor(call, genkey)))).text);
-  return json({ caption }, 200, ignoredHeader(ignoredFields(body, interrogateFidelity)));
+  return json({ caption }, 200, ignoredIn(body, interrogateFidelity));
 }
 
 function question({ format, bytes }: SentPicture): object {
@@ -59,7 +59,7 @@ function wholeSentences(text: string): string {
 
 /** The infotext of a picture. */
 export async function pngInfo(call: Call): Promise<Reply> {
-  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const body = await bodyOf(call);
   const { parameters: info = '', ...items } = pictureTexts(readFields(pngInfoFields, body).image.bytes);
   return json({ info, items, parameters: info === '' ? {} : parseInfotext(info) });
 }

@@ -1,8 +1,8 @@
 import { freemem, totalmem } from 'node:os';
 import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
-import { jsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { bodyOf } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { modelHash } from '../pictures/infotext.ts';
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
@@ -56,7 +56,7 @@ function optionsOf(facts?: ImageFacts): object {
 
 /** There is one model: the name of another one is refused, so that no client believes it was loaded. */
 export async function setOptions(call: Call, facts: ImageFacts | undefined): Promise<Reply> {
-  const body = await jsonObject(call.body, { empty: 'object', signal: call.signal });
+  const body = await bodyOf(call, 'object');
   const { sd_model_checkpoint: model } = readFields(optionFields, body);
   if (model && !(facts && isNameOf(facts, model))) throw new AppError('model-not-found', { model });
   return json(null);

@@ -1,9 +1,8 @@
-import { ignoredFields } from '../../core/fidelity.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import type { Size } from '../../core/pictures.ts';
-import { jsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { ignoredHeader } from '../dialect.ts';
+import { ignoredIn } from '../dialect.ts';
+import { bodyOf } from '../endpoint.ts';
 import { wrong } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { fitted } from '../pictures/pixels.ts';
@@ -24,20 +23,20 @@ const mostEntries = 64;
 type UpscaleParts = Pick<PictureParts, 'taskServices' | 'editor'>;
 
 export async function upscaleOne(call: Call, parts: UpscaleParts): Promise<Reply> {
-  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const body = await bodyOf(call);
   const fields = readFields(extraSingleFields, body);
   const { images, ...info } = await upscaled(call, fields, [fields.image], parts);
-  return json({ ...info, image: images[0] }, 200, ignoredHeader(ignoredFields(body, extraSingleFidelity)));
+  return json({ ...info, image: images[0] }, 200, ignoredIn(body, extraSingleFidelity));
 }
 
 export async function upscaleMany(call: Call, parts: UpscaleParts): Promise<Reply> {
-  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const body = await bodyOf(call);
   const fields = readFields(extraBatchFields, body);
   const sent = fields.imageList ?? fields.image_list;
   if (!sent || sent.length === 0) throw wrong('imageList', 'a list of pictures');
   if (sent.length > mostEntries) throw wrong('imageList', `a list of at most ${mostEntries} pictures`);
   const reply = await upscaled(call, fields, sent, parts);
-  return json(reply, 200, ignoredHeader(ignoredFields(body, extraBatchFidelity)));
+  return json(reply, 200, ignoredIn(body, extraBatchFidelity));
 }
 
 async function upscaled(

@@ -1,12 +1,12 @@
 import { AppError } from '../../core/errors.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { SpeechRequest, Voice } from '../../core/speech.ts';
-import { type JsonObject, jsonObject } from '../../http/body.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
 import { clamp, orElse, readText } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { allSound, startedSpeech, streamedSound, wholeSound } from '../spoken-reply.ts';
@@ -107,7 +107,7 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
       ...vits,
       ...speech,
     }),
-    post('/voice/vits', vitsSummary, async (call, parts) => vitsSpeech(call, await formOrBody(call), parts), {
+    post('/voice/vits', vitsSummary, async (call, parts) => vitsSpeech(call, await formFields(call), parts), {
       ...vits,
       ...speech,
       form: { files: 0 },
@@ -188,10 +188,6 @@ function refuseFolder(): Reply {
   return json({ detail }, 403);
 }
 
-function bodyOf({ body, signal }: Call): Promise<JsonObject> {
-  return jsonObject(body, { empty: 'refuse', signal });
-}
-
 async function vitsSpeakers(_: Call, parts: XttsContext): Promise<Reply> {
   const numbered = (await voicesOf(parts)).map(({ name, language }, id) => ({ id, lang: [language || 'en'], name }));
   return json({ VITS: numbered, 'W2V2-VITS': [], 'BERT-VITS2': [] });
@@ -212,7 +208,7 @@ async function vitsSpeech(call: Call, sent: JsonObject, parts: XttsContext): Pro
 }
 
 /** A form in one of its two encodings, or JSON. */
-async function formOrBody(call: Call): Promise<JsonObject> {
+async function formFields(call: Call): Promise<JsonObject> {
   if (call.form) return Object.fromEntries([...call.form.fields].map(([name, values]) => [name, values[0]]));
   if (/^application\/x-www-form-urlencoded\b/i.test(call.headers['content-type'] ?? '')) {
     return Object.fromEntries(new URLSearchParams(call.body.toString('utf8')));

@@ -1,12 +1,10 @@
 import { asAppError } from '../../../core/errors.ts';
 import { hiddenModelName } from '../../../core/model-names.ts';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../../core/speech.ts';
-import { jsonObject } from '../../../http/body.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
-import { keepAliveMs } from '../../../http/keep-alive.ts';
-import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
-import { type DialectParts, noticeHeaders } from '../../dialect.ts';
-import type { ModelEndpoint } from '../../endpoint.ts';
+import { commentFrame, dataFrame } from '../../../http/sse.ts';
+import { type DialectParts, eventStream, noticeHeaders } from '../../dialect.ts';
+import { bodyOf, type ModelEndpoint } from '../../endpoint.ts';
 import { looseNumber } from '../../fields/loose.ts';
 import { described, oneOf, optionalText, orElse, type Read, wrong } from '../../fields/readers.ts';
 import { textSchema } from '../../fields/schemas.ts';
@@ -14,7 +12,7 @@ import { approximated, aside, fidelityOf, honoured, ignored, readFields, withSch
 import { noteHeaders, type SoundEvent, startedSpeech, streamedSound } from '../../spoken-reply.ts';
 import { paces, speechOf, spokenFields, spokenText, wordCount } from '../../spoken-text.ts';
 import { ticketFor } from '../../ticket.ts';
-import { errorObject, generating, openaiFamily, unsupportedField } from '../errors.ts';
+import { errorObject, openaiRow, unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 
 const readFormat: Read<SpeechFormat> = described({ enum: speechFormats }, (value, path) => {
@@ -49,40 +47,25 @@ export const speechFidelity = fidelityOf(dialect, 'POST /v1/audio/speech', speec
 
 type SpeechParts = Pick<DialectParts, 'taskServices'>;
 
-const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: openaiFamily } as const;
-
 export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
-  {
-    ...generating,
-    match: 'ending',
-    path: '/audio/speech',
-    modelSelection: 'any-name',
-    summary: 'A text as speech: mp3, wav, opus, flac or pcm.',
-    handle: speech,
-  },
-  {
-    ...look,
-    path: '/audio/voices',
-    summary: 'The voices.',
-    handle: async (_, { taskServices }) => {
-      const voices = (await taskServices?.speech?.voices())?.map(({ name }) => name) ?? [];
-      return json({ status: 'ok', voices });
-    },
-  },
-  {
-    ...look,
-    path: '/audio/models',
-    summary: 'The models for speech.',
-    handle: ({ authorized }, { taskServices = {} }) => {
-      const names = [taskServices.speech, taskServices.transcription].flatMap((service) => service?.name ?? []);
-      const shown = authorized ? names : names.slice(0, 1).map(() => hiddenModelName);
-      return json({ models: shown.map((id) => ({ id })) });
-    },
-  },
+  openaiRow('/audio/speech', 'A text as speech: mp3, wav, opus, flac or pcm.', speech, { modelSelection: 'any-name' }),
+  openaiRow('/audio/voices', 'The voices.', voiceList, { method: 'GET', queued: false }),
+  openaiRow('/audio/models', 'The models for speech.', modelList, { method: 'GET', queued: false }),
 ];
 
+async function voiceList(_: Call, { taskServices }: SpeechParts): Promise<Reply> {
+  const voices = (await taskServices?.speech?.voices())?.map(({ name }) => name) ?? [];
+  return json({ status: 'ok', voices });
+}
+
+function modelList({ authorized }: Call, { taskServices = {} }: SpeechParts): Reply {
+  const names = [taskServices.speech, taskServices.transcription].flatMap((service) => service?.name ?? []);
+  const shown = authorized ? names : names.slice(0, 1).map(() => hiddenModelName);
+  return json({ models: shown.map((id) => ({ id })) });
+}
+
 async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
-  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const body = await bodyOf(call);
   const { response_format: format, stream_format, speed, ...fields } = readFields(speechFields, body);
   const service = speechOf(parts);
   const { spoken, notes } = await spokenText(fields, service);
@@ -91,12 +74,8 @@ async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   const all = { ...begun, notes: [...notes, ...begun.notes] };
   const headers = noticeHeaders(body, speechFidelity);
   if (stream_format === 'audio') return streamedSound(all, { format, name: 'speech', headers });
-  return {
-    status: 200,
-    headers: { ...sseHeaders, ...noteHeaders(all.notes), ...headers },
-    stream: frames(begun.events, wordCount(request.text)),
-    keepAlive: { milliseconds: keepAliveMs, filler: commentFrame('speaking') },
-  };
+  const stream = frames(begun.events, wordCount(request.text));
+  return eventStream(stream, { ...noteHeaders(all.notes), ...headers }, commentFrame('speaking'));
 }
 
 /** Speech has no tokens: the usage counts words of input and tenths of seconds of output. */

@@ -1,12 +1,11 @@
 import { deflateSync } from 'node:zlib';
 import { asAppError } from '../../../core/errors.ts';
-import { ignoredFields } from '../../../core/fidelity.ts';
 import { languageName } from '../../../core/languages.ts';
 import type { Segment, TranscriptionEvent, TranscriptionRequest } from '../../../core/transcription.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
-import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
-import { type DialectParts, headerList, ignoredHeader, workStream } from '../../dialect.ts';
+import { dataFrame } from '../../../http/sse.ts';
+import { type DialectParts, headerList, ignoredIn, workStream } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
 import { looseFlag, looseTexts } from '../../fields/loose.ts';
 import { described, oneOf, orElse, type Read, readText, wrong } from '../../fields/readers.ts';
@@ -23,9 +22,9 @@ import {
 } from '../../fields/table.ts';
 import {
   collectTranscript,
+  formOrBody,
   languageFields,
   located,
-  recordingBody,
   recordingFields,
   sentRecording,
   type Transcript,
@@ -34,7 +33,7 @@ import {
 } from '../../recording.ts';
 import { ticketFor } from '../../ticket.ts';
 import { wholeReply } from '../answer.ts';
-import { errorBody, generating, unsupportedField } from '../errors.ts';
+import { errorBody, openaiRow, unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
@@ -82,21 +81,21 @@ export const transcriptionFidelities = [transcriptionFidelity, translationFideli
 
 type TranscriptionParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 
-const endpoint = { ...generating, match: 'ending', modelSelection: 'any-name', form: {} } as const;
+const recordings = { modelSelection: 'any-name', form: {} } as const;
 
 export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionParts>[] = [
-  {
-    ...endpoint,
-    path: '/audio/transcriptions',
-    summary: 'Speech to text, streamed or whole.',
-    handle: (call, parts) => answer(call, false, parts),
-  },
-  {
-    ...endpoint,
-    path: '/audio/translations',
-    summary: 'Speech in any language to English text.',
-    handle: (call, parts) => answer(call, true, parts),
-  },
+  openaiRow(
+    '/audio/transcriptions',
+    'Speech to text, streamed or whole.',
+    (call, parts) => answer(call, false, parts),
+    recordings,
+  ),
+  openaiRow(
+    '/audio/translations',
+    'Speech in any language to English text.',
+    (call, parts) => answer(call, true, parts),
+    recordings,
+  ),
 ];
 
 async function answer(
@@ -104,7 +103,7 @@ async function answer(
   translate: boolean,
   { taskServices, startTimer }: TranscriptionParts,
 ): Promise<Reply> {
-  const body = await recordingBody(call);
+  const body = await formOrBody(call);
   // Translations are never streamed, and always have segments without words.
   const translated = { timestamp_granularities: [], stream: false };
   const fields = translate
@@ -118,11 +117,8 @@ async function answer(
   const ticket = ticketFor(call, fields.genkey);
   const request = { ...transcriptionOptions(fields), recording: bytes, fileName, translate, words };
   const events = located(service.transcribe(request, ticket), recording);
-  const headers = ignoredHeader(ignoredFields(body, translate ? translationFidelity : transcriptionFidelity));
-  if (fields.stream) {
-    const stream = { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer };
-    return workStream(events, encodeTranscription, stream);
-  }
+  const headers = ignoredIn(body, translate ? translationFidelity : transcriptionFidelity);
+  if (fields.stream) return workStream(events, encodeTranscription, { headers, ticket, startTimer });
   const segments = granularities.length === 0 || granularities.includes('segment');
   const isJson = format === 'json' || format === 'verbose_json';
   const encoded = collectTranscript(events).then((transcript) => {

@@ -16,7 +16,7 @@ import {
 import { readFields } from '../../fields/table.ts';
 import { Attachments, withMedia } from '../../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../../output-schema.ts';
-import { checkToolNames } from '../../tools.ts';
+import { checkToolNames, freeText, noParameters } from '../../tools.ts';
 import { decodeDelivery, decodeOwnControls, decodePromptLogprobs } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { type ChatFields, chatFields } from './fields.ts';
@@ -127,10 +127,6 @@ function decodeOutput(
       throw wrong('response_format.type', '"text", "json_object" or "json_schema"');
   }
 }
-
-const noParameters = { type: 'object', properties: {} } as const;
-/** A tool that takes free text becomes one that takes it as its only argument. */
-const freeText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } as const;
 
 type ToolFields = Pick<ChatFields, 'tools' | 'tool_choice' | 'functions' | 'function_call' | 'parallel_tool_calls'>;
 

@@ -1,32 +1,26 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
 import { type DialectParts, ignoredThinkingFields, noticeHeaders, withIgnored } from '../../dialect.ts';
-import { requestBody, withShortPath } from '../../json-endpoint.ts';
+import { requestBody, withShortPath } from '../../endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
 import { loosenedHeader } from '../../tools.ts';
 import { answer } from '../answer.ts';
 import { newEnvelope } from '../encode.ts';
-import { generating } from '../errors.ts';
+import { openaiRow } from '../errors.ts';
 import { decodeChat } from './decode.ts';
 import { chatChoice, encodeChat } from './encode.ts';
 import { chatFidelity, inputTokensFidelity } from './fields.ts';
 
 export const chatEndpoints = [
-  ...withShortPath({
-    ...generating,
-    path: '/v1/chat/completions',
-    summary: 'Answer a conversation, streamed or whole.',
-    handle: answerChat,
-  }),
-  ...withShortPath({
-    ...generating,
-    path: '/v1/chat/completions/input_tokens',
-    queued: false,
-    summary: 'How many tokens the prompt of a conversation has; takes the body of a chat.',
-    handle: countTokens,
-  }),
-];
+  openaiRow('/v1/chat/completions', 'Answer a conversation, streamed or whole.', answerChat),
+  openaiRow(
+    '/v1/chat/completions/input_tokens',
+    'How many tokens the prompt of a conversation has; takes the body of a chat.',
+    countTokens,
+    { queued: false },
+  ),
+].flatMap(withShortPath);
 
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = await requestBody(call, parts);

@@ -5,22 +5,19 @@ import { withReplySeed } from '../../../core/sampling-fields.ts';
 import type { TextService } from '../../../core/text-service.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { noticeHeaders } from '../../dialect.ts';
+import { requestBody, withShortPath } from '../../endpoint.ts';
 import { generateAll } from '../../generate-all.ts';
-import { requestBody, withShortPath } from '../../json-endpoint.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
 import { answer } from '../answer.ts';
 import { newEnvelope } from '../encode.ts';
-import { generating } from '../errors.ts';
+import { openaiRow } from '../errors.ts';
 import { type CompletionParts, decodeCompletion } from './decode.ts';
 import { completionChoice, encodeCompletion } from './encode.ts';
 import { completionFidelity } from './fields.ts';
 
-export const completionEndpoints = withShortPath({
-  ...generating,
-  path: '/v1/completions',
-  summary: 'Continue texts, streamed or whole.',
-  handle: answerCompletion,
-});
+export const completionEndpoints = withShortPath(
+  openaiRow('/v1/completions', 'Continue texts, streamed or whole.', answerCompletion),
+);
 
 async function answerCompletion(call: Call, parts: CompletionParts): Promise<Reply> {
   const body = await requestBody(call, parts);

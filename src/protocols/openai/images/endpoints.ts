@@ -1,50 +1,46 @@
 import { AppError, asAppError } from '../../../core/errors.ts';
-import { ignoredFields } from '../../../core/fidelity.ts';
 import type { ImageEvent } from '../../../core/image.ts';
 import type { PictureEditor, Size } from '../../../core/pictures.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
-import { commentFrame, dataFrame, namedFrame, sseHeaders } from '../../../http/sse.ts';
-import { headerList, ignoredHeader, workStream } from '../../dialect.ts';
-import type { ModelEndpoint } from '../../endpoint.ts';
-import { withShortPath } from '../../json-endpoint.ts';
+import { dataFrame, namedFrame } from '../../../http/sse.ts';
+import { headerList, ignoredIn, workStream } from '../../dialect.ts';
+import { type ModelEndpoint, withShortPath } from '../../endpoint.ts';
 import { collectDrawn, type Drawn } from '../../pictures/drawn.ts';
 import { drawingTicket } from '../../pictures/fields.ts';
 import { encodedAs } from '../../pictures/pixels.ts';
 import { imageOf, type PictureParts } from '../../pictures/request.ts';
-import { pictureBody } from '../../pictures/sent-picture.ts';
+import { formOrBody } from '../../recording.ts';
 import { wordCount } from '../../spoken-text.ts';
 import { wholeReply } from '../answer.ts';
-import { errorBody, generating } from '../errors.ts';
+import { errorBody, openaiRow } from '../errors.ts';
 import { type DecodedImages, decodeImages } from './decode.ts';
 import { type ImageKind, imageKinds } from './fields.ts';
 
 export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.entries(imageKinds).flatMap(
   ([name, kind]) =>
-    withShortPath<PictureParts>({
-      ...generating,
-      path: `/v1/images/${name}`,
-      modelSelection: 'any-name',
-      summary: kind.summary,
-      // Sixteen pictures and a mask.
-      ...(kind.input !== 'none' && { form: { files: 17 } }),
-      handle: (call, parts) => answer(call, kind, parts),
-    }),
+    withShortPath<PictureParts>(
+      openaiRow(`/v1/images/${name}`, kind.summary, (call, parts) => answer(call, kind, parts), {
+        modelSelection: 'any-name',
+        // Sixteen pictures and a mask.
+        ...(kind.input !== 'none' && { form: { files: 17 } }),
+      }),
+    ),
 );
 
 async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise<Reply> {
   const { editor, startTimer, now } = parts;
-  const body = parts.imageDefaults(await pictureBody(call));
+  const body = parts.imageDefaults(await formOrBody(call));
   const service = imageOf(parts.taskServices);
   const decoded = await decodeImages(call, body, kind, { ...parts, facts: service.facts });
   const { ticket } = drawingTicket(call, decoded.fields);
   const events = service.inTurn(ticket, async function* (turn) {
     yield* turn.draw(await decoded.prepared(editor, turn.signal));
   });
-  const headers = ignoredHeader(ignoredFields(body, kind.fidelity));
+  const headers = ignoredIn(body, kind.fidelity);
   if (decoded.fields.stream) {
-    const stream = { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer };
-    return workStream(events, (begun) => encodeStream(begun, decoded, kind, { now, editor }), stream);
+    const encode = (begun: typeof events) => encodeStream(begun, decoded, kind, { now, editor });
+    return workStream(events, encode, { headers, ticket, startTimer });
   }
   const encoded = collectDrawn(events, decoded.request).then(async (drawn) => {
     // Clients take the first picture without a check.
