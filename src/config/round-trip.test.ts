@@ -8,7 +8,7 @@ import { parseCommandLine } from './parse.ts';
 import { applyRules } from './rules.ts';
 import { printCommandLine } from './testing/print.ts';
 
-test('printing settings and parsing them gives them again', () => {
+test('parseCommandLine: reads printed settings back', () => {
   fc.assert(
     fc.property(arbitrarySettings(flagKeys), (settings) => {
       const { values, problems } = parseCommandLine(printCommandLine(settings));
@@ -20,7 +20,7 @@ test('printing settings and parsing them gives them again', () => {
 
 const savedKeys = flagKeys.filter((key) => flagOf(key).saved !== false);
 
-test('a config file gives the settings that it was written from', () => {
+test('readConfigFile: reads the settings of writeConfigFile back', () => {
   fc.assert(
     fc.property(arbitrarySettings(savedKeys), (settings) => {
       const { values, problems } = readConfigFile(writeConfigFile(settings, 'config'), { allowOnready: true });
@@ -30,7 +30,7 @@ test('a config file gives the settings that it was written from', () => {
   );
 });
 
-test('what is exported after all rules is loaded as it was', () => {
+test('writeConfigFile: settings after applyRules load unchanged', () => {
   fc.assert(
     fc.property(arbitrarySettings(savedKeys), (wanted) => {
       // Not every text is a folder with a size or an address, and not every word a field of a request.
@@ -52,7 +52,7 @@ test('what is exported after all rules is loaded as it was', () => {
   );
 });
 
-test('the rules change nothing when they are applied again', () => {
+test('applyRules: is idempotent', () => {
   fc.assert(
     fc.property(arbitrarySettings(flagKeys), (wanted) => {
       const { settings } = applyRules(wanted);
@@ -61,7 +61,7 @@ test('the rules change nothing when they are applied again', () => {
   );
 });
 
-test('a template holds no secret and nothing of the machine', () => {
+test('writeConfigFile: a template has no secrets and no machine settings', () => {
   fc.assert(
     fc.property(arbitrarySettings(savedKeys), (settings) => {
       const { values } = readConfigFile(writeConfigFile(settings, 'template'), { allowOnready: true });

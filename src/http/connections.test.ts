@@ -16,7 +16,7 @@ function requestOn(on: Duplex, headersSent = false) {
 const closed = (one: Duplex) => new Promise((resolve) => one.once('close', resolve));
 
 describe('createConnections: signal of a request', () => {
-  test('aborts with the cause "client" when the socket closes', async () => {
+  test('aborts with the cause client-gone when the socket closes', async () => {
     const connections = createConnections();
     const one = socket();
     const { request, response } = requestOn(one);
@@ -57,7 +57,7 @@ describe('createConnections: signal of a request', () => {
   });
 });
 
-test('createConnections: stop closes every socket and aborts with the cause "server"', async () => {
+test('createConnections: stop closes every socket and aborts with the cause shutdown', async () => {
   const connections = createConnections();
   const sockets = [socket(), socket()];
   const signals = sockets.map((one) => {
