@@ -17,7 +17,7 @@ const job = (genkey: string, text: string, state: JobState = 'done', own: Partia
 
 const texts = (found: readonly Job[]) => found.map(({ text }) => text);
 
-test('a key finds its newest request', () => {
+test('Jobs: a key finds its newest request', () => {
   const jobs = new Jobs();
   jobs.add(job('a', 'old'));
   jobs.add(job('b', 'other'));
@@ -30,7 +30,7 @@ test.each<[string, JobState[], string[]]>([
   ['all that run', ['done', 'running', 'waiting', 'running', 'waiting'], ['1', '3']],
   ['all that wait, where none runs', ['waiting', 'done', 'waiting'], ['0', '2']],
   ['those that are done, where none is at work', ['done', 'done'], ['0', '1']],
-])('a key that several have means %s', (_, states, expected) => {
+])('Jobs: a key of several requests selects %s', (_, states, expected) => {
   const jobs = new Jobs();
   for (const [at, state] of states.entries()) jobs.add(job('k', String(at), state));
   jobs.add(job('other', 'other', 'running'));
@@ -85,7 +85,7 @@ test.each<[string, string, readonly Job[], boolean]>([
   expect(jobs.visible(asked, 'me')?.text).toBe(expected ? 'text' : undefined);
 });
 
-test('only so many finished requests are remembered, and none that is still at work is forgotten', () => {
+test('Jobs: forgets finished requests beyond the limit, and never a running one', () => {
   const jobs = new Jobs(2);
   jobs.add(job('running', '', 'running'));
   jobs.add(job('a', ''));

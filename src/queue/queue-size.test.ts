@@ -19,7 +19,7 @@ test.each([
   [1, 16, false, 16],
   [0, 16, false, 16],
 ])(
-  'multiuser %i with %i parallel requests and other models: %s takes in %i at once',
+  'queuePlaces: multiuser %i with %i parallel requests and other models: %s is %i',
   (multiuser, parallelRequests, taskModels, places) => {
     expect(queuePlaces({ multiuser, parallelRequests, taskModels })).toBe(places);
   },

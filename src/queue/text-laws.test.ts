@@ -175,8 +175,8 @@ function expectLawful(events: readonly GenerationEvent[]): void {
   else expect(starts).toHaveLength(0);
 }
 
-describe('for everybody who was taken in', () => {
-  test.each([1, 3])('there is one beginning, one end, and the place is given back once (%i at a time)', (capacity) =>
+describe('text service: for every admitted request', () => {
+  test.each([1, 3])('there is one start, one end and one release (%i at a time)', (capacity) =>
     fc.assert(
       fc.asyncProperty(
         fc.array(action, { maxLength: 30 }),
@@ -196,7 +196,7 @@ describe('for everybody who was taken in', () => {
     ),
   );
 
-  test('the next request is served after whatever happened', () =>
+  test('the next request is served after any outcome', () =>
     fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 20 }), async (actions) => {
         const { act, settle, readers } = world([{ pieces: ['ok'], end: 'end-token' }], 1);

@@ -3,7 +3,7 @@ import type { Lifecycle, LifecycleState, ModelSpec, UnloadReason } from '../life
 import { Registry } from '../registry.ts';
 
 /** Something to be kept that comes, fails and goes when the test says so. */
-export class FakeLife implements Lifecycle {
+export class FakeLifecycle implements Lifecycle {
   #state: LifecycleState = { type: 'loading', progress: 0 };
   #waiting: (() => void)[] = [];
   stopped = false;
@@ -59,7 +59,7 @@ export interface FakeModel {
 }
 
 /** A registry of fakes with a clock and timers of its own. */
-export function house(
+export function fakeRegistry(
   models: Readonly<Record<string, FakeModel>>,
   {
     room = { bytes: 100, count: 10 },
@@ -68,9 +68,9 @@ export function house(
 ) {
   let now = 0;
   let timers: { at: number; action: () => void }[] = [];
-  const lives: FakeLife[] = [];
+  const lifecycles: FakeLifecycle[] = [];
   const log: string[] = [];
-  const spec = (name: string, model: FakeModel): ModelSpec<FakeLife> => ({
+  const spec = (name: string, model: FakeModel): ModelSpec<FakeLifecycle> => ({
     name,
     kind: 'text',
     ...(model.pinned && { pinned: true }),
@@ -81,10 +81,10 @@ export function house(
       return model.bytes ?? 10;
     },
     make: () => {
-      const life = new FakeLife(name, model.measured);
-      lives.push(life);
-      if (!model.manual) life.become({ type: 'ready' });
-      return life;
+      const lifecycle = new FakeLifecycle(name, model.measured);
+      lifecycles.push(lifecycle);
+      if (!model.manual) lifecycle.become({ type: 'ready' });
+      return lifecycle;
     },
   });
   const specs = Object.entries(models).map(([name, model]) => spec(name, model));
@@ -114,10 +114,10 @@ export function house(
     spec,
     specs,
     log,
-    lives,
+    lifecycles,
     /** The one that was made last under this name. */
-    life: (name: string): FakeLife => {
-      const found = lives.findLast((life) => life.name === name);
+    lifecycle: (name: string): FakeLifecycle => {
+      const found = lifecycles.findLast((lifecycle) => lifecycle.name === name);
       if (!found) throw new Error(`${name} was never made`);
       return found;
     },
