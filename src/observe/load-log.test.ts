@@ -14,7 +14,7 @@ function world(interactive = false) {
   };
 }
 
-test('a load that comes again is told from its own beginning', () => {
+test('LoadLog: a repeated load is timed from its own start', () => {
   const { time, log, lines } = world();
   for (const begun of [1000, 60_000]) {
     time.now = begun;
@@ -27,7 +27,7 @@ test('a load that comes again is told from its own beginning', () => {
   expect(lines()).toEqual([...once, ...once]);
 });
 
-test('a log file gets one line for each quarter, however finely the progress comes', () => {
+test('LoadLog: a log file gets one line per quarter, however fine the progress is', () => {
   const { log, lines } = world();
   log.begin('/models/mini.gguf');
   log.started();
@@ -36,14 +36,14 @@ test('a log file gets one line for each quarter, however finely the progress com
   expect(lines()).toEqual(['Loading Text Model: /models/mini.gguf', ...quarters]);
 });
 
-test('a quarter that is jumped over is not told later', () => {
+test('LoadLog: a skipped quarter is not logged later', () => {
   const { log, lines } = world();
   log.started();
   for (const part of [0.1, 0.8, 0.3, 1]) log.progress(part);
   expect(lines()).toEqual(['Loading mini: 75%', 'Loading mini: 100%']);
 });
 
-test('a terminal gets a bar in one place instead', () => {
+test('LoadLog: a terminal gets a progress bar in place', () => {
   const { log, written } = world(true);
   log.started();
   log.progress(0.5);
@@ -53,7 +53,7 @@ test('a terminal gets a bar in one place instead', () => {
   expect(written()).toContain('50%');
 });
 
-test('a failure is told with its reason, and in the words that launchers know', () => {
+test('LoadLog: a failure has its reason, in the words that launchers know', () => {
   const { log, lines } = world();
   log.failed('no memory');
   expect(lines()).toEqual(['Load Text Model OK: False', 'mini could not be loaded: no memory']);
@@ -81,6 +81,6 @@ test.each([
     { wanted: 65536, given: true, trained: 131072, actual: 32768 },
     'context 32768 (lowered from 65536 by the engine)',
   ],
-])('a context that is %s', (_, sizes, expected) => {
+])('LoadLog: a context that is %s', (_, sizes, expected) => {
   expect(contextFact(sizes)).toBe(expected);
 });

@@ -56,7 +56,7 @@ const looking = [
   '/view?filename=a.png',
 ];
 
-describe('behind a password', () => {
+describe('guard: with a password', () => {
   test.each(drawing)('POST %s needs the key', async (path) => {
     const base = await guarded();
     expect((await post(`${base}${path}`)).status).toBe(401);
@@ -72,18 +72,18 @@ describe('behind a password', () => {
   });
 
   test.each(['/sdapi/v1/sd-models', '/sdapi/v1/options', '/object_info', '/system_stats', '/models/checkpoints'])(
-    'GET %s tells what there is to everybody',
+    'GET %s needs no key',
     async (path) => expect((await fetch(`${await guarded()}${path}`)).status).toBe(200),
   );
 
-  test('all of it is left open where that is wanted, for apps that send no key', async () => {
+  test('--legacyopenpaths: these paths need no key', async () => {
     const base = await guarded({ legacyopenpaths: true });
     for (const path of drawing) expect((await post(`${base}${path}`)).status, path).not.toBe(401);
     for (const path of looking) expect((await fetch(`${base}${path}`)).status, path).not.toBe(401);
     expect((await post(`${base}/v1/chat/completions`)).status).toBe(401);
   });
 
-  test('pages of others can start nothing even then', async () => {
+  test('--legacyopenpaths: foreign origins are still rejected', async () => {
     const base = await guarded({ legacyopenpaths: true });
     for (const path of drawing) {
       expect((await post(`${base}${path}`, { origin: 'https://evil.example' })).status, path).toBe(403);
@@ -119,7 +119,7 @@ describe('access table', () => {
     expect([...accessTable.keys()].filter((path) => path.startsWith('SOCKET '))).toEqual(sockets);
   });
 
-  test('access table: has no row for a path that is not there', async () => {
+  test('access table: has no row for an unknown path', async () => {
     const there = new Set((await everything()).endpoints.map(({ method, path }) => `${method} ${path}`));
     expect([...accessTable.keys()].filter((path) => !there.has(path) && !path.startsWith('SOCKET '))).toEqual([]);
   });
