@@ -138,7 +138,7 @@ test('applyDefaults: does not set the prototype', () => {
 });
 
 test('applyDefaults: changes neither the request nor the defaults', () => {
-  // A name with a point is a place inside of another field.
+  // A name with a dot is a path into another field.
   const name = fc.string().filter((text) => !text.includes('.'));
   const dictionary = fc.dictionary(name, fc.jsonValue());
   fc.assert(

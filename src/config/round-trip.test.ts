@@ -71,7 +71,7 @@ test('writeConfigFile: a template has no secrets and no machine settings', () =>
   );
 });
 
-/** Any settings that somebody could ask for. At most one flag of an exclusive group is set. */
+/** Any valid settings. At most one flag of an exclusive group is set. */
 function arbitrarySettings(keys: readonly FlagKey[]): fc.Arbitrary<Settings> {
   const entries = keys.map((key) => fc.tuple(fc.constant(key), arbitraryValue(flagOf(key))));
   return fc.tuple(...entries).chain((all) =>
@@ -82,7 +82,7 @@ function arbitrarySettings(keys: readonly FlagKey[]): fc.Arbitrary<Settings> {
   );
 }
 
-/** On the command line the values of a list cannot begin with a dash; an empty text says nothing in a config file. */
+/** On the command line the values of a list cannot begin with a dash; an empty text in a config file is ignored. */
 const word = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !text.startsWith('-'));
 const number = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e6, max: 1e6 }).map((value) => value || 0);
 

@@ -34,7 +34,7 @@ function showing(limits: Partial<FormLimits> = {}) {
   return { endpoint: shown, paths };
 }
 
-/** Removal follows the answer: the folder is there for a moment more. */
+/** The folder is removed shortly after the response. */
 const gone = async (path: string): Promise<void> => {
   while (existsSync(path)) await new Promise((resolve) => setImmediate(resolve));
 };

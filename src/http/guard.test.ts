@@ -77,11 +77,11 @@ describe('guard: Origin header', () => {
   });
 
   test.each([
-    'https://elsewhere.example',
+    'https://foreign.example',
     'http://lite.koboldai.net',
     'https://lite.koboldai.net.example',
     'http://localhost.example',
-    'http://localhost@elsewhere.example',
+    'http://localhost@foreign.example',
     'http://192.168.1.20:8000',
     'http://127.0.0.1.example',
     'file://localhost',
@@ -93,13 +93,13 @@ describe('guard: Origin header', () => {
   });
 
   test('open endpoints accept any origin, without CORS permission', () =>
-    expect(guard.refuseOrigin({ host, origin: 'https://elsewhere.example' }, open)).toBeUndefined());
+    expect(guard.refuseOrigin({ host, origin: 'https://foreign.example' }, open)).toBeUndefined());
   test('accepts a request without Origin', () => expect(guard.refuseOrigin({ host }, guarded)).toBeUndefined());
 
   test.each([
-    [{ password: 'x' }, 'https://elsewhere.example'],
+    [{ password: 'x' }, 'https://foreign.example'],
     [{ password: 'x' }, 'null'],
-    [{ allowedOrigins: ['*'] }, 'https://elsewhere.example'],
+    [{ allowedOrigins: ['*'] }, 'https://foreign.example'],
     [{ allowedOrigins: ['*'] }, 'null'],
   ])('with %j accepts the origin %s', (options, origin) => {
     expect(createGuard(options).refuseOrigin({ host, origin }, guarded)).toBeUndefined();
@@ -107,8 +107,8 @@ describe('guard: Origin header', () => {
   });
 
   test.each([
-    ['a picture of a page elsewhere', { referer: 'https://elsewhere.example/' }, 403],
-    ['a page elsewhere that hides itself', {}, 403],
+    ['an image of a foreign page', { referer: 'https://foreign.example/' }, 403],
+    ['a foreign page without Referer', {}, 403],
     ['a page on this machine', { referer: 'http://localhost:8000/chat' }, undefined],
   ])('cross-site request without Origin: %s', (_name, more, status) =>
     expect(guard.refuseOrigin({ host, 'sec-fetch-site': 'cross-site', ...more }, guarded)?.status).toBe(status),
@@ -153,7 +153,7 @@ describe('guard: key', () => {
 describe('guard: --legacyopenpaths', () => {
   const guard = createGuard({ password: 'x', legacyOpen: true });
   const hole = { ...endpoint('guarded', '/prompt'), legacyOpen: true };
-  const elsewhere = 'https://elsewhere.example';
+  const elsewhere = 'https://foreign.example';
 
   test('legacyOpen endpoints need no key', () => {
     expect(guard.refuseKey({}, hole)).toBeUndefined();

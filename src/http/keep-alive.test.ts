@@ -5,7 +5,7 @@ import type { QueueStatus } from '../core/request.ts';
 import { awaitFirstEvent, paddedReply, queueStatusComment, queueStatusComments } from './keep-alive.ts';
 import type { StartTimer } from './timers.ts';
 
-/** A test double: time passes when the test says so. */
+/** A clock that the test advances. */
 function clock(): { readonly startTimer: StartTimer; readonly pass: () => void; readonly waiting: () => number } {
   const timers = new Set<() => void>();
   const startTimer: StartTimer = (_, passed) => {

@@ -9,7 +9,7 @@ const read = (text: string, pieceBytes = 4, deepest = 128): unknown =>
 
 const spaced = (value: unknown, space: string): string => JSON.stringify(value, null, space);
 
-/** The parser, or that it refuses: the words of a refusal may be others. */
+/** The result of the parser, or `refused`: error messages may differ. */
 function outcome(parse: () => unknown): unknown {
   try {
     return { value: parse() };

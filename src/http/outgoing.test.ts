@@ -6,7 +6,7 @@ import { fetchRemote, type OutgoingOptions } from './outgoing.ts';
 import { testTls } from './testing/certificate.ts';
 import { handTimer, latch } from './testing/world.ts';
 
-/** A server of this machine that stands for the rest of the world; returns the port. */
+/** A local server in place of a remote one; returns the port. */
 async function remote(listener: RequestListener, secure = false): Promise<number> {
   const server = secure
     ? createTlsServer({ cert: testTls.certificate, key: testTls.key }, listener)

@@ -3,7 +3,7 @@ import { type Call, json } from './call.ts';
 import { requestScope } from './request-scope.ts';
 import { ask, endpoint, latch, serve, wire } from './testing/world.ts';
 
-/** What the process does with an exception that nobody caught, without the process. */
+/** Handles an uncaught exception as `guardFaults` does. */
 const thrownLater = (error: Error): Promise<boolean> =>
   new Promise((resolve) => setTimeout(() => resolve(requestScope.getStore()?.fail(error) ?? false)));
 

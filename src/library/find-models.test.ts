@@ -72,7 +72,7 @@ describe('findModels: Ollama store', () => {
       'manifests/registry.ollama.ai/library/qwen/0.5b': manifest('cd'.repeat(32)),
       [`blobs/sha256-${digest}`]: 'weights',
     });
-    // The second one's weights are not there.
+    // The weights of the second one are missing.
     expect(await findModels([place(folder, 'ollama', 'Ollama')])).toEqual([
       { name: 'llama3.2', path: join(folder, 'blobs', `sha256-${digest}`), program: 'Ollama', sha256: digest },
     ]);

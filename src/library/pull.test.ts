@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
-/** A server on this machine that answers as the test says, and remembers what it was asked. */
+/** A local server with scripted responses, which records its requests. */
 async function hub(handler: Handler) {
   const asked: { method: string; url: string; range: string | undefined; authorization: string | undefined }[] = [];
   const server = createServer((request, response) => {
@@ -39,7 +39,7 @@ async function hub(handler: Handler) {
   return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-/** The whole file with a tag, or the rest of it for whoever has the beginning of this version. */
+/** The whole file with an ETag, or the rest of it for a range of this version. */
 function serveFile(request: IncomingMessage, response: ServerResponse, bytes: Buffer, etag = '"v1"'): void {
   const from =
     request.headers['if-range'] === etag ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;

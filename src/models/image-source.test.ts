@@ -160,7 +160,7 @@ describe('imageModel: built-in', () => {
 });
 
 describe('imageSource: memory for one engine', () => {
-  /** A registry in which each load evicts whatever else is there, once it is not in use any more. */
+  /** A registry in which each load evicts the other engine, once it is idle. */
   function tight() {
     const lifecycle = <Engine>(engine: Engine) => ({
       engine,

@@ -27,10 +27,15 @@ describe('prepareModel', () => {
   });
 
   test.each<[string, Partial<Settings>, Partial<Settings>, number]>([
-    ['the default is no more than it was trained for', {}, { contextsize: 1_000_000 }, 2048],
-    ['what somebody asked for is kept', { contextsize: 5000 }, {}, 5000],
-    ['the length that it was trained for can be said', { overridenativecontext: 300 }, { contextsize: 8192 }, 300],
-    ['its file can be overruled', { overridekv: 'llama.context_length=int:700' }, { contextsize: 8192 }, 700],
+    ['the default is limited to the training context', {}, { contextsize: 1_000_000 }, 2048],
+    ['--contextsize is kept', { contextsize: 5000 }, {}, 5000],
+    [
+      '--overridenativecontext replaces the training context',
+      { overridenativecontext: 300 },
+      { contextsize: 8192 },
+      300,
+    ],
+    ['--overridekv replaces the metadata', { overridekv: 'llama.context_length=int:700' }, { contextsize: 8192 }, 700],
   ])('has the context size of its engine: %s', async (_, given, defaults, expected) => {
     const file = await readModelFile(embeddedModel);
     const settings = { ...defaultSettings, ...defaults, ...given };

@@ -11,7 +11,7 @@ import { textSourceOf } from './registry-source.ts';
 
 const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
 
-/** A model that comes when the test says so. */
+/** A model whose load the test completes. */
 function world({ seconds, arrival }: { seconds?: number; arrival?: Arrival } = {}) {
   const engine = fakeEngine({ script: () => ({ pieces: [] }), pace: (next) => next(), contextSize: 512 });
   const ready = engine.state();

@@ -103,7 +103,7 @@ describe('Registry: eviction', () => {
     serving.release();
     (await wanted).release();
     expect(log.slice(3, 5)).toEqual(['left a: room', 'loaded b']);
-    // Whoever came for the first one meanwhile has it brought back.
+    // A request for the first one meanwhile loads it again.
     expect((await late).lifecycle).toBe(lifecycle('a'));
     expect(registry.state('text', 'b')).toEqual({ type: 'unloaded' });
   });

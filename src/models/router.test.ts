@@ -14,9 +14,9 @@ import { type ModelOffer, ModelRouter, namedModel, type RouterParts } from './ro
 import { quiet } from './testing/registry.ts';
 
 interface Fake {
-  /** Why it cannot be loaded, as long as this stands. */
+  /** Reason for which its load fails. */
   broken?: string;
-  /** Where its file is, if not where its name says. */
+  /** Path of its file, if it does not follow from the name. */
   path?: string;
   nickname?: string;
   /** No file at all: a server without a model. */
@@ -100,14 +100,14 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<RouterP
     model,
     ask,
     time,
-    /** What those wait for who are in the room of one that comes. */
+    /** The arrival that requests of a model being swapped in wait for. */
     arrival: (name: string) => arrivals.get(name) as Arrival,
     asked: async (name?: string, endpoint = working) => {
       const { context, release } = await ask(name, endpoint);
       release();
       return context.name;
     },
-    /** Preparing takes until this is called. */
+    /** Preparation waits until this is called. */
     hold: () => {
       let release: () => void = () => undefined;
       holding = new Promise((resolve) => {
@@ -132,7 +132,7 @@ function spec(name: string, fake: Fake, log: string[]): ModelSpec<never> {
   return { name, kind: 'text', need: async () => 1, make: make as () => never };
 }
 
-/** Whether it has come to an end, after all that can happen by itself. */
+/** Whether the work settles without further events. */
 async function ended(work: Promise<unknown>): Promise<boolean> {
   let over = false;
   const note = () => {
@@ -307,7 +307,7 @@ describe('ModelRouter.swapTo', () => {
       message: expect.stringContaining('too large'),
     });
     expect(newcomer.abandoned?.()).toBe(true);
-    // The old one is on its way back: whoever comes now waits for it at the door.
+    // The old model is being restored: new requests wait for it.
     const late = ask();
     await swap;
     expect((await late).context.name).toBe('old');

@@ -7,7 +7,7 @@ function world(places: number, capacity = 1) {
   const time = { now: 0 };
   const queue = new Queue({ capacity, maxRequests: () => places, now: () => time.now });
   const enter = (client: string): Place => queue.enter({ client });
-  /** The seconds after which somebody who is refused may come again; nothing where it is taken in. */
+  /** Retry time in seconds of a rejected request; undefined if it is admitted. */
   const told = (client: string): number | undefined => {
     try {
       enter(client);
@@ -134,7 +134,7 @@ describe('Queue.enter: retry time', () => {
     enter('a');
     expect(told('b')).toBe(40);
     pass(30);
-    // Near its mean nobody knows: half of it is neither a promise nor a new beginning.
+    // Near the mean the estimate is half of it.
     expect(told('b')).toBe(20);
   });
 

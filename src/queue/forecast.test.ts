@@ -6,7 +6,7 @@ const shared = (seconds: number) => ({ alone: false, seconds });
 const lone = (seconds: number) => ({ alone: true, seconds });
 
 test.each([
-  ['nobody works', [shared(5)], [], 1, 0],
+  ['no request runs', [shared(5)], [], 1, 0],
   ['a place is free', [shared(5)], [shared(3)], 2, 0],
   ['it is next', [shared(5)], [shared(3)], 1, 3],
   ['one goes before it', [shared(5), shared(5)], [shared(3)], 1, 8],
@@ -40,7 +40,7 @@ test.each([
 });
 
 test.each([
-  ['nobody works', [], 0],
+  ['no request runs', [], 0],
   ['one works', [shared(3)], 3],
   ['the quicker of several', [shared(9), lone(2), shared(4)], 2],
 ])('secondsUntilFirstEnds: %s: %j', (_, running, expected) => {

@@ -36,7 +36,7 @@ const request: ImageRequest = {
   previewEvery: 0,
 };
 
-/** An engine that draws what it is told to, and notes what becomes of its work. */
+/** An engine with scripted events, which records the outcome. */
 function world() {
   let now = 1000;
   const queue = new Queue({ capacity: 1, maxRequests: () => 5, now: () => now });

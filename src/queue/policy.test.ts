@@ -86,7 +86,7 @@ interface Arrival extends Waiting {
 interface Served extends Arrival {
   readonly id: number;
   readonly begunAt: number;
-  /** Who sat in the ring when it came. */
+  /** Clients in the ring when it arrived. */
   readonly seatedBefore: readonly string[];
 }
 
@@ -157,7 +157,7 @@ test('policy: an exclusive request waits for at most one turn of each client tha
     fc.record({ client: fc.constantFrom(...clients), at: fc.nat(40), seconds: fc.integer({ min: 1, max: 9 }) }),
     { maxLength: 60 },
   );
-  // Strangers come all the time, each under another name: the case in which counting turns alone would starve somebody.
+  // New clients arrive all the time: the case in which counting turns alone would cause starvation.
   const strangers = Array.from({ length: 40 }, (_, at) => ({ client: `stranger ${at}`, at, seconds: 2 }));
   fc.assert(
     fc.property(crowd, fc.nat(40), (others, at) => {
@@ -171,7 +171,7 @@ test('policy: an exclusive request waits for at most one turn of each client tha
       const names = between.map(({ client }) => client);
       expect(new Set(names).size).toBe(names.length);
       expect(mine.seatedBefore).toEqual(expect.arrayContaining(names));
-      // The one that runs, and then nobody for longer than the longest takes.
+      // The running request, then one turn of each client, at most as long as the longest.
       expect(mine.begunAt - mine.at).toBeLessThanOrEqual(9 * (mine.seatedBefore.length + 1));
     }),
   );

@@ -19,7 +19,7 @@ const request: SpeechRequest = {
 const start: SpeechEvent = { type: 'start', notes: [] };
 const finish: SpeechEvent = { type: 'finish', seconds: 1 };
 
-/** An engine that says what the test lets it say. */
+/** An engine with scripted events. */
 function world({ places = 10 } = {}) {
   const spoken: { readonly request: SpeechRequest; readonly signal: AbortSignal; go: () => void }[] = [];
   const uses = { held: 0 };

@@ -59,7 +59,7 @@ function ticket(genkey = '', client = genkey): Ticket & { readonly leave: () => 
   return { genkey, client, signal: control.signal, leave: () => control.abort(new Aborted('client-gone')) };
 }
 
-/** Work that goes on until it is told how it ends. */
+/** Work that the test ends. */
 function held<Value>() {
   let end: (value: Value) => void = () => {};
   let fail: (error: unknown) => void = () => {};

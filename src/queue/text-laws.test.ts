@@ -14,8 +14,8 @@ import { RequestQueue } from './request-queue.ts';
 import { textService } from './text.ts';
 
 /**
- * Whatever happens in whatever order (turns, aborts, clients that leave, an engine that loads, fails or dies): everybody
- * who was taken in hears exactly one end, after exactly one beginning unless it failed, and its place is given back once.
+ * For any order of events (turns, aborts, disconnects, an engine that loads, fails or crashes), every admitted request
+ * has exactly one end, after exactly one start unless it failed, and its place is released once.
  */
 type Action =
   | { readonly type: 'ask'; readonly key: number; readonly how: 'text' | 'chat' | 'tools' | 'two' }
@@ -124,7 +124,7 @@ function world(scripts: readonly Script[], capacity: number) {
     try {
       for (const stream of streams()) readers.push(read(stream, gone));
     } catch (error) {
-      // There was no room for it.
+      // The queue was full.
       expect(error).toMatchObject({ code: 'busy' });
     }
   }

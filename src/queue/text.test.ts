@@ -405,7 +405,7 @@ describe('text service: request that waits for its model', () => {
     expect(position()).toEqual({ type: 'loading', model: 'mini', progress: 0 });
     engine.become(loading(0.5));
     expect(position()).toEqual({ type: 'loading', model: 'mini', progress: 0.5 });
-    // It has no place among those who wait: nobody is in front of it.
+    // It is not queued, so it has no position.
     expect(service.queuePosition('k')).toBeUndefined();
     engine.become(ready);
     await later();

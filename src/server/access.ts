@@ -7,9 +7,9 @@ import type { SocketEndpoint } from '../http/web-socket.ts';
  * something. A further column is a further field of `AccessRule`.
  */
 
-/** Tells what the server is and has; names of models are masked without the key. */
+/** Describes the server; model names are masked without the key. */
 const information: AccessRule = { access: 'open', changes: false };
-/** Shows what somebody made, or computes without a trace. */
+/** Shows generated content, or computes without side effects. */
 const reading: AccessRule = { access: 'guarded', changes: false };
 /** Takes a place in the queue, stops something, or keeps something. */
 const making: AccessRule = { access: 'guarded', changes: true };

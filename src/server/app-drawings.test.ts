@@ -15,7 +15,7 @@ import type { ModelParts } from './model-parts.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Two models behind one server, each with an image engine of its own that draws when the test says so. */
+/** Two models behind one server, each with an image engine that the test controls. */
 async function world(multiuser = 10) {
   const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
   const engines = new Map<string, Channel<ImageEvent>[]>();

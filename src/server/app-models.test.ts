@@ -141,7 +141,7 @@ test('routed app: metrics are labelled by model, and the wait is that of the def
   expect(await estimate()).toBeGreaterThan(0);
   expect(JSON.parse(await get('/api/extra/perf')).queue_estimate).toBeGreaterThan(0);
   swap('b');
-  // Its engine is free: nobody would wait there.
+  // Its engine is idle, so there is no wait.
   expect(await estimate()).toBe(0);
   await finish([one, generate('two'), generate('three')]);
   const metrics = await get('/metrics');

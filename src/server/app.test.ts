@@ -18,7 +18,7 @@ import { type App, createApp } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import { fidelityByPage } from './fidelity.ts';
 
-/** The whole server but for its socket and its model, which is none, or as the test says. */
+/** The whole server without its socket, and with no model or a given one. */
 async function appOf(
   state: TextState,
   own: Partial<Settings> = {},
@@ -75,7 +75,7 @@ const none: TextState = { type: 'none' };
 const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
 const failed: TextState = { type: 'failed', name: 'mini', reason: 'the file is cut off' };
 
-/** Where a server says how it is, trouble is the answer. */
+/** Health endpoints answer with an error status. */
 const complains = new Set(['/health', '/v1/health', '/voice/check']);
 
 describe.each([ready, none, loading, failed])('app: text model is $type', (state) => {

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { ReachedOutput } from './reached-output.ts';
 
-/** A stream that takes so many pieces and then fails with this code. */
+/** A stream that accepts this many chunks and then fails with this code. */
 function stream(pieces: number, code = '') {
   const written: string[] = [];
   const writable = new Writable({

@@ -8,7 +8,7 @@ import type { Pulse } from './heartbeat.ts';
 const folder = mkdtempSync(join(tmpdir(), 'parley-child-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Starts a child that runs this code, and gives what it says and how it ends. */
+/** Starts a child that runs this code; returns its messages and its exit. */
 function startChild(code: string, pulse: (pulse: Pulse) => void = () => {}) {
   const entry = join(mkdtempSync(join(folder, 'program-')), 'main.mjs');
   writeFileSync(entry, code);

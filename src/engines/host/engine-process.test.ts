@@ -37,7 +37,7 @@ function world(more: Partial<EngineProcessParts<To, From>> = {}) {
     ...more,
   });
 
-  /** Starts a piece of work and tells what becomes of it. */
+  /** Starts a task and returns its outcome. */
   function undertake(name = 'work') {
     const told: string[] = [];
     const { abort } = engine.startTask({

@@ -15,7 +15,7 @@ function world() {
     signs,
     seen,
     tick,
-    /** How long it takes until it is said to hang; undefined when it is not within the time. */
+    /** Time until a hang is detected; undefined if it is not within the limit. */
     hangsAfter: (milliseconds: number, meanwhile: () => void = () => {}): number | undefined => {
       for (let passed = 0; passed <= milliseconds; passed += tickMs) {
         meanwhile();

@@ -2,12 +2,12 @@ import type { MemoryBudget } from '../eviction.ts';
 import type { Lifecycle, LifecycleState, ModelSpec, UnloadReason } from '../lifecycle.ts';
 import { Registry } from '../registry.ts';
 
-/** Something to be kept that comes, fails and goes when the test says so. */
+/** A lifecycle whose state the test sets. */
 export class FakeLifecycle implements Lifecycle {
   #state: LifecycleState = { type: 'loading', progress: 0 };
   #waiting: (() => void)[] = [];
   stopped = false;
-  /** Set to make a stop take until `stopNow` is called. */
+  /** Whether a stop waits for `stopNow`. */
   slowStop = false;
   #stops: (() => void)[] = [];
 
@@ -53,12 +53,12 @@ export interface FakeModel {
   readonly pinned?: boolean;
   readonly auxiliary?: boolean;
   readonly keepMs?: number;
-  /** Whether it is ready by itself; otherwise the test says when. */
+  /** Whether the test calls `become`; ready at once otherwise. */
   readonly manual?: boolean;
   readonly broken?: string;
 }
 
-/** A registry of fakes with a clock and timers of its own. */
+/** A registry of fakes, with a simulated clock. */
 export function fakeRegistry(
   models: Readonly<Record<string, FakeModel>>,
   {
@@ -115,13 +115,13 @@ export function fakeRegistry(
     specs,
     log,
     lifecycles,
-    /** The one that was made last under this name. */
+    /** The last lifecycle of this name. */
     lifecycle: (name: string): FakeLifecycle => {
       const found = lifecycles.findLast((lifecycle) => lifecycle.name === name);
       if (!found) throw new Error(`${name} was never made`);
       return found;
     },
-    /** Time goes by, and with it what was planned. */
+    /** Advances the clock and runs due timers. */
     pass: async (milliseconds: number) => {
       now += milliseconds;
       const due = timers.filter(({ at }) => at <= now);
@@ -133,7 +133,7 @@ export function fakeRegistry(
   };
 }
 
-/** All that can happen without anything from outside has happened. */
+/** Resolves after all pending microtasks. */
 export async function quiet(): Promise<void> {
   for (let round = 0; round < 30; round += 1) await Promise.resolve();
 }
