@@ -1,3 +1,4 @@
+import { isObject } from '../core/json.ts';
 import { samplingFields } from '../core/sampling-fields.ts';
 import { badFlags, type JsonObject, type JsonValue, type Problem } from './flag.ts';
 import type { Settings } from './flags.ts';
@@ -227,10 +228,6 @@ function without(body: Body, path: string): Body {
   const { [name]: value, ...others } = body;
   if (rest.length === 0) return others;
   return isObject(value) ? { ...body, [name]: without(value, rest.join('.')) } : body;
-}
-
-function isObject<Value>(value: Value): value is Value & JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Invalid defaults prevent the start; otherwise they would fail every request that relies on them. */

@@ -1,4 +1,5 @@
 import { unreachable } from '../core/events.ts';
+import { isObject } from '../core/json.ts';
 import type { FlagShape, FlagValue, JsonObject, ListShape, NumberShape, Read } from './flag.ts';
 import { parseLooseObject } from './loose-json.ts';
 
@@ -23,7 +24,7 @@ export function readJson(shape: FlagShape, json: unknown): Reading {
     case 'switch':
       return json === true || json === 1 ? good(true) : json === false || json === 0 ? good(false) : bad(shape);
     case 'json':
-      return json === '' ? good(null) : isObject(json) ? good(json) : readScalar(shape, json);
+      return json === '' ? good(null) : isObject(json) ? good(json as JsonObject) : readScalar(shape, json);
     case 'list':
       // An empty list is a value only for flags that accept no values.
       if (json === '' || (Array.isArray(json) && json.length === 0 && shape.least > 0)) return good(shape.default);
@@ -131,10 +132,6 @@ function listExpectation(shape: ListShape): string {
   const noun = shape.of === 'choice' ? `values out of ${shape.choices?.join(', ')}` : nouns[shape.of];
   if (shape.most === undefined) return shape.least === 0 ? noun : `one or more ${noun}`;
   return shape.least === shape.most ? `exactly ${shape.least} ${noun}` : `${shape.least} to ${shape.most} ${noun}`;
-}
-
-function isObject(json: unknown): json is JsonObject {
-  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
 const good = (value: FlagValue): Reading => ({ ok: true, value });
