@@ -38,11 +38,11 @@ test.each([
   [{ jinja_kwargs: '{"a": 1}' }, { jinja_kwargs: { a: 1 } }],
   [{ preloadstory: { savedsettings: {} } }, { preloadstory: '{"savedsettings":{}}' }],
   [{ contextsize: null, istemplate: false }, {}],
-])('%j means %j', (object, expected) => {
+])('readConfigFile: %j gives %j', (object, expected) => {
   expect(read(object)).toMatchObject({ values: expected, sentences: [] });
 });
 
-test('unknown keys are told and do no harm', () => {
+test('readConfigFile: reports unknown keys and ignores them', () => {
   expect(read({ quiet: true, shiny: 1, newer: 2 })).toEqual({
     values: { quiet: true },
     notes: ['Config values not known here and ignored: shiny, newer.'],
@@ -50,7 +50,7 @@ test('unknown keys are told and do no harm', () => {
   });
 });
 
-test('a command in a file is ignored unless it was allowed', () => {
+test('readConfigFile: ignores a command in a file unless it is allowed', () => {
   expect(read({ onready: 'rm -r x' })).toMatchObject({
     values: {},
     notes: ['Config value ignored: onready would run a command; allow it with --allow-config-onready.'],
@@ -59,38 +59,38 @@ test('a command in a file is ignored unless it was allowed', () => {
   expect(read({ onready: '' }).notes).toEqual([]);
 });
 
-test('a file cannot allow itself what only the command line may', () => {
+test('readConfigFile: ignores settings that only the command line may set', () => {
   expect(read({ allow_config_onready: true, onready: 'rm -r x', config: 'other.kcpps' }).values).toEqual({});
 });
 
-test('a template does not choose the backend', () => {
+test('readConfigFile: a template does not set the backend', () => {
   const { values, notes } = read({ istemplate: true, usevulkan: [0], contextsize: 4096 });
   expect(values).toEqual({ contextsize: 4096 });
   expect(notes).toEqual(['Config value ignored: usevulkan of a template is chosen by this machine.']);
 });
 
-test('a wrong value is refused with its key', () => {
+test('readConfigFile: rejects a wrong value by its key', () => {
   expect(read({ contextsize: 1 }).sentences).toEqual([
     'In the config file, contextsize needs a whole number from 256 to 524288, not 1.',
   ]);
 });
 
-test.each(['', '[]', '"text"', '{"a":'])('a file with %j is no config file', (text) => {
+test.each(['', '[]', '"text"', '{"a":'])('readConfigFile: rejects %j', (text) => {
   const { problems } = readConfigFile(text, { allowOnready: false });
   expect(problems).toMatchObject([{ exitCode: 2 }]);
 });
 
-test('a file may begin with a byte order mark', () => {
+test('readConfigFile: ignores a leading byte order mark', () => {
   expect(readConfigFile('\uFEFF{"quiet":true}', { allowOnready: false }).values.get('quiet')).toBe(true);
 });
 
-test('a written file has the keys that KoboldCpp looks for', () => {
+test('writeConfigFile: has the keys that KoboldCpp reads', () => {
   const object = write({ model: ['a.gguf'], port: 8080 });
   expect(object).toMatchObject({ model_param: 'a.gguf', port: 8080, istemplate: false, gendefaults: '', ssl: null });
   expect(object).not.toHaveProperty('model');
 });
 
-test('what belongs to one start is never written', () => {
+test('writeConfigFile: omits flags of a single start', () => {
   const object = write({ version: true, analyze: 'x', exportconfig: 'y', allow_config_onready: true, unpack: 'z' });
   const never = ['version', 'analyze', 'exportconfig', 'exporttemplate', 'allow_config_onready', 'unpack', 'config'];
   for (const key of [...never, 'help', 'testmemory', 'agent_api_key', 'agent_base_url', 'run_bundled_agent']) {
@@ -98,7 +98,7 @@ test('what belongs to one start is never written', () => {
   }
 });
 
-test('a template leaves the machine and the secrets out', () => {
+test('writeConfigFile: a template omits machine settings and secrets', () => {
   const object = write({ password: 'secret', usevulkan: [0], threads: 8, usemmap: true, splitmode: 'row' }, 'template');
   expect(object).toMatchObject({
     istemplate: true,

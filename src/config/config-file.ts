@@ -1,3 +1,4 @@
+import { isObject } from '../core/json.ts';
 import { badFlags, type FlagValue, type JsonObject, missing, type Problem } from './flag.ts';
 import { type FlagKey, flagByFileKey, flagKeys, flagOf, type NamedFlag, type Settings } from './flags.ts';
 import { type Parsed, SourceValues } from './parse.ts';
@@ -106,8 +107,8 @@ function jsonReason(text: string, { message }: Error): string {
 
 function parseObject(text: string): Record<string, unknown> {
   const json: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error('it is not a JSON object');
-  return json as Record<string, unknown>;
+  if (!isObject(json)) throw new Error('it is not a JSON object');
+  return json;
 }
 
 /** Replaces the keys that only config files have with those of the flags. */

@@ -17,37 +17,37 @@ const allNames = [...flagKeys.map((key) => flagOf(key)), ...Object.values(deprec
   ({ names }) => names,
 );
 
-test('no name is given to two flags', () => {
+test('flags: names are unique', () => {
   expect(flagByName.size).toBe(allNames.length);
   for (const name of allNames.filter((long) => long.startsWith('--'))) {
     expect(flagByFileKey.get(fileKey(name))).toBe(flagByName.get(name));
   }
 });
 
-test('the key of a flag is its first name as config files spell it', () => {
+test('flags: the key is the first name in config file spelling', () => {
   for (const key of flagKeys) expect(fileKey(flagOf(key).names[0])).toBe(key);
   for (const [key, { names }] of Object.entries(deprecatedFlags)) expect(fileKey(names[0])).toBe(key);
 });
 
-test('every flag is in exactly one group', () => {
+test('flags: every flag is in exactly one group', () => {
   expect(flagGroups.flatMap(({ keys }) => keys).toSorted()).toEqual(flagKeys.toSorted());
 });
 
-test('every default is a value that the flag itself accepts', () => {
+test('flags: every default is valid for its flag', () => {
   for (const key of flagKeys) {
     expect(readJson(flagOf(key), defaultSettings[key]), key).toEqual({ ok: true, value: defaultSettings[key] });
   }
 });
 
-test('every help text is a sentence', () => {
+test('flags: every help text is a sentence', () => {
   for (const key of flagKeys) expect(flagOf(key).help, key).toMatch(/^[A-Z].*\.$/);
 });
 
-test('what excludes each other is off by default', () => {
+test('exclusiveGroups: their flags are off by default', () => {
   for (const key of exclusiveGroups.flat()) expect([false, null, '', 0]).toContain(defaultSettings[key]);
 });
 
-test('the settings have plain types', () => {
+test('Settings: have plain types', () => {
   expectTypeOf<Settings['contextsize']>().toEqualTypeOf<number>();
   expectTypeOf<Settings['launch']>().toEqualTypeOf<boolean>();
   expectTypeOf<Settings['host']>().toEqualTypeOf<string>();

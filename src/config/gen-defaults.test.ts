@@ -15,15 +15,15 @@ import {
 
 const defaults = { rep_pen: 1.1, top_k: 5 };
 
-test('fields that the request leaves out are added', () => {
+test('applyDefaults: adds fields that the request omits', () => {
   expect(applyDefaults({ prompt: 'x', top_k: 1 }, defaults, false)).toEqual({ prompt: 'x', top_k: 1, rep_pen: 1.1 });
 });
 
-test('with overwrite the server decides', () => {
+test('applyDefaults: replaces fields of the request with overwrite', () => {
   expect(applyDefaults({ prompt: 'x', top_k: 1 }, defaults, true)).toEqual({ prompt: 'x', top_k: 5, rep_pen: 1.1 });
 });
 
-test('a field that is sent as null was left out', () => {
+test('applyDefaults: treats null as omitted', () => {
   expect(applyDefaults({ top_k: null, rep_pen: undefined }, defaults, false)).toEqual(defaults);
 });
 
@@ -53,7 +53,7 @@ test.each([
   ['reasoning_effort', 'think'],
   ['thinking_budget_tokens', 'reasoning_effort'],
   ['thinking_budget_tokens', 'reasoning.effort'],
-])('a default of %s does not beat %s, and where it overwrites, nothing is left of that', (name, sent) => {
+])('applyDefaults: a default of %s does not replace %s, and removes it with overwrite', (name, sent) => {
   const body = nested(sent, 'theirs');
   expect(applyDefaults(body, { [name]: 'ours' }, false)).toEqual(body);
   expect(applyDefaults(nested(sent, null), { [name]: 'ours' }, false)).toMatchObject({ [name]: 'ours' });
@@ -62,20 +62,23 @@ test.each([
   expect(JSON.stringify(overwritten)).not.toContain('theirs');
 });
 
-test('a bare true asks for thinking and does not say how much', () => {
+test('applyDefaults: thinking true still takes the default effort', () => {
   const effort = { reasoning_effort: 'low' };
   expect(applyDefaults({ think: true }, effort, false)).toEqual({ think: true, ...effort });
   expect(applyDefaults({ reasoning: { enabled: true } }, effort, false)).toMatchObject(effort);
   expect(applyDefaults({ reasoning: { enabled: false } }, effort, false)).not.toMatchObject(effort);
 });
 
-test.each(['thinking', 'samplers'])('%s is left to its reader, and only goes where the server decides', (sent) => {
-  const values = { reasoning_effort: 'low', sampler_order: [1] };
-  expect(applyDefaults({ [sent]: 'theirs' }, values, false)).toEqual({ [sent]: 'theirs', ...values });
-  expect(applyDefaults({ [sent]: 'theirs' }, values, true)).toEqual(values);
-});
+test.each(['thinking', 'samplers'])(
+  'applyDefaults: keeps %s and adds the defaults, and removes it with overwrite',
+  (sent) => {
+    const values = { reasoning_effort: 'low', sampler_order: [1] };
+    expect(applyDefaults({ [sent]: 'theirs' }, values, false)).toEqual({ [sent]: 'theirs', ...values });
+    expect(applyDefaults({ [sent]: 'theirs' }, values, true)).toEqual(values);
+  },
+);
 
-test('what stands beside an overwritten part stays', () => {
+test('applyDefaults: keeps sibling fields of an overwritten part', () => {
   const body = { reasoning: { effort: 'high', summary: 'auto' }, text: 'no object', output_config: null };
   expect(applyDefaults(body, { reasoning_effort: 'low', grammar: 'root' }, true)).toEqual({
     reasoning: { summary: 'auto' },
@@ -86,13 +89,13 @@ test('what stands beside an overwritten part stays', () => {
   });
 });
 
-test('two defaults about one thing do not put each other out', () => {
+test('applyDefaults: two defaults of one setting do not remove each other', () => {
   const both = { reasoning_effort: 'low', thinking_budget_tokens: 5 };
   expect(applyDefaults({ think: 'high' }, both, true)).toEqual(both);
   expect(applyDefaults({}, both, false)).toEqual(both);
 });
 
-test('for texts only the fields of texts count, by their native names', () => {
+test('textDefaults: has only text fields, by their native names', () => {
   const gendefaults = { seed: 5, stop: ['x'], steps: 8, cfg_scale: 7, repeat_penalty: 1.2, rep_pen: 1.1, trim_stop: 0 };
   expect(textDefaults(requestDefaults({ gendefaults, reasoningeffort: 'low' }))).toEqual({
     sampler_seed: 5,
@@ -103,7 +106,7 @@ test('for texts only the fields of texts count, by their native names', () => {
   });
 });
 
-test.each(lengthFields)('%s is never a default', (name) => {
+test.each(lengthFields)('requestDefaults: never has %s, with a note', (name) => {
   const settings = { gendefaults: { [name]: 100, top_k: null }, reasoningeffort: 'default' } as const;
   expect(requestDefaults(settings)).toEqual({});
   expect(gendefaultsNotes(settings)).toEqual([
@@ -111,7 +114,7 @@ test.each(lengthFields)('%s is never a default', (name) => {
   ]);
 });
 
-test('no name of a text field means two things', () => {
+test('textFields: no name has two meanings', () => {
   const names = textFields.flatMap(({ names }) => names);
   expect(new Set(names).size).toBe(names.length);
 });
@@ -121,7 +124,7 @@ function nested(path: string, value: unknown): Record<string, unknown> {
   return { [name]: rest.length === 0 ? value : nested(rest.join('.'), value) };
 }
 
-test('a sampler named default is no choice', () => {
+test('applyDefaults: the sampler "default" is not a choice', () => {
   const wanted = { sampler_name: 'euler', scheduler: 'karras' };
   expect(applyDefaults({ sampler_name: 'Default', scheduler: 'simple' }, wanted, false)).toEqual({
     sampler_name: 'euler',
@@ -129,13 +132,13 @@ test('a sampler named default is no choice', () => {
   });
 });
 
-test('a field named like the prototype is only a field', () => {
+test('applyDefaults: does not set the prototype', () => {
   const merged = applyDefaults(JSON.parse('{"a":1}'), JSON.parse('{"__proto__":{"b":2}}'), false);
   expect(Object.getPrototypeOf(merged)).toBe(Object.prototype);
 });
 
-test('neither the request nor the defaults are changed', () => {
-  // A name with a point is a place inside of another field.
+test('applyDefaults: changes neither the request nor the defaults', () => {
+  // A name with a dot is a path into another field.
   const name = fc.string().filter((text) => !text.includes('.'));
   const dictionary = fc.dictionary(name, fc.jsonValue());
   fc.assert(
@@ -149,7 +152,7 @@ test('neither the request nor the defaults are changed', () => {
   );
 });
 
-test('other spellings are understood, and the real name wins', () => {
+test('applyDefaults: reads other spellings, and the native name wins', () => {
   const gendefaults = { 'cfg-scale': 7, sampler: 'euler', sampler_name: 'heun', cache_option: 'x', guidance: 3.5 };
   expect(requestDefaults({ gendefaults, reasoningeffort: 'default' })).toEqual({
     cfg_scale: 7,
@@ -159,7 +162,7 @@ test('other spellings are understood, and the real name wins', () => {
   });
 });
 
-test('the reasoning effort of the server is a default like the others', () => {
+test('requestDefaults: includes the reasoning effort of the server', () => {
   expect(requestDefaults({ gendefaults: null, reasoningeffort: 'low' })).toEqual({ reasoning_effort: 'low' });
   expect(requestDefaults({ gendefaults: { reasoning_effort: 'high' }, reasoningeffort: 'low' })).toEqual({
     reasoning_effort: 'high',
@@ -169,7 +172,7 @@ test('the reasoning effort of the server is a default like the others', () => {
 
 const sentences = (gendefaults: JsonObject | null) => gendefaultsProblems({ gendefaults }).map((one) => one.sentence);
 
-test('nothing said is nothing wrong', () => {
+test('gendefaultsProblems: none without --gendefaults', () => {
   expect(sentences(null)).toEqual([]);
   expect(sentences({})).toEqual([]);
 });
@@ -226,7 +229,7 @@ const values: Readonly<Record<keyof typeof valueKinds, readonly [right: JsonValu
   ],
 };
 
-test.each([...textFields, ...imageFields])('$names.0 takes $kind and nothing else', ({ names, kind }) => {
+test.each([...textFields, ...imageFields])('gendefaultsProblems: $names.0 accepts $kind only', ({ names, kind }) => {
   const [right, wrong] = values[kind];
   for (const name of names) {
     for (const value of [null, ...right]) expect(sentences({ [name]: value }), JSON.stringify(value)).toEqual([]);
@@ -238,16 +241,16 @@ test.each([...textFields, ...imageFields])('$names.0 takes $kind and nothing els
   }
 });
 
-test.each(lengthFields)('%s has no effect and is no reason not to start', (name) => {
+test.each(lengthFields)('gendefaultsProblems: %s has no effect and is accepted', (name) => {
   expect(sentences({ [name]: 'long' })).toEqual([]);
 });
 
-test('the spellings of image programs are held to the kind of what they mean', () => {
+test('gendefaultsProblems: aliases of image fields have the type of their field', () => {
   expect(sentences({ 'cfg-scale': 7, sampler: 'euler' })).toEqual([]);
   expect(sentences({ 'cfg-scale': 'much' })).toEqual(['--gendefaults: cfg-scale must be a number, not "much".']);
 });
 
-test('a field that nobody knows is named, with what may have been meant', () => {
+test('gendefaultsProblems: names an unknown field and suggests a known one', () => {
   expect(sentences({ rep_pan: 1.1 })).toEqual([
     '--gendefaults: rep_pan is not a field of a request. Did you mean rep_pen?',
   ]);
@@ -257,12 +260,12 @@ test('a field that nobody knows is named, with what may have been meant', () => 
   ]);
 });
 
-test('every mistake is told, and a long value is told in short', () => {
+test('gendefaultsProblems: reports every mistake, and shortens long values', () => {
   const found = sentences({ top_k: 'x'.repeat(500), temperature: 'hot', top_p: 0.9 });
   expect(found).toHaveLength(2);
   expect(found[0]?.length).toBeLessThan(130);
 });
 
-test('wrong defaults count as wrong flags', () => {
+test('gendefaultsProblems: exit code is that of wrong flags', () => {
   expect(gendefaultsProblems({ gendefaults: { top_k: 'x' } })).toMatchObject([{ exitCode: 1 }]);
 });

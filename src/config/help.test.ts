@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { flagByName, flagGroups, flagOf } from './flags.ts';
 import { configurationDocument, helpText, wrap } from './help.ts';
 
-test('every flag is in the help under its group', () => {
+test('helpText: has every flag in its group', () => {
   const text = helpText(100);
   for (const { title, keys } of flagGroups.filter((group) => group.title !== 'Internal')) {
     expect(text).toContain(`\n${title}:\n`);
@@ -11,7 +11,7 @@ test('every flag is in the help under its group', () => {
   }
 });
 
-test.each([60, 80, 100, 200])('no line is wider than %i columns', (width) => {
+test.each([60, 80, 100, 200])('helpText: no line is wider than %i columns', (width) => {
   const longest = Math.max(
     ...helpText(width)
       .split('\n')
@@ -20,40 +20,40 @@ test.each([60, 80, 100, 200])('no line is wider than %i columns', (width) => {
   expect(longest).toBeLessThanOrEqual(width);
 });
 
-test('a flag stands beside its text, with its limits and default', () => {
+test('helpText: shows a flag with its text, limits and default', () => {
   expect(helpText(120)).toContain(
     '  --port PORT                   Port to listen on. Also the second positional argument. 0 picks a free port. (from 0 to\n' +
       '                                65535; default: 5001)\n',
   );
 });
 
-test('the commands beside the server are named', () => {
+test('helpText: names the subcommands', () => {
   expect(helpText(60)).toMatch(/^ +parley models .*\n +parley pull SOURCE /m);
 });
 
-test('long names stand on their own line', () => {
+test('helpText: puts a long name on a separate line', () => {
   expect(helpText(100)).toContain('  --gpulayers, --gpu-layers, --n-gpu-layers, -ngl [LAYERS]\n');
 });
 
-test('what is not there yet says so', () => {
+test('helpText: marks flags that have no effect yet', () => {
   expect(helpText(200)).toMatch(/--sdvaeauto .*\(not available yet\)/);
 });
 
-test('text is broken at spaces', () => {
+test('wrap: breaks at spaces', () => {
   expect(wrap('a bb ccc dddddd', 5)).toEqual(['a bb', 'ccc', 'dddddd']);
 });
 
-test('docs/configuration.md is what the flag table says', () => {
+test('configurationDocument: equals docs/configuration.md', () => {
   const committed = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
   expect(committed).toBe(configurationDocument());
 });
 
-test('every name is in the document', () => {
+test('configurationDocument: has every name of every flag', () => {
   const text = configurationDocument();
   for (const name of flagByName.keys()) expect(text).toContain(`\`${name}\``);
 });
 
-test('every row of a table has as many cells as its head', () => {
+test('configurationDocument: rows have as many cells as the table head', () => {
   const rows = configurationDocument()
     .split('\n')
     .filter((line) => line.startsWith('|'));

@@ -20,12 +20,12 @@ function accepted(loaded: Loaded): Extract<Loaded, { type: 'settings' }> {
 }
 const settings = (loaded: Loaded): Settings => accepted(loaded).settings;
 
-test('nothing said gives the defaults and no notes', () => {
+test('loadSettings: gives defaults and no notes without sources', () => {
   expect(load('')).toMatchObject({ type: 'settings', notes: [], settings: { contextsize: 16384, port: 5001 } });
   expect(accepted(load('')).given.size).toBe(0);
 });
 
-test('the command line wins over the environment, that over the file, that over the defaults', () => {
+test('loadSettings: command line over environment over file over defaults', () => {
   const file = { password: 'file', contextsize: 1024, adminpassword: 'file', quiet: true };
   const environment = { KCPP_PASSWORD: 'environment', KCPP_ADMINPASSWORD: 'environment' };
   const loaded = accepted(load('--config x --password line', { file, environment }));
@@ -35,33 +35,33 @@ test('the command line wins over the environment, that over the file, that over 
   expect(loaded.notes).toContain('Overriding Config Value: adminpassword');
 });
 
-test('our own variable wins over the older one, and an empty one says nothing', () => {
+test('loadSettings: our environment variable wins over the older one, and an empty one is ignored', () => {
   const both = { PARLEY_PASSWORD: 'ours', KCPP_PASSWORD: 'theirs' };
   expect(settings(load('', { environment: both })).password).toBe('ours');
   expect(settings(load('', { environment: { ...both, PARLEY_PASSWORD: '' } })).password).toBe('theirs');
 });
 
-test('a flag on the command line replaces its rivals in the file', () => {
+test('loadSettings: a flag of the command line replaces exclusive flags of the file', () => {
   const loaded = accepted(load('--config x --usecpu', { file: { usevulkan: [0] } }));
   expect(loaded.settings).toMatchObject({ usecpu: true, usevulkan: null });
   expect(loaded.notes).toEqual(['Overriding Config Value: usevulkan']);
 });
 
-test('a flag that does nothing yet is told once', () => {
+test('loadSettings: reports a flag without effect once', () => {
   expect(accepted(load('--sdvaeauto --sdphotomaker x')).notes).toEqual([
     'not available yet: --sdvaeauto',
     'not available yet: --sdphotomaker',
   ]);
 });
 
-test('a file that repeats every default is not worth a line', () => {
+test('loadSettings: a file with only default values gives no note', () => {
   const file = { websearch: false, multiplayer: false, sdmodel: '', noblas: false, rpcport: 5551, sdloramult: [1.0] };
   const loaded = accepted(load('--config x', { file }));
   expect(loaded.notes).toEqual([]);
   expect([...loaded.given]).toEqual(['config']);
 });
 
-test('a file may run a command only when the command line says so', () => {
+test('loadSettings: a file may run a command only with the flag of the command line', () => {
   const file = { onready: 'echo' };
   expect(settings(load('--config x', { file })).onready).toBe('');
   expect(settings(load('--config x --allow-config-onready', { file })).onready).toBe('echo');
@@ -73,11 +73,11 @@ test.each([
   ['--config x', 2, 'Cannot read config `x`: no such file.'],
   ['--config https://a/b.kcpps', 2, '--config https://a/b.kcpps: downloading is not available yet; name a file.'],
   ['https://a/m.gguf', 2, '--model https://a/m.gguf: downloading is not available yet; name a file.'],
-])('%s is refused with exit code %i', (line, exitCode, sentence) => {
+])('loadSettings: rejects %s with exit code %i', (line, exitCode, sentence) => {
   expect(load(line)).toMatchObject({ type: 'refused', exitCode, problems: [{ sentence }] });
 });
 
-test('a missing model stops the start', () => {
+test('loadSettings: rejects a missing model', () => {
   expect(load('m.gguf', { exists: () => false })).toMatchObject({
     type: 'refused',
     exitCode: 2,
@@ -85,35 +85,35 @@ test('a missing model stops the start', () => {
   });
 });
 
-test('a file may be named without its ending where that is known; what is really there comes first', () => {
+test('loadSettings: finds a file without its known extension, and prefers the exact name', () => {
   const mcpfile = (...there: string[]) => load('--mcpfile tools', { exists: (path) => there.includes(path) });
   expect(accepted(mcpfile('tools.json')).settings.mcpfile).toBe('tools.json');
   expect(accepted(mcpfile('tools', 'tools.json')).settings.mcpfile).toBe('tools');
   expect(mcpfile('other')).toMatchObject({ problems: [{ sentence: '--mcpfile: tools does not exist.' }] });
 });
 
-test('the server runs tools by itself for eight turns unless told for how many', () => {
+test('loadSettings: the default of tool turns is eight', () => {
   const turns = (line: string) => accepted(load(line)).settings.mcpserverloop;
   expect(['', '--mcpserverloop', '--mcpserverloop 3'].map(turns)).toEqual([0, 8, 3]);
   expect(load('--mcpserverloop 1000')).toMatchObject({ type: 'refused' });
 });
 
-test('the file of a flag without effect need not be there', () => {
+test('loadSettings: does not check the file of a flag without effect', () => {
   const loaded = accepted(load('--sdphotomaker https://a/sd.gguf', { exists: () => false }));
   expect(loaded.notes).toEqual(['not available yet: --sdphotomaker']);
 });
 
-test('wrong flags decide the exit code where a file is missing too', () => {
+test('loadSettings: the exit code of wrong flags wins over that of missing files', () => {
   expect(load('m.gguf --port x', { exists: () => false })).toMatchObject({ type: 'refused', exitCode: 1 });
 });
 
-test('missing files are passed over when that is wished', () => {
+test('loadSettings: ignores missing files with --ignoremissing', () => {
   const loaded = accepted(load('--lora a b c --ignoremissing', { exists: (path) => path === 'b' }));
   expect(loaded.settings.lora).toEqual(['b']);
   expect(loaded.notes).toEqual(['--lora is ignored: a does not exist.', '--lora is ignored: c does not exist.']);
 });
 
-test('a story to begin with is a file that must be there, or the story itself', () => {
+test('loadSettings: --preloadstory is an existing file or the story as text', () => {
   expect(load('--preloadstory no.json', { exists: () => false })).toMatchObject({
     type: 'refused',
     exitCode: 2,
@@ -124,25 +124,25 @@ test('a story to begin with is a file that must be there, or the story itself', 
   expect(passed.settings.preloadstory).toBe('');
 });
 
-test('a missing certificate is never passed over', () => {
+test('loadSettings: always rejects a missing certificate', () => {
   expect(load('--ssl cert key --ignoremissing', { exists: () => false })).toMatchObject({
     type: 'refused',
     exitCode: 2,
   });
 });
 
-test('help and version are given even where the rest would not start', () => {
+test('loadSettings: returns help and version despite other errors', () => {
   expect(load('m.gguf --help', { exists: () => false })).toMatchObject({ type: 'settings', settings: { help: true } });
   expect(load('--cli --launch --version')).toMatchObject({ type: 'settings', settings: { version: true } });
 });
 
-test('a reply length among the request defaults is told to have no effect', () => {
+test('loadSettings: reports that a reply length in --gendefaults has no effect', () => {
   expect(accepted(load('--gendefaults={"max_length":100}')).notes).toEqual([
     '--gendefaults does not set the reply length: max_length has no effect. Use --defaultgenamt.',
   ]);
 });
 
-test('request defaults that would fail every request fail the start', () => {
+test('loadSettings: rejects invalid --gendefaults', () => {
   expect(load('--gendefaults={"temperature":"hot","temprature":1}')).toMatchObject({
     type: 'refused',
     exitCode: 1,
@@ -154,20 +154,20 @@ test('request defaults that would fail every request fail the start', () => {
   expect(load('--config x', { file: { gendefaults: { top_k: 'many' } } })).toMatchObject({ exitCode: 1 });
 });
 
-test('the folder of the disk cache may begin with the home folder', () => {
+test('loadSettings: expands ~ in the folder of the disk cache', () => {
   const at = (environment: Sources['environment']) => load('--diskcache ~/cache:5G', { environment });
   expect(settings(at({ HOME: '/home/me' })).diskcache).toBe('/home/me/cache:5G');
   expect(settings(at({ USERPROFILE: 'C:\\me' })).diskcache).toBe('C:\\me/cache:5G');
   expect(at({})).toMatchObject({ type: 'refused', exitCode: 1 });
 });
 
-test('a disk cache with a mistyped size is refused with a sentence', () => {
+test('loadSettings: rejects a disk cache with an invalid size', () => {
   const sentence =
     '--diskcache must be FOLDER or FOLDER:SIZE with a size such as 20G or 500MB, and "20Gx" is not a size.';
   expect(load('--diskcache /cache:20Gx')).toMatchObject({ type: 'refused', exitCode: 1, problems: [{ sentence }] });
 });
 
-test('flags that undo each other are told', () => {
+test('loadSettings: reports flags that cancel each other', () => {
   expect(accepted(load('--batchall')).notes).toEqual(['--batchall has no effect without --parallelrequests.']);
 });
 
@@ -185,7 +185,7 @@ test.each([
   expect(loaded).toMatchObject({ problems: [{ sentence: `Cannot read config \`broken.kcpps\`: ${reason}.` }] });
 });
 
-test('loadSettings: the place of a wrong character is told by its line', () => {
+test('loadSettings: reports the line of a JSON syntax error', () => {
   const loaded = loadSettings({
     arguments: ['--config', 'broken.kcpps'],
     environment: {},
@@ -197,7 +197,7 @@ test('loadSettings: the place of a wrong character is told by its line', () => {
   );
 });
 
-test('loadSettings: beforeRules holds the settings without the effects of the rules', () => {
+test('loadSettings: beforeRules has the settings before the rules', () => {
   const sources = { arguments: ['--contextsize', '1024'], environment: {}, readFile: () => '', exists: () => true };
   const { settings: ruled, beforeRules } = accepted(loadSettings(sources));
   expect([ruled.defaultgenamt, beforeRules?.defaultgenamt]).toEqual([512, 2048]);

@@ -110,14 +110,15 @@ function readNamedFile(commandLine: Layer, readFile: Sources['readFile']): Parse
   if (/^https?:\/\//i.test(path)) {
     return { ...nothing, problems: [missing(`--config ${path}: downloading is not available yet; name a file.`)] };
   }
-  let text: string;
+  return readConfig(path, commandLine.get('allow_config_onready') === true, readFile);
+}
+
+function readConfig(path: string, allowOnready: boolean, readFile: Sources['readFile']): Parsed {
   try {
-    text = readFile(path);
+    return readConfigFile(readFile(path), { allowOnready, path });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { ...nothing, problems: [unreadable(path, reason)] };
+    return { ...nothing, problems: [unreadable(path, (error as Error).message)] };
   }
-  return readConfigFile(text, { allowOnready: commandLine.get('allow_config_onready') === true, path });
 }
 
 function environmentLayer(environment: Sources['environment']): Layer {
@@ -185,7 +186,7 @@ export function reloadSettings(
   const files = [base, target.type === 'config' ? target.path : undefined];
   for (const path of target.type === 'unload' ? [] : files) {
     if (path === undefined) continue;
-    const parsed = read(path, initial.settings.allow_config_onready, sources);
+    const parsed = readConfig(path, initial.settings.allow_config_onready, sources.readFile);
     problems.push(...parsed.problems);
     notes.push(...parsed.notes);
     // An empty value in a later file does not override an earlier one.
@@ -204,12 +205,4 @@ export function reloadSettings(
 function isEmpty(value: FlagValue): boolean {
   if (value === null || value === '') return true;
   return typeof value === 'object' && Object.keys(value).length === 0;
-}
-
-function read(path: string, allowOnready: boolean, { readFile }: Pick<Sources, 'readFile'>) {
-  try {
-    return readConfigFile(readFile(path), { allowOnready, path });
-  } catch (error) {
-    return { values: new Map(), notes: [], problems: [unreadable(path, (error as Error).message)] };
-  }
 }

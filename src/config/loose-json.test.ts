@@ -17,7 +17,7 @@ test.each([
   ['{"a": "\\u00e9\\n\\\\"}', { a: 'é\n\\' }],
   ['', {}],
   ['{}', {}],
-])('reads %s', (text, expected) => {
+])('parseLooseObject: reads %s', (text, expected) => {
   expect(parseLooseObject(text)).toEqual(expected);
 });
 
@@ -30,11 +30,11 @@ test.each([
   '{"a": 1 "b": 2}',
   '{"a": constructor}',
   '{"a": "x',
-])('refuses %s', (text) => {
+])('parseLooseObject: rejects %s', (text) => {
   expect(parseLooseObject(text)).toBeUndefined();
 });
 
-test('reads all that is JSON as JSON is read', () => {
+test('parseLooseObject: reads all JSON as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
       const text = JSON.stringify(object);
@@ -43,11 +43,11 @@ test('reads all that is JSON as JSON is read', () => {
   );
 });
 
-test('a deep nest is refused instead of exhausting the stack', () => {
+test('parseLooseObject: rejects deep nesting without a stack overflow', () => {
   expect(parseLooseObject(`{"a":${'['.repeat(100_000)}`)).toBeUndefined();
 });
 
-test('a key named like the prototype is only a key', () => {
+test('parseLooseObject: treats __proto__ as an ordinary key', () => {
   const object = parseLooseObject('{"__proto__": {"polluted": true}}');
   expect(Object.getPrototypeOf(object)).toBe(Object.prototype);
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();

@@ -47,7 +47,7 @@ test.each([
   ['--allow-config-onready', { allow_config_onready: true }],
   ['settings.kcpps', { config: 'settings.kcpps' }],
   ['--gendefaults={"rep_pen":1.1}', { gendefaults: { rep_pen: 1.1 } }],
-])('understands %j', (line, expected) => {
+])('parseCommandLine: reads %j', (line, expected) => {
   expect(values(line)).toEqual(expected);
 });
 
@@ -77,20 +77,20 @@ test.each([
   [['--usecuda', '--usevulkan'], '--usecuda and --usevulkan exclude each other.'],
   [['--usemmap', '--usedirectio'], '--usemmap and --usedirectio exclude each other.'],
   [['--sdlora', 'a', '--sdquant'], '--sdlora and --sdquant exclude each other.'],
-])('refuses %j in one sentence', (words, sentence) => {
+])('parseCommandLine: rejects %j in one sentence', (words, sentence) => {
   const { problems } = parseCommandLine(words);
   expect(problems).toEqual([{ exitCode: 1, sentence }]);
 });
 
-test('every mistake is told, not only the first', () => {
+test('parseCommandLine: reports every mistake', () => {
   expect(sentences('--port', 'x', '--contextsize', '1', '--bogusflag', 'v')).toHaveLength(3);
 });
 
-test('a default that is spelled out excludes nothing', () => {
+test('parseCommandLine: an explicit default value excludes nothing', () => {
   expect(sentences('--sdlora', 'a', '--sdquant', '0')).toEqual([]);
 });
 
-test('a value that may be moved into its range is moved and reported', () => {
+test('parseCommandLine: clamps a value and reports it', () => {
   const { values: layer, notes } = parseCommandLine(['--defaultgenamt', '10', '--visionmaxres=9000']);
   expect(Object.fromEntries(layer)).toEqual({ defaultgenamt: 64, visionmaxres: 2048 });
   expect(notes).toEqual([
@@ -99,7 +99,7 @@ test('a value that may be moved into its range is moved and reported', () => {
   ]);
 });
 
-test('an old flag is translated and reported', () => {
+test('parseCommandLine: translates an old flag and reports it', () => {
   const { values: layer, notes } = parseCommandLine(['--sdt5xxl', 't5.gguf', '-fa', '--noblas']);
   expect(Object.fromEntries(layer)).toEqual({ sdllm: 't5.gguf', noflashattention: false });
   expect(notes).toEqual([
@@ -109,12 +109,12 @@ test('an old flag is translated and reported', () => {
   ]);
 });
 
-test("today's flag wins over its old form, whichever comes first", () => {
+test('parseCommandLine: the current flag wins over its old form in any order', () => {
   expect(values('--sdllm new --sdt5xxl old').sdllm).toBe('new');
   expect(values('--sdt5xxl old --sdllm new').sdllm).toBe('new');
 });
 
-test('no command line makes the parser throw', () => {
+test('parseCommandLine: never throws', () => {
   const word = fc.oneof(
     fc.string(),
     fc.constantFrom('--model', '--ssl', '-c', '--usevulkan', '--', '-', '--port=', '-1'),

@@ -22,7 +22,7 @@ test.each<[string, string, number]>([
   ['/a:b/c', '/a:b/c', 20 * giga],
   ['/a:b:5G', '/a:b', 5 * giga],
   ['./5G', './5G', 20 * giga],
-])('%s is the folder %s with %d bytes', (text, folder, bytes) => {
+])('readDiskCache: %s is the folder %s with %d bytes', (text, folder, bytes) => {
   expect(readDiskCache(text)).toEqual({ ok: true, folder, bytes });
 });
 
@@ -40,7 +40,7 @@ test.each([
   [':', 'has no folder'],
   ['5G', 'has no folder'],
   [' ', 'has no folder'],
-])('%s is refused: %s', (text, expected) => {
+])('readDiskCache: rejects %s: %s', (text, expected) => {
   expect(readDiskCache(text)).toMatchObject({ ok: false, expected: expect.stringContaining(expected) });
 });
 
@@ -50,9 +50,9 @@ test.each([
   ['~', '/home/me'],
   ['/a/~/b', '/a/~/b'],
   ['~other/cache', '~other/cache'],
-])('at home, %s is %s', (text, expected) => expect(expandHome(text, '/home/me')).toBe(expected));
+])('expandHome: %s becomes %s', (text, expected) => expect(expandHome(text, '/home/me')).toBe(expected));
 
-test('without a home there is no such folder', () => {
+test('expandHome: undefined without a home folder', () => {
   expect(expandHome('~/cache', undefined)).toBeUndefined();
   expect(expandHome('/cache', undefined)).toBe('/cache');
 });

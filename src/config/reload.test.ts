@@ -38,45 +38,45 @@ function sentences(loaded: Loaded): string {
 const config: ReloadTarget = { type: 'config', path: 'x' };
 const model: ReloadTarget = { type: 'model', path: '/m.gguf' };
 
-describe('what is served next', () => {
-  test('is by default what a server serves that was told nothing, and not what this one was told', () => {
+describe('reloadSettings: selection', () => {
+  test('config: unset values are the defaults, not those of the start', () => {
     const { settings } = accepted(reload(config, { files: { x: {} }, initial: { contextsize: 512, genlimit: 9 } }));
     expect(settings).toMatchObject({ contextsize: defaultSettings.contextsize, genlimit: defaultSettings.genlimit });
   });
 
-  test('is what the base says, and over it what the file says', () => {
+  test('config: the base config, overridden by the file', () => {
     const files = { base: { contextsize: 512, genlimit: 5 }, x: { contextsize: 1024 } };
     const { settings, given } = accepted(reload(config, { files, base: 'base' }));
     expect(settings).toMatchObject({ contextsize: 1024, genlimit: 5 });
     expect([...given].toSorted()).toEqual(['contextsize', 'genlimit']);
   });
 
-  test('is not undone by an empty value of the file', () => {
+  test('config: an empty value of the file overrides nothing', () => {
     const base = { contextsize: 512, lora: ['/l'], chatcompletionsadapter: 'chatml' };
     const x = { contextsize: null, lora: [], chatcompletionsadapter: '' };
     const { settings } = accepted(reload(config, { files: { base, x }, base: 'base' }));
     expect(settings).toMatchObject({ contextsize: 512, lora: ['/l'], chatcompletionsadapter: 'chatml' });
   });
 
-  test('is what the file says, be it the default: it was said', () => {
+  test('config: a default value of the file overrides the base', () => {
     const base = { contextsize: 512, quiet: true, genlimit: 5 };
     const x = { contextsize: defaultSettings.contextsize, quiet: false, genlimit: 0 };
     expect(accepted(reload(config, { files: { base, x }, base: 'base' })).settings).toMatchObject(x);
   });
 
-  test('is a model alone, with what the base says and no word of another model', () => {
+  test('model file: the base config without its model', () => {
     expect(accepted(reload(model)).settings.model).toEqual(['/m.gguf']);
     const files = { base: { model: '/other.gguf', contextsize: 512, nomodel: true } };
     const { settings } = accepted(reload(model, { files, base: 'base' }));
     expect(settings).toMatchObject({ model: ['/m.gguf'], contextsize: 512, nomodel: false });
   });
 
-  test('is none, whatever the base says', () => {
+  test('no model: ignores the model of the base config', () => {
     const { settings } = accepted(reload({ type: 'unload' }, { files: { base: { model: '/b' } }, base: 'base' }));
     expect([settings.nomodel, settings.model]).toEqual([true, defaultSettings.model]);
   });
 
-  test('is what was served first, to the letter', () => {
+  test('initial: the settings of the start, unchanged', () => {
     const initial = { contextsize: 512, model: ['/first.gguf'] };
     const { settings, given } = accepted(reload({ type: 'initial' }, { initial, base: 'unread' }));
     expect(settings).toEqual({ ...defaultSettings, ...initial });
@@ -84,7 +84,7 @@ describe('what is served next', () => {
   });
 });
 
-describe('what belongs to the server', () => {
+describe('reloadSettings: server settings', () => {
   const kept: Partial<Settings> = {
     port: 6001,
     host: '127.0.0.1',
@@ -126,33 +126,33 @@ describe('what belongs to the server', () => {
     mcptimeout: 9,
   };
 
-  test('no config changes, where the server was told', () => {
+  test('are not changed by a config if the server has set them', () => {
     const files = { x: other, base: other };
     expect(accepted(reload(config, { files, base: 'base', initial: kept })).settings).toMatchObject(kept);
   });
 
-  test('no config changes, where the server was told nothing', () => {
+  test('are not changed by a config if the server has defaults', () => {
     const changed = { ...other, admin: true, routermode: true };
     const { settings } = accepted(reload(config, { files: { x: changed } }));
     for (const key of Object.keys(kept) as FlagKey[]) expect([key, settings[key]]).toEqual([key, defaultSettings[key]]);
   });
 
-  test('stays with a bare model and with none', () => {
+  test('are kept for a bare model and for no model', () => {
     expect(accepted(reload(model, { initial: kept })).settings).toMatchObject(kept);
     expect(accepted(reload({ type: 'unload' }, { initial: kept })).settings).toMatchObject(kept);
   });
 });
 
-describe('what cannot be served is refused in sentences', () => {
-  test('a file that is not there', () => {
+describe('reloadSettings: errors', () => {
+  test('a missing file', () => {
     expect(sentences(reload(config))).toBe('Cannot read config `x`: no such file.');
   });
 
-  test('a base that is not there', () => {
+  test('a missing base config', () => {
     expect(sentences(reload(model, { base: 'base' }))).toContain('Cannot read config `base`');
   });
 
-  test.each(['{ "contextsize": ', 'nonsense', '[]', '7', ''])('a file that holds %j', (x) => {
+  test.each(['{ "contextsize": ', 'nonsense', '[]', '7', ''])('a file with the content %j', (x) => {
     expect(sentences(reload(config, { files: { x } }))).toMatch(/\.$/);
   });
 
@@ -164,14 +164,14 @@ describe('what cannot be served is refused in sentences', () => {
     expect(sentences(reload(config, { files: { x: { [key]: value } } }))).toContain(key);
   });
 
-  test('all that is wrong at once, in both files', () => {
+  test('all errors of both files together', () => {
     const files = { base: { contextsize: 'many' }, x: { genlimit: 'few' } };
     const text = sentences(reload(config, { files, base: 'base' }));
     expect(text).toContain('contextsize');
     expect(text).toContain('genlimit');
   });
 
-  test('a model that is not where the config says', () => {
+  test('a missing model of the config', () => {
     const world = { files: { x: { model_param: '/gone.gguf' } }, missing: ['/gone.gguf'] };
     expect(sentences(reload(config, world))).toContain('/gone.gguf does not exist');
   });

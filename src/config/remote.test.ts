@@ -13,7 +13,7 @@ function refusalOf(text: string): string {
   return reading.ok ? '' : reading.expected;
 }
 
-describe('the address of an engine elsewhere', () => {
+describe('readRemote', () => {
   test.each([
     ['http://gpu1:8000', 'http://gpu1:8000'],
     ['http://gpu1:8000/', 'http://gpu1:8000'],
@@ -21,11 +21,11 @@ describe('the address of an engine elsewhere', () => {
     ['http://gpu1:8000/v1/', 'http://gpu1:8000'],
     ['https://cluster.example/llm/v1', 'https://cluster.example/llm'],
     ['https://cluster.example/v1beta', 'https://cluster.example/v1beta'],
-  ])('%s begins its paths at %s', (text, base) => {
+  ])('%s has the base URL %s', (text, base) => {
     expect(addressOf(text).base).toBe(base);
   });
 
-  test('without options it is for text, weighs one and takes many at once', () => {
+  test('defaults: text, weight 1, unlimited concurrency', () => {
     expect(addressOf('http://gpu1:8000/v1')).toEqual({
       base: 'http://gpu1:8000',
       host: 'gpu1:8000',
@@ -35,7 +35,7 @@ describe('the address of an engine elsewhere', () => {
     });
   });
 
-  test('options stand after commas, in any order', () => {
+  test('reads options after commas, in any order', () => {
     expect(addressOf('http://a:1,for=embeddings, weight=2.5 ,model=org/name:tag=x,parallel=8,key=env:A_KEY')).toEqual({
       base: 'http://a:1',
       host: 'a:1',
@@ -61,16 +61,16 @@ describe('the address of an engine elsewhere', () => {
     ['http://a:1,constructor=3', 'the options are weight'],
     ['http://a:1,weight', 'the options are weight'],
     ['http://me:secret@a:1', 'key=env:NAME'],
-  ])('%s is refused with a word about what is wrong', (text, words) => {
+  ])('rejects %s with the reason', (text, words) => {
     expect(refusalOf(text)).toContain(words);
   });
 
-  test('a key on the command line is refused and not repeated', () => {
+  test('rejects a key on the command line and does not repeat it', () => {
     expect(refusalOf('http://a:1,key=sk-12345')).toContain('env:NAME');
     expect(refusalOf('http://a:1,key=sk-12345')).not.toContain('12345');
   });
 
-  test('whatever is written is read or refused, and never breaks', () => {
+  test('never throws', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (place, options) => {
         const reading = readRemote(`${place},${options}`);
@@ -80,14 +80,14 @@ describe('the address of an engine elsewhere', () => {
   });
 });
 
-test('each purpose has its own addresses, in the order in which they were given', () => {
+test('remoteAddresses: returns the addresses of a purpose in order', () => {
   const texts = ['http://a:1', 'http://b:1,for=images', 'http://c:1,for=text'];
   expect(remoteAddresses(texts, 'text').map(({ host }) => host)).toEqual(['a:1', 'c:1']);
   expect(remoteAddresses(texts, 'images').map(({ host }) => host)).toEqual(['b:1']);
   expect(remoteAddresses(null, 'text')).toEqual([]);
 });
 
-test('a start is refused for an address that cannot be read, or whose key is not there', () => {
+test('remoteProblems: rejects an invalid address or a missing key variable', () => {
   const sentences = (texts: string[], environment = {}) =>
     remoteProblems(texts, environment).map(({ sentence }) => sentence);
   expect(sentences(['http://a:1', 'nonsense'])).toEqual([expect.stringContaining('--remote must be URL')]);
@@ -111,14 +111,14 @@ describe('readDrawingRemote', () => {
     expect(() => readDrawingRemote([text], {})).toThrow('is no address');
   });
 
-  test('reads the kind, and a key by the name of its variable', () => {
+  test('reads the kind and the name of the key variable', () => {
     expect(readDrawingRemote(['x:1', 'key=env:SD_KEY', 'kind=comfy'], { SD_KEY: 'secret' })).toMatchObject({
       address: { base: 'http://x:1', host: 'x:1', keyVariable: 'SD_KEY' },
       kind: 'comfyui',
     });
   });
 
-  test('refuses a key in the open, an empty variable, credentials in the address and unknown options', () => {
+  test('rejects a literal key, an empty variable, credentials in the URL and unknown options', () => {
     expect(() => readDrawingRemote(['x:1', 'key=secret'], {})).toThrow('key=env:NAME');
     expect(() => readDrawingRemote(['x:1', 'key=env:SD_KEY'], {})).toThrow('variable SD_KEY is not set');
     expect(() => readDrawingRemote(['http://me:secret@x:1'], {})).toThrow('name or password');

@@ -8,7 +8,7 @@ import { parseCommandLine } from './parse.ts';
 import { applyRules } from './rules.ts';
 import { printCommandLine } from './testing/print.ts';
 
-test('printing settings and parsing them gives them again', () => {
+test('parseCommandLine: reads printed settings back', () => {
   fc.assert(
     fc.property(arbitrarySettings(flagKeys), (settings) => {
       const { values, problems } = parseCommandLine(printCommandLine(settings));
@@ -20,7 +20,7 @@ test('printing settings and parsing them gives them again', () => {
 
 const savedKeys = flagKeys.filter((key) => flagOf(key).saved !== false);
 
-test('a config file gives the settings that it was written from', () => {
+test('readConfigFile: reads the settings of writeConfigFile back', () => {
   fc.assert(
     fc.property(arbitrarySettings(savedKeys), (settings) => {
       const { values, problems } = readConfigFile(writeConfigFile(settings, 'config'), { allowOnready: true });
@@ -30,7 +30,7 @@ test('a config file gives the settings that it was written from', () => {
   );
 });
 
-test('what is exported after all rules is loaded as it was', () => {
+test('writeConfigFile: settings after applyRules load unchanged', () => {
   fc.assert(
     fc.property(arbitrarySettings(savedKeys), (wanted) => {
       // Not every text is a folder with a size or an address, and not every word a field of a request.
@@ -52,7 +52,7 @@ test('what is exported after all rules is loaded as it was', () => {
   );
 });
 
-test('the rules change nothing when they are applied again', () => {
+test('applyRules: is idempotent', () => {
   fc.assert(
     fc.property(arbitrarySettings(flagKeys), (wanted) => {
       const { settings } = applyRules(wanted);
@@ -61,7 +61,7 @@ test('the rules change nothing when they are applied again', () => {
   );
 });
 
-test('a template holds no secret and nothing of the machine', () => {
+test('writeConfigFile: a template has no secrets and no machine settings', () => {
   fc.assert(
     fc.property(arbitrarySettings(savedKeys), (settings) => {
       const { values } = readConfigFile(writeConfigFile(settings, 'template'), { allowOnready: true });
@@ -71,7 +71,7 @@ test('a template holds no secret and nothing of the machine', () => {
   );
 });
 
-/** Any settings that somebody could ask for. At most one flag of an exclusive group is set. */
+/** Any valid settings. At most one flag of an exclusive group is set. */
 function arbitrarySettings(keys: readonly FlagKey[]): fc.Arbitrary<Settings> {
   const entries = keys.map((key) => fc.tuple(fc.constant(key), arbitraryValue(flagOf(key))));
   return fc.tuple(...entries).chain((all) =>
@@ -82,7 +82,7 @@ function arbitrarySettings(keys: readonly FlagKey[]): fc.Arbitrary<Settings> {
   );
 }
 
-/** On the command line the values of a list cannot begin with a dash; an empty text says nothing in a config file. */
+/** On the command line the values of a list cannot begin with a dash; an empty text in a config file is ignored. */
 const word = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !text.startsWith('-'));
 const number = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e6, max: 1e6 }).map((value) => value || 0);
 

@@ -4,7 +4,7 @@ import { applyRules, settingsNotes } from './rules.ts';
 
 const rule = (changes: Partial<Settings>) => applyRules({ ...defaultSettings, ...changes });
 
-test('the defaults agree with each other', () => {
+test('applyRules: accepts the defaults', () => {
   expect(applyRules(defaultSettings)).toEqual({ settings: defaultSettings, notes: [], problems: [] });
 });
 
@@ -35,11 +35,11 @@ test.each<[Partial<Settings>, Partial<Settings>]>([
   [{ contextsize: 257 }, { defaultgenamt: 128 }],
   [{ agent: true }, { contextsize: 28672, defaultgenamt: 8192, jinja: true, jinja_tools: true }],
   [{ agent: true, contextsize: 65536 }, { contextsize: 65536 }],
-])('%j leads to %j', (changes, expected) => {
+])('applyRules: %j sets %j', (changes, expected) => {
   expect(rule(changes)).toMatchObject({ settings: expected, problems: [] });
 });
 
-test('every consequence is told', () => {
+test('applyRules: reports every change', () => {
   expect(rule({ autoswapmode: true, contextsize: 1000 }).notes).toEqual([
     '--autoswapmode sets --routermode to true.',
     '--routermode sets --admin to true.',
@@ -53,19 +53,19 @@ test.each<[Partial<Settings>]>([
   [{ cli: true, admin: true }],
   [{ cli: true, routermode: true }],
   [{ cli: true, benchmark: 'stdout' }],
-])('%j do not go together', (changes) => {
+])('applyRules: rejects %j together', (changes) => {
   expect(rule(changes).problems).toMatchObject([{ exitCode: 1 }]);
 });
 
 test.each(['search', 'ftp://a.example/', 'https://me:secret@a.example/', 'https://%s/', 'localhost:8080'])(
-  '%j is no search page',
+  'applyRules: %j is not a search URL',
   (websearchurl) => {
     const [problem] = rule({ websearchurl }).problems;
     expect(problem).toMatchObject({ exitCode: 1, sentence: expect.stringContaining('--websearchurl must be') });
   },
 );
 
-test('a search page switches the search on', () => {
+test('applyRules: a search URL enables the search', () => {
   const { settings, problems, notes } = rule({ websearchurl: 'http://localhost:8888/search?q=%s' });
   expect([settings.websearch, problems]).toEqual([true, []]);
   expect(notes).toContain('--websearchurl sets --websearch to true.');
@@ -75,7 +75,7 @@ test.each<[Partial<Settings>, string]>([
   [{ rpctargets: 'a:1' }, '--rpctargets is not supported'],
   [{ rpctargets: 'a:1', rpcmode: 'connect' }, '--rpctargets is not supported'],
   [{ rpcmode: 'host' }, '--rpcmode is not supported'],
-])('%j is refused with the reason and another way: the library has no RPC', (changes, words) => {
+])('applyRules: rejects %j with the reason and an alternative, because the library has no RPC', (changes, words) => {
   const [problem, ...more] = rule(changes).problems;
   expect(more).toEqual([]);
   expect(problem?.sentence).toContain(words);
@@ -83,7 +83,7 @@ test.each<[Partial<Settings>, string]>([
   expect(problem?.sentence).toContain('--remote');
 });
 
-test('engines elsewhere make the queue as long as they can serve, and as much again', () => {
+test('applyRules: remote backends set the queue length to twice their capacity', () => {
   const remote = ['http://a:1,parallel=20', 'http://b:1,parallel=30', 'http://c:1,for=images'];
   expect(rule({ remote }).settings.multiuser).toBe(100);
   expect(rule({ remote, multiuser: 7 }).settings.multiuser).toBe(7);
@@ -91,7 +91,7 @@ test('engines elsewhere make the queue as long as they can serve, and as much ag
 });
 
 test.each<[Partial<Settings>]>([[{ cli: true }], [{ benchmark: 'stdout' }]])(
-  '%j is for a model on this machine',
+  'applyRules: rejects %j with a remote model',
   (changes) => {
     expect(rule({ ...changes, remote: ['http://a:1'] }).problems).toHaveLength(1);
   },
@@ -120,11 +120,11 @@ test.each<[Partial<Settings>, string[]]>([
   ],
   [{ sdvae: 'soft.gguf', sdmodel: 'dream.gguf' }, []],
   [{ parallelrequests: 4, multiuser: 1 }, []],
-])('%j is told at the start where it undoes itself: %j', (changes, expected) => {
+])('settingsNotes: %j cancels itself: %j', (changes, expected) => {
   expect(settingsNotes({ ...defaultSettings, ...changes })).toEqual(expected);
 });
 
-test('applyRules: a music model without all of its four files is refused with exit code 2', () => {
+test('applyRules: rejects a music model without its four files with exit code 2', () => {
   expect(rule({ musicdiffusion: 'd', musicllm: 'l' }).problems).toEqual([
     { exitCode: 2, sentence: 'A music model has four files; missing: --musicembeddings, --musicvae.' },
   ]);

@@ -8,18 +8,18 @@ test.each([
   ['abc', 'acb', 1],
   ['abc', 'ab', 1],
   ['kitten', 'sitting', 3],
-])('from %j to %j it takes %i changes', (from, to, distance) => {
+])('editDistance: %j to %j is %i', (from, to, distance) => {
   expect(editDistance(from, to)).toBe(distance);
 });
 
-test('the distance is the same in both directions', () => {
+test('editDistance: is symmetric', () => {
   fc.assert(fc.property(fc.string(), fc.string(), (from, to) => editDistance(from, to) === editDistance(to, from)));
 });
 
-test('dashes and underscores are not counted', () => {
+test('suggest: ignores dashes and underscores', () => {
   expect(suggest('--gpu_layers', ['--port', '--gpulayers'])).toBe('--gpulayers');
 });
 
-test('nothing is suggested when nothing is near', () => {
+test('suggest: undefined if no name is near', () => {
   expect(suggest('--zebra', ['--port', '--host'])).toBeUndefined();
 });

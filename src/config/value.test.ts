@@ -38,6 +38,6 @@ test.each<[FlagKey, unknown, unknown]>([
   ['gendefaults', [], 'a JSON object'],
   ['chatcompletionsadapter', { user_start: 'U' }, '{"user_start":"U"}'],
   ['host', { user_start: 'U' }, 'a value'],
-])('%s in a config file: %j is read as %j', (key, json, expected) => {
+])('readJson: %s with %j gives %j', (key, json, expected) => {
   expect(read(key, json)).toEqual(expected);
 });

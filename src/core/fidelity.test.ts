@@ -28,11 +28,11 @@ test.each([
   [{ text: null }, []],
   [{ options: { deep: { er: 1 } }, user: 1 }, ['user', 'options.deep.er']],
   [{ 'text.verbosity': 1 }, []],
-])('of %j the fields %j have no effect', (body, expected) => {
+])('ignoredFields: of %j are %j', (body, expected) => {
   expect(ignoredFields(body, table)).toEqual(expected);
 });
 
-test('what every object has by birth was not sent', () => {
+test('ignoredFields: ignores properties of Object.prototype', () => {
   const fields = [{ field: 'toString', handling: 'ignored' as const }];
   expect(ignoredFields({}, { ...table, fields })).toEqual([]);
 });

@@ -10,7 +10,7 @@ async function* play(...events: GenerationEvent[]): AsyncGenerator<GenerationEve
   yield* events;
 }
 
-test('joins the pieces of text and keeps the end', async () => {
+test('fold: joins text deltas and keeps the finish event', async () => {
   const generation = await fold(
     play(
       { type: 'start', promptTokens: 3, cachedTokens: 1, maxTokens: 9, seed: 1 },
@@ -22,7 +22,7 @@ test('joins the pieces of text and keeps the end', async () => {
   expect(generation).toMatchObject({ text: 'Hello', reason: 'stop', usage });
 });
 
-test('keeps two tool calls apart although their pieces are mixed', async () => {
+test('fold: separates interleaved tool calls', async () => {
   const generation = await fold(
     play(
       { type: 'tool-start', index: 0, id: 'a', name: 'add' },
@@ -36,16 +36,16 @@ test('keeps two tool calls apart although their pieces are mixed', async () => {
   expect(generation.toolCalls.map((call) => call.json)).toEqual(['{"x":1}', '{}']);
 });
 
-test('an error in the stream is thrown as it is', async () => {
+test('fold: throws an error event unchanged', async () => {
   const lost = new AppError('engine-lost', { capability: 'text' });
   await expect(fold(play({ type: 'error', error: lost }))).rejects.toBe(lost);
 });
 
-test('a stream that just ends was aborted', async () => {
+test('fold: a stream without a finish event was aborted', async () => {
   expect((await fold(play({ type: 'text-delta', text: 'Hal' }))).reason).toBe('aborted');
 });
 
-test('what did not fit, the times and the figures of thinking are kept', async () => {
+test('fold: keeps truncation, timings and reasoning counts', async () => {
   const figures = (token: number) => [{ token, text: 'x', bytes: [120], logprob: -1, top: [] }];
   const generation = await fold(
     play(
@@ -58,7 +58,7 @@ test('what did not fit, the times and the figures of thinking are kept', async (
   expect(generation).toMatchObject({ droppedTokens: 4, timings, logprobs: figures(2), reasoningLogprobs: figures(1) });
 });
 
-test('joins the figures of the prompt, in whatever portions they came', async () => {
+test('fold: joins prompt counts in any portions', async () => {
   const token = (text: string, logprob: number | null) => {
     return { token: 1, text, bytes: [], logprob, rank: null, top: [], inPrompt: true };
   };

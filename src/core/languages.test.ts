@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { languageCode, languageName } from './languages.ts';
 
-describe('a language', () => {
+describe('languages', () => {
   test.each([
     ['en', 'english'],
     ['de', 'german'],
     ['zh', 'chinese'],
     ['jw', 'javanese'],
     ['haw', 'haw'],
-  ])('%s is called %s', (code, name) => {
+  ])('languageName: %s is %s', (code, name) => {
     expect(languageName(code)).toBe(name);
   });
 
@@ -24,11 +24,11 @@ describe('a language', () => {
     ['klingon', undefined],
     ['xx', undefined],
     ['', undefined],
-  ])('%o is the code %o', (text, code) => {
+  ])('languageCode: %o is %o', (text, code) => {
     expect(languageCode(text)).toBe(code);
   });
 
-  test('is found again by its name, whichever it is', () => {
+  test('languageCode: finds every language by its name', () => {
     for (const code of ['af', 'cs', 'el', 'fi', 'he', 'ja', 'ko', 'my', 'nn', 'ro', 'sw', 'tl', 'uk', 'vi', 'yi']) {
       expect(languageCode(languageName(code)), code).toBe(code);
     }

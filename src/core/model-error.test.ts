@@ -5,18 +5,18 @@ import type { TextState } from './text-service.ts';
 test.each<[TextState, string]>([
   [{ type: 'none' }, 'No text model is loaded. Start the server with --model FILE.'],
   [{ type: 'failed', name: 'mini', reason: 'the file is cut off' }, 'mini could not be loaded: the file is cut off'],
-])('with %o there is nothing to ask', (state, sentence) => {
+])('modelError: %o rejects requests', (state, sentence) => {
   expect(modelError(state)?.message).toBe(sentence);
   expect(() => refuseWithoutModel(state)).toThrow(sentence);
 });
 
-test('a model that is on its way can be asked', () => {
+test('modelError: undefined while the model loads', () => {
   const state: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
   expect(modelError(state)).toBeUndefined();
   expect(() => refuseWithoutModel(state)).not.toThrow();
 });
 
-test('one that was lost and does not come back soon cannot: whoever asks is told why and when to ask again', () => {
+test('modelError: engine-down with the reason and retry time for a lost engine', () => {
   const trouble = { reason: 'the engine process died of SIGSEGV (6 times in a row)', retryAfterSeconds: 8 };
   const error = modelError({ type: 'loading', name: 'mini', progress: 0, trouble });
   expect(error).toMatchObject({ code: 'engine-down', status: 503, details: trouble });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { aliasTarget, equalName, findExactly, findNamed, modelId, sameName, uniqueNames } from './model-names.ts';
 
-describe('names of models', () => {
+describe('sameName', () => {
   test.each([
     ['Mini', 'mini'],
     ['mini', 'mini.gguf'],
@@ -11,7 +11,7 @@ describe('names of models', () => {
     ['koboldcpp/mini:latest', 'mini.kcppt'],
     ['My model (1)', 'koboldcpp/Mymodel1'],
     ['sub/mini.gguf', 'koboldcpp/submini'],
-  ])('%s and %s are the same', (left, right) => {
+  ])('%s equals %s', (left, right) => {
     expect(sameName(left, right)).toBe(true);
     expect(sameName(right, left)).toBe(true);
   });
@@ -21,11 +21,11 @@ describe('names of models', () => {
     ['mini', 'mini2'],
     ['mini.gguf', 'mini.bin'],
     ['mini-q4', 'mini_q4'],
-  ])('%s and %s are two', (left, right) => {
+  ])('%s differs from %s', (left, right) => {
     expect(sameName(left, right)).toBe(false);
   });
 
-  test('the id of a model, with or without the usual tag, always means that model', () => {
+  test('an id with or without :latest matches its model', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (name) => {
         // The tag and the prefix are no part of a name: what ends or begins so is another name already.
@@ -37,30 +37,30 @@ describe('names of models', () => {
   });
 });
 
-describe('looking for a name', () => {
+describe('findNamed', () => {
   const names = (one: readonly string[]) => one;
   const model = ['mini', 'mini.gguf'];
   const config = ['mini.kcpps'];
 
-  test('finds the one that is called so to the ending, wherever it stands', () => {
+  test('prefers the name with its extension, in any position', () => {
     expect(findNamed([model, config], names, 'mini.kcpps')).toBe(config);
     expect(findNamed([config, model], names, 'koboldcpp/mini')).toBe(model);
     expect(findNamed([config, model], names, 'MINI.gguf')).toBe(model);
   });
 
-  test('and without such a one the first that is called so but for the ending', () => {
+  test('falls back to the first name that matches without its extension', () => {
     expect(findNamed([config], names, 'mini')).toBe(config);
     expect(findExactly([config], names, 'mini')).toBeUndefined();
   });
 
-  test('finds nothing for a name that nobody has', () => {
+  test('undefined for an unknown name', () => {
     expect(findNamed([model, config], names, 'maxi')).toBeUndefined();
     expect(findNamed([], names, 'mini')).toBeUndefined();
   });
 });
 
 describe('uniqueNames', () => {
-  test('takes the shortest form that only one model has', () => {
+  test('uses the shortest unique form', () => {
     expect(
       uniqueNames([
         ['small', 'small.gguf'],
@@ -81,11 +81,11 @@ describe('uniqueNames', () => {
     ).toEqual(['a/one', 'one.gguf']);
   });
 
-  test('leaves names alone that are taken', () => {
+  test('does not use taken names', () => {
     expect(uniqueNames([['small', 'small.gguf']], ['Small'])).toEqual(['small.gguf']);
   });
 
-  test('numbers those that differ in nothing that an id can hold', () => {
+  test('numbers models with equal ids', () => {
     const names = uniqueNames([
       ['my model', 'my model.gguf'],
       ['mymodel', 'mymodel.gguf'],
@@ -93,7 +93,7 @@ describe('uniqueNames', () => {
     expect(names.map(modelId)).toEqual(['koboldcpp/mymodel.gguf', 'koboldcpp/mymodel.gguf-2']);
   });
 
-  test('gives no two models the same id, whatever they are called', () => {
+  test('ids are unique for any names', () => {
     const form = fc.string({ unit: fc.constantFrom('a', 'A', 'b', '/', ' ', '-', '2', '.'), maxLength: 4 });
     fc.assert(
       fc.property(fc.array(fc.array(form, { maxLength: 3 }), { maxLength: 6 }), fc.array(form), (forms, taken) => {
@@ -124,11 +124,11 @@ describe('aliasTarget', () => {
     ['gpt-4o', 'qwen3'],
     ['gpt-4o-mini', 'rest'],
     ['claude', 'rest'],
-  ])('%s means %s', (asked, target) => {
+  ])('%s resolves to %s', (asked, target) => {
     expect(aliasTarget(aliases, asked)).toBe(target);
   });
 
-  test('is undefined where no pattern matches', () => {
+  test('undefined if no pattern matches', () => {
     expect(aliasTarget(aliases.slice(0, 3), 'nobody')).toBeUndefined();
     // A text must not serve for two parts of the pattern.
     expect(aliasTarget([{ pattern: 'ab*ba', target: 'x' }], 'aba')).toBeUndefined();

@@ -53,12 +53,12 @@ test.each([
 const seedOf = (seed: number, reply: number): number =>
   withReplySeed({ sampling: { ...defaultSampling, seed } }, reply).sampling.seed;
 
-test('the first reply has the seed itself, and the others count up from it', () => {
+test('withReplySeed: the first reply has the seed, and later ones count up', () => {
   expect([0, 1, 2].map((reply) => seedOf(7, reply))).toEqual([7, 8, 9]);
 });
 
-test('a seed that is to be drawn stays so', () => {
+test('withReplySeed: keeps a random seed random', () => {
   expect([seedOf(-1, 1), seedOf(0, 3)]).toEqual([-1, 0]);
 });
 
-test('the largest seed is followed by the smallest', () => expect(seedOf(2 ** 32 - 1, 1)).toBe(1));
+test('withReplySeed: wraps around after the largest seed', () => expect(seedOf(2 ** 32 - 1, 1)).toBe(1));

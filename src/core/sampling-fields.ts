@@ -1,7 +1,7 @@
 /**
  * Every numeric sampling control, declared once. The decoders of all dialects, the requests to remote backends, the
  * defaults of `--gendefaults`, the generated docs, the API page and the web client's panel read this table; only the
- * algorithm itself is elsewhere, in `sampling/`.
+ * algorithms are in `sampling/`.
  */
 export interface SamplingField {
   /** Names in requests of the native API, which every other dialect accepts too. The first one present wins. */

@@ -27,8 +27,8 @@ function pauses(): { readonly pause: () => Promise<void>; readonly count: () => 
   };
 }
 
-describe('work in slices', () => {
-  test('gives the same as the work at once', () =>
+describe('inSlices', () => {
+  test('gives the same result as the work at once', () =>
     fc.assert(
       fc.asyncProperty(fc.nat({ max: 200 }), async (steps) => {
         const { pause } = pauses();
@@ -36,13 +36,13 @@ describe('work in slices', () => {
       }),
     ));
 
-  test('small work never pauses', async () => {
+  test('does not pause for short work', async () => {
     const { pause, count } = pauses();
     await inSlices(counting(1000), { clock: () => 0, pause });
     expect(count()).toBe(0);
   });
 
-  test('long work lets others in again and again, the more the longer it is', async () => {
+  test('pauses in proportion to the length of the work', async () => {
     const short = pauses();
     const long = pauses();
     await inSlices(counting(100), { clock: slowClock(), pause: short.pause });
@@ -51,7 +51,7 @@ describe('work in slices', () => {
     expect(long.count()).toBeGreaterThan(8 * short.count());
   });
 
-  test('the event loop turns meanwhile', async () => {
+  test('lets the event loop run', async () => {
     let turns = 0;
     const beat = setInterval(() => turns++, 0);
     await inSlices(counting(400), {
@@ -62,7 +62,7 @@ describe('work in slices', () => {
     expect(turns).toBeGreaterThan(3);
   });
 
-  test('ends when whoever wanted it is gone', async () => {
+  test('rejects when the signal aborts', async () => {
     const gone = new AbortController();
     const done: number[] = [];
     const pause = async () => gone.abort(new Error('gone'));
@@ -71,7 +71,7 @@ describe('work in slices', () => {
     expect(done.length).toBeLessThan(20);
   });
 
-  test('what the work throws is thrown', async () => {
+  test('rejects with the error of the work', async () => {
     function* failing(): Sliced<void> {
       yield;
       throw new Error('broken');

@@ -16,13 +16,13 @@ async function isOver(work: Promise<unknown>): Promise<boolean> {
   return Promise.race([work.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
 }
 
-describe('one engine for life', () => {
-  test('can be looked at before it is there', () => {
+describe('fixedTextSource', () => {
+  test('state is readable before the engine is ready', () => {
     const { source, engine } = world();
     expect([source.peek(), source.state(), source.contextSize()]).toEqual([engine, { type: 'none' }, 77]);
   });
 
-  test('is waited for by who uses it', async () => {
+  test('use waits for the engine', async () => {
     const { source, engine, settle } = world();
     const use = source.use();
     expect(await isOver(use)).toBe(false);
@@ -30,7 +30,7 @@ describe('one engine for life', () => {
     expect((await use).engine).toBe(engine);
   });
 
-  test('is still there when it is released, however often', async () => {
+  test('keeps the engine after any number of releases', async () => {
     const { source, engine, settle } = world();
     settle();
     const { release } = await source.use();
@@ -39,7 +39,7 @@ describe('one engine for life', () => {
     expect((await source.use()).engine).toBe(engine);
   });
 
-  test('is not waited for any longer by who has gone, before or meanwhile', async () => {
+  test('use rejects when its signal aborts before or during the wait', async () => {
     const { source } = world();
     await expect(source.use(AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
     const client = new AbortController();
@@ -48,7 +48,7 @@ describe('one engine for life', () => {
     await expect(use).rejects.toThrow('meanwhile');
   });
 
-  test('stays with who goes later: that is for the work to notice', async () => {
+  test('an abort after use does not release the engine', async () => {
     const { source, engine, settle } = world();
     const client = new AbortController();
     settle();

@@ -4,14 +4,14 @@ import { unlessAborted } from './unless-aborted.ts';
 
 const never = new Promise<void>(() => undefined);
 
-test('ends as the work does', async () => {
+test('unlessAborted: settles as the work does', async () => {
   const { signal } = new AbortController();
   expect(await unlessAborted(Promise.resolve(7), signal)).toBe(7);
   await expect(unlessAborted(Promise.reject(new Error('broken')), signal)).rejects.toThrow('broken');
   expect(await unlessAborted(Promise.resolve(8), undefined)).toBe(8);
 });
 
-test('ends with the reason of whoever goes, also of one that has gone before', async () => {
+test('unlessAborted: rejects with the reason of the signal, also if already aborted', async () => {
   const stop = new AbortController();
   const waiting = unlessAborted(never, stop.signal);
   stop.abort(new Error('gone'));
@@ -19,7 +19,7 @@ test('ends with the reason of whoever goes, also of one that has gone before', a
   await expect(unlessAborted(never, stop.signal)).rejects.toThrow('gone');
 });
 
-test('leaves nobody listening when the work is over', async () => {
+test('unlessAborted: removes its listener when the work is done', async () => {
   const { signal } = new AbortController();
   await unlessAborted(Promise.resolve(), signal);
   await Promise.resolve();

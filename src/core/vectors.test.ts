@@ -8,8 +8,8 @@ const vector = fc.array(entry, { minLength: 1, maxLength: 40 }).map((entries) =>
 const real = vector.filter((one) => one.some((each) => Math.abs(each) > 1e-3));
 const lengthOf = (one: Float32Array): number => Math.hypot(...one);
 
-describe('length 1', () => {
-  test('is what every vector has afterwards, with the same direction', () => {
+describe('unit', () => {
+  test('has length 1 and the same direction', () => {
     fc.assert(
       fc.property(real, (one) => {
         const made = unit(one);
@@ -19,17 +19,17 @@ describe('length 1', () => {
     );
   });
 
-  test('cannot be had of nothing', () => expect(unit(new Float32Array(3))).toEqual(new Float32Array(3)));
+  test('of a zero vector is a zero vector', () => expect(unit(new Float32Array(3))).toEqual(new Float32Array(3)));
 
-  test('leaves the vector that was given as it is', () => {
+  test('does not change its argument', () => {
     const given = Float32Array.of(3, 4);
     expect(Array.from(unit(given))).toEqual([Math.fround(0.6), Math.fround(0.8)]);
     expect(given).toEqual(Float32Array.of(3, 4));
   });
 });
 
-describe('a shortened vector', () => {
-  test('has the first entries and length 1 again', () => {
+describe('shortened', () => {
+  test('has the first entries and length 1', () => {
     fc.assert(
       fc.property(real, fc.nat(40), (one, wanted) => {
         const made = shortened(one, wanted);
@@ -39,7 +39,7 @@ describe('a shortened vector', () => {
     );
   });
 
-  test('of full length is the one of length 1', () => {
+  test('with all dimensions equals unit', () => {
     fc.assert(
       fc.property(real, (one) => {
         expect(shortened(one, one.length)).toEqual(unit(one));
@@ -48,19 +48,19 @@ describe('a shortened vector', () => {
   });
 });
 
-describe('a norm', () => {
+describe('normalised', () => {
   test.each([
     [1, [0.25, -0.75]],
     [0, [10_920, -32_760]],
     [2, [0.316, -0.949]],
     [3, [0.329, -0.988]],
     [-1, [1, -3]],
-  ])('%i', (norm, expected) => {
+  ])('norm %i', (norm, expected) => {
     const made = normalised(Float32Array.of(1, -3), norm);
     for (const [index, each] of made.entries()) expect(each).toBeCloseTo(expected[index] as number, 2);
   });
 
-  test('is 1 afterwards, however high', () => {
+  test('has the norm 1 for any p', () => {
     fc.assert(
       fc.property(real, fc.integer({ min: 1, max: 200 }), (one, norm) => {
         const sizes = Array.from(normalised(one, norm), Math.abs);
@@ -71,13 +71,13 @@ describe('a norm', () => {
     );
   });
 
-  test.each([-1, 0, 1, 2, 7])('%i of nothing is nothing', (norm) => {
+  test.each([-1, 0, 1, 2, 7])('norm %i of a zero vector is a zero vector', (norm) => {
     expect(normalised(new Float32Array(2), norm)).toEqual(new Float32Array(2));
   });
 });
 
-describe('nearness', () => {
-  test('is the same both ways, and lies between -1 and 1', () => {
+describe('cosine', () => {
+  test('is symmetric and between -1 and 1', () => {
     fc.assert(
       fc.property(real, real, (one, other) => {
         expect(cosine(one, other)).toBeCloseTo(cosine(other, one), 4);

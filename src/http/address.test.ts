@@ -16,7 +16,7 @@ test.each([
   ['host:port', undefined],
   ['', undefined],
   ['a b', undefined],
-])('%j names %j', (authority, name) => {
+])('hostName: %j gives %j', (authority, name) => {
   expect(hostName(authority)).toBe(name);
 });
 
@@ -31,7 +31,7 @@ test.each([
   ['128.0.0.1', false],
   ['127.example', false],
   ['fe80::1', false],
-])('%s stays on this machine: %s', (name, expected) => {
+])('isLoopback: %s is %s', (name, expected) => {
   expect(isLoopback(name)).toBe(expected);
 });
 
@@ -41,7 +41,7 @@ test.each([
   ['::1', '::1'],
   ['192.0.2.7', '192.0.2.7'],
   [undefined, ''],
-])('the address %s is shown as %s', (address, shown) => {
+])('plainAddress: %s becomes %s', (address, shown) => {
   expect(plainAddress(address)).toBe(shown);
 });
 
@@ -61,7 +61,7 @@ test.each([
   '2606:4700:4700::1111',
   '2a00:1450:4001:81b::200e',
   '2001:4860:4860::8888',
-])('%s is public', (address) => expect(isPublicAddress(address)).toBe(true));
+])('isPublicAddress: %s is public', (address) => expect(isPublicAddress(address)).toBe(true));
 
 test.each([
   ['this machine', '127.0.0.1'],
@@ -106,4 +106,4 @@ test.each([
   ['a name', 'localhost'],
   ['a short form', '127.1'],
   ['nothing', ''],
-])('%s: %s is not', (_, address) => expect(isPublicAddress(address)).toBe(false));
+])('isPublicAddress: %s, %s is not public', (_, address) => expect(isPublicAddress(address)).toBe(false));

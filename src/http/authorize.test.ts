@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { rateLimit } from './authorize.ts';
 
 describe('rateLimit', () => {
-  test('the second request within the span is told how long to wait, in whole seconds', () => {
+  test('rejects the second request within the interval, with the wait in whole seconds', () => {
     const limit = rateLimit(10);
     expect(limit('a', 0)).toBe(0);
     expect(limit('a', 1)).toBe(10);
@@ -11,25 +11,25 @@ describe('rateLimit', () => {
     expect(limit('a', 10_000)).toBe(0);
   });
 
-  test('a refused request does not prolong the wait', () => {
+  test('a rejected request does not extend the wait', () => {
     const limit = rateLimit(2);
     limit('a', 0);
     expect(limit('a', 1900)).toBe(1);
     expect(limit('a', 2000)).toBe(0);
   });
 
-  test('addresses do not disturb one another', () => {
+  test('limits each address separately', () => {
     const limit = rateLimit(10);
     expect(limit('a', 0)).toBe(0);
     expect(limit('b', 1)).toBe(0);
   });
 
-  test('zero seconds mean no limit', () => {
+  test('0 seconds disables the limit', () => {
     const limit = rateLimit(0);
     expect([limit('a', 0), limit('a', 0)]).toEqual([0, 0]);
   });
 
-  test('only so many addresses are remembered, the oldest is forgotten first', () => {
+  test('forgets the oldest address beyond the maximum', () => {
     const limit = rateLimit(10, 2);
     limit('a', 0);
     limit('b', 1);

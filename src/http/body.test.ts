@@ -6,14 +6,14 @@ const bytes = (text: string): Buffer => Buffer.from(text);
 const nested = (levels: number): Buffer => bytes('['.repeat(levels) + ']'.repeat(levels));
 
 describe('parseJson', () => {
-  test('what JSON writes is read again', () =>
+  test('reads what JSON.stringify writes', () =>
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
       }),
     ));
 
-  test('a byte order mark is no harm', () => expect(parseJson(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 }));
+  test('ignores a leading byte order mark', () => expect(parseJson(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 }));
 
   test.each([
     ['not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'it is not UTF-8'],
@@ -24,12 +24,12 @@ describe('parseJson', () => {
     ['no JSON at all', bytes('hello'), "unexpected token 'h'"],
     ['too deep', nested(129), 'it is nested deeper than 128 levels'],
     ['far too deep', bytes('['.repeat(5_000_000)), 'it is nested deeper than 128 levels'],
-  ])('%s is refused with a reason', (_name, body, reason) => {
+  ])('rejects %s with a reason', (_name, body, reason) => {
     expect(() => parseJson(body)).toThrow(expect.objectContaining({ code: 'invalid-json', status: 400 }));
     expect(() => parseJson(body)).toThrow(reason);
   });
 
-  test('brackets in strings are not levels', () => {
+  test('ignores brackets in strings when it counts levels', () => {
     const text = `["${'['.repeat(500)}", "\\"${'{'.repeat(500)}", "\\\\", ${'1,'.repeat(10)} []]`;
     expect(parseJson(bytes(text))).toHaveLength(14);
     expect(parseJson(nested(128))).toBeInstanceOf(Array);
@@ -38,28 +38,28 @@ describe('parseJson', () => {
 });
 
 describe('jsonObject', () => {
-  test('an object is taken', async () =>
+  test('accepts an object', async () =>
     expect(await jsonObject(bytes('{"a":1}'), { empty: 'refuse' })).toEqual({ a: 1 }));
-  test.each(['', ' \r\n\t'])('an empty body "%s" is what the caller says it is', async (text) => {
+  test.each(['', ' \r\n\t'])('an empty body "%s" gives the default of the caller', async (text) => {
     expect(await jsonObject(bytes(text), { empty: 'object' })).toEqual({});
     await expect(jsonObject(bytes(text), { empty: 'refuse' })).rejects.toThrow('it is empty');
   });
-  test.each(['[]', 'null', '3', '"a"'])('%s is no object', async (text) =>
+  test.each(['[]', 'null', '3', '"a"'])('rejects %s, which is not an object', async (text) =>
     expect(jsonObject(bytes(text), { empty: 'object' })).rejects.toThrow('body must be an object.'),
   );
 });
 
-describe('a body of megabytes', () => {
+describe('jsonObject: body of megabytes', () => {
   const filler = 'x'.repeat(1100 * 1024);
   const large = (rest: string): Buffer => bytes(`{"filler":"${filler}",${rest}}`);
 
-  test('is read as a small one is', async () => {
+  test('gives the same result as for a small body', async () => {
     const read = await jsonObject(large('"messages":[{"role":"user"}],"__proto__":1'), { empty: 'refuse' });
     expect(Object.keys(read)).toEqual(['filler', 'messages', '__proto__']);
     expect(read).toMatchObject({ filler, messages: [{ role: 'user' }] });
   });
 
-  test('may begin with a byte order mark', async () => {
+  test('ignores a leading byte order mark', async () => {
     const marked = Buffer.concat([bytes('\ufeff'), large('"a":1')]);
     expect(await jsonObject(marked, { empty: 'refuse' })).toMatchObject({ a: 1 });
   });
@@ -73,13 +73,13 @@ describe('a body of megabytes', () => {
     ['not JSON inside', large('"a":tru'), 'unexpected token'],
     ['a list', bytes(`["${filler}"]`), 'body must be an object.'],
     ['a text', bytes(`"${filler}"`), 'body must be an object.'],
-  ])('that is %s is refused in a sentence', async (_name, body, reason) => {
+  ])('rejects a body that is %s with a sentence', async (_name, body, reason) => {
     const read = jsonObject(body, { empty: 'refuse' });
     await expect(read).rejects.toThrow(expect.objectContaining({ status: 400 }));
     await expect(read).rejects.toThrow(reason);
   });
 
-  test('is not read on when its client is gone', async () => {
+  test('stops parsing when the client disconnects', async () => {
     const numbers = `{"a":[${'1,'.repeat(3_000_000)}1]}`;
     const gone = new AbortController();
     const read = jsonObject(bytes(numbers), { empty: 'refuse', signal: gone.signal });

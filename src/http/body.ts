@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 import { inSlices } from '../core/slices.ts';
 import { closingQuote, LargeJsonError, parseLargeJson } from './large-json.ts';
 import type { StartTimer } from './timers.ts';
@@ -36,7 +37,7 @@ export async function jsonObject(
   if (empty === 'object' && isBlankBody(body)) return {};
   const value = parsed.get(body) ?? (body.length < largeBytes ? parseJson(body) : await parseInSlices(body, signal));
   if (typeof value === 'object' && value !== null) parsed.set(body, value);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
+  if (isObject(value)) return value;
   throw new AppError('invalid-field', { field: 'body', expected: 'an object' });
 }
 

@@ -15,8 +15,8 @@ function requestOn(on: Duplex, headersSent = false) {
 
 const closed = (one: Duplex) => new Promise((resolve) => one.once('close', resolve));
 
-describe('the signal of a request', () => {
-  test('aborts when the socket closes, and says that the client is gone', async () => {
+describe('createConnections: signal of a request', () => {
+  test('aborts with the cause client-gone when the socket closes', async () => {
     const connections = createConnections();
     const one = socket();
     const { request, response } = requestOn(one);
@@ -38,14 +38,14 @@ describe('the signal of a request', () => {
     expect(signal.aborted).toBe(false);
   });
 
-  test('is aborted from the beginning where the socket is gone already', () => {
+  test('is already aborted if the socket has closed before', () => {
     const one = socket();
     one.destroy();
     const { request, response } = requestOn(one);
     expect(createConnections().controllerFor(request, response).signal.aborted).toBe(true);
   });
 
-  test('of several on one socket: only those that are not complete', async () => {
+  test('aborts only incomplete requests of a socket with several', async () => {
     const connections = createConnections();
     const one = socket();
     const [first, second] = [requestOn(one), requestOn(one)];
@@ -57,7 +57,7 @@ describe('the signal of a request', () => {
   });
 });
 
-test('a stop ends every socket, and says that it was the server', async () => {
+test('createConnections: stop closes every socket and aborts with the cause shutdown', async () => {
   const connections = createConnections();
   const sockets = [socket(), socket()];
   const signals = sockets.map((one) => {
@@ -70,7 +70,7 @@ test('a stop ends every socket, and says that it was the server', async () => {
   expect(signals.map(abortCause)).toEqual(['shutdown', 'shutdown']);
 });
 
-test('a stop has nothing to do with sockets that are gone', async () => {
+test('createConnections: stop ignores sockets that have closed', async () => {
   const connections = createConnections();
   const one = socket();
   connections.add(one);
@@ -79,7 +79,7 @@ test('a stop has nothing to do with sockets that are gone', async () => {
   await connections.destroyAll();
 });
 
-test('an answer whose head is out is in the making until it is complete', () => {
+test('createConnections: a response is active from its head until it is complete', () => {
   const connections = createConnections();
   const one = socket();
   expect(connections.answering(one)).toBe(false);

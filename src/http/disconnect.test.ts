@@ -17,8 +17,8 @@ const ways = [
   ],
 ] as const;
 
-describe.each(ways)('a client that leaves (%s)', (_name, options, dial) => {
-  test.each(['destroy', 'end'] as const)('while its request waits or runs aborts the signal: %s', async (how) => {
+describe.each(ways)('client disconnect (%s)', (_name, options, dial) => {
+  test.each(['destroy', 'end'] as const)('aborts the signal of a queued or running request: %s', async (how) => {
     const started = latch<Call>();
     const ended = latch();
     const work = endpoint(async (call) => {
@@ -36,7 +36,7 @@ describe.each(ways)('a client that leaves (%s)', (_name, options, dial) => {
     expect(world.errors).toEqual([]);
   });
 
-  test('in the middle of a stream aborts the signal and ends the iterator', async () => {
+  test('aborts the signal and ends the iterator of a stream', async () => {
     const ended = latch();
     const left = latch();
     async function* stream({ signal }: Call) {
@@ -60,8 +60,8 @@ describe.each(ways)('a client that leaves (%s)', (_name, options, dial) => {
   });
 });
 
-describe('a client that leaves', () => {
-  test('in the middle of its body never reaches the handler', async () => {
+describe('client disconnect', () => {
+  test('during the body: the handler is never called', async () => {
     const time = handTimer();
     const reading = latch();
     const calls: Call[] = [];
@@ -85,7 +85,7 @@ describe('a client that leaves', () => {
     expect(world.errors).toEqual([]);
   });
 
-  test('with several requests on one connection aborts all of them', async () => {
+  test('aborts all requests of the connection', async () => {
     const calls: Call[] = [];
     const both = latch();
     const work = endpoint(async (call) => {
@@ -99,7 +99,7 @@ describe('a client that leaves', () => {
     await Promise.all(calls.map(({ signal }) => aborted(signal)));
   });
 
-  test('after its answer was complete aborts nothing', async () => {
+  test('after a complete response: aborts nothing', async () => {
     const answered: AbortSignal[] = [];
     const work = endpoint(({ signal }) => {
       answered.push(signal);
@@ -114,7 +114,7 @@ describe('a client that leaves', () => {
     expect(answered.map(({ aborted }) => aborted)).toEqual([false]);
   });
 
-  test('is what the end of the server looks like to a request that runs', async () => {
+  test('server stop aborts a running request in the same way', async () => {
     const started = latch<Call>();
     const work = endpoint(async (call) => {
       started.open(call);

@@ -13,11 +13,11 @@ test.each([
   [new AppError('engine-lost', { capability: 'text' }), {}],
   [new AppError('engine-silent', { capability: 'text' }), {}],
   [new AppError('request-ends-engine', { capability: 'text' }), {}],
-])('%s tells when to ask again, where that helps', (error, headers) => {
+])('retryHeaders: %s', (error, headers) => {
   expect(retryHeaders(error)).toEqual(headers);
 });
 
-test('only who is to wait for others reads that the service is unavailable', () => {
+test('busyDetail: "service_unavailable" only when the queue is full', () => {
   const down = new AppError('engine-down', { capability: 'text', reason: 'it died', retryAfterSeconds: 8 });
   expect(busyDetail(down)).toEqual({});
   expect(busyDetail(new AppError('busy', { retryAfterSeconds: 1 }))).toMatchObject({

@@ -34,13 +34,13 @@ function showing(limits: Partial<FormLimits> = {}) {
   return { endpoint: shown, paths };
 }
 
-/** Removal follows the answer: the folder is there for a moment more. */
+/** The folder is removed shortly after the response. */
 const gone = async (path: string): Promise<void> => {
   while (existsSync(path)) await new Promise((resolve) => setImmediate(resolve));
 };
 
-describe('a form', () => {
-  test('gives its fields in order and its files as files, and nothing is left of them', async () => {
+describe('readForm', () => {
+  test('returns fields in order and files, and removes the files afterwards', async () => {
     const { endpoint: shown, paths } = showing();
     const world = await serve([shown]);
     const body = form(
@@ -63,21 +63,21 @@ describe('a form', () => {
     ['../../etc/passwd', 'passwd'],
     ['C:\\\\Users\\\\x\\\\talk.wav', 'talk.wav'],
     ['grüße.wav', 'grüße.wav'],
-  ])('a file that is called %s has a harmless name', async (sent, expected) => {
+  ])('replaces the file name %s by a safe one', async (sent, expected) => {
     const { endpoint: shown } = showing();
     const world = await serve([shown]);
     const answer = await ask(world, { method: 'POST', path: '/work', headers, body: form(file('file', sent, 'x')) });
     expect(JSON.parse(answer.text).files[0].name).toBe(expected);
   });
 
-  test('an endpoint for forms takes other bodies as ever', async () => {
+  test('an endpoint with a form still accepts other content types', async () => {
     const { endpoint: shown } = showing();
     const world = await serve([shown]);
     const answer = await ask(world, { method: 'POST', path: '/work', body: '{"a":1}' });
     expect(JSON.parse(answer.text)).toEqual({ body: '{"a":1}' });
   });
 
-  test('an endpoint that takes none gets the body as it is', async () => {
+  test('an endpoint without a form gets the raw body', async () => {
     const world = await serve([
       endpoint((call) => json({ body: call.body.toString(), form: call.form !== undefined })),
     ]);
@@ -85,7 +85,7 @@ describe('a form', () => {
     expect(JSON.parse(answer.text)).toEqual({ body: form(field('a', 'b')), form: false });
   });
 
-  test('a file of several megabytes arrives whole', async () => {
+  test('reads a file of several megabytes', async () => {
     const { endpoint: shown } = showing();
     const world = await serve([shown]);
     const content = 'abcdefgh'.repeat(500_000);
@@ -95,7 +95,7 @@ describe('a form', () => {
     expect(only.content === content).toBe(true);
   });
 
-  test('files are there until a stream has ended', async () => {
+  test('files exist until the stream has ended', async () => {
     const go = latch();
     let path = '';
     const streaming = endpoint(
@@ -120,7 +120,7 @@ describe('a form', () => {
   });
 });
 
-describe('a form that is wrong', () => {
+describe('readForm: invalid form', () => {
   const uploads = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-upload-${process.pid}-`));
   const refused = async (body: string | Buffer, limits: Partial<FormLimits> = {}, megabytes = 32) => {
     const { endpoint: shown } = showing(limits);
@@ -131,28 +131,28 @@ describe('a form that is wrong', () => {
     return { status: answer.status, ...(JSON.parse(answer.text) as { family: string; sentence: string }) };
   };
 
-  test('too many files', async () => {
+  test('rejects too many files', async () => {
     const body = form(file('a', 'a', 'x'), file('b', 'b', 'x'));
     expect(await refused(body, { files: 1 })).toMatchObject({ status: 400, sentence: /more than 1 files/ as never });
   });
 
-  test('too many fields', async () => {
+  test('rejects too many fields', async () => {
     expect((await refused(form(field('a', '1'), field('b', '2')), { fields: 1 })).sentence).toContain(
       'more than 1 fields',
     );
   });
 
-  test('a field that is too long', async () => {
+  test('rejects a field that is too long', async () => {
     const answer = await refused(form(field('prompt', 'x'.repeat(100))), { fieldBytes: 10 });
     expect(answer.sentence).toContain('prompt is longer than 10 bytes');
   });
 
-  test('one that ends in the middle', async () => {
+  test('rejects a truncated form', async () => {
     const answer = await refused(file('file', 'f', 'content').slice(0, -4));
     expect(answer).toMatchObject({ status: 400, family: 'request-broken' });
   });
 
-  test('more than the cap, declared or not', async () => {
+  test('rejects a body above the limit, with and without Content-Length', async () => {
     const answer = await refused(form(file('file', 'f', 'x'.repeat(2 * 2 ** 20))), {}, 1);
     expect(answer).toMatchObject({ status: 413, family: 'payload-too-large' });
   });
@@ -172,7 +172,7 @@ describe('a form that is wrong', () => {
     expect(uploads()).toEqual([]);
   });
 
-  test('no boundary', async () => {
+  test('rejects a form without a boundary', async () => {
     const { endpoint: shown } = showing();
     const world = await serve([shown]);
     const answer = await ask(world, {
@@ -185,7 +185,7 @@ describe('a form that is wrong', () => {
     expect(uploads()).toEqual([]);
   });
 
-  test('a client that goes away in the middle leaves nothing', async () => {
+  test('removes the files when the client disconnects', async () => {
     const { endpoint: shown } = showing();
     const world = await serve([shown]);
     const client = wire(world);
@@ -198,11 +198,11 @@ describe('a form that is wrong', () => {
   });
 });
 
-describe('what hard-ended servers left', () => {
+describe('removeLeftovers', () => {
   const parent = mkdtempSync(join(tmpdir(), 'parley-leftovers-'));
   afterAll(() => rmSync(parent, { recursive: true }));
 
-  test('is removed; what belongs to a living one, or to somebody else, stays', async () => {
+  test('removes folders of dead processes, and leaves those of running ones and other files', async () => {
     const mine = await uploadFolder(parent, 11);
     const dead = await uploadFolder(parent, 12);
     const other = mkdtempSync(join(parent, 'other-12-'));
@@ -210,7 +210,7 @@ describe('what hard-ended servers left', () => {
     expect([mine, dead, other].map((path) => existsSync(path))).toEqual([true, false, true]);
   });
 
-  test('a place that cannot be read is no failure', async () => {
+  test('ignores a folder that cannot be read', async () => {
     await expect(removeLeftovers(join(parent, 'nowhere'))).resolves.toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => (
 const guarded = endpoint('guarded');
 const open = endpoint('open');
 
-describe('the name by which the server is called', () => {
+describe('guard: Host header', () => {
   const guard = createGuard({ machineName: 'Attic', allowedHosts: ['models.example:443', 'Other.example'] });
 
   test.each([
@@ -33,7 +33,7 @@ describe('the name by which the server is called', () => {
     'models.example',
     'models.example:5001',
     'other.example',
-  ])('%s is answered', (host) => expect(guard.refuseHost({ host })).toBeUndefined());
+  ])('accepts %s', (host) => expect(guard.refuseHost({ host })).toBeUndefined());
 
   test.each([
     'rebound.example',
@@ -46,18 +46,18 @@ describe('the name by which the server is called', () => {
     '[::1]rebound.example',
     '',
     'a b',
-  ])('"%s" is refused', (host) => expect(guard.refuseHost({ host })?.status).toBe(421));
+  ])('rejects "%s"', (host) => expect(guard.refuseHost({ host })?.status).toBe(421));
 
-  test('a program that names no host is answered', () => expect(guard.refuseHost({})).toBeUndefined());
-  test('a password or a star lets any name in', () => {
+  test('accepts a request without Host', () => expect(guard.refuseHost({})).toBeUndefined());
+  test('accepts any name with a password or with *', () => {
     expect(createGuard({ password: 'x' }).refuseHost({ host: 'tunnel.example' })).toBeUndefined();
     expect(createGuard({ allowedHosts: ['*'] }).refuseHost({ host: 'tunnel.example' })).toBeUndefined();
   });
-  test('the refusal says how to allow the name', () =>
+  test('the error names the flag that allows the name', () =>
     expect(guard.refuseHost({ host: 'rebound.example:5001' })?.message).toContain('--allowedhosts rebound.example'));
 });
 
-describe('the page that calls', () => {
+describe('guard: Origin header', () => {
   const guard = createGuard({ allowedOrigins: ['https://notes.example/'] });
   const host = '192.168.1.20:5001';
 
@@ -71,52 +71,51 @@ describe('the page that calls', () => {
     'http://192.168.1.20:5001',
     'https://lite.koboldai.net',
     'https://notes.example',
-  ])('%s may call', (origin) => {
+  ])('accepts %s', (origin) => {
     expect(guard.refuseOrigin({ host, origin }, guarded)).toBeUndefined();
     expect(guard.permits(origin, { host })).toBe(true);
   });
 
   test.each([
-    'https://elsewhere.example',
+    'https://foreign.example',
     'http://lite.koboldai.net',
     'https://lite.koboldai.net.example',
     'http://localhost.example',
-    'http://localhost@elsewhere.example',
+    'http://localhost@foreign.example',
     'http://192.168.1.20:8000',
     'http://127.0.0.1.example',
     'file://localhost',
     'null',
     '',
-  ])('"%s" may not', (origin) => {
+  ])('rejects "%s"', (origin) => {
     expect(guard.refuseOrigin({ host, origin }, guarded)?.status).toBe(403);
     expect(guard.permits(origin, { host })).toBe(false);
   });
 
-  test('open endpoints answer any page, which cannot read the answer', () =>
-    expect(guard.refuseOrigin({ host, origin: 'https://elsewhere.example' }, open)).toBeUndefined());
-  test('programs send no origin and are not affected', () =>
-    expect(guard.refuseOrigin({ host }, guarded)).toBeUndefined());
+  test('open endpoints accept any origin, without CORS permission', () =>
+    expect(guard.refuseOrigin({ host, origin: 'https://foreign.example' }, open)).toBeUndefined());
+  test('accepts a request without Origin', () => expect(guard.refuseOrigin({ host }, guarded)).toBeUndefined());
 
   test.each([
-    [{ password: 'x' }, 'https://elsewhere.example'],
+    [{ password: 'x' }, 'https://foreign.example'],
     [{ password: 'x' }, 'null'],
-    [{ allowedOrigins: ['*'] }, 'https://elsewhere.example'],
+    [{ allowedOrigins: ['*'] }, 'https://foreign.example'],
     [{ allowedOrigins: ['*'] }, 'null'],
-  ])('with %j the origin %s may call', (options, origin) => {
+  ])('with %j accepts the origin %s', (options, origin) => {
     expect(createGuard(options).refuseOrigin({ host, origin }, guarded)).toBeUndefined();
     expect(createGuard(options).permits(origin, { host })).toBe(true);
   });
 
   test.each([
-    ['a picture of a page elsewhere', { referer: 'https://elsewhere.example/' }, 403],
-    ['a page elsewhere that hides itself', {}, 403],
+    ['an image of a foreign page', { referer: 'https://foreign.example/' }, 403],
+    ['a foreign page without Referer', {}, 403],
     ['a page on this machine', { referer: 'http://localhost:8000/chat' }, undefined],
-  ])('without an origin, but across sites: %s', (_name, more, status) =>
+  ])('cross-site request without Origin: %s', (_name, more, status) =>
     expect(guard.refuseOrigin({ host, 'sec-fetch-site': 'cross-site', ...more }, guarded)?.status).toBe(status),
   );
 });
 
-describe('the key', () => {
+describe('guard: key', () => {
   const guard = createGuard({ password: 'swordfish', adminPassword: 'über' });
 
   test.each([
@@ -125,7 +124,7 @@ describe('the key', () => {
     { 'x-api-key': 'swordfish' },
     { 'api-key': ' swordfish' },
     { 'x-api-key': 'über' },
-  ])('%j opens', (headers) => {
+  ])('%j is accepted', (headers) => {
     expect(guard.refuseKey(headers, guarded)).toBeUndefined();
     expect(guard.authorized(headers)).toBe(true);
   });
@@ -139,30 +138,30 @@ describe('the key', () => {
     { authorization: 'Bearer Swordfish' },
     { authorization: 'Bearer swordfish2' },
     { 'x-api-key': '' },
-  ])('%j does not', (headers) => {
+  ])('%j is rejected', (headers) => {
     expect(guard.refuseKey(headers, guarded)?.status).toBe(401);
     expect(guard.authorized(headers)).toBe(false);
   });
 
-  test('open endpoints ask for none', () => expect(guard.refuseKey({}, open)).toBeUndefined());
-  test.each([{}, { password: '' }, { adminPassword: 'x' }])('with %j nobody needs one', (options) => {
+  test('open endpoints need no key', () => expect(guard.refuseKey({}, open)).toBeUndefined());
+  test.each([{}, { password: '' }, { adminPassword: 'x' }])('with %j no key is needed', (options) => {
     expect(createGuard(options).refuseKey({}, guarded)).toBeUndefined();
     expect(createGuard(options).authorized({})).toBe(true);
   });
 });
 
-describe('paths left open as of old', () => {
+describe('guard: --legacyopenpaths', () => {
   const guard = createGuard({ password: 'x', legacyOpen: true });
   const hole = { ...endpoint('guarded', '/prompt'), legacyOpen: true };
-  const elsewhere = 'https://elsewhere.example';
+  const elsewhere = 'https://foreign.example';
 
-  test('need no key', () => {
+  test('legacyOpen endpoints need no key', () => {
     expect(guard.refuseKey({}, hole)).toBeUndefined();
     expect(guard.refuseKey({}, guarded)?.status).toBe(401);
   });
   test('guard: legacyOpen endpoints need the key unless --legacyopenpaths is set', () =>
     expect(createGuard({ password: 'x' }).refuseKey({}, hole)?.status).toBe(401));
-  test('are guarded by name and origin, since no key guards them', () => {
+  test('legacyOpen endpoints are guarded by Host and Origin', () => {
     expect(guard.refuseHost({ host: 'rebound.example' }, hole)?.status).toBe(421);
     expect(guard.refuseOrigin({ host: 'localhost', origin: elsewhere }, hole)?.status).toBe(403);
     expect(guard.refuseOrigin({ host: 'localhost', origin: elsewhere }, guarded)).toBeUndefined();
@@ -197,7 +196,7 @@ describe('guard: columns of the access table', () => {
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 
-describe('the key that came along', () => {
+describe('credentials', () => {
   test.each([
     [{ authorization: 'Bearer secret' }, 'secret'],
     [{ authorization: 'bearer   secret ' }, 'secret'],
@@ -205,7 +204,7 @@ describe('the key that came along', () => {
     [{ 'api-key': 'secret' }, 'secret'],
     [basic('anybody:secret'), 'secret'],
     [basic(':se:cret'), 'se:cret'],
-  ])('is found in %j', (headers, key) => expect(credentials(headers)).toBe(key));
+  ])('finds the key in %j', (headers, key) => expect(credentials(headers)).toBe(key));
 
   test.each([
     [{}],
@@ -214,9 +213,9 @@ describe('the key that came along', () => {
     [basic('nobody')],
     [basic('nobody:')],
     [{ authorization: 'Basic !!' }],
-  ])('is none in %j', (headers) => expect(credentials(headers)).toBeUndefined());
+  ])('finds no key in %j', (headers) => expect(credentials(headers)).toBeUndefined());
 
-  test('is the one of a header of its own where the pair has none', () => {
+  test('reads x-api-key if Authorization has no key', () => {
     expect(credentials({ ...basic('nobody:'), 'x-api-key': 'secret' })).toBe('secret');
   });
 });

@@ -5,7 +5,7 @@ import type { QueueStatus } from '../core/request.ts';
 import { awaitFirstEvent, paddedReply, queueStatusComment, queueStatusComments } from './keep-alive.ts';
 import type { StartTimer } from './timers.ts';
 
-/** A test double: time passes when the test says so. */
+/** A clock that the test advances. */
 function clock(): { readonly startTimer: StartTimer; readonly pass: () => void; readonly waiting: () => number } {
   const timers = new Set<() => void>();
   const startTimer: StartTimer = (_, passed) => {
@@ -22,7 +22,7 @@ const failure = (error: unknown) => `failed: ${(error as Error).message}`;
 const lost = new AppError('engine-lost', { capability: 'text' });
 const text: GenerationEvent = { type: 'text-delta', text: 'a' };
 
-test('an answer in time is an ordinary one, and no timer is left behind', async () => {
+test('paddedReply: a reply in time has no padding and leaves no timer', async () => {
   const { startTimer, waiting } = clock();
   expect(await paddedReply(Promise.resolve('{}'), failure, startTimer)).toEqual({
     status: 200,
@@ -32,14 +32,14 @@ test('an answer in time is an ordinary one, and no timer is left behind', async 
   expect(waiting()).toBe(0);
 });
 
-test('a failure in time keeps its status', async () => {
+test('paddedReply: an error in time keeps its status', async () => {
   await expect(paddedReply(Promise.reject(lost), failure, clock().startTimer)).rejects.toBe(lost);
 });
 
 test.each([
   ['answer', (late: PromiseWithResolvers) => late.resolve('{}'), '{}'],
   ['failure', (late: PromiseWithResolvers) => late.reject(new Error('lost')), 'failed: lost'],
-])('a late %s comes after padding', async (_, settle, last) => {
+])('paddedReply: a late %s comes after padding', async (_, settle, last) => {
   const { startTimer, pass } = clock();
   const late = withResolvers();
   const coming = paddedReply(late.promise, failure, startTimer);
@@ -54,7 +54,7 @@ test.each([
   expect(pieces).toEqual([`${' '.repeat(2047)}\n`, last]);
 });
 
-test('an error before anything else is thrown, and the source is closed', async () => {
+test('awaitFirstEvent: throws an error before the first event and closes the source', async () => {
   let closed = false;
   async function* events(): AsyncGenerator<GenerationEvent> {
     try {
@@ -67,7 +67,7 @@ test('an error before anything else is thrown, and the source is closed', async 
   expect(closed).toBe(true);
 });
 
-test('nothing is lost of a stream that was opened, in time or late', async () => {
+test('awaitFirstEvent: yields every event, in time or late', async () => {
   const late = withResolvers();
   async function* events(): AsyncGenerator<GenerationEvent> {
     await late.promise;
@@ -85,7 +85,7 @@ test('nothing is lost of a stream that was opened, in time or late', async () =>
   expect(types).toEqual(['text-delta', 'error']);
 });
 
-test('the first event is known beforehand when it came in time, and still comes', async () => {
+test('awaitFirstEvent: reports the first event if it came in time, and still yields it', async () => {
   async function* events(): AsyncGenerator<GenerationEvent> {
     yield text;
   }
@@ -97,7 +97,7 @@ test('the first event is known beforehand when it came in time, and still comes'
   expect((await awaitFirstEvent(nothing, clock().startTimer)).first).toBeUndefined();
 });
 
-test('a reader that leaves closes the source', async () => {
+test('awaitFirstEvent: closes the source when the reader stops', async () => {
   let closed = false;
   async function* events(): AsyncGenerator<GenerationEvent> {
     try {
@@ -144,7 +144,7 @@ function withResolvers(): PromiseWithResolvers {
   return { promise, resolve, reject };
 }
 
-test('a client is told where it stands at first, then only when that has changed, and no more once its turn has come', () => {
+test('queueStatusComments: reports the position at first and on each change, until the request runs', () => {
   const standings: (QueueStatus | undefined)[] = [
     { type: 'queued', position: 3, estimateSeconds: 15 },
     { type: 'queued', position: 3, estimateSeconds: 14 },
@@ -163,7 +163,7 @@ test('a client is told where it stands at first, then only when that has changed
   expect(milliseconds).toBe(1000);
 });
 
-describe('a client that waits for a model', () => {
+describe('queueStatusComments: model load', () => {
   const loading = (progress: number, model = 'mini'): QueueStatus => ({ type: 'loading', model, progress });
   const told = (...standings: (QueueStatus | undefined)[]) => {
     let asked = 0;
@@ -171,7 +171,7 @@ describe('a client that waits for a model', () => {
     return Array.from(standings, () => next());
   };
 
-  test('is told how far it is, in whole parts of a hundred, when that has changed', () => {
+  test('reports the progress in whole percent, on each change', () => {
     expect(told(loading(0), loading(0.004), loading(0.419), loading(0.42), loading(0.999), undefined)).toEqual([
       ': loading mini, 0 %\n\n',
       '',
@@ -182,7 +182,7 @@ describe('a client that waits for a model', () => {
     ]);
   });
 
-  test('is told so after its place in the queue, whatever the figures are', () => {
+  test('reports the load after the queue position', () => {
     expect(told({ type: 'queued', position: 1, estimateSeconds: 4 }, loading(0.01), loading(0.01, 'other'))).toEqual([
       ': queue position 1, about 4 s\n\n',
       ': loading mini, 1 %\n\n',
@@ -190,7 +190,7 @@ describe('a client that waits for a model', () => {
     ]);
   });
 
-  test('sees its progress go back where the load begins anew', () => {
+  test('reports lower progress when the load restarts', () => {
     expect(told(loading(0.8), loading(0))).toEqual([': loading mini, 80 %\n\n', ': loading mini, 0 %\n\n']);
   });
 
@@ -199,11 +199,11 @@ describe('a client that waits for a model', () => {
     [0.5, 50],
     [1, 100],
     [7, 100],
-  ])('reads %d as %d %', (progress, percent) => {
+  ])('%d is %d %', (progress, percent) => {
     expect(queueStatusComment(loading(progress))).toBe(`: loading mini, ${percent} %\n\n`);
   });
 
-  test('never reads the name of a file as a frame', () => {
+  test('a file name cannot form an SSE frame', () => {
     const comment = queueStatusComment(loading(0, 'a\n\ndata: {"forged":true}\r\nb'));
     expect(comment).toBe(': loading a data: {"forged":true} b, 0 %\n\n');
   });

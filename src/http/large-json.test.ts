@@ -9,7 +9,7 @@ const read = (text: string, pieceBytes = 4, deepest = 128): unknown =>
 
 const spaced = (value: unknown, space: string): string => JSON.stringify(value, null, space);
 
-/** The parser, or that it refuses: the words of a refusal may be others. */
+/** The result of the parser, or `refused`: error messages may differ. */
 function outcome(parse: () => unknown): unknown {
   try {
     return { value: parse() };
@@ -18,8 +18,8 @@ function outcome(parse: () => unknown): unknown {
   }
 }
 
-describe('a large text in pieces', () => {
-  test('gives what the parser gives for the whole', () =>
+describe('parseLargeJson', () => {
+  test('gives the same value as JSON.parse', () =>
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -33,12 +33,12 @@ describe('a large text in pieces', () => {
       { numRuns: 500 },
     ));
 
-  test('keeps the order of keys, also of those that are numbers or come twice', () => {
+  test('keeps the order of keys, including numeric and duplicate ones', () => {
     const text = '{"b":[1,2,3,4,5],"a":{"x":"yyyyyyyy"},"2":1,"1":2,"b":[9,9,9,9,9,9]}';
     expect(Object.entries(read(text) as object)).toEqual(Object.entries(JSON.parse(text) as object));
   });
 
-  test('a key of the name __proto__ is a key like any other', () => {
+  test('treats __proto__ as an ordinary key', () => {
     const text = '{"__proto__":[1,2,3,4,5,6],"a":[1,2,3,4,5,6],"c":{"__proto__":{"__proto__":1111111111}}}';
     const value = read(text) as object;
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -46,12 +46,12 @@ describe('a large text in pieces', () => {
     expect(JSON.stringify(value)).toBe(text);
   });
 
-  test('brackets, commas and quotes in strings part nothing', () => {
+  test('ignores brackets, commas and quotes in strings', () => {
     const value = { 'a,[{"': ['],}', '\\', '\\"', '"', ',,,,,,,,,,'], é: ['ü'.repeat(20), '🙂,🙂'] };
     expect(read(JSON.stringify(value))).toEqual(value);
   });
 
-  test('whatever a text becomes when a byte of it is lost, doubled or another: the verdict is that of the parser', () =>
+  test('accepts and rejects the same texts as JSON.parse after any change of one byte', () =>
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -83,19 +83,19 @@ describe('a large text in pieces', () => {
     ['[1,2,3,4', 'unexpected end of JSON input'],
     ['["1,2,3,4', 'a string has no end'],
     ['[1,2,3,4,5,tru]', 'at or behind byte'],
-  ])('%s is refused: %s', (text, reason) => {
+  ])('rejects %s: %s', (text, reason) => {
     expect(() => read(text)).toThrow(reason);
     expect(() => JSON.parse(text)).toThrow();
   });
 
-  test('levels are counted as in a small text', () => {
+  test('limits the depth as parseJson does', () => {
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
     expect(() => read(nested(6), 1, 5)).toThrow('nested deeper than 5 levels');
     expect(read(nested(5), 1, 5)).toEqual([[[[[]]]]]);
     expect(() => read('['.repeat(1_000_000), 64_000)).toThrow('nested deeper than 128 levels');
   });
 
-  test('others are let in all along, the more often the longer it is', () => {
+  test('yields to the event loop in proportion to the length', () => {
     const steps = (count: number): number => {
       const text = JSON.stringify({ messages: Array.from({ length: count }, () => ({ role: 'user', content: 'a' })) });
       const work = parseLargeJson(Buffer.from(text), 128, 1000);

@@ -6,7 +6,7 @@ import { fetchRemote, type OutgoingOptions } from './outgoing.ts';
 import { testTls } from './testing/certificate.ts';
 import { handTimer, latch } from './testing/world.ts';
 
-/** A server of this machine that stands for the rest of the world; returns the port. */
+/** A local server in place of a remote one; returns the port. */
 async function remote(listener: RequestListener, secure = false): Promise<number> {
   const server = secure
     ? createTlsServer({ cert: testTls.certificate, key: testTls.key }, listener)
@@ -23,7 +23,7 @@ const here = async () => [{ address: '127.0.0.1', family: 4 }];
 const ask = (url: string, options: Partial<OutgoingOptions> = {}) =>
   fetchRemote(url, { signal: never, resolve: here, ...onlyHere, ...options });
 
-test('what is there comes with its type', async () => {
+test('fetchRemote: returns the body and its type', async () => {
   const port = await remote((_, response) => response.setHeader('content-type', 'image/png').end('PNG'));
   expect(await ask(`http://pictures.example:${port}/a.png`)).toEqual({
     type: 'fetched',
@@ -32,7 +32,7 @@ test('what is there comes with its type', async () => {
   });
 });
 
-test('the server is told the name that was asked for, and nothing of who asks', async () => {
+test('fetchRemote: sends the host name and nothing about the client', async () => {
   const seen: object[] = [];
   const port = await remote((request, response) => {
     seen.push({ ...request.headers, path: request.url });
@@ -57,7 +57,7 @@ test.each([
   ['data:image/png;base64,AAAA', 'is neither http nor https'],
   ['http://', 'is not an address'],
   ['http://me:secret@pictures.example/', 'holds a name or a password'],
-])('%s is refused', async (url, reason) => expect(await ask(url)).toEqual({ type: 'refused', reason }));
+])('fetchRemote: refuses %s', async (url, reason) => expect(await ask(url)).toEqual({ type: 'refused', reason }));
 
 test.each([
   'http://127.0.0.1/',
@@ -68,12 +68,12 @@ test.each([
   'http://[::ffff:127.0.0.1]/',
   'http://169.254.169.254/latest/meta-data',
   'http://10.0.0.1:8080/',
-])('%s is refused before anything is sent', async (url) => {
+])('fetchRemote: refuses %s before it connects', async (url) => {
   const reason = 'is not on the public internet';
   expect(await fetchRemote(url, { signal: never })).toEqual({ type: 'refused', reason });
 });
 
-test('a name is refused when any of its addresses is private', async () => {
+test('fetchRemote: refuses a name if any of its addresses is private', async () => {
   const resolve = async () => [
     { address: '93.184.215.14', family: 4 },
     { address: '10.0.0.1', family: 4 },
@@ -85,7 +85,7 @@ test('a name is refused when any of its addresses is private', async () => {
   });
 });
 
-test('the name is resolved once, and the connection goes to what was checked', async () => {
+test('fetchRemote: resolves the name once and connects to the checked address', async () => {
   let asked = 0;
   const resolve = async () => {
     asked += 1;
@@ -96,7 +96,7 @@ test('the name is resolved once, and the connection goes to what was checked', a
   expect(asked).toBe(1);
 });
 
-test('a redirect is followed, from a relative address too', async () => {
+test('fetchRemote: follows a redirect, also a relative one', async () => {
   const port = await remote((request, response) => {
     if (request.url === '/b/c') response.end('moved');
     else response.writeHead(302, { location: 'b/c' }).end('elsewhere');
@@ -110,13 +110,13 @@ test.each([
   ['http://inside.example/', 'is not on the public internet'],
   ['file:///etc/passwd', 'is neither http nor https'],
   ['http://', 'is not an address'],
-])('a redirect to %s is refused', async (location, reason) => {
+])('fetchRemote: refuses a redirect to %s', async (location, reason) => {
   const port = await remote((_, response) => response.writeHead(301, { location }).end());
   const resolve = async (name: string) => (name === 'inside.example' ? [{ address: '10.0.0.1', family: 4 }] : here());
   expect(await ask(`http://pictures.example:${port}/`, { resolve })).toEqual({ type: 'refused', reason });
 });
 
-test('a fourth redirect is one too many', async () => {
+test('fetchRemote: refuses a fourth redirect', async () => {
   let hops = 0;
   const port = await remote((_, response) => {
     hops += 1;
@@ -127,13 +127,13 @@ test('a fourth redirect is one too many', async () => {
   expect(hops).toBe(4);
 });
 
-test.each([404, 500, 204])('status %i is refused', async (status) => {
+test.each([404, 500, 204])('fetchRemote: refuses status %i', async (status) => {
   const port = await remote((_, response) => response.writeHead(status).end());
   const reason = `answers with status ${status}`;
   expect(await ask(`http://pictures.example:${port}/`)).toEqual({ type: 'refused', reason });
 });
 
-test('what says that it is too large is not read, and neither is what turns out to be', async () => {
+test('fetchRemote: refuses a body above the limit, with and without Content-Length', async () => {
   const port = await remote((request, response) => {
     if (request.url === '/told') response.writeHead(200, { 'content-length': '4000000' }).flushHeaders();
     else response.write(Buffer.alloc(3 * 1024 * 1024));
@@ -145,12 +145,12 @@ test('what says that it is too large is not read, and neither is what turns out 
   }
 });
 
-test('what comes compressed although nobody asked for that is refused', async () => {
+test('fetchRemote: refuses a compressed body', async () => {
   const port = await remote((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('x'));
   expect(await ask(`http://pictures.example:${port}/`)).toMatchObject({ reason: 'comes compressed' });
 });
 
-test('time runs out in the middle of an answer, and for a name server that is silent', async () => {
+test('fetchRemote: times out during the response and during the DNS lookup', async () => {
   const clock = handTimer();
   const begun = latch();
   const port = await remote((_, response) => {
@@ -170,7 +170,7 @@ test('time runs out in the middle of an answer, and for a name server that is si
   expect(clock.waiting()).toEqual([]);
 });
 
-test('a client that leaves ends it, also before it began', async () => {
+test('fetchRemote: stops when the client disconnects, also before the start', async () => {
   const stop = new AbortController();
   const asked = latch();
   const port = await remote(() => asked.open());
@@ -181,13 +181,13 @@ test('a client that leaves ends it, also before it began', async () => {
   expect(await ask(`http://pictures.example:${port}/`, { signal: stop.signal })).toMatchObject({ type: 'refused' });
 });
 
-test('a certificate that nobody vouches for is not accepted', async () => {
+test('fetchRemote: refuses an untrusted certificate', async () => {
   const port = await remote((_, response) => response.end('x'), true);
   const reason = expect.stringMatching(/^could not be reached \((DEPTH_ZERO_)?SELF_SIGNED_CERT|ERR_TLS/);
   expect(await ask(`https://pictures.example:${port}/`)).toEqual({ type: 'refused', reason });
 });
 
-test('a server that is not there is told as such', async () => {
+test('fetchRemote: reports a failed connection', async () => {
   const port = await remote((request) => request.socket.destroy());
   expect(await ask(`http://pictures.example:${port}/`)).toMatchObject({
     reason: expect.stringContaining('could not be reached'),
@@ -199,7 +199,7 @@ test('a server that is not there is told as such', async () => {
   });
 });
 
-test('fetchRemote: a server that drips, or never answers, is given up when its time is over', async () => {
+test('fetchRemote: times out for a slow or silent server', async () => {
   for (const drips of [true, false]) {
     const timer = handTimer();
     const asked = latch();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { escapeHtml, notFoundPage, pageHeaders } from './pages.ts';
 
-test('the page of an unknown path links to the API page and shows the path as text', () => {
+test('notFoundPage: links to the API page and shows the path as text', () => {
   const reply = notFoundPage('/<script>alert("1")</script>');
   expect(reply.status).toBe(404);
   expect('body' in reply && reply.body).toContain('<a href="/api">');
@@ -9,10 +9,10 @@ test('the page of an unknown path links to the API page and shows the path as te
   expect('body' in reply && reply.body).not.toContain('<script');
 });
 
-test('nothing that HTML knows survives the escape', () =>
+test('escapeHtml: escapes every character with a meaning in HTML', () =>
   expect(escapeHtml(`<&>"'`)).toBe('&#60;&#38;&#62;&#34;&#39;'));
 
-test('pages load only from here, stand in no frame, and are not guessed at', () =>
+test('pageHeaders: same-origin content only, no frames, no type sniffing', () =>
   expect(pageHeaders()).toEqual({
     'content-type': 'text/html',
     'content-security-policy':
@@ -21,7 +21,7 @@ test('pages load only from here, stand in no frame, and are not guessed at', () 
     'referrer-policy': 'no-referrer',
   }));
 
-test('a page may widen one directive without losing the others', () => {
+test('pageHeaders: replaces one directive and keeps the others', () => {
   const policy = pageHeaders({ 'img-src': "'self' data:" })['content-security-policy'];
   expect(policy).toContain("img-src 'self' data:");
   expect(policy).toContain("frame-ancestors 'none'");

@@ -9,18 +9,6 @@ const strictPolicy = {
   'frame-ancestors': "'none'",
 } as const;
 
-/** The security headers of an HTML page; `policy` adds directives or replaces them. */
-export function pageHeaders(policy: Readonly<Record<string, string>> = {}): Headers {
-  return {
-    'content-type': 'text/html',
-    'content-security-policy': Object.entries({ ...strictPolicy, ...policy })
-      .map(([directive, sources]) => `${directive} ${sources}`)
-      .join('; '),
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-  };
-}
-
 /** On every response. Pages have a stricter policy, which would break scripts that run as workers. */
 export const securityHeaders: Headers = {
   'x-content-type-options': 'nosniff',
@@ -28,19 +16,30 @@ export const securityHeaders: Headers = {
   'content-security-policy': "frame-ancestors 'none'",
 };
 
-export const page = (html: string, status = 200): Reply => ({ status, headers: pageHeaders(), body: html });
+/** The security headers of an HTML page; `policy` adds directives or replaces them. */
+export function pageHeaders(policy: Readonly<Record<string, string>> = {}): Headers {
+  const directives = Object.entries({ ...strictPolicy, ...policy }).map(([name, sources]) => `${name} ${sources}`);
+  return { 'content-type': 'text/html', ...securityHeaders, 'content-security-policy': directives.join('; ') };
+}
 
-export function notFoundPage(path: string): Reply {
-  return page(
-    `<!doctype html>
+/** A page with a short message, for browsers. */
+export function messagePage(status: number, title: string, body: string): Reply {
+  const html = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<title>Not found</title>
-<p>There is nothing at <code>${escapeHtml(path)}</code>.
-<p>The <a href="/api">API page</a> shows what this server can do.
+<title>${title}</title>
+${body}
 </html>
-`,
+`;
+  return { status, headers: pageHeaders(), body: html };
+}
+
+export function notFoundPage(path: string): Reply {
+  return messagePage(
     404,
+    'Not found',
+    `<p>There is nothing at <code>${escapeHtml(path)}</code>.
+<p>The <a href="/api">API page</a> shows what this server can do.`,
   );
 }
 

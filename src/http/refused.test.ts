@@ -12,8 +12,8 @@ async function world(endpoints = [echo], options: Partial<HttpServerOptions> = {
   return { served, refused, codes };
 }
 
-describe('whoever watches is told of each request that is sent away', () => {
-  test('for a wrong key, a foreign page or a foreign name', async () => {
+describe('onRefused: is called for a rejected request', () => {
+  test('with a wrong key, a foreign origin or a foreign host', async () => {
     const { served, refused, codes } = await world();
     await ask(served, { ...post, headers: { origin: 'https://elsewhere.example' } });
     await ask(served, { ...post, headers: { host: 'rebound.example' } });
@@ -25,21 +25,21 @@ describe('whoever watches is told of each request that is sent away', () => {
     expect(JSON.stringify(behind.refused)).not.toContain('guess');
   });
 
-  test('for its size, told or found', async () => {
+  test('with a body above the limit, with and without Content-Length', async () => {
     const { served, codes } = await world([echo], { maxRequestMegabytes: 0.001 });
     await ask(served, { ...post, body: 'x'.repeat(2000) });
     await ask(served, { ...post, body: 'x'.repeat(2000), headers: { 'transfer-encoding': 'chunked' } });
     expect(codes()).toEqual(['413 payload-too-large', '413 payload-too-large']);
   });
 
-  test('for its haste', async () => {
+  test('above the rate limit', async () => {
     const { served, codes } = await world([echo], { rateLimitSeconds: 60 });
     await ask(served, post);
     await ask(served, post);
     expect(codes()).toEqual(['503 rate-limited']);
   });
 
-  test('by its endpoint, with the status that the client saw', async () => {
+  test('rejected by its endpoint, with the status of the response', async () => {
     const family = {
       ...echo.family,
       errorReply: (error: AppError) => ({
@@ -63,7 +63,7 @@ describe('whoever watches is told of each request that is sent away', () => {
     expect(codes()).toEqual(['529 busy', '400 invalid-json']);
   });
 
-  test('for a path or a method that is not there, but not for a page that somebody mistyped', async () => {
+  test('with an unknown path or method, but not for an unknown page', async () => {
     const { served, codes } = await world();
     await ask(served, { ...post, path: '/nowhere' });
     await ask(served, { method: 'GET', path: '/work' });
@@ -71,7 +71,7 @@ describe('whoever watches is told of each request that is sent away', () => {
     expect(codes()).toEqual(['404 not-found', '405 method-not-allowed']);
   });
 
-  test('for not being HTTP at all', async () => {
+  test('that is not HTTP', async () => {
     const { served, refused } = await world();
     const broken = wire(served).send('\u0016\u0003\u0001 this is TLS\r\n\r\n');
     await broken.closed;
@@ -79,8 +79,8 @@ describe('whoever watches is told of each request that is sent away', () => {
   });
 });
 
-describe('whoever watches is not told', () => {
-  test('of what went well', async () => {
+describe('onRefused: is not called', () => {
+  test('for a successful request', async () => {
     const { served, refused } = await world();
     await ask(served, post);
     await ask(served, { method: 'OPTIONS', path: '/work' });
@@ -88,7 +88,7 @@ describe('whoever watches is not told', () => {
     expect(refused).toEqual([]);
   });
 
-  test('of what went wrong by itself: that is an error and no refusal', async () => {
+  test('for an internal error', async () => {
     const failing = endpoint(() => {
       throw new Error('a bug');
     });
@@ -97,7 +97,7 @@ describe('whoever watches is not told', () => {
     expect([refused, served.errors]).toEqual([[], [expect.objectContaining({ message: 'a bug' })]]);
   });
 
-  test('of a client that did not wait for its refusal', async () => {
+  test('for a client that disconnects before the response', async () => {
     const [begun, over] = [latch(), latch()];
     const slow = endpoint(async ({ signal }) => {
       begun.open();

@@ -3,12 +3,12 @@ import { type Call, json } from './call.ts';
 import { requestScope } from './request-scope.ts';
 import { ask, endpoint, latch, serve, wire } from './testing/world.ts';
 
-/** What the process does with an exception that nobody caught, without the process. */
+/** Handles an uncaught exception as `guardFaults` does. */
 const thrownLater = (error: Error): Promise<boolean> =>
   new Promise((resolve) => setTimeout(() => resolve(requestScope.getStore()?.fail(error) ?? false)));
 
-describe('requestScope: an exception outside of every try', () => {
-  test('requestScope: answers 500 in the words of the family and aborts the work', async () => {
+describe('requestScope: exception outside of every try', () => {
+  test('requestScope: answers 500 in the error format of the API and aborts the work', async () => {
     const aborted = latch();
     const work = endpoint(async ({ signal }) => {
       signal.addEventListener('abort', () => aborted.open());
@@ -22,7 +22,7 @@ describe('requestScope: an exception outside of every try', () => {
     await aborted.promise;
   });
 
-  test('requestScope: ends the connection of a stream that has begun', async () => {
+  test('requestScope: closes the connection of a started stream', async () => {
     async function* stream({ signal }: Call) {
       yield 'one';
       void thrownLater(new Error('in the middle'));
@@ -36,7 +36,7 @@ describe('requestScope: an exception outside of every try', () => {
     expect(world.errors).toEqual([new Error('in the middle')]);
   });
 
-  test('requestScope: a request that is answered can no longer fail', async () => {
+  test('requestScope: ignores an exception after the response', async () => {
     const gate = latch();
     const failed = latch<boolean>();
     const work = endpoint(() => {

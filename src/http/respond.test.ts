@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { corsHeaders } from './respond.ts';
 
 describe('corsHeaders', () => {
-  test('a permitted origin is named, with credentials and access to the private network', () => {
+  test('names a permitted origin, with credentials and private network access', () => {
     expect(corsHeaders('http://localhost:3000', true)).toEqual({
       'access-control-allow-origin': 'http://localhost:3000',
       'access-control-allow-credentials': 'true',
@@ -14,13 +14,13 @@ describe('corsHeaders', () => {
     });
   });
 
-  test('without an origin the star stands there, and no credentials', () => {
+  test('sends * and no credentials without an Origin header', () => {
     const headers = corsHeaders(undefined, true);
     expect(headers['access-control-allow-origin']).toBe('*');
     expect(headers).not.toHaveProperty('access-control-allow-credentials');
   });
 
-  test('headers that a browser asks for are allowed by name', () => {
+  test('allows the requested headers by name', () => {
     const asked = 'authorization,anthropic-version, x-stainless-arch';
     const headers = corsHeaders('http://localhost:3000', true, asked);
     expect(headers['access-control-allow-headers']).toMatch(
@@ -28,11 +28,11 @@ describe('corsHeaders', () => {
     );
   });
 
-  test('what is no name of a header is not repeated', () => {
+  test('does not repeat an invalid header name', () => {
     const headers = corsHeaders('http://localhost:3000', true, 'x-ok, bad name, <b>, \r\nx: y, ');
     expect(headers['access-control-allow-headers']).toMatch(/, genkey, x-ok$/);
   });
 
-  test('a refused origin gets no permission of any kind', () =>
+  test('sends no permission to a rejected origin', () =>
     expect(corsHeaders('https://elsewhere.example', false)).toEqual({ vary: 'Origin' }));
 });

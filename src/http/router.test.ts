@@ -38,7 +38,7 @@ describe('router', () => {
     ['/prompt/', 'exact /prompt'],
     ['/lcpp/prompt/', 'exact /prompt'],
     ['http://localhost:5001/prompt', 'exact /prompt'],
-  ])('POST %s is answered by %s', (target, path) => expect(found('POST', target)).toBe(path));
+  ])('POST %s matches %s', (target, path) => expect(found('POST', target)).toBe(path));
 
   test.each(['/x/prompt', '/regenerate', '/', '', '/assets/app.js', '/GENERATE', '/%67enerate', '/lcppprompt'])(
     'POST %s is unknown',
@@ -58,14 +58,14 @@ describe('router', () => {
     ['/assets/pictures/b.png', 'prefix /assets/pictures/'],
     ['/assets/manifest.json', 'ending /manifest.json'],
     ['/somewhere/manifest.json', 'ending /manifest.json'],
-  ])('GET %s is answered by %s', (target, path) => expect(found('GET', target)).toBe(path));
+  ])('GET %s matches %s', (target, path) => expect(found('GET', target)).toBe(path));
 
   test.each([
     ['/prompt', ['GET', 'POST']],
     ['/api/v1/generate', ['POST']],
     ['/v1/files/7', ['DELETE']],
     ['/nobody', []],
-  ])('%s exists for %j', (path, expected) => expect(routes.methods(path)).toEqual(expected));
+  ])('methods: %s has %j', (path, expected) => expect(routes.methods(path)).toEqual(expected));
 
   test.each([
     ['POST', '/v1/nowhere', 'rest /v1/'],
@@ -73,11 +73,11 @@ describe('router', () => {
     ['GET', '/v1/generate', undefined],
     ['GET', '/v1/nowhere', 'rest /v1/'],
     ['DELETE', '/v1/nowhere', undefined],
-  ])('%s %s is left over for %s: not where another method is known', (method, target, path) =>
+  ])('%s %s matches the fallback %s, but not if another method of the path exists', (method, target, path) =>
     expect(found(method, target)).toBe(path),
   );
 
-  test('a path of very many slashes is looked up quickly and found unknown', () => {
+  test('rejects a path of very many slashes quickly', () => {
     expect(found('POST', '/x'.repeat(8000))).toBeUndefined();
     expect(found('POST', `${'/x'.repeat(8000)}/v1/generate`)).toBe('ending /v1/generate');
   });
@@ -86,12 +86,10 @@ describe('router', () => {
     [[route('GET', 'exact', '/a'), route('GET', 'exact', '/a')], /twice/],
     [[route('GET', 'ending', 'a')], /slash/],
     [[route('GET', 'exact', '/a/')], /never be reached/],
-  ])('a table that would hide an endpoint is refused: %j', (table, reason) =>
-    expect(() => router(table)).toThrow(reason),
-  );
+  ])('refuses a table with a hidden endpoint: %j', (table, reason) => expect(() => router(table)).toThrow(reason));
 });
 
-test('the query is split off the target', () => {
+test('queryOf: decodes the query of a target', () => {
   expect([...queryOf('/a?b=1&c=%20x?')]).toEqual([
     ['b', '1'],
     ['c', ' x?'],

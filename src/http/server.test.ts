@@ -9,8 +9,8 @@ import { ask, echo, endpoint, handTimer, latch, serve, wire } from './testing/wo
 const post = { method: 'POST', path: '/work', body: '{}' } as const;
 const info = endpoint(() => json({ version: 1 }), { method: 'GET', path: '/info', access: 'open', rateLimited: false });
 
-describe('an answer', () => {
-  test('carries the headers of every response', async () => {
+describe('HTTP server: response', () => {
+  test('has the headers of every response', async () => {
     const { status, headers, text } = await ask(await serve([info]), { path: '/info' });
     expect([status, text]).toEqual([200, '{"version":1}']);
     expect(headers).toMatchObject({
@@ -24,7 +24,7 @@ describe('an answer', () => {
     });
   });
 
-  test('may set its own, whatever their case, and adds to vary', async () => {
+  test('may override headers in any case, and extends Vary', async () => {
     const headers = { 'Cache-Control': 'max-age=60', Vary: 'Accept-Encoding' };
     const world = await serve([{ ...info, handle: () => ({ status: 200, headers, body: '' }) }]);
     expect((await ask(world, { path: '/info' })).headers).toMatchObject({
@@ -33,7 +33,7 @@ describe('an answer', () => {
     });
   });
 
-  test('names an origin that may call, and gives no permission to others', async () => {
+  test('names a permitted origin, and gives no permission to others', async () => {
     const world = await serve([info]);
     const from = async (origin: string) => (await ask(world, { path: '/info', headers: { origin } })).headers;
     expect(await from('http://localhost:3000')).toMatchObject({
@@ -43,7 +43,7 @@ describe('an answer', () => {
     expect(Object.keys(await from('https://elsewhere.example')).join()).not.toContain('access-control');
   });
 
-  test('comes for a chunked body, an empty one, and one with any or no type', async () => {
+  test('accepts a chunked body, an empty one, and any or no content type', async () => {
     const world = await serve([echo]);
     const chunked = await ask(world, { ...post, body: 'abc', headers: { 'transfer-encoding': 'chunked' } });
     expect(JSON.parse(chunked.text)).toEqual({ path: '/work', body: 'abc' });
@@ -51,7 +51,7 @@ describe('an answer', () => {
     expect((await ask(world, { ...post, headers: { 'content-type': 'text/plain' } })).status).toBe(200);
   });
 
-  test('leaves the connection open for the next request', async () => {
+  test('keeps the connection open', async () => {
     const world = await serve([echo]);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const first = await ask(world, { ...post, agent });
@@ -60,7 +60,7 @@ describe('an answer', () => {
     agent.destroy();
   });
 
-  test('to two requests sent at once comes in their order', async () => {
+  test('answers pipelined requests in order', async () => {
     const one = wire(await serve([echo]));
     one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nfirst');
     one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 6\r\nconnection: close\r\n\r\nsecond');
@@ -68,38 +68,38 @@ describe('an answer', () => {
     expect(one.received).toMatch(/"first".*"second"/s);
   });
 
-  test('to an old client without a host ends with the connection', async () => {
+  test('closes the connection of an HTTP/1.0 client', async () => {
     const one = wire(await serve([info])).send('GET /info HTTP/1.0\r\n\r\n');
     await one.closed;
     expect(one.received).toContain('{"version":1}');
   });
 });
 
-describe('methods and paths', () => {
-  test('HEAD asks whether something is there, and may be told that it is not', async () => {
+describe('HTTP server: methods and paths', () => {
+  test('HEAD: answers with the status of the resource', async () => {
     const world = await serve([{ ...echo, match: 'prefix', path: '/blobs/', probeStatus: 404 }]);
     expect((await ask(world, { method: 'HEAD', path: '/blobs/sha256:00' })).status).toBe(404);
     expect((await ask(world, { method: 'OPTIONS', path: '/blobs/sha256:00' })).status).toBe(200);
     expect((await ask(world, { method: 'HEAD', path: '/other' })).status).toBe(200);
   });
 
-  test.each(['HEAD', 'OPTIONS'])('%s is 200 without a body on any path', async (method) => {
+  test.each(['HEAD', 'OPTIONS'])('%s: 200 without a body on any path', async (method) => {
     const { status, headers, text } = await ask(await serve([info]), { method, path: '/anything' });
     expect([status, headers['content-type'], text]).toEqual([200, 'text/html', '']);
     expect(headers['access-control-allow-methods']).toBe('*');
   });
 
-  test.each(['PATCH', 'TRACE', 'PROPFIND'])('%s is not implemented', async (method) =>
+  test.each(['PATCH', 'TRACE', 'PROPFIND'])('%s: 501', async (method) =>
     expect((await ask(await serve([info]), { method, path: '/info' })).status).toBe(501),
   );
 
-  test('CONNECT is not implemented', async () => {
+  test('CONNECT: 501', async () => {
     const one = wire(await serve([])).send('CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n');
     await one.closed;
     expect(one.received).toMatch(/^HTTP\/1.1 501 /);
   });
 
-  test('an unknown GET shows a page that links to the API page', async () => {
+  test('unknown GET: answers with a page that links to the API page', async () => {
     const { status, headers, text } = await ask(await serve([]), { path: '/<b>' });
     expect([status, headers['content-type']]).toEqual([404, 'text/html']);
     expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
@@ -107,19 +107,19 @@ describe('methods and paths', () => {
     expect(text).toContain('/&#60;b&#62;');
   });
 
-  test.each(['POST', 'PUT', 'DELETE'])('an unknown %s is told so in JSON', async (method) => {
+  test.each(['POST', 'PUT', 'DELETE'])('unknown %s: answers in JSON', async (method) => {
     const { status, text } = await ask(await serve([]), { method, path: '/nowhere' });
     const msg = `There is no ${method} /nowhere on this server.`;
     expect([status, JSON.parse(text)]).toEqual([404, { detail: { msg, type: 'not_found' } }]);
   });
 
-  test('the wrong method is told the right one, in the words of who answers there', async () => {
+  test('wrong method: names the right one in the error format of the API', async () => {
     const { status, headers, text } = await ask(await serve([echo]), { path: '/work' });
     expect([status, headers.allow]).toEqual([405, 'POST']);
     expect(JSON.parse(text)).toEqual({ family: 'method-not-allowed', sentence: 'GET is not possible here; use POST.' });
   });
 
-  test('/lcpp leads to /lcpp/, which is answered', async () => {
+  test('/lcpp redirects to /lcpp/', async () => {
     const world = await serve([{ ...info, match: 'exact', path: '/lcpp' }]);
     const { status, headers } = await ask(world, { path: '/lcpp?a=1' });
     expect([status, headers.location]).toEqual([302, '/lcpp/']);
@@ -127,20 +127,20 @@ describe('methods and paths', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('HTTP server: rejection', () => {
   test.each([
     ['another name', { host: 'rebound.example' }, 421, 'host-refused'],
     ['another origin', { origin: 'https://elsewhere.example' }, 403, 'origin-refused'],
-  ])('for %s comes in the manner of the family', async (_name, headers, status, code) => {
+  ])('%s: answers in the error format of the API', async (_name, headers, status, code) => {
     const answer = await ask(await serve([echo]), { ...post, headers });
     expect([answer.status, JSON.parse(answer.text).family]).toEqual([status, code]);
   });
 
-  test.each(['GET', 'HEAD', 'OPTIONS'])('for another name is there for %s of an unknown path too', async (method) =>
+  test.each(['GET', 'HEAD', 'OPTIONS'])('foreign host: also rejects %s of an unknown path', async (method) =>
     expect((await ask(await serve([]), { method, path: '/', headers: { host: 'rebound.example' } })).status).toBe(421),
   );
 
-  test('for want of a key comes before the body, and a right key opens', async () => {
+  test('missing key: rejects before the body, and accepts the right key', async () => {
     const world = await serve([echo, info], { guard: { password: 'swordfish' } });
     const one = wire(world).send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n');
     await one.until('"unauthorized"');
@@ -151,7 +151,7 @@ describe('a refusal', () => {
     expect((await ask(world, { path: '/info' })).status).toBe(200);
   });
 
-  test('for speed counts queued endpoints and unknown paths, nothing else', async () => {
+  test('rate limit: counts queued endpoints and unknown paths only', async () => {
     let now = 0;
     const helper = endpoint(() => json({}), { path: '/helper', rateLimited: false });
     const world = await serve([echo, helper], { rateLimitSeconds: 5, now: () => now });
@@ -163,8 +163,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('a failure', () => {
-  test('that the handler names is told in the manner of the family', async () => {
+describe('HTTP server: failure', () => {
+  test('error of the handler: answers in the error format of the API', async () => {
     const failing = endpoint(() => {
       throw new AppError('busy', { retryAfterSeconds: 1 });
     });
@@ -174,7 +174,7 @@ describe('a failure', () => {
     expect(world.errors).toEqual([]);
   });
 
-  test('that nobody foresaw is told too, and reported', async () => {
+  test('unexpected exception: answers 500 and reports it', async () => {
     const error = new Error('out of cheese');
     const world = await serve([endpoint(() => Promise.reject(error))]);
     const { status, text } = await ask(world, post);
@@ -182,7 +182,7 @@ describe('a failure', () => {
     expect(world.errors).toEqual([error]);
   });
 
-  test('to tell the failure, or a header that cannot be sent, is no crash', async () => {
+  test('failing error encoder or invalid header: the server survives', async () => {
     const badHeaders = endpoint(() => ({ status: 200, headers: { 'x-a': 'a\nb' }, body: '' }), { path: '/header' });
     const badFamily = {
       name: '',
@@ -198,7 +198,7 @@ describe('a failure', () => {
     expect(world.errors).toHaveLength(3);
   });
 
-  test('in the middle of a stream ends the connection', async () => {
+  test('error in a stream: closes the connection', async () => {
     async function* stream() {
       yield 'begun';
       throw new Error('lost');
@@ -216,20 +216,20 @@ describe('a failure', () => {
     ['a broken chunk', 'POST /work HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n', 400],
     ['two lengths', 'POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 400],
     ['endless headers', `GET / HTTP/1.1\r\nhost: localhost\r\nx-a: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
-  ])('of the client, %s, is answered and closed', async (_name, text, status) => {
+  ])('client error, %s: answers and closes', async (_name, text, status) => {
     const one = wire(await serve([echo], { guard: { allowedHosts: ['a'] } })).send(text);
     await one.closed;
     expect(one.received).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });
 });
 
-describe('a body', () => {
+describe('HTTP server: request body', () => {
   const small = { maxRequestMegabytes: 1 / 1024 };
 
-  test('up to the cap is taken whole', async () =>
+  test('reads a body up to the limit', async () =>
     expect((await ask(await serve([echo], small), { ...post, body: 'x'.repeat(1024) })).status).toBe(200));
 
-  test('declared past the cap is refused before it comes', async () => {
+  test('rejects a Content-Length above the limit before the body', async () => {
     const one = wire(await serve([echo], small));
     one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1025\r\n\r\n');
     await one.until('payload-too-large');
@@ -238,7 +238,7 @@ describe('a body', () => {
     await one.closed;
   });
 
-  test('chunked past the cap is refused as soon as it is past', async () => {
+  test('rejects a chunked body as soon as it is above the limit', async () => {
     const one = wire(await serve([echo], small));
     one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n');
     one.send(`400\r\n${'x'.repeat(1024)}\r\n1\r\nx\r\n`);
@@ -248,12 +248,12 @@ describe('a body', () => {
     expect(one.received).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  test('far past the cap does not keep the client from its answer', async () => {
+  test('a client that sends far more than the limit still gets the response', async () => {
     const { status } = await ask(await serve([echo], small), { ...post, body: Buffer.alloc(20_000_000) });
     expect(status).toBe(413);
   });
 
-  test('that never ends is dropped for a while only', async () => {
+  test('drains an endless body for a limited time', async () => {
     const time = handTimer();
     const one = wire(await serve([echo], { ...small, startTimer: time.startTimer }));
     one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1025\r\n\r\n');
@@ -262,7 +262,7 @@ describe('a body', () => {
     await one.closed;
   });
 
-  test('that stands still for a minute is answered 408 and closed', async () => {
+  test('answers 408 and closes when the body stalls for a minute', async () => {
     const time = handTimer();
     const one = wire(await serve([echo], { startTimer: time.startTimer }));
     one.send('POST /work HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n');
@@ -273,7 +273,7 @@ describe('a body', () => {
     expect(one.received).toMatch(/HTTP\/1.1 408 /);
   });
 
-  test('that the client holds back is asked for only when it is wanted', async () => {
+  test('sends 100 Continue only when the body is needed', async () => {
     const world = await serve([echo], small);
     const head = 'POST /work HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n';
     const welcome = wire(world).send(`${head}content-length: 2\r\n\r\n`);
@@ -285,10 +285,10 @@ describe('a body', () => {
   });
 });
 
-describe('listening', () => {
+describe('HTTP server: listen', () => {
   const options = { port: 0, endpoints: [info], onError: () => undefined };
 
-  test('happens on the loopback addresses unless told otherwise', async () => {
+  test('uses the loopback addresses by default', async () => {
     const server = createHttpServer(options);
     const { port, addresses } = await server.listen();
     expect(addresses[0]).toBe('127.0.0.1');
@@ -297,25 +297,25 @@ describe('listening', () => {
     await server.close();
   });
 
-  test('on a port that is taken fails with a sentence', async () => {
+  test('rejects with a sentence if the port is in use', async () => {
     const { port } = await serve([]);
     await expect(createHttpServer({ ...options, port }).listen()).rejects.toThrow(
       `Port ${port} on 127.0.0.1 is taken by another program.`,
     );
   });
 
-  test('on an address that is not here fails with a sentence', () =>
+  test('rejects with a sentence if the address does not exist', () =>
     expect(createHttpServer({ ...options, host: '192.0.2.1' }).listen()).rejects.toThrow('Check --host'));
 
-  test('with a broken certificate fails with a sentence', () =>
+  test('rejects with a sentence if the certificate is invalid', () =>
     expect(createHttpServer({ ...options, tls: { certificate: 'x', key: 'y' } }).listen()).rejects.toThrow('--ssl'));
 
-  test('over TLS answers as usual', async () => {
+  test('answers over TLS', async () => {
     const world = await serve([echo], { tls: testTls });
     expect((await ask(world, { ...post, tls: true })).text).toContain('"body":"{}"');
   });
 
-  test('ends with every connection, idle ones too', async () => {
+  test('close: closes every connection, including idle ones', async () => {
     const world = await serve([info]);
     const idle = wire(world).send('GET /info HTTP/1.1\r\nhost: localhost\r\n\r\n');
     await idle.until('version');
@@ -324,7 +324,7 @@ describe('listening', () => {
   });
 });
 
-describe('security headers', () => {
+describe('HTTP server: security headers', () => {
   const wanted = {
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
@@ -338,19 +338,19 @@ describe('security headers', () => {
     ['OPTIONS', { method: 'OPTIONS', path: '/work' }],
     ['a method that is not there', { method: 'PATCH', path: '/work' }],
     ['a host that is refused', { method: 'GET', path: '/info', headers: { host: 'evil.example' } }],
-  ])('security headers: are sent with %s', async (_, options) => {
+  ])('are sent with %s', async (_, options) => {
     expect((await ask(await serve([echo, info]), options)).headers).toMatchObject(wanted);
   });
 
-  test('security headers: are sent with the refusal of what is no HTTP', async () => {
+  test('are sent with the 400 for invalid HTTP', async () => {
     const one = wire(await serve([echo])).send('nonsense\r\n\r\n');
     await one.closed;
     expect(one.received).toMatch(/x-content-type-options: nosniff/);
   });
 });
 
-describe('broken connections', () => {
-  test('clientError: a request that came whole is answered before what is no HTTP is refused', async () => {
+describe('HTTP server: broken connections', () => {
+  test('clientError: answers a complete request before it rejects invalid HTTP after it', async () => {
     const gate = latch();
     const began = latch();
     const slow = endpoint(async () => {
@@ -368,7 +368,7 @@ describe('broken connections', () => {
     expect(one.received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
   });
 
-  test('several Host headers are refused with 400', async () => {
+  test('rejects several Host headers with 400', async () => {
     const one = wire(await serve([info])).send('GET /info HTTP/1.1\r\nhost: localhost\r\nHost: evil.example\r\n\r\n');
     await one.until('400 Bad Request');
   });
@@ -376,7 +376,7 @@ describe('broken connections', () => {
   test.each([
     ['plain HTTP', 'GET /info HTTP/1.1\r\nhost: localhost\r\n\r\n', /plain HTTP, and this port speaks HTTPS/],
     ['garbage', '\u0016\u0003\u0001nonsense nonsense nonsense', /TLS handshake failed/],
-  ])('TLS: %s ends that connection and is told', async (_, bytes, reason) => {
+  ])('TLS: %s closes that connection and is reported', async (_, bytes, reason) => {
     const told = latch<string>();
     const world = await serve([info], { tls: testTls, onRefused: ({ error }) => told.open(error.message) });
     const one = wire(world).send(bytes);
@@ -385,7 +385,7 @@ describe('broken connections', () => {
     expect((await ask(world, { path: '/info', tls: true })).status).toBe(200);
   });
 
-  test('TLS: resets during the handshake end nothing else', async () => {
+  test('TLS: a reset during the handshake affects no other connection', async () => {
     const refused: unknown[] = [];
     const world = await serve([info], { tls: testTls, onRefused: (one) => refused.push(one) });
     for (let count = 0; count < 20; count += 1) {

@@ -7,8 +7,8 @@ test.each([
   ['a message frame', messageFrame('{"token": "a"}'), 'event: message\ndata: {"token": "a"}\n\n'],
   ['a comment frame', commentFrame('keepalive'), ': keepalive\n\n'],
   ['a line', line({ done: true, text: 'a\nb' }), '{"done":true,"text":"a\\nb"}\n'],
-])('%s looks like this', (_name, frame, bytes) => expect(frame).toBe(bytes));
+])('SSE frame: %s', (_name, frame, bytes) => expect(frame).toBe(bytes));
 
-test('a comment can be filled up to a wanted length', () => {
+test('commentFrame: is padded to a given length', () => {
   expect(commentFrame('keepalive', 2048)).toHaveLength(2048);
 });

@@ -28,7 +28,7 @@ async function text(reply: Awaited<ReturnType<typeof get>>): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-describe('a file', () => {
+describe('fileReply', () => {
   test.each([
     ['index.html', 'text/html; charset=utf-8', '<p>Grüße</p>'],
     ['/index.html', 'text/html; charset=utf-8', '<p>Grüße</p>'],
@@ -36,7 +36,7 @@ describe('a file', () => {
     ['worker.mjs', 'text/javascript; charset=utf-8', 'work()'],
     ['thing.unknown', 'application/octet-stream', 'x'],
     ['empty.txt', 'text/plain; charset=utf-8', ''],
-  ])('%s comes with its type', async (path, type, content) => {
+  ])('%s is sent with its type', async (path, type, content) => {
     const reply = await get(path);
     expect(reply).toMatchObject({
       status: 200,
@@ -61,8 +61,8 @@ describe('a file', () => {
   });
 });
 
-describe('asking again', () => {
-  test('who has the file is told so, and who has another version gets it', async () => {
+describe('fileReply: conditional request', () => {
+  test('answers 304 for the current ETag, and 200 for another one', async () => {
     const etag = (await get('index.html'))?.headers?.etag ?? '';
     expect(etag).toMatch(/^"[\w-]+"$/);
     for (const sent of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
@@ -75,7 +75,7 @@ describe('asking again', () => {
     expect(await get('index.html', { 'if-none-match': '"other"' })).toMatchObject({ status: 200 });
   });
 
-  test('a file that has changed has another tag', async () => {
+  test('a changed file has another ETag', async () => {
     const path = join(folder, 'changing.txt');
     writeFileSync(path, 'one');
     const before = (await get('changing.txt'))?.headers?.etag;
@@ -83,7 +83,7 @@ describe('asking again', () => {
     expect((await get('changing.txt'))?.headers?.etag).not.toBe(before);
   });
 
-  test('it is asked about each time unless told otherwise', async () => {
+  test('sends no-cache by default', async () => {
     expect((await get('index.html'))?.headers?.['cache-control']).toBe('no-cache');
     const cacheControl = (path: string) => (path.endsWith('.js') ? 'immutable' : 'no-cache');
     const reply = await fileReply({ folder, cacheControl }, { path: 'parts/a b.js', headers: {} });
@@ -91,7 +91,7 @@ describe('asking again', () => {
   });
 });
 
-describe('a piece of a file', () => {
+describe('fileReply: Range', () => {
   const piece = 'parts/a b.js';
   test.each([
     ['bytes=0-3', '0123', 'bytes 0-3/10'],
@@ -108,25 +108,25 @@ describe('a piece of a file', () => {
     expect(await text(reply)).toBe(content);
   });
 
-  test.each(['bytes=10-', 'bytes=99-100', 'bytes=-0'])('%s cannot be had', async (range) => {
+  test.each(['bytes=10-', 'bytes=99-100', 'bytes=-0'])('%s is not satisfiable', async (range) => {
     expect(await get(piece, { range })).toMatchObject({ status: 416, headers: { 'content-range': 'bytes */10' } });
   });
 
   test.each(['bytes=3-1', 'bytes=0-1,3-4', 'lines=1-2', 'bytes=-', 'nonsense'])(
-    '%s is answered with all of it',
+    '%s gives the whole file',
     async (range) => {
       expect(await get(piece, { range })).toMatchObject({ status: 200 });
     },
   );
 
-  test('of a version that is no more is answered with all of the new one', async () => {
+  test('If-Range with an old ETag gives the whole new file', async () => {
     const etag = (await get(piece))?.headers?.etag ?? '';
     expect(await get(piece, { range: 'bytes=0-1', 'if-range': etag })).toMatchObject({ status: 206 });
     expect(await get(piece, { range: 'bytes=0-1', 'if-range': '"other"' })).toMatchObject({ status: 200 });
   });
 });
 
-test('over the wire its length is told and the connection can be used again', async () => {
+test('fileReply: sends Content-Length and keeps the connection open', async () => {
   const page = endpoint(
     async (call) =>
       (await fileReply({ folder }, { path: 'parts/a b.js', headers: call.headers })) ?? { status: 404, body: '' },

@@ -53,8 +53,8 @@ test('writeStream: ends the connection and the iterator when a status comment th
   expect(one.received).not.toContain('\r\n0\r\n\r\n');
 });
 
-describe('a stream', () => {
-  test('sends its head before anything is there', async () => {
+describe('writeStream', () => {
+  test('sends the head before the first chunk', async () => {
     const gate = latch();
     async function* late() {
       await gate.promise;
@@ -68,7 +68,7 @@ describe('a stream', () => {
     expect(chunks(one)).toEqual(['late']);
   });
 
-  test('gathers what is ready at once into one write, and writes the rest as it comes', async () => {
+  test('joins chunks that are ready into one write, and writes later ones as they come', async () => {
     const gate = latch();
     async function* pieces() {
       yield* ['a', 'b', 'c'];
@@ -82,7 +82,7 @@ describe('a stream', () => {
     expect(chunks(one)).toEqual(['abc', 'd']);
   });
 
-  test('keeps texts and bytes in order', async () => {
+  test('keeps the order of texts and bytes', async () => {
     async function* mixed() {
       yield 'text ';
       yield Buffer.from('bytes ');
@@ -94,7 +94,7 @@ describe('a stream', () => {
     expect(chunks(one).join('')).toBe('text bytes more end');
   });
 
-  test('of bytes waits for a client that does not read', async () => {
+  test('bytes: waits for a client that does not read', async () => {
     let made = 0;
     async function* endless() {
       for (;;) {
@@ -113,7 +113,7 @@ describe('a stream', () => {
     expect(made).toBeLessThan(2000);
   });
 
-  test('keeps letters whole', async () => {
+  test('never splits a character', async () => {
     async function* letters() {
       yield 'grüße ';
       yield '🙂';
@@ -123,7 +123,7 @@ describe('a stream', () => {
     expect(chunks(one)).toEqual(['grüße 🙂']);
   });
 
-  test('leaves the connection open for the next one', async () => {
+  test('keeps the connection open', async () => {
     async function* twice() {
       yield 'word';
     }
@@ -135,7 +135,7 @@ describe('a stream', () => {
     expect(chunks(one)).toEqual(['word']);
   });
 
-  test('to an old client ends with the connection', async () => {
+  test('closes the connection of an HTTP/1.0 client', async () => {
     async function* pieces() {
       yield 'plain';
     }
@@ -144,7 +144,7 @@ describe('a stream', () => {
     expect(one.received).toMatch(/\r\n\r\nplain$/);
   });
 
-  test('is not pulled while the client does not read, and goes on when it does', async () => {
+  test('does not pull while the client does not read, and continues afterwards', async () => {
     const piece = 'x'.repeat(65_536);
     const count = 1000;
     let pulled = 0;
@@ -179,7 +179,7 @@ describe('a stream', () => {
     expect(received).toBeLessThan(count * piece.length + 2000);
   });
 
-  test('of endless ready pieces still lets the client leave', async () => {
+  test('notices a disconnect although chunks are always ready', async () => {
     const left = latch();
     async function* endless() {
       try {
@@ -194,7 +194,7 @@ describe('a stream', () => {
     await left.promise;
   });
 
-  test('writes a filler when it has been silent, and only then', async () => {
+  test('writes the keep-alive only after silence', async () => {
     const time = handTimer();
     const gates = [latch(), latch()] as const;
     async function* slow() {
@@ -219,7 +219,7 @@ describe('a stream', () => {
     expect(time.waiting()).toEqual([]);
   });
 
-  test('says something aside at once and from time to time, until there is nothing more to say', async () => {
+  test('writes status comments at once and at intervals, until there are none', async () => {
     const time = handTimer();
     const gate = latch();
     async function* late() {
@@ -240,7 +240,7 @@ describe('a stream', () => {
     expect(chunks(one).join('')).toBe('second first word');
   });
 
-  test('says nothing more aside once it is over', async () => {
+  test('writes no status comment after the end', async () => {
     const time = handTimer();
     async function* short() {
       yield 'word';
@@ -296,7 +296,7 @@ describe('write stall', () => {
     expect(world.errors).toEqual([]);
   });
 
-  test('write stall: leaves a client alone that reads slowly', async () => {
+  test('write stall: does not end a slow reader', async () => {
     const time = handTimer();
     const { work, made } = endlessEndpoint();
     const one = wire(await serve([work], { startTimer: time.startTimer, stallTimeoutSeconds: 7 })).send(get);
@@ -312,7 +312,7 @@ describe('write stall', () => {
     expect(one.socket.destroyed).toBe(false);
   });
 
-  test('write stall: 0 waits for ever', async () => {
+  test('write stall: 0 disables the limit', async () => {
     const time = handTimer();
     const { work, made } = endlessEndpoint();
     const one = wire(await serve([work], { startTimer: time.startTimer, stallTimeoutSeconds: 0 })).send(get);
@@ -322,7 +322,7 @@ describe('write stall', () => {
     expect(time.waiting()).toEqual([]);
   });
 
-  test('write stall: ends the connection of a client that does not take a whole body', async () => {
+  test('write stall: closes the connection of a client that does not read a whole body', async () => {
     const time = handTimer();
     const answered = latch();
     const work = endpoint(
@@ -350,7 +350,7 @@ function dialTls({ port }: { readonly port: number }) {
   return connect({ port, host: '127.0.0.1', ca: testTls.certificate });
 }
 
-test('send: a stream whose head cannot be written is told to end', async () => {
+test('send: ends a stream whose head cannot be written', async () => {
   const ended = latch();
   const stream = {
     [Symbol.asyncIterator]: () => ({

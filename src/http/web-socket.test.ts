@@ -59,8 +59,8 @@ function connectTo(world: World, path = '/ws', headers: Record<string, string> =
   };
 }
 
-describe('a connection for messages', () => {
-  test('carries texts and bytes both ways', async () => {
+describe('WebSocket', () => {
+  test('sends and receives texts and bytes', async () => {
     const world = await serve([], { sockets: [echoing] });
     const { client, opened, next } = connectTo(world);
     await opened;
@@ -70,7 +70,7 @@ describe('a connection for messages', () => {
     expect(await next()).toEqual(Buffer.from([1, 2, 255]));
   });
 
-  test('knows its path, its query and its client', async () => {
+  test('has the path, the query and the client address', async () => {
     const seen = latch<SocketCall>();
     const world = await serve([], { sockets: [socketAt((call) => seen.open(call))] });
     connectTo(world, '/prefix/ws?clientId=7');
@@ -86,7 +86,7 @@ describe('a connection for messages', () => {
     expect(await next()).toBe('safe');
   });
 
-  test('its end is known here, whoever ends it', async () => {
+  test('reports the close of either side', async () => {
     const sockets: LiveSocket[] = [];
     const world = await serve([], { sockets: [socketAt((_, socket) => void sockets.push(socket))] });
     const first = connectTo(world);
@@ -101,7 +101,7 @@ describe('a connection for messages', () => {
     expect(() => sockets[1]?.send('too late')).not.toThrow();
   });
 
-  test('a server that closes ends it', async () => {
+  test('is closed when the server closes', async () => {
     const world = await serve([], { sockets: [echoing] });
     const { opened, closed } = connectTo(world);
     await opened;
@@ -109,7 +109,7 @@ describe('a connection for messages', () => {
     expect(await closed).toBe(1006);
   });
 
-  test('what its endpoint throws ends it and nothing else', async () => {
+  test('an exception of its endpoint closes only this connection', async () => {
     const world = await serve([echo], {
       sockets: [
         socketAt((call, socket) => {
@@ -128,7 +128,7 @@ describe('a connection for messages', () => {
     expect(world.errors.map((error) => (error as Error).message)).toEqual(['at once', 'later']);
   });
 
-  test('a message past the cap ends it', async () => {
+  test('a message above the limit closes it', async () => {
     const world = await serve([], { sockets: [echoing], maxRequestMegabytes: 1 });
     const { client, opened, closed } = connectTo(world);
     await opened;
@@ -136,7 +136,7 @@ describe('a connection for messages', () => {
     expect(await closed).toBe(1009);
   });
 
-  test('one that answers no ping until the next is taken for gone', async () => {
+  test('is terminated without a pong before the next ping', async () => {
     const { startTimer, pass } = handTimer();
     const sockets: LiveSocket[] = [];
     const world = await serve([], { sockets: [socketAt((_, socket) => void sockets.push(socket))], startTimer });
@@ -158,7 +158,7 @@ describe('a connection for messages', () => {
   });
 });
 
-describe('WebSocket: a client that never reads', () => {
+describe('WebSocket: client that never reads', () => {
   /** An open connection of which nothing is read any more. */
   async function deaf() {
     const live = latch<LiveSocket>();
@@ -171,7 +171,7 @@ describe('WebSocket: a client that never reads', () => {
     return { live: await live.promise };
   }
 
-  test('WebSocket: gets no more pongs while earlier ones wait', () => {
+  test('WebSocket: sends no further pongs while earlier ones are unsent', () => {
     let pongs = 0;
     const socket = Object.assign(new EventEmitter(), {
       OPEN: 1,
@@ -195,7 +195,7 @@ describe('WebSocket: a client that never reads', () => {
     expect(socket.bufferedAmount).toBeLessThan(20_000);
   });
 
-  test('WebSocket: is ended when too much waits for it', async () => {
+  test('WebSocket: is terminated when too much is unsent', async () => {
     const { live } = await deaf();
     for (let megabytes = 0; megabytes < 200 && !live.signal.aborted; megabytes += 1) {
       live.send(Buffer.alloc(2 ** 20));
@@ -204,7 +204,7 @@ describe('WebSocket: a client that never reads', () => {
     await ended(live);
   });
 
-  test('WebSocket: sendOrDrop drops what a client that is behind may miss', async () => {
+  test('WebSocket: sendOrDrop drops messages for a slow client', async () => {
     const { live } = await deaf();
     for (let megabytes = 0; megabytes < 200; megabytes += 1) {
       live.sendOrDrop(Buffer.alloc(2 ** 20));
@@ -223,12 +223,12 @@ describe('WebSocket: a client that never reads', () => {
   });
 });
 
-describe('who may open one', () => {
+describe('WebSocket: upgrade', () => {
   test.each([
     ['a page of another site', { origin: 'https://evil.example' }, {}, 403],
     ['a name that is not ours', { host: 'rebound.example' }, {}, 421],
-    ['somebody without the key', {}, { guard: { password: 'key' } }, 401],
-  ])('not %s', async (_, headers, options, status) => {
+    ['a client without the key', {}, { guard: { password: 'key' } }, 401],
+  ])('rejects %s', async (_, headers, options, status) => {
     let opened = false;
     const world = await serve([], {
       sockets: [
@@ -242,31 +242,31 @@ describe('who may open one', () => {
     expect(opened).toBe(false);
   });
 
-  test('somebody with the key, and a page of our own', async () => {
+  test('accepts a client with the key, and a page of the same origin', async () => {
     const world = await serve([], { sockets: [echoing], guard: { password: 'key' } });
     await connectTo(world, '/ws', { authorization: 'Bearer key', origin: 'https://evil.example' }).opened;
     const own = await serve([], { sockets: [echoing] });
     await connectTo(own, '/ws', { origin: `http://127.0.0.1:${own.port}` }).opened;
   });
 
-  test('nobody where there is none', async () => {
+  test('answers 404 on an unknown path', async () => {
     const world = await serve([echo], { sockets: [echoing] });
     expect(await connectTo(world, '/other').refused).toBe(404);
   });
 });
 
-describe('a request that would rather speak another protocol', () => {
+describe('HTTP server: Upgrade to another protocol', () => {
   const ask = (body: string) =>
     `POST /work HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQ\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
-  test('is answered as the plain request that it also is', async () => {
+  test('answers the plain request', async () => {
     const world = await serve([echo], { sockets: [echoing] });
     const client = wire(world).send(ask('hello'));
     await client.until('"body":"hello"');
     expect(client.received).toMatch(/^HTTP\/1\.1 200/);
   });
 
-  test('also where its body comes later, and another request follows on the connection', async () => {
+  test('also with a later body and a following request on the connection', async () => {
     const world = await serve([echo]);
     const whole = ask('0123456789');
     const client = wire(world).send(whole.slice(0, -5));
@@ -309,7 +309,7 @@ describe('upgrade: resets and order on the connection', () => {
     expect(world.errors.map((error) => (error as Error).message)).toEqual(['no such package']);
   });
 
-  test('upgrade: sends 101 after the answers of requests that are ahead on the connection', async () => {
+  test('upgrade: sends 101 after the responses of earlier requests on the connection', async () => {
     const gate = latch();
     const slow = endpoint(async () => {
       await gate.promise;
@@ -337,7 +337,7 @@ describe('upgrade: resets and order on the connection', () => {
   test.each([
     ['an unknown path', upgradeHead.replace('/ws', '/other'), '404'],
     ['CONNECT', 'CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n', '501'],
-  ])('upgrade: refuses %s after the answers of requests that are ahead', async (_, second, status) => {
+  ])('upgrade: rejects %s after the responses of earlier requests', async (_, second, status) => {
     const gate = latch();
     const began = latch();
     const slow = endpoint(async () => {

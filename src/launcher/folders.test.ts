@@ -24,14 +24,14 @@ afterAll(() => rmSync(top, { recursive: true }));
 const names = async (wanted: 'model' | 'config' | 'any') =>
   (await listFolder(home, wanted, [home]))?.entries.map(({ name }) => name);
 
-describe('a folder', () => {
-  test('shows its folders first and then the files that are looked for', async () => {
+describe('listFolder', () => {
+  test('lists folders first, then matching files', async () => {
     expect(await names('model')).toEqual(['models', 'out', 'Zebra', 'b.gguf']);
     expect(await names('config')).toEqual(['models', 'out', 'Zebra', 'a.kcpps']);
     expect(await names('any')).toEqual(['models', 'out', 'Zebra', 'a.kcpps', 'b.gguf', 'note.txt']);
   });
 
-  test('tells how large a file is, and where one gets up', async () => {
+  test('returns file sizes and the parent folder', async () => {
     const folder = await listFolder(home, 'model', [home]);
     expect(folder?.entries.find(({ name }) => name === 'b.gguf')).toEqual({
       name: 'b.gguf',
@@ -53,12 +53,12 @@ describe('a folder', () => {
     ['that is no whole path', () => 'models'],
     ['with a strange character', () => `${home}\0`],
     ['without a name', () => ''],
-  ])('%s is not opened', async (_, path) => {
+  ])('rejects %s', async (_, path) => {
     expect(await listFolder(path(), 'model', [home])).toBeUndefined();
   });
 });
 
-test('a file is looked at only below the allowed places, where it really lies', async () => {
+test('allowedPath: resolves links and rejects a file outside of the allowed folders', async () => {
   expect(await allowedPath(join(home, 'b.gguf'), [home])).toBe(join(home, 'b.gguf'));
   expect(await allowedPath(join(home, 'out', 'key.gguf'), [home])).toBeUndefined();
   expect(await allowedPath(join(home, 'out', 'key.gguf'), [home, join(top, 'secret')])).toBe(
@@ -68,7 +68,7 @@ test('a file is looked at only below the allowed places, where it really lies', 
   expect(await allowedPath(home, ['/not/there'])).toBeUndefined();
 });
 
-test('the allowed places are the own ones and the drives', () => {
+test('allowedPlaces: own folders and the drives', () => {
   expect(allowedPlaces('/home/me', '/home/me', 'linux')).toEqual(['/home/me', '/mnt', '/media', '/run/media', '/srv']);
   expect(allowedPlaces('/Users/me', '/work', 'darwin', ['/x'])).toEqual(['/Users/me', '/work', '/Volumes', '/x']);
   expect(allowedPlaces('C:\\me', 'D:\\', 'win32')).toEqual(expect.arrayContaining(['C:\\me', 'C:\\', 'Z:\\']));
@@ -91,6 +91,6 @@ test.each([
   ['con', 'config', undefined],
   ['C:x', 'config', undefined],
   ['x'.repeat(101), 'config', undefined],
-] as const)('the name %o of a %s is %o', (asked, kind, name) => {
+] as const)('configName: %o of a %s is %o', (asked, kind, name) => {
   expect(configName(asked, kind)).toBe(name);
 });

@@ -12,13 +12,13 @@ const layerOf = (sent: unknown) => {
   return written.layer;
 };
 
-describe('the tabs', () => {
-  test('are those that people know, and none is empty', () => {
+describe('launcherTabs', () => {
+  test('have the known names, and none is empty', () => {
     expect(form.tabs.map(({ name }) => name)).toEqual([...tabNames]);
     for (const { name, keys } of form.tabs) expect(keys.length, name).toBeGreaterThan(2);
   });
 
-  test('hold every setting that a config file can hold exactly once, beside the first', () => {
+  test('contain every config file setting exactly once after the first tab', () => {
     const placed = launcherTabs()
       .filter(({ name }) => name !== 'Quick Launch')
       .flatMap(({ keys }) => keys);
@@ -29,13 +29,13 @@ describe('the tabs', () => {
     for (const key of launcherTabs()[0]?.keys ?? []) expect(placed).toContain(key);
   });
 
-  test('have the queue in the network tab, under its name', () => {
+  test('show the queue in the network tab', () => {
     expect(form.tabs.find(({ name }) => name === 'Network')?.keys).toContain('multiuser');
     expect(form.fields.multiuser?.label).toBe('Multiuser Queue');
   });
 });
 
-test('a field tells what it takes, and whether it has an effect yet', () => {
+test('launcherForm: a field has its type, and whether it has an effect yet', () => {
   expect(form.fields.contextsize).toMatchObject({
     flag: '--contextsize',
     label: 'Context size',
@@ -48,25 +48,25 @@ test('a field tells what it takes, and whether it has an effect yet', () => {
   expect(JSON.parse(JSON.stringify(form))).toEqual(form);
 });
 
-describe('the queue', () => {
+describe('multiuser field', () => {
   test.each([
     [0, 10],
     [1, 10],
     [2, 2],
     [10, 10],
     [64, 64],
-  ])('of %i shows as %i', (multiuser, shown) => {
+  ])('%i is shown as %i', (multiuser, shown) => {
     expect(shownValues({ ...defaultSettings, multiuser }).multiuser).toBe(shown);
   });
 
-  test('saved as 0 becomes 10 when it is loaded', () => {
+  test('0 in a file becomes 10 when loaded', () => {
     const { values } = readConfigFile('{"multiuser": 0}', { allowOnready: false });
     expect(shownValues(settingsFrom(values)).multiuser).toBe(10);
   });
 });
 
-describe('what the page sends', () => {
-  test('is read by the flag table, and what says nothing new is left out', () => {
+describe('readValues', () => {
+  test('reads values by the flag table, and omits defaults', () => {
     const layer = layerOf({
       contextsize: '4096',
       port: 5001,
@@ -92,18 +92,18 @@ describe('what the page sends', () => {
     ['x', 'must be an object'],
     [null, 'must be an object'],
     [[], 'must be an object'],
-  ])('%o is refused', (sent, sentence) => {
+  ])('rejects %o', (sent, sentence) => {
     const written = readValues(sent);
     expect(written.type === 'refused' && written.problems.join(' ')).toContain(sentence);
   });
 
-  test('all wrong values are told at once', () => {
+  test('reports all wrong values together', () => {
     expect(readValues({ port: 'x', threads: 'y' })).toMatchObject({
       problems: [expect.any(String), expect.any(String)],
     });
   });
 
-  test('what was shown can be sent back as it is', () => {
+  test('accepts unchanged shown values', () => {
     const shown = shownValues(defaultSettings);
     expect([...layerOf(shown)]).toEqual([]);
     expect([...layerOf({ ...shown, port: 5002 })]).toEqual([['port', 5002]]);
@@ -118,7 +118,7 @@ const some = {
   password: 'secret',
 };
 
-test('a saved file means the same when it is loaded', () => {
+test('configText: a saved file loads to the same settings', () => {
   const layer = layerOf(some);
   const { values, problems } = readConfigFile(configText(layer, 'config'), { allowOnready: false });
   expect(problems).toEqual([]);
@@ -126,7 +126,7 @@ test('a saved file means the same when it is loaded', () => {
   expect(JSON.parse(configText(layer, 'template'))).toMatchObject({ istemplate: true, password: null });
 });
 
-test('configText: holds nothing but what was set', () => {
+test('configText: contains changed values only', () => {
   expect(JSON.parse(configText(layerOf({ contextsize: 1024 }), 'config'))).toEqual({
     model_param: null,
     contextsize: 1024,
@@ -134,7 +134,7 @@ test('configText: holds nothing but what was set', () => {
   });
 });
 
-test('the command line says the same, without the secrets', () => {
+test('commandLine: has the same settings without the secrets', () => {
   const words = commandLine(layerOf({ ...some, tensor_split: [7, 3] }));
   expect(words).toContain('…');
   expect(words.join(' ')).not.toContain('secret');

@@ -13,6 +13,7 @@ import {
 } from '../config/flags.ts';
 import { flagFacts } from '../config/help.ts';
 import { readJson } from '../config/value.ts';
+import { isObject } from '../core/json.ts';
 
 /** Tabs, settings and defaults of the page, derived from the flag table. */
 export function launcherForm() {
@@ -83,9 +84,7 @@ type Written =
 
 /** Parses the values from the page. Values equal to the default are left out. */
 export function readValues(sent: unknown): Written {
-  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) {
-    return { type: 'refused', problems: ['The settings must be an object.'] };
-  }
+  if (!isObject(sent)) return { type: 'refused', problems: ['The settings must be an object.'] };
   const known = new Set<string>(launcherTabs().flatMap((tab) => tab.keys));
   const layer = new Map<FlagKey, FlagValue>();
   const problems: string[] = [];

@@ -67,7 +67,7 @@ test('stop: sends a message, kills on the second call', async () => {
   launched.stop();
   expect(child().sent).toEqual(['stop']);
   expect(launched.state).toEqual({ type: 'stopping' });
-  // A line that comes late does not make it run again.
+  // A late ready line does not change the state back to running.
   child().stdout.write('Please connect to custom endpoint at http://localhost:5001\n');
   await settle();
   expect(launched.state).toEqual({ type: 'stopping' });

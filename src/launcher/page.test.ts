@@ -10,7 +10,7 @@ function opened() {
 
 const host = 'localhost:4711';
 
-test('the token opens the launcher once', () => {
+test('Session: a token is valid once', () => {
   const session = new Session(() => 'abc');
   expect(session.used).toBe(false);
   expect(session.open('wrong')).toBeUndefined();
@@ -21,7 +21,7 @@ test('the token opens the launcher once', () => {
   expect(session.used).toBe(true);
 });
 
-test('a new token can be told, and who opens by it takes over', () => {
+test('Session: a new token replaces the session', () => {
   const { session, cookie } = opened();
   expect(session.admits({ host, cookie })).toBe(true);
   const renewed = session.renew();
@@ -31,7 +31,7 @@ test('a new token can be told, and who opens by it takes over', () => {
   expect(session.admits({ host, cookie })).toBe(false);
 });
 
-test('nobody is admitted before somebody opened it, or without the cookie', () => {
+test('Session: rejects requests before the token was used, or without the cookie', () => {
   expect(new Session(() => 'x').admits({ host, cookie: 'parley_launcher=x' })).toBe(false);
   const { session, whole } = opened();
   expect(whole).toContain('HttpOnly');
@@ -40,7 +40,7 @@ test('nobody is admitted before somebody opened it, or without the cookie', () =
   expect(session.admits({ host, cookie: 'parley_launcher=undefined' })).toBe(false);
 });
 
-test('the cookie counts among others', () => {
+test('Session: finds its cookie among several', () => {
   const { session, cookie } = opened();
   expect(session.admits({ host, cookie: `a=1; ${cookie}; b=2` })).toBe(true);
 });
@@ -54,7 +54,7 @@ test.each([
   [{ 'sec-fetch-site': 'none' }, true],
   [{ 'sec-fetch-site': 'same-site' }, false],
   [{ 'sec-fetch-site': 'cross-site' }, false],
-] as const)('with the cookie and %o it is %o', (headers, admitted) => {
+] as const)('Session: the cookie with %o is %o', (headers, admitted) => {
   const { session, cookie } = opened();
   expect(session.admits({ host, cookie, ...headers })).toBe(admitted);
 });

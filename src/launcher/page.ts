@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Call, Endpoint, Reply } from '../http/call.ts';
-import { page } from '../http/pages.ts';
+import { messagePage } from '../http/pages.ts';
 import { builtPages, webFile, webFiles, webPage } from '../protocols/pages/web-client.ts';
 import { launcherFamily } from './routes.ts';
 
@@ -46,28 +46,18 @@ async function launcherPage(call: Call, session: Session, tellAddress: () => voi
   return closed;
 }
 
-const closed = page(
-  `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Parley launcher</title>
-<h1>Open it by its own address</h1>
-<p>The launcher opens by an address with a token that works once. A fresh one was printed where Parley was started.</p>
-</html>
-`,
+const closed = messagePage(
   403,
+  'Parley launcher',
+  `<meta name="viewport" content="width=device-width, initial-scale=1">
+<h1>Open it by its own address</h1>
+<p>The launcher opens by an address with a token that works once. A fresh one was printed where Parley was started.</p>`,
 );
 
-const notBuilt = page(
-  `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Not built</title>
-<p>The pages are not built: <code>npm run build</code> makes them.</p>
-</html>
-`,
+const notBuilt = messagePage(
   503,
+  'Not built',
+  '<p>The pages are not built: <code>npm run build</code> makes them.</p>',
 );
 
 const cookieName = 'parley_launcher';

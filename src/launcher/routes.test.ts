@@ -113,8 +113,8 @@ function world(settings: Partial<Settings> = {}) {
   return { call, session, children, launched, quits: () => quits, told: () => told, endpoints };
 }
 
-describe('nobody is answered', () => {
-  test('without the session, whatever is asked', async () => {
+describe('launcher: rejects', () => {
+  test('any request without a session', async () => {
     const { call, endpoints } = world();
     for (const { method, path } of endpoints.filter(({ access }) => access === 'guarded')) {
       expect((await call(method, path, {}, {})).status, path).toBe(401);
@@ -122,15 +122,15 @@ describe('nobody is answered', () => {
     }
   });
 
-  test('from a page of another server on this machine', async () => {
+  test('requests of another origin on this machine', async () => {
     const { call } = world();
     const headers = { cookie: 'parley_launcher=random-2', origin: 'http://localhost:3000' };
     expect((await call('POST', '/launcher/launch', { values: {} }, headers)).status).toBe(401);
   });
 });
 
-describe('the entrance', () => {
-  test('lets the token in once, and takes it out of the address', async () => {
+describe('launcher: session', () => {
+  test('the token opens a session once, and is removed from the URL', async () => {
     const { call, session } = world();
     const token = session.renew();
     const { reply } = await call('GET', `/?token=${token}`, '', {});
@@ -140,13 +140,13 @@ describe('the entrance', () => {
     expect((await call('GET', `/?token=${token}`, '', {})).status).toBe(403);
   });
 
-  test('shows the page to who is in', async () => {
+  test('shows the page with a session', async () => {
     const { reply } = await world().call('GET', '/');
     expect(reply.status).toBe(200);
     expect(reply.headers?.['content-security-policy']).toContain("default-src 'none'");
   });
 
-  test('tells a fresh address where the program was started, to nobody else', async () => {
+  test('prints a new address to the terminal only', async () => {
     const { call, told } = world();
     const { status, text } = await call('GET', '/', '', {});
     expect(status).toBe(403);
@@ -158,7 +158,7 @@ describe('the entrance', () => {
   });
 });
 
-test('the form has the settings that the launcher was started with', async () => {
+test('launcher: the form has the settings of the start', async () => {
   const { json } = await world({ multiuser: 0, port: 5005 }).call('GET', '/launcher/form');
   expect(json.values).toMatchObject({ multiuser: 10, port: 5005 });
   expect(json).toMatchObject({
@@ -170,8 +170,8 @@ test('the form has the settings that the launcher was started with', async () =>
   expect(json.tabs[0].name).toBe('Quick Launch');
 });
 
-describe('files', () => {
-  test('of a folder come with what is known of the models among them', async () => {
+describe('launcher: files', () => {
+  test('lists a folder with the facts of its models', async () => {
     const { call } = world();
     writeFileSync(join(home, 'bad.gguf'), 'no model');
     writeFileSync(join(home, 'good.gguf'), readFileSync(embeddedModel));
@@ -184,14 +184,14 @@ describe('files', () => {
     expect(models[0]).toMatchObject({ name: 'good', program: 'Test' });
   });
 
-  test('outside of the allowed places are not there', async () => {
+  test('answers 404 outside of the allowed folders', async () => {
     const { call } = world();
     expect((await call('GET', `/launcher/files?folder=${encodeURIComponent(top)}`)).status).toBe(404);
     expect((await call('GET', '/launcher/files?folder=/etc')).status).toBe(404);
     expect((await call('GET', '/launcher/model?path=/etc/passwd')).status).toBe(404);
   });
 
-  test('a model is judged by the context that is wanted', async () => {
+  test('estimates a model for the requested context', async () => {
     const { call } = world();
     const usual = (await call('GET', '/launcher/model')).json;
     expect(usual).toMatchObject({ type: 'model', path: embeddedModel, fit: { contextSize: 2048 } });
@@ -201,8 +201,8 @@ describe('files', () => {
   });
 });
 
-describe('configs', () => {
-  test('are saved and loaded again, for their owner alone', async () => {
+describe('launcher: configs', () => {
+  test('saves and loads, readable by the owner only', async () => {
     const { call } = world();
     const values = { contextsize: 4096, password: 'secret', multiuser: 0 };
     const { json } = await call('POST', '/launcher/save', { name: 'mine', values });
@@ -212,7 +212,7 @@ describe('configs', () => {
     expect(loaded.values).toMatchObject({ contextsize: 4096, password: 'secret', multiuser: 10 });
   });
 
-  test('are not replaced by accident', async () => {
+  test('replaces a file only on request', async () => {
     const { call } = world();
     await call('POST', '/launcher/save', { name: 'mine', values: {} });
     const { status, json } = await call('POST', '/launcher/save', { name: 'mine', values: {} });
@@ -229,14 +229,14 @@ describe('configs', () => {
     [{ name: 'x', values: { port: 'y' } }, 'Port needs'],
     [{ name: 'x' }, 'must be an object'],
     [{}, 'Choose a name'],
-  ])('%j is not saved', async (body, problem) => {
+  ])('does not save %j', async (body, problem) => {
     const { status, json } = await world().call('POST', '/launcher/save', body);
     expect(status).toBe(400);
     expect(json.problems.join(' ')).toContain(problem);
     expect(readdirSync(home)).toEqual([]);
   });
 
-  test('that are broken, elsewhere or something else are not loaded', async () => {
+  test('does not load a broken file, one outside of the allowed folders, or another type', async () => {
     const { call } = world();
     writeFileSync(join(home, 'broken.kcpps'), '{');
     writeFileSync(join(home, 'other.txt'), '{}');
@@ -253,7 +253,7 @@ describe('configs', () => {
     }
   });
 
-  test('bring no command along that would be run', async () => {
+  test('drops a command of a config file', async () => {
     const { call } = world();
     writeFileSync(join(home, 'x.kcpps'), '{"onready": "rm -rf /"}');
     const { json } = await call('POST', '/launcher/load', { path: join(home, 'x.kcpps') });
@@ -262,8 +262,8 @@ describe('configs', () => {
   });
 });
 
-describe('launching', () => {
-  test('starts a server with the settings of the page, and cleans up behind it', async () => {
+describe('launcher: start', () => {
+  test('starts a server with the values of the page, and removes the temporary file', async () => {
     const { call, children, launched } = world();
     expect((await call('POST', '/launcher/launch', { values: { port: 5009 } })).status).toBe(200);
     const [{ words, config, child } = { words: [], config: '{}', child: new Child() }] = children;
@@ -277,13 +277,13 @@ describe('launching', () => {
     await expect.poll(() => existsSync(words[1] ?? '')).toBe(false);
   });
 
-  test('lets a command run only that was written in the form', async () => {
+  test('runs a command only if it was entered in the form', async () => {
     const { call, children } = world();
     await call('POST', '/launcher/launch', { values: { onready: 'say hello' } });
     expect(children[0]?.words).toContain('--allow-config-onready');
   });
 
-  test('is refused for what the server would refuse', async () => {
+  test('rejects what the server would reject', async () => {
     const { call, children } = world();
     const missing = await call('POST', '/launcher/launch', { values: { model: [join(home, 'gone.gguf')] } });
     expect(missing.json.problems[0]).toContain('gone.gguf');
@@ -293,7 +293,7 @@ describe('launching', () => {
     expect(children).toEqual([]);
   });
 
-  test('is checked before, and told as a command line', async () => {
+  test('validates the values, and shows them as a command line', async () => {
     const { call } = world();
     expect((await call('POST', '/launcher/check', { values: { port: 5009, password: 'x' } })).json).toEqual({
       problems: [],
@@ -303,7 +303,7 @@ describe('launching', () => {
     expect((await call('POST', '/launcher/check', { values: { port: 'x' } })).json.problems).toHaveLength(1);
   });
 
-  test('the console tells what was said and goes on telling', async () => {
+  test('the console streams past and new lines', async () => {
     const { call, children } = world();
     await call('POST', '/launcher/launch', { values: {} });
     children[0]?.child.stdout.write('first\n');
@@ -320,7 +320,7 @@ describe('launching', () => {
     await iterator.return?.();
   });
 
-  test('quitting is asked of the program', async () => {
+  test('quit: ends the program', async () => {
     const { call, quits } = world();
     await call('POST', '/launcher/quit');
     expect(quits()).toBe(1);

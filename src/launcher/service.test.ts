@@ -11,7 +11,7 @@ const shape = {
 };
 const wish = { contextSize: 16384, contextSizeGiven: false, sequences: 1 };
 
-test('a model with room around it fits, one that fills all is tight, and more is too large', () => {
+test('fitOf: fits, tight or too large by the free memory', () => {
   const { needBytes } = fitOf(shape, wish, 64 * gigabyte);
   expect(needBytes).toBeGreaterThan(4 * gigabyte);
   expect(fitOf(shape, wish, 64 * gigabyte).verdict).toBe('fits');
@@ -19,13 +19,13 @@ test('a model with room around it fits, one that fills all is tight, and more is
   expect(fitOf(shape, wish, needBytes - 1).verdict).toBe('large');
 });
 
-test('the context counts that the server would give', () => {
+test('fitOf: uses the context of the server', () => {
   expect(fitOf(shape, wish, gigabyte).contextSize).toBe(4096);
   expect(fitOf(shape, { ...wish, contextSizeGiven: true }, gigabyte).contextSize).toBe(16384);
   expect(fitOf({ ...shape, trainedContext: 0 }, wish, gigabyte).contextSize).toBe(16384);
 });
 
-test('more context and more requests at once need more', () => {
+test('fitOf: more context and more concurrent requests need more memory', () => {
   const need = (own: Partial<typeof wish>) =>
     fitOf(shape, { ...wish, contextSizeGiven: true, ...own }, gigabyte).needBytes;
   expect(need({ contextSize: 32768 })).toBeGreaterThan(need({}));

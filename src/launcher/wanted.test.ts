@@ -22,11 +22,11 @@ test.each<[string, Partial<Start>, boolean]>([
   ['--skiplauncher wins over --showgui', { skiplauncher: true, showgui: true }, false],
   ['a click on Windows', { platform: 'win32', environment: {} }, true],
   ['a remote shell on a Mac', { platform: 'darwin', environment: { SSH_CONNECTION: 'x' } }, false],
-])('%s: %o gives the launcher: %o', (_, own, wanted) => {
+])('wantsLauncher: %s, %o is %o', (_, own, wanted) => {
   expect(wantsLauncher({ ...desktop, ...own })).toBe(wanted);
 });
 
-test('a browser can be opened where there is a display', () => {
+test('hasDisplay: true with a display', () => {
   expect(hasDisplay({ DISPLAY: ':0' }, 'linux')).toBe(true);
   expect(hasDisplay({}, 'linux')).toBe(false);
   expect(hasDisplay({}, 'darwin')).toBe(true);

@@ -30,8 +30,8 @@ const manifest = (hash: string) =>
     ],
   });
 
-describe('files with their own names', () => {
-  test('are found in folders of any depth, by their endings', async () => {
+describe('findModels: plain folders', () => {
+  test('finds files in nested folders by their extension', async () => {
     const folder = folderWith({
       'a.gguf': 'x',
       'owner/repo/B.GGUF': 'x',
@@ -41,7 +41,7 @@ describe('files with their own names', () => {
     expect(await names(place(folder))).toEqual(['a', 'B']);
   });
 
-  test('a split model counts once, by its first part; projectors and empty files do not count', async () => {
+  test('lists a split model once, and no projectors or empty files', async () => {
     const folder = folderWith({
       'big-00001-of-00003.gguf': 'x',
       'big-00002-of-00003.gguf': 'x',
@@ -53,11 +53,11 @@ describe('files with their own names', () => {
     expect(await names(place(folder))).toEqual(['big-00001-of-00003']);
   });
 
-  test('a place that is not there has none', async () => {
+  test('a missing folder has no models', async () => {
     expect(await names(place(join(root, 'nowhere')))).toEqual([]);
   });
 
-  test('a file that several places show counts once', async () => {
+  test('lists a file of several folders once', async () => {
     const folder = folderWith({ 'a.gguf': 'x' });
     const other = folderWith({});
     symlinkSync(join(folder, 'a.gguf'), join(other, 'alias.gguf'));
@@ -66,14 +66,14 @@ describe('files with their own names', () => {
   });
 });
 
-describe("Ollama's store", () => {
-  test('gives names through its manifests, with the hash of the weights', async () => {
+describe('findModels: Ollama store', () => {
+  test('takes names from the manifests, with the hash of the weights', async () => {
     const folder = folderWith({
       'manifests/registry.ollama.ai/library/llama3.2/latest': manifest(digest),
       'manifests/registry.ollama.ai/library/qwen/0.5b': manifest('cd'.repeat(32)),
       [`blobs/sha256-${digest}`]: 'weights',
     });
-    // The second one's weights are not there.
+    // The weights of the second one are missing.
     expect(await findModels([place(folder, 'ollama', 'Ollama')])).toEqual([
       { name: 'llama3.2', path: join(folder, 'blobs', `sha256-${digest}`), program: 'Ollama', sha256: digest },
     ]);
@@ -84,7 +84,7 @@ describe("Ollama's store", () => {
     ['registry.ollama.ai/library/llama3.2/1b', 'llama3.2:1b'],
     ['registry.ollama.ai/somebody/thing/q4', 'somebody/thing:q4'],
     ['hf.co/owner/repo/Q4_K_M', 'hf.co/owner/repo:Q4_K_M'],
-  ])('%s is %s', (path, expected) => {
+  ])('modelName: %s is %s', (path, expected) => {
     expect(modelName(join(...path.split('/')))).toBe(expected);
   });
 
@@ -95,12 +95,12 @@ describe("Ollama's store", () => {
     '{"layers":[]}',
     '{"layers":[{"mediaType":"application/vnd.ollama.image.model"}]}',
     manifest('../../etc'),
-  ])('a manifest like %j names no weights', (text) => {
+  ])('weightsOf: undefined for the manifest %j', (text) => {
     expect(weightsOf(text)).toBeUndefined();
   });
 });
 
-test("the hub's cache gives the names of its repositories, and the hash that its files are named by", async () => {
+test('findModels: names files of the Hugging Face cache by repository, with their hash', async () => {
   const folder = folderWith({
     [`models--owner--some-model/blobs/${digest}`]: 'weights',
     'other/snapshots/r/x.gguf': 'x',
@@ -118,10 +118,10 @@ test("the hub's cache gives the names of its repositories, and the hash that its
   ]);
 });
 
-describe('where to look', () => {
+describe('knownPlaces', () => {
   const linux = { home: '/home/p', platform: 'linux', environment: {} };
 
-  test('our own folder comes first and can be moved', () => {
+  test('our folder is first and configurable', () => {
     expect(knownPlaces(linux)[0]).toEqual({
       program: 'Parley',
       folder: '/home/p/.local/share/parley/models',
@@ -133,14 +133,14 @@ describe('where to look', () => {
     );
   });
 
-  test('the variables of the other programs count', () => {
+  test('respects the environment variables of other programs', () => {
     const environment = { OLLAMA_MODELS: '/o', HF_HOME: '/hf', LLAMA_CACHE: '/l' };
     const folders = knownPlaces({ ...linux, environment }).map(({ folder }) => folder);
     expect(folders).toEqual(expect.arrayContaining(['/o', join('/hf', 'hub'), '/l']));
     expect(folders).not.toContain('/usr/share/ollama/.ollama/models');
   });
 
-  test('every program that people come from is among them', () => {
+  test('includes the folders of other programs', () => {
     const programs = new Set(knownPlaces(linux).map(({ program }) => program));
     expect([...programs]).toEqual(
       expect.arrayContaining(['Parley', 'LM Studio', 'Ollama', 'Hugging Face', 'llama.cpp', 'Jan', 'KoboldCpp']),
@@ -148,7 +148,7 @@ describe('where to look', () => {
   });
 });
 
-describe('which model is meant', () => {
+describe('meantModel', () => {
   const files = ['owner/some/model-q4', 'llama3.2:1b', 'tiny', 'other/tiny'].map((name) => ({
     name,
     path: name,

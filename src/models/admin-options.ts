@@ -13,7 +13,7 @@ const endings = /\.(kcpps|kcppt|gguf)$/i;
 export interface LinkPolicy {
   /** `--adminallowlinks`: links may lead out of the folder. */
   readonly allowLinks?: boolean;
-  /** Told of each link that is left out because it leads out of the folder. */
+  /** Called for each link that is skipped because it leads out of the folder. */
   readonly onSkipped?: (name: string) => void;
 }
 

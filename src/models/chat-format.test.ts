@@ -16,28 +16,28 @@ async function load(changes: Partial<Settings>, modelTemplate?: string) {
   return { format, warnings };
 }
 
-describe('the format of chats', () => {
-  test('is guessed from the template of the model, which is itself not used unless asked for', async () => {
+describe('loadChatFormat', () => {
+  test('guesses the adapter from the template of the model, and ignores the template itself without --jinja', async () => {
     const { format, warnings } = await load({}, chatml);
     expect(format.adapter.name).toMatch(/ChatML/);
     expect(await format.template()).toBeUndefined();
     expect([format.templateText, format.templateTools, warnings]).toEqual([chatml, false, []]);
   });
 
-  test('of a model without a template is the plain one, and the console says so', async () => {
+  test('uses the plain adapter without a template, and logs it', async () => {
     const { format } = await load({ jinja: true, jinja_tools: true });
     expect(format.adapter.consoleLine).toContain('Alpaca will be used');
     expect([await format.template(), format.templateTools]).toEqual([undefined, false]);
   });
 
-  test('is the template itself with --jinja, read once', async () => {
+  test('--jinja: parses the template once', async () => {
     const { format } = await load({ jinja: true }, chatml);
     const [first, second] = await Promise.all([format.template(), format.template()]);
     expect(first).toBeDefined();
     expect(second).toBe(first);
   });
 
-  test('comes from a file where one is named, for the guess as well', async () => {
+  test('--chattemplate: reads the file, also for the guess', async () => {
     const path = join(folder, 'own.jinja');
     writeFileSync(path, chatml);
     const { format } = await load({ jinja: true, jinja_tools: true, jinjatemplate: path }, 'of the model');
@@ -45,13 +45,13 @@ describe('the format of chats', () => {
     expect(format.adapter.name).toMatch(/ChatML/);
   });
 
-  test('falls back to the adapter where the template cannot be read, and says why, once', async () => {
+  test('falls back to the adapter for an invalid template, and logs the reason once', async () => {
     const { format, warnings } = await load({ jinja: true }, '{% for %}');
     expect([await format.template(), await format.template()]).toEqual([undefined, undefined]);
     expect(warnings).toEqual([expect.stringMatching(/^The chat template cannot be used, so the chat adapter is: ./)]);
   });
 
-  test('may be an adapter by name, from a file, or written out', async () => {
+  test('accepts an adapter by name, from a file or as JSON', async () => {
     const path = join(folder, 'own.json');
     const written = JSON.stringify({ user_start: '<me>' });
     writeFileSync(path, written);
@@ -63,7 +63,7 @@ describe('the format of chats', () => {
     );
   });
 
-  test('that nobody knows is refused with the names that are known', async () => {
+  test('rejects an unknown adapter and lists the known ones', async () => {
     await expect(load({ chatcompletionsadapter: 'Nonsense' })).rejects.toThrow(/neither a file nor a built-in name/);
   });
 });

@@ -27,14 +27,14 @@ async function load(own: Partial<Settings>, modelTemplate?: string) {
 const good = "{% for m in messages %}{{ m['content'] }}{% endfor %}";
 const broken = 'first line\n  {{ messages | }}';
 
-test("the model's own template is used, and only where templates are", async () => {
+test('chat template: the template of the model is used with --jinja only', async () => {
   expect((await load({ jinja: true }, good)).format.templateText).toBe(good);
   expect(await (await load({ jinja: true }, good)).format.template()).toBeDefined();
   expect(await (await load({ jinja: false }, good)).format.template()).toBeUndefined();
   expect(await (await load({ jinja: true })).format.template()).toBeUndefined();
 });
 
-test('a chosen template takes the place of that of the model', async () => {
+test('chat template: a chosen template replaces that of the model', async () => {
   const jinjatemplate = await templateFile('good.jinja', good);
   const { format, warnings } = await load({ jinja: true, jinja_tools: true, jinjatemplate }, broken);
   expect(format).toMatchObject({ templateText: good, templateTools: true });
@@ -42,20 +42,23 @@ test('a chosen template takes the place of that of the model', async () => {
   expect(warnings).toEqual([]);
 });
 
-test.each([true, false])('a chosen template that is none ends the start with its place (--jinja %s)', async (jinja) => {
-  const jinjatemplate = await templateFile('broken.jinja', broken);
-  await expect(load({ jinja, jinjatemplate }, good)).rejects.toThrow(
-    `--jinjatemplate: ${jinjatemplate} is no template: line 2, column 3, at {{ messages | }}: Unexpected token: CloseExpression.`,
-  );
-});
+test.each([true, false])(
+  'chat template: rejects an invalid chosen template with its position (--jinja %s)',
+  async (jinja) => {
+    const jinjatemplate = await templateFile('broken.jinja', broken);
+    await expect(load({ jinja, jinjatemplate }, good)).rejects.toThrow(
+      `--jinjatemplate: ${jinjatemplate} is no template: line 2, column 3, at {{ messages | }}: Unexpected token: CloseExpression.`,
+    );
+  },
+);
 
-test('a chosen template that cannot be read ends the start', async () => {
+test('chat template: rejects an unreadable chosen template', async () => {
   await expect(load({ jinjatemplate: folder })).rejects.toThrow(`--jinjatemplate: ${folder} cannot be read: EISDIR`);
   const missing = join(folder, 'nowhere.jinja');
   await expect(load({ jinjatemplate: missing })).rejects.toThrow(`--jinjatemplate: ${missing} cannot be read: ENOENT`);
 });
 
-test('a broken template inside of a model is told once, and the adapter is used', async () => {
+test('chat template: logs an invalid template of a model once and uses the adapter', async () => {
   const { format, warnings } = await load({ jinja: true }, broken);
   expect(await format.template()).toBeUndefined();
   expect(await format.template()).toBeUndefined();

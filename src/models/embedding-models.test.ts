@@ -22,8 +22,8 @@ const models = (own: Partial<Settings> = {}, text: typeof chat | typeof nobody =
   };
 };
 
-describe('with nothing said', () => {
-  test('the built-in model is there, small and for a while', async () => {
+describe('embeddingModel: without flags', () => {
+  test('is the built-in model, small and unloaded when idle', async () => {
     const { embedding } = models();
     expect(embedding).toMatchObject({
       given: false,
@@ -32,7 +32,7 @@ describe('with nothing said', () => {
     expect(await embedding.spec.need()).toBeGreaterThan(46_000_000);
   });
 
-  test('the text model stands beside it, as large as it is', async () => {
+  test('the text model is also available, with its own size', async () => {
     const { textEmbedding } = models();
     expect(textEmbedding).toMatchObject({ given: false, spec: { name: 'chat', kind: 'embedding', keepMs: 600_000 } });
     expect(textEmbedding?.spec.auxiliary).toBeUndefined();
@@ -42,13 +42,13 @@ describe('with nothing said', () => {
     expect(need - shorter).toBe(32 * 10);
   });
 
-  test('without a text model there is the built-in one alone', () => {
+  test('without a text model only the built-in one is available', () => {
     expect(models({}, nobody).textEmbedding).toBeUndefined();
   });
 });
 
-describe('with a model that is named', () => {
-  test('that one is loaded at the start, under the name of its file', async () => {
+describe('embeddingModel: --embeddingsmodel', () => {
+  test('is loaded at the start and named by its file', async () => {
     const path = join(folder, 'some-embedder.gguf');
     const entry = { type: 'string', value: 'bert' } as const;
     await writeGguf(path, { metadata: { 'general.architecture': entry }, tensors: [] });
@@ -57,12 +57,12 @@ describe('with a model that is named', () => {
     expect(await embedding.spec.need()).toBeGreaterThan(0);
   });
 
-  test('a file that is none is refused before a process is started for it', async () => {
+  test('rejects a file that is not a model before a process starts', async () => {
     const { embedding } = models({ embeddingsmodel: join(folder, 'nobody.gguf') });
     await expect(embedding.spec.need()).rejects.toThrow(/ENOENT/);
   });
 
-  test('a config is asked by its own name for the model that it names, and a file for itself', () => {
+  test('a config is selected by its name, and a file by its own', () => {
     const config = { ...chat, name: 'my-config' };
     expect(models({ embeddingsmodel: '/e.gguf' }, config).textEmbedding).toBeUndefined();
     expect(models({}, config).textEmbedding?.spec.name).toBe('my-config');
@@ -70,18 +70,18 @@ describe('with a model that is named', () => {
   });
 });
 
-describe('what the flags say', () => {
+describe('embeddingOptions', () => {
   const options = (own: Partial<Settings>, of = shape) =>
     embeddingOptions({ ...defaultSettings, ...own }, { path: resolve('/m.gguf') }, of);
 
-  test('embeddings are computed on the processor unless the card is asked for', () => {
+  test('uses the CPU by default', () => {
     expect(options({})).toMatchObject({ backend: 'cpu', gpuLayers: 0, maxTokens: 4096 });
     expect(options({ gpulayers: 20, usecuda: ['0'] as never })).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
     expect(options({ embeddingsgpu: true })).toMatchObject({ backend: 'auto', gpuLayers: 'auto' });
     expect(options({ embeddingsgpu: true, usecpu: true })).toMatchObject({ backend: 'cpu' });
   });
 
-  test('the longest text, threads and build are those that were said', () => {
+  test('takes maximum length, threads and build from the flags', () => {
     expect(options({ embeddingsmaxctx: 0, threads: 3, cpubuild: 'x64', noavx2: true })).toMatchObject({
       maxTokens: 0,
       threads: 3,
@@ -90,12 +90,12 @@ describe('what the flags say', () => {
     });
   });
 
-  test('survive the way into another process', () => {
+  test('can be serialized for another process', () => {
     const said = options({ embeddingsgpu: true });
     expect(JSON.parse(JSON.stringify({ ...said, cpuBuild: null }))).toEqual({ ...said, cpuBuild: null });
   });
 
-  test('about the metadata of the text model are for its file alone', () => {
+  test('metadata overrides apply to the text model only', () => {
     const overridekv = 'llama.x=int:1';
     expect(options({ overridekv }).metadataOverrides).toHaveLength(1);
     const spec = models({ overridekv: 'nonsense' }).embedding.spec;

@@ -30,32 +30,32 @@ test.each<[EngineState, object]>([
     { type: 'failed', reason: 'why' },
     { type: 'failed', reason: 'why' },
   ],
-])('an engine that is %j is %j to the registry', (state, expected) => {
+])('EngineLifecycle: state of an engine in %j is %j', (state, expected) => {
   expect(new EngineLifecycle(hosted(state)).state()).toEqual(expected);
 });
 
-test('starts, stops and is waited for as its engine', async () => {
+test('EngineLifecycle: start, settled and stop call the engine', async () => {
   const engine = hosted({ type: 'idle' });
-  const life = new EngineLifecycle(engine);
-  life.start();
-  await life.settled();
-  await life.stop();
+  const lifecycle = new EngineLifecycle(engine);
+  lifecycle.start();
+  await lifecycle.settled();
+  await lifecycle.stop();
   expect(engine.calls).toEqual(['start', 'settled', 'stop']);
 });
 
 test.each<[EngineState, boolean]>([
   [{ type: 'ready' }, true],
   [{ type: 'failed', reason: '' }, false],
-])('once it has been %j it is proved: %s', async (state, expected) => {
+])('EngineLifecycle: calls onLoaded after %j: %s', async (state, expected) => {
   let proved = false;
-  const life = new EngineLifecycle(hosted(state), () => {
+  const lifecycle = new EngineLifecycle(hosted(state), () => {
     proved = true;
   });
-  await life.settled();
+  await lifecycle.settled();
   expect(proved).toBe(expected);
 });
 
-test('what it takes is what its process holds, once it is there', () => {
+test('EngineLifecycle: bytes is the memory of the ready process', () => {
   const expected = process.platform === 'linux' ? expect.any(Number) : undefined;
   expect(new EngineLifecycle(hosted({ type: 'ready' }, process.pid)).bytes()).toEqual(expected);
   expect(new EngineLifecycle(hosted({ type: 'starting', progress: 0 }, process.pid)).bytes()).toBeUndefined();
@@ -64,7 +64,7 @@ test('what it takes is what its process holds, once it is there', () => {
 
 const ready = { type: 'ready', model: { name: 'm' } } as TextState;
 
-function life(state: TextState, pid?: number) {
+function textLifecycle(state: TextState, pid?: number) {
   const log: string[] = [];
   const remembered: TextState[] = [];
   const engine = {
@@ -74,19 +74,19 @@ function life(state: TextState, pid?: number) {
     start: () => void log.push('start'),
     stop: async () => void log.push('stop'),
   } as unknown as TextEngineProcess;
-  return { log, remembered, engine, life: new EngineLifecycle(engine, () => remembered.push(engine.state())) };
+  return { log, remembered, engine, lifecycle: new EngineLifecycle(engine, () => remembered.push(engine.state())) };
 }
 
-test('begins and ends its engine', async () => {
-  const { log, life: kept, engine } = life(ready);
-  kept.start();
-  await kept.settled();
-  await kept.stop();
+test('EngineLifecycle: starts and stops a text engine', async () => {
+  const { log, lifecycle, engine } = textLifecycle(ready);
+  lifecycle.start();
+  await lifecycle.settled();
+  await lifecycle.stop();
   expect(log).toEqual(['start', 'settled', 'stop']);
-  expect(kept.engine).toBe(engine);
+  expect(lifecycle.engine).toBe(engine);
 });
 
-describe('its state', () => {
+describe('EngineLifecycle: state of a text engine', () => {
   test.each<[TextState, object]>([
     [
       { type: 'loading', name: 'm', progress: 0.5 },
@@ -98,43 +98,43 @@ describe('its state', () => {
     ],
     [ready, { type: 'ready' }],
     [{ type: 'none' }, { type: 'ready' }],
-  ])('with the engine in %j is %j', (state, expected) => {
-    expect(life(state).life.state()).toEqual(expected);
+  ])('%j is %j', (state, expected) => {
+    expect(textLifecycle(state).lifecycle.state()).toEqual(expected);
   });
 
-  test('is remembered once it is there, and only then', async () => {
-    const there = life(ready);
+  test('calls onLoaded only when it becomes ready', async () => {
+    const there = textLifecycle(ready);
     expect(there.remembered).toEqual([]);
-    await there.life.settled();
+    await there.lifecycle.settled();
     expect(there.remembered).toEqual([ready]);
-    const failed = life({ type: 'failed', name: 'm', reason: 'too large' });
-    await failed.life.settled();
+    const failed = textLifecycle({ type: 'failed', name: 'm', reason: 'too large' });
+    await failed.lifecycle.settled();
     expect(failed.remembered).toEqual([]);
   });
 });
 
-describe('what it takes', () => {
-  test.runIf(process.platform === 'linux')('is what its process holds', () => {
-    const bytes = life(ready, process.pid).life.bytes() ?? 0;
+describe('EngineLifecycle: bytes of a text engine', () => {
+  test.runIf(process.platform === 'linux')('is the memory of its process', () => {
+    const bytes = textLifecycle(ready, process.pid).lifecycle.bytes() ?? 0;
     expect(bytes).toBeGreaterThan(2 ** 20);
     expect(bytes % 1024).toBe(0);
   });
 
-  test('is not known before it is there, without a process, or when that has just ended', () => {
-    expect(life({ type: 'loading', name: 'm', progress: 0 }, process.pid).life.bytes()).toBeUndefined();
-    expect(life(ready).life.bytes()).toBeUndefined();
-    expect(life(ready, 2 ** 30).life.bytes()).toBeUndefined();
+  test('is undefined before it is ready, without a process, or after its exit', () => {
+    expect(textLifecycle({ type: 'loading', name: 'm', progress: 0 }, process.pid).lifecycle.bytes()).toBeUndefined();
+    expect(textLifecycle(ready).lifecycle.bytes()).toBeUndefined();
+    expect(textLifecycle(ready, 2 ** 30).lifecycle.bytes()).toBeUndefined();
   });
 });
 
 const linux = process.platform === 'linux';
 
-test('a process that is not there holds nothing that could be told', () => {
+test('residentBytes: undefined for a missing process', () => {
   expect(residentBytes(undefined)).toBeUndefined();
   expect(residentBytes(2 ** 22 + 1)).toBeUndefined();
 });
 
-test.runIf(linux)('those that a process started count with it', async () => {
+test.runIf(linux)('residentBytes: includes child processes', async () => {
   const own = residentBytes(process.pid) as number;
   const child = spawn(process.execPath, ['-e', 'console.log(1);process.stdin.resume()'], {
     stdio: ['pipe', 'pipe', 'ignore'],

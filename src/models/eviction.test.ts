@@ -16,62 +16,62 @@ const resident = (id: string, bytes: number, lastUsed: number, more: Partial<Res
 });
 const room = (bytes: number, count = 10): MemoryBudget => ({ bytes, count });
 
-describe('who has to go', () => {
-  test('nobody, where there is room', () => {
+describe('evict', () => {
+  test('nothing if the model fits', () => {
     expect(evict([resident('a', 4, 1)], 5, room(10))).toEqual([]);
     expect(evict([], 10, room(10))).toEqual([]);
   });
 
-  test('nobody for what takes nothing, however little there is', () => {
+  test('nothing for a model of 0 bytes, even above the budget', () => {
     expect(evict([resident('a', 12, 1)], { bytes: 0, auxiliary: true }, room(10, 0))).toEqual([]);
   });
 
-  test('the one that was not needed for longest', () => {
+  test('the least recently used model', () => {
     expect(evict([resident('new', 4, 9), resident('old', 4, 1)], 5, room(10))).toEqual(['old']);
   });
 
-  test('one without work before one with, however long ago', () => {
+  test('an idle model before a busy one, regardless of age', () => {
     expect(evict([resident('old', 4, 1, { busy: true }), resident('new', 4, 9)], 5, room(10))).toEqual(['new']);
   });
 
-  test('one with work where that is the only way', () => {
+  test('a busy model if nothing else is enough', () => {
     expect(evict([resident('busy', 8, 1, { busy: true })], 5, room(10))).toEqual(['busy']);
   });
 
-  test('never a pinned one', () => {
+  test('never a pinned model', () => {
     expect(evict([resident('pinned', 4, 1, { pinned: true }), resident('other', 4, 9)], 5, room(10))).toEqual([
       'other',
     ]);
     expect(evict([resident('pinned', 6, 1, { pinned: true })], 5, room(10))).toBe('cannot');
   });
 
-  test('a small one is spared where a large one has to go anyway', () => {
+  test('keeps a small model if a large one must be evicted anyway', () => {
     expect(evict([resident('small', 1, 1), resident('large', 9, 2)], 9, room(10))).toEqual(['large']);
   });
 
-  test('as many as the number allows', () => {
+  test('applies the maximum count', () => {
     expect(evict([resident('a', 1, 1), resident('b', 1, 2)], 1, room(100, 2))).toEqual(['a']);
     expect(evict([resident('a', 1, 1), resident('b', 1, 2)], 1, room(100, 1))).toEqual(['a', 'b']);
     expect(evict([resident('a', 1, 1)], 1, room(100, 0))).toBe('cannot');
   });
 
-  test("one that counts for nobody comes in beside as many as there may be, and takes nobody's number", () => {
+  test('auxiliary models do not count', () => {
     const full = [resident('a', 1, 1), resident('b', 1, 2)];
     expect(evict(full, { bytes: 1, auxiliary: true }, room(100, 2))).toEqual([]);
     expect(evict([resident('a', 1, 1), resident('small', 1, 2, { auxiliary: true })], 1, room(100, 2))).toEqual([]);
   });
 
-  test('one that counts for nobody still needs its memory', () => {
+  test('auxiliary models need memory', () => {
     expect(evict([resident('a', 8, 1)], { bytes: 5, auxiliary: true }, room(10, 1))).toEqual(['a']);
     expect(evict([resident('small', 8, 1, { auxiliary: true })], 5, room(10))).toEqual(['small']);
   });
 
-  test('what is larger than all the room cannot be had', () => {
+  test('"cannot" for a model larger than the budget', () => {
     expect(evict([resident('a', 1, 1)], 11, room(10))).toBe('cannot');
   });
 });
 
-describe('laws', () => {
+describe('evict: properties', () => {
   const residents = uniqueArray(
     record({
       id: constantFrom(...'abcdefghij'),
@@ -90,7 +90,7 @@ describe('laws', () => {
     all.filter(({ auxiliary }) => !auxiliary).length < count &&
     all.reduce((sum, one) => sum + one.bytes, bytes) <= most;
 
-  test('afterwards it fits, no pinned one has gone, and each who went was needed for it', () => {
+  test('the model fits afterwards, pinned ones stay, and every eviction was needed', () => {
     assert(
       property(residents, need, rooms, (all, bytes, space) => {
         const gone = evict(all, bytes, space);
@@ -113,7 +113,7 @@ describe('laws', () => {
     );
   });
 
-  test('it cannot be had only where the pinned ones leave no room', () => {
+  test('"cannot" only if the pinned models leave too little', () => {
     assert(
       property(residents, need, rooms, (all, bytes, space) => {
         const pinned = all.filter((one) => one.pinned);
@@ -122,7 +122,7 @@ describe('laws', () => {
     );
   });
 
-  test('the order in which they are listed does not matter', () => {
+  test('does not depend on the order of the list', () => {
     assert(
       property(residents, need, rooms, array(integer()), (all, bytes, space, shuffle) => {
         const distinct = all.map((one, index) => ({ ...one, lastUsed: one.lastUsed * 100 + index }));

@@ -20,35 +20,35 @@ const missing = () => {
 const model = (changes: Partial<Settings> = {}, find: () => ReturnType<typeof there> = there) =>
   diffusionModel({ ...defaultSettings, sdmodel: path, ...changes }, tools, find);
 
-describe('the model of --sdmodel', () => {
-  test('is loaded at the start, counts as a model and stays', () => {
+describe('imageModel: --sdmodel', () => {
+  test('is loaded at the start, counts as a model and is never unloaded when idle', () => {
     const { given, optional, spec } = model();
     expect([given, optional, spec.name, spec.kind]).toEqual([true, false, 'dream', 'image']);
     expect([spec.auxiliary, spec.keepMs]).toEqual([undefined, undefined]);
   });
 
-  test('does not keep the rest from being served where its engine is not installed', () => {
+  test('the server starts if its engine is not installed', () => {
     expect(model({}, missing).optional).toBe(true);
   });
 
-  test('tells what it is without being loaded', () => {
+  test('has its facts before it is loaded', () => {
     expect(model({ sdvae: vae }).facts).toMatchObject({ name: 'dream', path, nativeSize: 512, vae: 'vae.gguf' });
   });
 
-  test('needs the memory of its files, less where they are shrunk, and some to work in', async () => {
+  test('needs the memory of its files, less if quantized, and working memory', async () => {
     const working = await model().spec.need();
     expect((await model({ sdvae: vae }).spec.need()) - working).toBe(500);
     expect(working - (await model({ sdquant: 2 }).spec.need())).toBe(700);
     await expect(model({ sdvae: join(folder, 'none') }).spec.need()).rejects.toThrow('ENOENT');
   });
 
-  test('is made without starting anything', () => {
-    const life = model().spec.make();
-    expect([life.state(), life.engine.pid]).toEqual([{ type: 'loading', progress: 0 }, undefined]);
+  test('make() starts no process', () => {
+    const lifecycle = model().spec.make();
+    expect([lifecycle.state(), lifecycle.engine.pid]).toEqual([{ type: 'loading', progress: 0 }, undefined]);
   });
 });
 
-describe('who draws', () => {
+describe('imageModel: source', () => {
   const name = (changes: Partial<Settings>) => imageModel({ ...defaultSettings, ...changes }, tools).spec.name;
 
   test('is the built-in model, that of --sdmodel, or the server of --sdremote', () => {
@@ -57,14 +57,14 @@ describe('who draws', () => {
     expect(name({ sdremote: ['localhost:7860'] })).toBe('http://localhost:7860');
   });
 
-  test('at another server takes no memory here, and may come later', async () => {
+  test('--sdremote: needs no memory, and may become reachable later', async () => {
     const { given, optional, spec, facts } = imageModel({ ...defaultSettings, sdremote: ['http://x:1'] }, tools);
     expect([given, optional, spec.auxiliary, await spec.need()]).toEqual([true, true, true, 0]);
     expect(facts.title).toBe('http://x:1');
     expect(spec.make().engine.facts()).toBeUndefined();
   });
 
-  test('at no address is refused at the start', () => {
+  test('--sdremote: rejects an invalid address at the start', () => {
     expect(() => name({ sdremote: ['ftp://x'] })).toThrow('is no address');
   });
 });

@@ -65,8 +65,8 @@ function world({ tooLong = '' } = {}) {
 const start = (vector: Float32Array | undefined) =>
   [...(vector ?? [])].slice(0, 3).map((one) => Number(one.toFixed(2)));
 
-describe('prompts', () => {
-  test('are read by the embedding engine, at length 1, which is given back at once', async () => {
+describe('imageSource: prompts', () => {
+  test('are encoded by the embedding engine as unit vectors, and the engine is released at once', async () => {
     const { draw, log, seen } = world();
     await draw('apple', 'pear!');
     expect(log).toEqual(['encoder used', 'embed apple|pear! true', 'encoder released', 'image used', 'image released']);
@@ -77,7 +77,7 @@ describe('prompts', () => {
     expect(seen[0]?.shortened).toBe(false);
   });
 
-  test('that are empty are no wish, and nobody reads them', async () => {
+  test('empty prompts are not encoded', async () => {
     const { draw, log, seen } = world();
     await draw('apple', '  ');
     expect(log[1]).toBe('embed apple true');
@@ -90,15 +90,15 @@ describe('prompts', () => {
     expect(seen[1]?.vectors.every((vector) => vector.length === sketch.conditionLength)).toBe(true);
   });
 
-  test('that are too long are told', async () => {
+  test('reports truncated prompts', async () => {
     const { draw, seen } = world({ tooLong: 'pear' });
     await draw('apple', 'pear');
     expect(seen[0]?.shortened).toBe(true);
   });
 });
 
-describe('the engine', () => {
-  test('upscales without anybody who reads', async () => {
+describe('imageSource: engine', () => {
+  test('upscales without an encoder', async () => {
     const { whole, log } = world();
     const { engine } = await whole.use();
     const request = { picture: Uint8Array.of(), upscaler: '', width: 1, height: 1 };
@@ -106,7 +106,7 @@ describe('the engine', () => {
     expect(log).toEqual(['image used', 'image released']);
   });
 
-  test('that reads its prompts itself is held from its use on, and nobody else is loaded', async () => {
+  test('one that encodes its prompts is held from use to release, and no encoder is loaded', async () => {
     const log: string[] = [];
     const own: ConditionedEngine = {
       facts: () => sketchFacts('/m'),
@@ -121,36 +121,36 @@ describe('the engine', () => {
     expect(log).toEqual(['image used', 'image released']);
   });
 
-  test('can be looked at without loading', () => {
+  test('facts are readable without a load', () => {
     const { whole, log } = world();
     expect(whole.peek()?.facts()?.nativeSize).toBe(64);
     expect([whole.name, whole.state().type, log]).toEqual(['image', 'ready', []]);
   });
 });
 
-describe('the built-in model', () => {
+describe('imageModel: built-in', () => {
   const terminal = { line: () => undefined } as never;
   const { spec, given, facts } = imageModel(defaultSettings, terminal);
 
-  test('is loaded by the first who needs it, counts for nobody, and goes when nobody has for a while', async () => {
+  test('is loaded at its first use, is auxiliary, and is unloaded when idle', async () => {
     expect(given).toBe(false);
     expect(spec).toMatchObject({ name: 'parley-sketch (built-in)', kind: 'image', auxiliary: true, keepMs: 600_000 });
     expect(await spec.need()).toBeGreaterThan(100 * 2 ** 20);
   });
 
-  test('tells what it is without being loaded', () => {
+  test('has its facts before it is loaded', () => {
     expect(facts).toMatchObject({ nativeSize: 64, samplers: ['Euler', 'Euler a', 'Heun', 'Midpoint'] });
     expect(facts.path).toMatch(/models.parley-sketch\.onnx$/);
     expect(facts.upscalers.map(({ name }) => name)).toContain('ESRGAN-slim 4x');
   });
 
-  test('is made without starting anything', () => {
-    const life = spec.make();
-    expect(life.state()).toEqual({ type: 'loading', progress: 0 });
-    expect(life.engine.facts()).toBeUndefined();
+  test('make() starts no process', () => {
+    const lifecycle = spec.make();
+    expect(lifecycle.state()).toEqual({ type: 'loading', progress: 0 });
+    expect(lifecycle.engine.facts()).toBeUndefined();
   });
 
-  test('has its prompts read by the model that it learnt with, whatever other one is named', () => {
+  test('its prompts are encoded by its own encoder, whatever --embeddingsmodel names', () => {
     const text = { name: 'text', file: undefined };
     const settings = { ...defaultSettings, embeddingsmodel: '/other.gguf' };
     const models = taskModels(settings, { terminal, text });
@@ -159,10 +159,10 @@ describe('the built-in model', () => {
   });
 });
 
-describe('with memory for one engine', () => {
-  /** A registry in which each load evicts whatever else is there, once it is not in use any more. */
+describe('imageSource: memory for one engine', () => {
+  /** A registry in which each load evicts the other engine, once it is idle. */
   function tight() {
-    const life = <Engine>(engine: Engine) => ({
+    const lifecycle = <Engine>(engine: Engine) => ({
       engine,
       start: () => undefined,
       stop: async () => undefined,
@@ -188,7 +188,7 @@ describe('with memory for one engine', () => {
       name: kind,
       kind,
       need: async () => 100,
-      make: () => life(engine),
+      make: () => lifecycle(engine),
     });
     const registry = new Registry({
       memoryBudget: () => ({ bytes: 150, count: 2 }),
@@ -207,7 +207,7 @@ describe('with memory for one engine', () => {
     return taskSources(registry, models);
   }
 
-  test('a picture is drawn: its encoder evicts the image engine while the prompt is read, and neither waits for ever', async () => {
+  test('draws without a deadlock: the encoder evicts the image engine while the prompt is encoded', async () => {
     const { image } = tight();
     for (let round = 0; round < 2; round++) {
       const use = await image?.use();

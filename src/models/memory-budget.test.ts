@@ -12,18 +12,18 @@ function room(settings: Partial<Settings>, models: readonly Partial<Listed>[] = 
   return memoryBudget({ ...defaultSettings, ...settings }, () => registry);
 }
 
-test('the only model of a server is never too large', () => {
+test('memoryBudget: unlimited for a single model', () => {
   expect(room({ maxmodels: 1 })).toEqual({ bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY });
 });
 
-test('several have what is free, and not more than there is', () => {
+test('memoryBudget: free memory, at most the installed memory', () => {
   const { bytes, count } = room({ routermode: true });
   expect(bytes).toBeGreaterThan(Math.min(freemem(), gigabyte) / 2);
   expect(bytes).toBeLessThanOrEqual(totalmem());
   expect(count).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('what models have already counts as theirs, and what was let go does not', () => {
+test('memoryBudget: includes the memory of loaded models, not of unloaded ones', () => {
   const held = 1000 * gigabyte;
   const { bytes } = room({ routermode: true }, [
     { resident: true, bytes: held },
@@ -34,6 +34,6 @@ test('what models have already counts as theirs, and what was let go does not', 
   expect(bytes).toBeLessThan(2 * held);
 });
 
-test('--maxmodels is how many there may be', () => {
+test('memoryBudget: --maxmodels is the count', () => {
   expect(room({ routermode: true, maxmodels: 3 }).count).toBe(3);
 });

@@ -14,24 +14,29 @@ async function prepared(changes: Partial<Settings> = {}) {
   return prepareModel({ name: 'mini', settings: { ...defaultSettings, ...changes }, given, file }, terminal);
 }
 
-describe('a model that is prepared', () => {
-  test('has its name, its settings and the format of its own file, and is not loaded', async () => {
+describe('prepareModel', () => {
+  test('has name, settings and chat format of its file, and is not loaded', async () => {
     const { name, spec, format, settings, known } = await prepared({ genlimit: 5 });
     expect([name, spec.name, spec.kind, settings.genlimit]).toEqual(['mini', 'mini', 'text', 5]);
     expect(format.templateText).toContain('im_start');
     expect(known()).toBeUndefined();
   });
 
-  test('knows the context that it will have', async () => {
+  test('knows its context size', async () => {
     expect((await prepared({ contextsize: 512 })).contextSize).toBe(512);
   });
 
   test.each<[string, Partial<Settings>, Partial<Settings>, number]>([
-    ['the default is no more than it was trained for', {}, { contextsize: 1_000_000 }, 2048],
-    ['what somebody asked for is kept', { contextsize: 5000 }, {}, 5000],
-    ['the length that it was trained for can be said', { overridenativecontext: 300 }, { contextsize: 8192 }, 300],
-    ['its file can be overruled', { overridekv: 'llama.context_length=int:700' }, { contextsize: 8192 }, 700],
-  ])('has the context that its engine will have: %s', async (_, given, defaults, expected) => {
+    ['the default is limited to the training context', {}, { contextsize: 1_000_000 }, 2048],
+    ['--contextsize is kept', { contextsize: 5000 }, {}, 5000],
+    [
+      '--overridenativecontext replaces the training context',
+      { overridenativecontext: 300 },
+      { contextsize: 8192 },
+      300,
+    ],
+    ['--overridekv replaces the metadata', { overridekv: 'llama.context_length=int:700' }, { contextsize: 8192 }, 700],
+  ])('has the context size of its engine: %s', async (_, given, defaults, expected) => {
     const file = await readModelFile(embeddedModel);
     const settings = { ...defaultSettings, ...defaults, ...given };
     const wanted = { name: 'mini', settings, given: new Set(Object.keys(given) as FlagKey[]), file };
@@ -40,7 +45,7 @@ describe('a model that is prepared', () => {
     expect(spec.make().engine.contextSize()).toBe(contextSize);
   });
 
-  test('has the context that was asked for where there is no model', async () => {
+  test('has the requested context size without a model', async () => {
     const settings = { ...defaultSettings, contextsize: 777 };
     const { contextSize, spec } = await prepareModel(
       { name: '', settings, given: new Set(), file: undefined },
@@ -49,18 +54,18 @@ describe('a model that is prepared', () => {
     expect([contextSize, spec.make().engine.contextSize()]).toEqual([777, 777]);
   });
 
-  test('is refused where its settings do not fit its file, before an engine is made', async () => {
+  test('rejects settings that do not fit the file, before an engine is made', async () => {
     await expect(prepared({ overridekv: 'nonsense' })).rejects.toThrow(/overridekv/);
   });
 
-  test('needs more memory for a longer context, and for each that shares it', async () => {
+  test('needs more memory for a longer context and for more parallel requests', async () => {
     const need = async (changes: Partial<Settings>) => (await prepared(changes)).spec.need();
     const [short, long] = [await need({ contextsize: 256 }), await need({ contextsize: 1024 })];
     expect(short).toBeGreaterThan(0);
     expect(long).toBeGreaterThan(short);
   });
 
-  test('is made anew each time that it is wanted', async () => {
+  test('make() returns a new engine each time', async () => {
     const { spec } = await prepared();
     const [first, second] = [spec.make(), spec.make()];
     expect(first).not.toBe(second);
@@ -68,7 +73,7 @@ describe('a model that is prepared', () => {
     expect(first.state().type).toBe('loading');
   });
 
-  test('needs nothing without a file, and is ready as nothing', async () => {
+  test('without a file: needs no memory and is ready', async () => {
     const wanted = { name: 'none', settings: defaultSettings, given: new Set<FlagKey>(), file: undefined };
     const { spec, format } = await prepareModel(wanted, terminal);
     expect([await spec.need(), spec.make().engine.state(), format.templateText]).toEqual([
@@ -78,7 +83,7 @@ describe('a model that is prepared', () => {
     ]);
   });
 
-  test('is refused in one sentence where its chat template cannot be read', async () => {
+  test('rejects an unreadable chat template in one sentence', async () => {
     await expect(prepared({ jinja: true, jinjatemplate: '/nowhere/template' })).rejects.toThrow(
       /--jinjatemplate: .*cannot be read/,
     );

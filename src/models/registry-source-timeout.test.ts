@@ -11,7 +11,7 @@ import { textSourceOf } from './registry-source.ts';
 
 const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
 
-/** A model that comes when the test says so. */
+/** A model whose load the test completes. */
 function world({ seconds, arrival }: { seconds?: number; arrival?: Arrival } = {}) {
   const engine = fakeEngine({ script: () => ({ pieces: [] }), pace: (next) => next(), contextSize: 512 });
   const ready = engine.state();
@@ -47,15 +47,15 @@ function world({ seconds, arrival }: { seconds?: number; arrival?: Arrival } = {
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('a model that was never loaded', () => {
-  test('sleeps until somebody asks for it, and has the context that its file promises', () => {
+describe('textSourceOf: model that was never loaded', () => {
+  test('is asleep until its first use, with the context size of its file', () => {
     const { source } = world();
     expect(source.state()).toEqual({ type: 'loading', name: 'mini', progress: 0, asleep: true });
     expect(source.contextSize()).toBe(2048);
     expect(source.peek()).toBeUndefined();
   });
 
-  test('is loaded for the first who uses it, and no longer sleeps meanwhile', async () => {
+  test('is loaded at its first use, and is not asleep meanwhile', async () => {
     const { source, engine, ready } = world();
     const use = source.use();
     await later();
@@ -66,7 +66,7 @@ describe('a model that was never loaded', () => {
     release();
   });
 
-  test('looks as ready as before once it was there and is let go', async () => {
+  test('stays ready after it was unloaded', async () => {
     const { source, engine, ready, registry } = world();
     engine.become(ready);
     (await source.use()).release();
@@ -76,8 +76,8 @@ describe('a model that was never loaded', () => {
   });
 });
 
-describe('whoever waits for a model', () => {
-  test('is told after the time of --reqtimeout that it did not come, in words that name both', async () => {
+describe('textSourceOf: --reqtimeout', () => {
+  test('rejects with model-late after the timeout, and names model and time', async () => {
     const { source, time } = world({ seconds: 7 });
     const use = source.use();
     const refused = expect(use).rejects.toMatchObject({
@@ -90,7 +90,7 @@ describe('whoever waits for a model', () => {
     await refused;
   });
 
-  test('does not end the load: who comes later finds it', async () => {
+  test('does not end the load: a later request uses it', async () => {
     const { source, engine, ready, time, state } = world({ seconds: 7 });
     const refused = expect(source.use()).rejects.toMatchObject({ code: 'model-late' });
     await later();
@@ -102,7 +102,7 @@ describe('whoever waits for a model', () => {
     release();
   });
 
-  test('is not refused when it came in time, however long it is used', async () => {
+  test('a model in time is usable for any duration', async () => {
     const { source, engine, ready, time } = world({ seconds: 7 });
     const use = source.use();
     await later();
@@ -112,7 +112,7 @@ describe('whoever waits for a model', () => {
     release();
   });
 
-  test('who goes away first is not told that it is late', async () => {
+  test('a client that disconnects first does not get model-late', async () => {
     const { source } = world({ seconds: 7 });
     const client = new AbortController();
     const use = source.use(client.signal);
@@ -122,7 +122,7 @@ describe('whoever waits for a model', () => {
     await gone;
   });
 
-  test('waits as long as it takes where no time is set', async () => {
+  test('0 waits without a limit', async () => {
     const { source, engine, ready, time } = world();
     const use = source.use();
     await later();
@@ -132,8 +132,8 @@ describe('whoever waits for a model', () => {
   });
 });
 
-describe('a model that takes the place of another', () => {
-  test('is not looked for before the other one has gone, who may have its name', async () => {
+describe('textSourceOf: model of a running swap', () => {
+  test('is looked up only after the old model, which may have the same name, was removed', async () => {
     const arriving = new Arriving('mini');
     const { source, registry, engine, ready } = world({ arrival: arriving });
     engine.become(ready);
@@ -143,7 +143,7 @@ describe('a model that takes the place of another', () => {
     expect(source.peek()).toBe(engine);
   });
 
-  test('is loaded for those who wait when it is there, and tells its progress until then', async () => {
+  test('is loaded for waiting requests, and reports its progress', async () => {
     const arriving = new Arriving('mini');
     const { source, engine, ready, registry, state } = world({ arrival: arriving });
     const use = source.use();
@@ -159,7 +159,7 @@ describe('a model that takes the place of another', () => {
     expect((await use).engine).toBe(engine);
   });
 
-  test('fails all who wait for it, then and later, with its reason', async () => {
+  test('rejects waiting and later requests with the reason of a failed load', async () => {
     const arriving = new Arriving('mini');
     const { source, state } = world({ arrival: arriving });
     const reason = new AppError('model-load-failed', { model: 'mini', reason: 'no memory' });
@@ -175,7 +175,7 @@ describe('a model that takes the place of another', () => {
     ['the model', { seconds: 7 }],
     ['both', { door: 7, seconds: 7 }],
   ])(
-    'is late after the time that there is for %s',
+    'rejects with model-late after the timeout of %s',
     async (_, { door, seconds }: { door?: number; seconds?: number }) => {
       const clock = handTimer();
       const timeout = door === undefined ? undefined : { seconds: door, startTimer: clock.startTimer };

@@ -14,7 +14,7 @@ const ready = { type: 'ready', model: { name: 'm', contextSize: 700 } } as TextS
 function world(broken?: string) {
   let known: TextState | undefined;
   const engine = { state: () => ready, contextSize: () => 650 };
-  const life = {
+  const lifecycle = {
     engine,
     start: () => undefined,
     stop: async () => undefined,
@@ -27,7 +27,7 @@ function world(broken?: string) {
     name: 'm',
     kind: 'text',
     need: async () => 1,
-    make: () => life,
+    make: () => lifecycle,
   };
   const registry = new Registry({
     memoryBudget: () => ({ bytes: 10, count: 1 }),
@@ -40,14 +40,14 @@ function world(broken?: string) {
   return { registry, engine, source: textSourceOf(registry, model) };
 }
 
-describe('a model that was never there', () => {
-  test('is on its way as far as anybody can tell, with the context that its file lets expect', () => {
+describe('textSourceOf: model that was never loaded', () => {
+  test('is loading, with the context size of its file', () => {
     const { source } = world();
     expect(source.state()).toEqual({ type: 'loading', name: 'm', progress: 0, asleep: true });
     expect([source.peek(), source.contextSize()]).toEqual([undefined, 600]);
   });
 
-  test('is not loaded by a look', async () => {
+  test('state and facts do not load it', async () => {
     const { source, registry } = world();
     source.state();
     source.peek();
@@ -57,7 +57,7 @@ describe('a model that was never there', () => {
   });
 });
 
-test('whoever uses it has its engine, which stays until the last one releases it', async () => {
+test('textSourceOf: use returns the engine, which stays until the last release', async () => {
   const { source, registry, engine } = world();
   const [first, second] = await Promise.all([source.use(), source.use()]);
   expect([first.engine === engine, second.engine === engine, source.peek() === engine]).toEqual([true, true, true]);
@@ -71,26 +71,26 @@ test('whoever uses it has its engine, which stays until the last one releases it
   expect(source.peek()).toBeUndefined();
 });
 
-test('one that was let go is as ready as before, with the context that it had', async () => {
+test('textSourceOf: an unloaded model stays ready with its context size', async () => {
   const { source, registry } = world();
   (await source.use()).release();
   await registry.unload('text', 'm');
   expect([source.peek(), source.state(), source.contextSize()]).toEqual([undefined, ready, 700]);
 });
 
-test('one that cannot be loaded is said with its reason, to who wants it and who looks', async () => {
+test('textSourceOf: a failed load gives its reason to use and state', async () => {
   const { source } = world('too large');
   await expect(source.use()).rejects.toMatchObject({ code: 'model-load-failed', details: { reason: 'too large' } });
   expect(source.state()).toEqual({ type: 'failed', name: 'm', reason: 'too large' });
 });
 
-test('one that cannot be had any more is refused by name', async () => {
+test('textSourceOf: rejects a removed model by name', async () => {
   const { source, registry } = world();
   await registry.remove('text', 'm');
   await expect(source.use()).rejects.toMatchObject({ code: 'model-not-found', details: { model: 'm' } });
 });
 
-test('who has gone already does not begin to wait', async () => {
+test('textSourceOf: rejects an aborted signal at once', async () => {
   const { source, registry } = world();
   await expect(source.use(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
   expect(registry.state('text', 'm')).toEqual({ type: 'unloaded' });

@@ -18,7 +18,7 @@ async function wantedOn(...addresses: readonly string[]) {
   return { settings, given, pool };
 }
 
-test('a text model is remote where it is named and no file is', () => {
+test('servesRemote: with a remote address and no model file', () => {
   const remote = ['http://a:1'];
   expect(servesRemote({ remote, model: null, nomodel: false })).toBe(true);
   expect(servesRemote({ remote, model: ['m.gguf'], nomodel: false })).toBe(false);
@@ -28,8 +28,8 @@ test('a text model is remote where it is named and no file is', () => {
   expect(textPool({ remote: null }, terminal)).toBeUndefined();
 });
 
-describe('a model remote', () => {
-  test('stands in the registry under its own name, needs no memory and is never made to leave', async () => {
+describe('prepareRemote', () => {
+  test('is registered under its name, needs no memory and is never evicted', async () => {
     const one = await upstream(wellVllm);
     const wanted = await wantedOn(one.base);
     const model = await prepareRemote({ ...wanted, model: 'model-8b' }, terminal);
@@ -43,17 +43,17 @@ describe('a model remote', () => {
     expect(model.remote?.names).toEqual(['org/model-8b']);
     expect(model.remote?.capacity()).toBe(64);
     expect(model.known()).toBeUndefined();
-    const life = model.spec.make();
-    life.start();
-    await life.settled();
-    expect(life.state()).toEqual({ type: 'ready' });
-    expect(life.bytes()).toBeUndefined();
+    const lifecycle = model.spec.make();
+    lifecycle.start();
+    await lifecycle.settled();
+    expect(lifecycle.state()).toEqual({ type: 'ready' });
+    expect(lifecycle.bytes()).toBeUndefined();
     expect(model.known()).toMatchObject({ type: 'ready', model: { name: 'model-8b', contextSize: 4096 } });
-    await life.stop();
+    await lifecycle.stop();
     wanted.pool.stop();
   });
 
-  test('is called by its host as long as nobody has said what it is', async () => {
+  test('is named by its host until the backend reports a name', async () => {
     const one = await upstream({});
     const wanted = await wantedOn(one.base);
     const model = await prepareRemote({ ...wanted, model: wanted.pool.models()[0]?.name }, terminal);
@@ -61,7 +61,7 @@ describe('a model remote', () => {
     wanted.pool.stop();
   });
 
-  test('can be asked for by its name here and by the one over there, as things are now', async () => {
+  test('is selectable by its local and its remote name', async () => {
     const one = await upstream(wellVllm);
     const other = await upstream({ '/v1/models': listed.openai });
     const wanted = await wantedOn(one.base, other.base);
@@ -74,13 +74,13 @@ describe('a model remote', () => {
   });
 });
 
-describe('other engines remote', () => {
+describe('remote task models', () => {
   const settings = {
     ...defaultSettings,
     remote: ['http://a:1,for=embeddings,model=org/bge,parallel=5', 'http://b:1,for=images'],
   };
 
-  test('are named by what the command line says of them, and say how much they take at once', () => {
+  test('have the names of the flags and their concurrency', () => {
     expect(remoteEmbedding(settings, terminal)).toMatchObject({
       given: true,
       spec: { name: 'bge', kind: 'embedding' },
@@ -94,7 +94,7 @@ describe('other engines remote', () => {
     expect(remoteImage(defaultSettings, terminal)).toBeUndefined();
   });
 
-  test('work as those that are here do', async () => {
+  test('have the same interface as local ones', async () => {
     const vectors = json({ data: [{ embedding: [1, 2] }], usage: { prompt_tokens: 2 } });
     const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const one = await upstream({

@@ -33,7 +33,7 @@ async function streamOf(reply: Reply) {
 }
 
 describe('routed', () => {
-  test('hands the context of the selected model to the handler, on every path', async () => {
+  test('passes the context of the selected model to the handler, on every path', async () => {
     let name = 'a';
     const paths = ['/say', '/sing'].map((path) =>
       endpoint((_, context) => ({ status: 200, body: `${context.name}${path}` }), { path }),
@@ -57,7 +57,7 @@ describe('routed', () => {
     expect(seen).toEqual([call, { queued: false, modelSelection: 'any-name' }]);
   });
 
-  test('fails with the error of the router where no model is meant', async () => {
+  test('rejects with the error of the router', async () => {
     const [one] = routed([endpoint(saying(''))], () => Promise.reject(new Error('nobody')));
     await expect(one?.handle(call)).rejects.toThrow('nobody');
   });
@@ -70,7 +70,7 @@ describe('routed: releases the model exactly once', () => {
     expect(left()).toBe(1);
   });
 
-  test('when the handler throws, at once or later', async () => {
+  test('when the handler throws, synchronously or later', async () => {
     const now = single(() => {
       throw new Error('now');
     });
@@ -80,7 +80,7 @@ describe('routed: releases the model exactly once', () => {
     expect([now.left(), later.left()]).toEqual([1, 1]);
   });
 
-  test('at the end of a stream, not before, and not again when it is asked once more', async () => {
+  test('at the end of a stream, and not again on a further next()', async () => {
     const { ask, left } = single(() => ({ status: 200, stream: pieces('a', 'b') }));
     const iterator = await streamOf(await ask());
     expect(await iterator.next()).toEqual({ done: false, value: 'a' });
@@ -90,7 +90,7 @@ describe('routed: releases the model exactly once', () => {
     expect(left()).toBe(1);
   });
 
-  test('when a stream fails in its middle, and the failure is passed on', async () => {
+  test('when a stream fails, and passes the error on', async () => {
     const { ask, left } = single(() => ({ status: 200, stream: failing('a') }));
     const iterator = await streamOf(await ask());
     await iterator.next();
@@ -98,7 +98,7 @@ describe('routed: releases the model exactly once', () => {
     expect(left()).toBe(1);
   });
 
-  test('when the client goes away in the middle, and the source hears of it', async () => {
+  test('when the client disconnects, and returns the source', async () => {
     let closed = false;
     async function* stream() {
       try {
@@ -115,13 +115,13 @@ describe('routed: releases the model exactly once', () => {
     expect([closed, left()]).toEqual([true, 1]);
   });
 
-  test('when the client is gone before the stream was begun', async () => {
+  test('when the client disconnects before the stream starts', async () => {
     const { ask, left } = single(() => ({ status: 200, stream: pieces('a') }));
     await (await streamOf(await ask())).return?.();
     expect(left()).toBe(1);
   });
 
-  test('when a source that cannot be told of it is left', async () => {
+  test('when the source has no return()', async () => {
     const stream = { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false as const, value: 'a' }) }) };
     const { ask, left } = single(() => ({ status: 200, stream }));
     expect(await (await streamOf(await ask())).return?.()).toEqual({ done: true, value: undefined });
@@ -129,7 +129,7 @@ describe('routed: releases the model exactly once', () => {
   });
 });
 
-test('what goes beside a stream stays beside it', async () => {
+test('routed: keeps status, headers and keep-alive of a stream', async () => {
   const keepAlive = { milliseconds: 5, filler: ':\n' };
   const { ask } = single(() => ({ status: 201, headers: { a: 'b' }, keepAlive, stream: pieces() }));
   expect(await ask()).toMatchObject({ status: 201, headers: { a: 'b' }, keepAlive });
@@ -144,7 +144,7 @@ async function* failing(...texts: string[]) {
   throw new Error('broken');
 }
 
-describe('routed: a model that is abandoned while it is swapped in', () => {
+describe('routed: failed swap', () => {
   const refusal = new Error('it could not be loaded');
 
   /** First the model that is swapped in, which then cannot be loaded, and the old one after that. */
@@ -178,7 +178,7 @@ describe('routed: a model that is abandoned while it is swapped in', () => {
       },
     ],
     ['are refused', () => ({ status: 503, body: 'not loaded' })],
-  ])('those in it who %s are answered by the other', async (_, fail) => {
+  ])('requests of the new model that %s are repeated on the old one', async (_, fail) => {
     const { ask, giveUp, log } = world(() => {
       giveUp();
       return fail();
@@ -187,7 +187,7 @@ describe('routed: a model that is abandoned while it is swapped in', () => {
     expect(log).toEqual(['into coming', 'out of coming', 'into old', 'out of old']);
   });
 
-  test('has nothing to do with what was answered', async () => {
+  test('a complete reply stays', async () => {
     const { ask, giveUp, log } = world(() => {
       giveUp();
       return { status: 200, body: 'counted without a model' };
@@ -196,7 +196,7 @@ describe('routed: a model that is abandoned while it is swapped in', () => {
     expect(log).toEqual(['into coming', 'out of coming']);
   });
 
-  test('has nothing to do with what was wrong before', async () => {
+  test('an error from before the failure stays', async () => {
     const { ask, log } = world(() => {
       throw refusal;
     });
@@ -204,7 +204,7 @@ describe('routed: a model that is abandoned while it is swapped in', () => {
     expect(log).toEqual(['into coming', 'out of coming']);
   });
 
-  test('cannot take back a stream that has begun: it ends as it does', async () => {
+  test('a started stream is not repeated', async () => {
     async function* stream() {
       yield 'loading';
       giveUp();
@@ -218,7 +218,7 @@ describe('routed: a model that is abandoned while it is swapped in', () => {
     expect(log).toEqual(['into coming', 'out of coming']);
   });
 
-  test('is of no use to a client that has gone', async () => {
+  test('nothing is repeated for a disconnected client', async () => {
     const gone = new AbortController();
     const { ask, giveUp, log } = world(() => {
       giveUp();

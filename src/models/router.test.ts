@@ -14,9 +14,9 @@ import { type ModelOffer, ModelRouter, namedModel, type RouterParts } from './ro
 import { quiet } from './testing/registry.ts';
 
 interface Fake {
-  /** Why it cannot be loaded, as long as this stands. */
+  /** Reason for which its load fails. */
   broken?: string;
-  /** Where its file is, if not where its name says. */
+  /** Path of its file, if it does not follow from the name. */
   path?: string;
   nickname?: string;
   /** No file at all: a server without a model. */
@@ -100,14 +100,14 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<RouterP
     model,
     ask,
     time,
-    /** What those wait for who are in the room of one that comes. */
+    /** The arrival that requests of a model being swapped in wait for. */
     arrival: (name: string) => arrivals.get(name) as Arrival,
     asked: async (name?: string, endpoint = working) => {
       const { context, release } = await ask(name, endpoint);
       release();
       return context.name;
     },
-    /** Preparing takes until this is called. */
+    /** Preparation waits until this is called. */
     hold: () => {
       let release: () => void = () => undefined;
       holding = new Promise((resolve) => {
@@ -132,7 +132,7 @@ function spec(name: string, fake: Fake, log: string[]): ModelSpec<never> {
   return { name, kind: 'text', need: async () => 1, make: make as () => never };
 }
 
-/** Whether it has come to an end, after all that can happen by itself. */
+/** Whether the work settles without further events. */
 async function ended(work: Promise<unknown>): Promise<boolean> {
   let over = false;
   const note = () => {
@@ -143,15 +143,15 @@ async function ended(work: Promise<unknown>): Promise<boolean> {
   return over;
 }
 
-describe('what stands beside the present model', () => {
-  test('is asked for in its room, by its own name', async () => {
+describe('ModelRouter: task model of the default model', () => {
+  test('is selected by its name in the context of the default model', async () => {
     const { asked } = world('a', { b: {} });
     expect(await asked('beside', { queued: true, modelSelection: 'own-name' })).toBe('a');
     expect(await asked('BESIDE:latest', { queued: true, modelSelection: 'own-name' })).toBe('a');
     expect(await asked('b', { queued: true, modelSelection: 'own-name' })).toBe('b');
   });
 
-  test('is no text model, and no other name is its own', async () => {
+  test('is not a text model, and other names are rejected', async () => {
     const { ask } = world('a', { b: {} });
     await expect(ask('beside')).rejects.toMatchObject({ code: 'model-not-found' });
     await expect(ask('nobody', { queued: true, modelSelection: 'own-name' })).rejects.toMatchObject({
@@ -160,46 +160,49 @@ describe('what stands beside the present model', () => {
   });
 });
 
-describe('choosing', () => {
-  test('without names there is one room, whatever a request names', async () => {
+describe('ModelRouter.select', () => {
+  test('without offers every name selects the default model', async () => {
     const { asked } = world('first');
     expect([await asked(), await asked('first'), await asked('nonsense')]).toEqual(['first', 'first', 'first']);
   });
 
-  test('who names nobody gets the present one; who names somebody gets that one', async () => {
+  test('no name selects the default model, a name selects that model', async () => {
     const { asked } = world('first', { other: {} });
     expect([await asked(), await asked('first'), await asked('other')]).toEqual(['first', 'first', 'other']);
   });
 
-  test.each(['OTHER', 'other:latest', 'koboldcpp/other', ' other ', 'other.gguf'])('%j is other', async (name) => {
-    expect(await world('first', { other: {} }).asked(name)).toBe('other');
-  });
+  test.each(['OTHER', 'other:latest', 'koboldcpp/other', ' other ', 'other.gguf'])(
+    '%j selects "other"',
+    async (name) => {
+      expect(await world('first', { other: {} }).asked(name)).toBe('other');
+    },
+  );
 
-  test('a name that nobody has is refused by name', async () => {
+  test('rejects an unknown name', async () => {
     const { ask } = world('first', { other: {} });
     const error = await ask('nobody').catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'model-not-found', details: { model: 'nobody' } });
   });
 
-  test('a name that is somebody’s in full goes before one that is only alike', async () => {
+  test('an exact name wins over a similar one', async () => {
     const { asked } = world('first', { 'a.kcpps': {}, a: {} });
     expect([await asked('a'), await asked('a.kcpps'), await asked('a.gguf')]).toEqual(['a', 'a.kcpps', 'a']);
   });
 
-  test('a model is also known by its file, or its name in the horde, unless somebody has that name', async () => {
+  test('file name and horde name select a model unless another model has that name', async () => {
     const { asked } = world('config', { config: { path: '/models/weights.gguf', nickname: 'Fancy' }, other: {} });
     expect([await asked('weights'), await asked('koboldcpp/fancy')]).toEqual(['config', 'config']);
     const taken = world('config', { config: { path: '/models/other.gguf' }, other: {} });
     expect(await taken.asked('other')).toBe('other');
   });
 
-  test('a room is opened once, and again only for another model', async () => {
+  test('creates a context once per model', async () => {
     const { asked, log } = world('first', { a: {}, b: {} });
     for (const name of ['a', 'b', 'a', 'b']) await asked(name);
     expect(log).toEqual(['prepare a', 'open a', 'prepare b', 'open b']);
   });
 
-  test('two who ask at the same time for what is not there have it prepared once', async () => {
+  test('concurrent requests prepare a model once', async () => {
     const { ask, log, hold } = world('first', { other: {} });
     const release = hold();
     const both = [ask('other'), ask('other.gguf')];
@@ -210,7 +213,7 @@ describe('choosing', () => {
     expect(log).toEqual(['prepare other', 'open other']);
   });
 
-  test('what cannot be prepared is said to all who asked, and tried again for the next', async () => {
+  test('a failed preparation rejects its requests, and the next request retries', async () => {
     const { router, ask, asked, fakes } = world('first', { other: { unfit: 'no room' } });
     await expect(ask('other')).rejects.toThrow('no room');
     fakes.other = {};
@@ -218,7 +221,7 @@ describe('choosing', () => {
     expect(router.defaultModel.name).toBe('first');
   });
 
-  test('who looks and names somebody sees that one; a name that nobody has is left to the endpoint', async () => {
+  test('read-only call: a known name selects that model, an unknown one the default', async () => {
     const { asked } = world('first', { other: {} });
     expect([await asked('other', looking), await asked('nobody', looking), await asked(undefined, looking)]).toEqual([
       'other',
@@ -231,7 +234,7 @@ describe('choosing', () => {
     ['other', 'other'],
     ['tts-1', 'first'],
     ['first', 'first'],
-  ])('what is no matter of text models and names %s goes to %s', async (name, expected) => {
+  ])('modelSelection any-name: %s selects %s', async (name, expected) => {
     const { ask } = world('first', { other: {} });
     const { context, release } = await ask(name, { queued: true, modelSelection: 'any-name' });
     expect(context.name).toBe(expected);
@@ -239,8 +242,8 @@ describe('choosing', () => {
   });
 });
 
-describe('a swap', () => {
-  test('brings the new one and lets the old one go', async () => {
+describe('ModelRouter.swapTo', () => {
+  test('loads the new model and unloads the old one', async () => {
     const { router, asked, model, log, registry } = world('old');
     await registry.load('text', 'old');
     await router.swapTo(model('new'));
@@ -249,7 +252,7 @@ describe('a swap', () => {
     expect(registry.list().map(({ name }) => name)).toEqual(['new']);
   });
 
-  test('lets those who are inside finish first', async () => {
+  test('running requests finish first', async () => {
     const { router, ask, model, log } = world('old');
     const inside = [await ask(), await ask()];
     const swap = router.swapTo(model('new'));
@@ -263,7 +266,7 @@ describe('a swap', () => {
     expect(log).toContain('load new');
   });
 
-  test('has newcomers wait in the room of the new one until that is there', async () => {
+  test('new requests wait on the new model', async () => {
     const { router, ask, model, arrival, log } = world('old');
     const inside = await ask();
     const swap = router.swapTo(model('new'));
@@ -278,7 +281,7 @@ describe('a swap', () => {
     expect((await ask()).context).toBe(newcomer.context);
   });
 
-  test('is the last one only when those have left who waited for it', async () => {
+  test('the next swap starts only after the requests that waited have finished', async () => {
     const { router, ask, model } = world('old');
     const inside = await ask();
     const first = router.swapTo(model('new'));
@@ -292,7 +295,7 @@ describe('a swap', () => {
     expect(router.defaultModel.name).toBe('newer');
   });
 
-  test('that fails tells those who waited for it why, and sends them remote', async () => {
+  test('failed load: rejects waiting requests with the reason and marks them as abandoned', async () => {
     const { router, ask, model, arrival } = world('old');
     const inside = await ask();
     const swap = router.swapTo(model('new', { broken: 'too large' }));
@@ -304,14 +307,14 @@ describe('a swap', () => {
       message: expect.stringContaining('too large'),
     });
     expect(newcomer.abandoned?.()).toBe(true);
-    // The old one is on its way back: whoever comes now waits for it at the door.
+    // The old model is being restored: new requests wait for it.
     const late = ask();
     await swap;
     expect((await late).context.name).toBe('old');
     expect((await late).abandoned?.()).toBe(false);
   });
 
-  test('that breaks off in its middle leaves nobody waiting', async () => {
+  test('an exception during the swap leaves no request waiting', async () => {
     const { router, ask, asked, model, arrival, registry } = world('old');
     const inside = await ask();
     const swap = router.swapTo(model('new'));
@@ -324,7 +327,7 @@ describe('a swap', () => {
     expect([newcomer.abandoned?.(), await asked()]).toEqual([true, 'old']);
   });
 
-  test('does not keep who only looks', async () => {
+  test('does not block read-only calls', async () => {
     const { router, ask, asked, model } = world('old');
     const inside = await ask();
     const swap = router.swapTo(model('new'));
@@ -334,7 +337,7 @@ describe('a swap', () => {
     expect(await asked(undefined, looking)).toBe('new');
   });
 
-  test('a newcomer who goes away waits no longer, and nothing is lost by it', async () => {
+  test('a disconnect of a waiting request has no side effects', async () => {
     const { router, ask, asked, model, arrival } = world('old');
     const inside = await ask();
     const swap = router.swapTo(model('new'));
@@ -350,7 +353,7 @@ describe('a swap', () => {
     expect(await asked()).toBe('new');
   });
 
-  test('one that cannot be loaded is told with its reason, and the old one is there again', async () => {
+  test('failed load: logs the reason and restores the old model', async () => {
     const { router, asked, model, log, registry } = world('old');
     await router.swapTo(model('new', { broken: 'too large' }));
     expect([await asked(), router.defaultModel.name]).toEqual(['old', 'old']);
@@ -360,7 +363,7 @@ describe('a swap', () => {
     expect(registry.list()).toMatchObject([{ name: 'old', state: { type: 'ready' } }]);
   });
 
-  test('where the old one cannot be had again either, both are told, and it is tried again for the next', async () => {
+  test('failed restore: logs both, and the next request retries', async () => {
     const old: Fake = {};
     const { router, model, log, registry, asked } = world('first', undefined);
     await router.swapTo(model('old', old));
@@ -373,7 +376,7 @@ describe('a swap', () => {
     expect(registry.state('text', 'old')).toEqual({ type: 'ready' });
   });
 
-  test('a room that cannot be furnished leaves all as it was', async () => {
+  test('a context that cannot be created changes nothing', async () => {
     const { router, asked, model, fakes, log } = world('old');
     fakes.new = { unfit: 'no story' };
     await expect(router.swapTo(model('new'))).rejects.toThrow('no story');
@@ -383,7 +386,7 @@ describe('a swap', () => {
     expect(await asked()).toBe('other');
   });
 
-  test('comes after the one before it', async () => {
+  test('swaps run in order', async () => {
     const { router, ask, asked, model, log } = world('old');
     const inside = await ask();
     const swaps = ['a', 'b', 'c'].map((name) => router.swapTo(model(name)));
@@ -393,7 +396,7 @@ describe('a swap', () => {
     expect(log.filter((line) => line.startsWith('load'))).toEqual(['load a', 'load b', 'load c']);
   });
 
-  test('to the same name reads it anew', async () => {
+  test('to the same name: prepares it again', async () => {
     const { router, asked, model, log, registry } = world('same');
     await registry.load('text', 'same');
     const again = model('same');
@@ -402,7 +405,7 @@ describe('a swap', () => {
     expect(log).toEqual(['load same', 'open same', 'stop same', 'load same']);
   });
 
-  test('to no model at all, and back', async () => {
+  test('to no model, and back', async () => {
     const { router, asked, model, registry } = world('old');
     const before = router.defaultModel;
     await router.swapTo(model('none', { none: true }));
@@ -412,8 +415,8 @@ describe('a swap', () => {
   });
 });
 
-describe('a swap beside others that are known by name', () => {
-  test('keeps who names the old one at the door, and nobody else', async () => {
+describe('ModelRouter.swapTo: with offers', () => {
+  test('only requests that name the old model wait', async () => {
     const { router, ask, asked, model } = world('old', { old: {}, new: {}, other: {} });
     const inside = await ask();
     const swap = router.swapTo(model('new'));
@@ -425,7 +428,7 @@ describe('a swap beside others that are known by name', () => {
     expect((await waiting).context.name).toBe('old');
   });
 
-  test('to the same name has those who name it wait for the new one', async () => {
+  test('to the same name: requests that name it wait for the new instance', async () => {
     const { router, ask, model, arrival } = world('same', { same: {} });
     const inside = await ask('same');
     const swap = router.swapTo(model('same'));
@@ -437,7 +440,7 @@ describe('a swap beside others that are known by name', () => {
     expect((await ask('same')).context).toBe(newcomer.context);
   });
 
-  test('that lasts longer than --reqtimeout is too late for those at the door', async () => {
+  test('rejects waiting requests after --reqtimeout', async () => {
     const { router, ask, asked, model, time } = world('old', { old: {}, new: {} });
     const inside = await ask();
     const swap = router.swapTo(model('new'));
@@ -454,7 +457,7 @@ describe('a swap beside others that are known by name', () => {
     expect([await asked('old'), time.waiting()]).toEqual(['old', []]);
   });
 
-  test('that goes back is too late after --reqtimeout, too', async () => {
+  test('rejects waiting requests after --reqtimeout during a restore too', async () => {
     const { router, ask, model, time, registry } = world('old', { new: {} });
     const inside = await ask();
     const held = latch();
@@ -475,7 +478,7 @@ describe('a swap beside others that are known by name', () => {
     expect(router.defaultModel.name).toBe('old');
   });
 
-  test('whoever waited for the old one, which cannot be asked for by name, is told that it is gone', async () => {
+  test('rejects requests for the old model if it is not offered', async () => {
     const { router, ask, model } = world('old', { new: {} });
     const inside = await ask();
     const swap = router.swapTo(model('new'));
@@ -485,7 +488,7 @@ describe('a swap beside others that are known by name', () => {
     expect(await late).toBe('model-not-found');
   });
 
-  test('to one that was asked for by name before takes its place, with its own settings', async () => {
+  test('to an offered model: replaces its instance, with the new settings', async () => {
     const { router, ask, model, registry } = world('old', { new: {} });
     const guest = await ask('new');
     await registry.load('text', 'new');
@@ -499,7 +502,7 @@ describe('a swap beside others that are known by name', () => {
     expect(registry.list()).toMatchObject([{ name: 'new', state: { type: 'ready' } }]);
   });
 
-  test('that fails does not take a namesake along', async () => {
+  test('failed load: keeps an offered model of the same name', async () => {
     const { router, asked, model, registry } = world('old', { new: {} });
     await asked('new');
     await router.swapTo(model('new', { broken: 'too large' }));
@@ -508,7 +511,7 @@ describe('a swap beside others that are known by name', () => {
     expect(registry.state('text', 'new')).toEqual({ type: 'ready' });
   });
 
-  test('somebody who was being prepared meanwhile finds the room of the swap', async () => {
+  test('a model that is being prepared meanwhile uses the instance of the swap', async () => {
     const { router, ask, model, hold, log } = world('old', { new: {} });
     const release = hold();
     const early = ask('new');
@@ -520,11 +523,11 @@ describe('a swap beside others that are known by name', () => {
   });
 });
 
-describe('aliases', () => {
+describe('ModelRouter: aliases', () => {
   const alias = (name: string) => (name.startsWith('claude-') || name === 'b' ? 'other' : undefined);
   const embedding = { queued: true, modelSelection: 'own-name' as const };
 
-  test('an alias is answered by its target, in text and beside it', async () => {
+  test('an alias selects its target, for text and task models', async () => {
     const { asked } = world('first', { other: {}, b: {} }, { alias });
     expect(await asked('claude-x')).toBe('other');
     expect(await asked('claude-x', looking)).toBe('other');
@@ -532,23 +535,23 @@ describe('aliases', () => {
     expect(await asked('claude-x', { queued: true, modelSelection: 'any-name' })).toBe('other');
   });
 
-  test('the own name of a model goes before an alias', async () => {
+  test('the name of a model wins over an alias', async () => {
     expect(await world('first', { other: {}, b: {} }, { alias }).asked('b')).toBe('b');
     expect(await world('b', { other: {} }, { alias }).asked('b')).toBe('b');
   });
 
-  test('an alias of what is beside the present model means that', async () => {
+  test('an alias of a task model selects it', async () => {
     const { asked } = world('first', { other: {} }, { alias: () => 'beside' });
     expect(await asked('text-embedding-x', embedding)).toBe('first');
   });
 
-  test('an alias whose target does not exist is refused by the target’s name', async () => {
+  test('rejects an alias with an unknown target by the name of the target', async () => {
     const { ask } = world('first', { other: {} }, { alias: () => 'nowhere' });
     await expect(ask('claude-x')).rejects.toMatchObject({ code: 'model-not-found', details: { model: 'nowhere' } });
   });
 
   test.each(['text-embedding-ada-002', 'text-embedding-3-small'])(
-    '%s means the default model for embeddings, unless a model has that name',
+    '%s selects the default embedding model unless a model has that name',
     async (name) => {
       expect(await world('first', { other: {} }).asked(name, embedding)).toBe('first');
       expect(await world('first', { [name]: {} }).asked(name, embedding)).toBe(name);
@@ -557,7 +560,7 @@ describe('aliases', () => {
   );
 });
 
-describe('a model whose files have changed', () => {
+describe('ModelRouter: changed model files', () => {
   const changed = (name: string) => {
     let again: (() => Promise<PreparedModel>) | undefined;
     return {
@@ -572,7 +575,7 @@ describe('a model whose files have changed', () => {
     };
   };
 
-  test('is read anew for the next request that names it, when those who run have finished', async () => {
+  test('the next request prepares the model again after running requests have finished', async () => {
     const { renewed, change } = changed('other');
     const { ask, model, log, registry, arrival } = world('first', { other: {} }, { renewed });
     const running = await ask('other');
@@ -597,7 +600,7 @@ describe('a model whose files have changed', () => {
     expect((await ask('other')).context).toBe(next.context);
   });
 
-  test('the present one is replaced too', async () => {
+  test('the default model is replaced too', async () => {
     const { renewed, change } = changed('first');
     const { ask, router, model } = world('first', { other: {} }, { renewed });
     const fresh = model('first');
@@ -607,7 +610,7 @@ describe('a model whose files have changed', () => {
     expect((await ask()).context).toBe(context);
   });
 
-  test('stays as it was where it cannot be prepared anew', async () => {
+  test('keeps the old instance if the new file cannot be prepared', async () => {
     const { renewed, change } = changed('other');
     const { ask, log } = world('first', { other: {} }, { renewed });
     const { context } = await ask('other');
@@ -617,8 +620,8 @@ describe('a model whose files have changed', () => {
   });
 });
 
-describe('several swaps one after the other', () => {
-  test('a request waits for the last of them', async () => {
+describe('ModelRouter: consecutive swaps', () => {
+  test('a request waits for the last one', async () => {
     const { router, model, ask, asked } = world('first', { other: {} });
     const running = await ask();
     const unloading = router.swapTo(model('none', { none: true }));
@@ -632,7 +635,7 @@ describe('several swaps one after the other', () => {
     expect(router.defaultModel.name).toBe('last');
   });
 
-  test('a request waits for a swap that begins only after its own answer', async () => {
+  test('a request also waits for a swap that starts during its selection', async () => {
     const { router, model, asked } = world('first');
     const { promise, open } = latch();
     const swap = router.swapTo(model('last'), promise);
@@ -644,15 +647,15 @@ describe('several swaps one after the other', () => {
   });
 });
 
-describe('the list', () => {
-  test('has the present one first, then what is offered, each once', async () => {
+describe('ModelRouter.list', () => {
+  test('has the default model first, then the offers, without duplicates', async () => {
     const { router, registry } = world('b', { a: {}, b: {}, c: {} });
     await registry.load('text', 'b');
     const states = (await router.list()).map(({ name, state }) => `${name} ${state}`);
     expect(states).toEqual(['b ready', 'a unloaded', 'c unloaded']);
   });
 
-  test('has what has come and lacks what has gone since the last one, at the first look', async () => {
+  test('reflects added and removed files at once', async () => {
     const files: Record<string, Fake> = { a: {} };
     const { router } = world('first', files);
     const names = async () => (await router.list()).map(({ name }) => name);
@@ -663,7 +666,7 @@ describe('the list', () => {
     expect(await names()).toEqual(['first', 'b']);
   });
 
-  test('has only the present one where nothing is known by name', async () => {
+  test('has only the default model without offers', async () => {
     const { router } = world('first');
     expect(await router.list()).toEqual([
       {
@@ -679,7 +682,7 @@ describe('the list', () => {
   });
 });
 
-test('what is refused is an error of the core, which each dialect says in its own way', async () => {
+test('ModelRouter: rejects with an AppError, which each protocol encodes', async () => {
   await expect(world('first', {}).ask('x')).rejects.toBeInstanceOf(AppError);
 });
 
@@ -690,7 +693,7 @@ const named = (body: string | object, method = 'POST') =>
     signal: new AbortController().signal,
   } as unknown as Call);
 
-describe('the model that a request names', () => {
+describe('namedModel', () => {
   test.each([
     [{ model: 'a' }, 'a'],
     [{ name: 'a' }, 'a'],
@@ -698,7 +701,7 @@ describe('the model that a request names', () => {
     [{ model: 7, name: 'b' }, 'b'],
     [{ model: '  a\n' }, 'a'],
     [{ model: 'a b/c:d' }, 'a b/c:d'],
-  ])('in %j is %j', async (body, expected) => {
+  ])('of %j is %j', async (body, expected) => {
     expect(await named(body)).toBe(expected);
   });
 
@@ -714,19 +717,19 @@ describe('the model that a request names', () => {
     '"a"',
     'no JSON',
     '{"model":"a"',
-  ])('is none in %j', async (body) => {
+  ])('of %j is undefined', async (body) => {
     expect(await named(body)).toBeUndefined();
   });
 
-  test('is only looked for where there is a body to look in', async () => {
+  test('reads methods with a body only', async () => {
     expect(await named({ model: 'a' }, 'GET')).toBeUndefined();
   });
 
-  test('is found in a body that begins with the mark of its byte order', async () => {
+  test('ignores a leading byte order mark', async () => {
     expect(await named('\uFEFF{"model":"a"}')).toBe('a');
   });
 
-  test('never throws, whatever comes', async () => {
+  test('never throws', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.json(), fc.string()), async (body) => {
         const name = await named(body);
@@ -736,13 +739,13 @@ describe('the model that a request names', () => {
   });
 });
 
-describe('two names', () => {
+describe('equalName and sameName', () => {
   test.each([
     ['Model', 'model'],
     ['model:latest', 'MODEL'],
     ['koboldcpp/model', 'model'],
     ['koboldcpp/Model:latest', 'model'],
-  ])('%j and %j are equal', (left, right) => {
+  ])('equalName: %j and %j', (left, right) => {
     expect([equalName(left, right), equalName(right, left), sameName(left, right)]).toEqual([true, true, true]);
   });
 
@@ -750,7 +753,7 @@ describe('two names', () => {
     ['model.gguf', 'model'],
     ['model.kcpps', 'model.gguf'],
     ['model.KCPPT', 'koboldcpp/model:latest'],
-  ])('%j and %j are the same but for the ending', (left, right) => {
+  ])('sameName: %j and %j differ in the extension only', (left, right) => {
     expect([equalName(left, right), sameName(left, right), sameName(right, left)]).toEqual([false, true, true]);
   });
 
@@ -760,7 +763,7 @@ describe('two names', () => {
     ['folder/model', 'model'],
     ['model.bin', 'model'],
     ['latest', ''],
-  ])('%j and %j are two', (left, right) => {
+  ])('sameName: %j and %j differ', (left, right) => {
     expect(sameName(left, right)).toBe(false);
   });
 });

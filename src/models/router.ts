@@ -36,7 +36,7 @@ export interface RouterParts<Context> {
   readonly contextOf: (model: PreparedModel, arrival?: Arrival) => Context;
   /** The models that can be requested by name (`--routermode`). Listed for each request, because files come and go. */
   readonly offers?: () => Promise<readonly ModelOffer[]>;
-  /** `--modelalias`: the model that is meant by a name that no model has. */
+  /** `--modelalias`: the target of a name that no model has. */
   readonly alias?: (name: string) => string | undefined;
   /** Prepares the model again if its files have changed since it was prepared; undefined if they have not. */
   readonly renewed?: (model: PreparedModel) => Promise<(() => Promise<PreparedModel>) | undefined>;

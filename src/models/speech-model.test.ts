@@ -22,35 +22,35 @@ function world(own: Partial<Settings> = {}) {
   return { ...model, lines };
 }
 
-describe('the built-in voice', () => {
-  test('is there without being asked for, loaded by the first who needs it and let go of later', () => {
+describe('speechModel: built-in', () => {
+  test('is available without flags, loaded at its first use and unloaded when idle', () => {
     const { given, spec, maxWords } = world();
     expect(given).toBe(false);
     expect(maxWords).toBe(4096);
     expect(spec).toMatchObject({ name: 'flite', kind: 'speech', auxiliary: true, keepMs: 600_000 });
   });
 
-  test('is known without being loaded', async () => {
+  test('has its facts before it is loaded', async () => {
     const { voices, lines } = world();
     expect((await voices()).map(({ name }) => name)).toEqual(['slt', 'rms', 'awb', 'kal16', 'kal']);
     expect(lines).toEqual([]);
   });
 
-  test('has the samples of the folder behind its own', async () => {
+  test('lists the samples of the folder after its own voices', async () => {
     await writeFile(join(folder, 'aunt.WAV'), '');
     const { voices } = world({ ttsdir: folder });
     expect((await voices()).at(-1)).toMatchObject({ name: 'aunt.WAV', sample: true });
   });
 
-  test('tells what it needs, and is made then', async () => {
+  test('has its memory need, and make() returns it', async () => {
     const { spec } = world();
     expect(await spec.need()).toBeGreaterThan(2 ** 26);
-    const life = spec.make();
-    expect(life.state()).toEqual({ type: 'loading', progress: 0 });
+    const lifecycle = spec.make();
+    expect(lifecycle.state()).toEqual({ type: 'loading', progress: 0 });
   });
 });
 
-describe('a voice that a flag names', () => {
+describe('speechModel: --ttsmodel', () => {
   const layKokoro = async () => {
     const metadata = onnxMetadata(new Map([['n_speakers', '11']]));
     await writeFile(join(folder, 'model.onnx'), Buffer.concat([tinyOnnx(), metadata]));
@@ -61,7 +61,7 @@ describe('a voice that a flag names', () => {
     await writeFile(join(folder, 'espeak-ng-data', 'phontab'), '');
   };
 
-  test('is loaded at the start and stays', async () => {
+  test('is loaded at the start and never unloaded when idle', async () => {
     await layKokoro();
     const { given, spec, voices } = world({ ttsmodel: folder, ttsmaxlen: 9 });
     expect(given).toBe(true);
@@ -70,14 +70,14 @@ describe('a voice that a flag names', () => {
     expect(await spec.need()).toBeGreaterThan(2 ** 26);
   });
 
-  test('says that a GPU has no part in it', async () => {
+  test('reports that it does not use the GPU', async () => {
     await layKokoro();
     const { spec, lines } = world({ ttsmodel: folder, ttsgpu: true });
     await spec.need();
     expect(lines).toEqual(['--ttsgpu has no effect: speech is computed on the CPU.']);
   });
 
-  test('is refused in one sentence where it cannot be one', async () => {
+  test('rejects an unusable file in one sentence', async () => {
     const path = join(folder, 'outetts.gguf');
     await writeFile(path, 'GGUF');
     const { spec } = world({ ttsmodel: path });
@@ -85,22 +85,22 @@ describe('a voice that a flag names', () => {
     await expect(spec.need()).rejects.toThrow(/not possible yet. What is: a Piper voice/);
   });
 
-  test('bears the name of its file', () => {
+  test('is named by its file', () => {
     expect(world({ ttsmodel: '/voices/en_US-lessac-medium.onnx' }).spec.name).toBe('en_US-lessac-medium');
   });
 });
 
-describe('samples', () => {
-  test('are the recordings of a folder, by their names', async () => {
+describe('samplesIn', () => {
+  test('returns the recordings of a folder by name', async () => {
     for (const name of ['b.mp3', 'a.wav', 'notes.txt', 'c.flac']) await writeFile(join(folder, name), '');
     expect((await samplesIn(folder)).map(({ name }) => name)).toEqual(['a.wav', 'b.mp3']);
   });
 
-  test.each(['', '/no/such/folder'])('there are none in %j', async (place) => {
+  test.each(['', '/no/such/folder'])('is empty for %j', async (place) => {
     expect(await samplesIn(place)).toEqual([]);
   });
 
-  test('there are none in a file', async () => {
+  test('is empty for a file', async () => {
     await writeFile(join(folder, 'a.wav'), '');
     expect(await samplesIn(join(folder, 'a.wav'))).toEqual([]);
   });

@@ -12,44 +12,44 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const terminal = { line: () => undefined } as unknown as Terminal;
 const tools = { terminal, text: { name: '', file: undefined } };
 
-describe('the built-in recogniser', () => {
+describe('transcriptionModel: built-in', () => {
   const { spec, given } = transcriptionModel(defaultSettings, tools);
 
-  test('is loaded by the first who needs it, and goes when nobody has for a while', () => {
+  test('is loaded at its first use, and unloaded when idle', () => {
     expect(given).toBe(false);
     expect(spec).toMatchObject({ name: 'moonshine-tiny', kind: 'transcription', auxiliary: true, keepMs: 600_000 });
   });
 
-  test('tells what it needs', async () => {
+  test('has its memory need', async () => {
     expect(await spec.need()).toBeGreaterThan(100 * 1024 * 1024);
   });
 
-  test('is made without starting anything', () => {
-    const life = spec.make();
-    expect(life.state()).toEqual({ type: 'loading', progress: 0 });
-    expect(life.engine.pid).toBeUndefined();
-    expect(life.engine.facts()).toBeUndefined();
-    expect(spec.make()).not.toBe(life);
+  test('make() starts no process', () => {
+    const lifecycle = spec.make();
+    expect(lifecycle.state()).toEqual({ type: 'loading', progress: 0 });
+    expect(lifecycle.engine.pid).toBeUndefined();
+    expect(lifecycle.engine.facts()).toBeUndefined();
+    expect(spec.make()).not.toBe(lifecycle);
   });
 });
 
-describe('a model that the command line names', () => {
+describe('transcriptionModel: --whispermodel', () => {
   const path = join(folder, 'ggml-base.en.bin');
   writeFileSync(path, Buffer.alloc(1000));
   const { spec, given } = transcriptionModel({ ...defaultSettings, whispermodel: path }, tools);
 
-  test('is loaded at the start, stays, and counts as a model', () => {
+  test('is loaded at the start, is never unloaded when idle, and counts as a model', () => {
     expect(given).toBe(true);
     expect(spec.name).toBe('ggml-base.en');
     expect([spec.auxiliary, spec.keepMs]).toEqual([undefined, undefined]);
   });
 
-  test('needs what its file has, and more', async () => {
+  test('needs more memory than the size of its file', async () => {
     expect(await spec.need()).toBe(1500);
   });
 });
 
-test('stands among the models beside text', () => {
+test('transcriptionModel: is one of the task models', () => {
   expect(
     taskModels(defaultSettings, { terminal, text: { name: '', file: undefined } } as never).transcription?.spec.name,
   ).toBe('moonshine-tiny');

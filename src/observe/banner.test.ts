@@ -7,13 +7,13 @@ test.each([
   ['0.0.0.0', 'http://localhost:5001'],
   ['192.0.2.7', 'http://192.0.2.7:5001'],
   ['fe80::1', 'http://[fe80::1]:5001'],
-])('a server on host %j is shown as %s', (host, url) => {
+])('readyLines: host %j is shown as %s', (host, url) => {
   expect(baseUrl({ scheme: 'http', port: 5001, host })).toBe(url);
 });
 
 const engines = { TextGeneration: true, ImageGeneration: true, MusicGen: false };
 
-test('the lines that launchers wait for are there', () => {
+test('readyLines: has the lines that launchers wait for', () => {
   const text = readyLines({ scheme: 'http', port: 5001, host: '' }, defaultSettings, engines).join('\n');
   expect(text).toContain('Starting Kobold API on port 5001 at http://localhost:5001/api/');
   expect(text).toContain('Starting OpenAI Compatible API on port 5001 at http://localhost:5001/v1/');
@@ -22,7 +22,7 @@ test('the lines that launchers wait for are there', () => {
   expect(text).toContain('Inactive Modules: MusicGen ');
 });
 
-test('what people switched on is among the active modules, and the rest among the others', () => {
+test('readyLines: lists enabled modules as active, and the others as inactive', () => {
   const settings = { ...defaultSettings, multiplayer: true, websearch: true };
   const lines = (own: typeof settings) => readyLines({ scheme: 'http', port: 1, host: '' }, own, engines);
   expect(lines(settings)[1]).toMatch(/^Active Modules: .*NetworkMultiplayer WebSearchProxy/);
@@ -42,7 +42,7 @@ test.each([
   ['127.0.0.1', null, undefined],
   ['0.0.0.0', null, 'anybody who reaches this address can use it'],
   ['0.0.0.0', 'secret', 'behind the password'],
-])('on host %j with password %j people are told: %s', (host, password, expected) => {
+])('readyLines: host %j with password %j gives the note: %s', (host, password, expected) => {
   const text = readyLines({ scheme: 'http', port: 1, host }, { ...defaultSettings, password }, engines).join('\n');
   if (expected) expect(text).toContain(expected);
   else expect(text).not.toContain('Open to the network');

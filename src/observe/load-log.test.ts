@@ -14,7 +14,7 @@ function world(interactive = false) {
   };
 }
 
-test('a load that comes again is told from its own beginning', () => {
+test('LoadLog: a repeated load is timed from its own start', () => {
   const { time, log, lines } = world();
   for (const begun of [1000, 60_000]) {
     time.now = begun;
@@ -27,7 +27,7 @@ test('a load that comes again is told from its own beginning', () => {
   expect(lines()).toEqual([...once, ...once]);
 });
 
-test('a log file gets one line for each quarter, however finely the progress comes', () => {
+test('LoadLog: a log file gets one line per quarter, however fine the progress is', () => {
   const { log, lines } = world();
   log.begin('/models/mini.gguf');
   log.started();
@@ -36,14 +36,14 @@ test('a log file gets one line for each quarter, however finely the progress com
   expect(lines()).toEqual(['Loading Text Model: /models/mini.gguf', ...quarters]);
 });
 
-test('a quarter that is jumped over is not told later', () => {
+test('LoadLog: a skipped quarter is not logged later', () => {
   const { log, lines } = world();
   log.started();
   for (const part of [0.1, 0.8, 0.3, 1]) log.progress(part);
   expect(lines()).toEqual(['Loading mini: 75%', 'Loading mini: 100%']);
 });
 
-test('a terminal gets a bar in one place instead', () => {
+test('LoadLog: a terminal gets a progress bar in place', () => {
   const { log, written } = world(true);
   log.started();
   log.progress(0.5);
@@ -53,34 +53,30 @@ test('a terminal gets a bar in one place instead', () => {
   expect(written()).toContain('50%');
 });
 
-test('a failure is told with its reason, and in the words that launchers know', () => {
+test('LoadLog: a failure has its reason, in the words that launchers know', () => {
   const { log, lines } = world();
   log.failed('no memory');
   expect(lines()).toEqual(['Load Text Model OK: False', 'mini could not be loaded: no memory']);
 });
 
 test.each([
-  ['as it was wanted', { wanted: 16384, given: false, trained: 131072, actual: 16384 }, 'context 16384'],
+  ['the requested one', { wanted: 16384, given: false, trained: 131072, actual: 16384 }, 'context 16384'],
   [
-    'lowered to the training, because nobody asked for more',
+    'lowered to the training context by default',
     { wanted: 16384, given: false, trained: 2048, actual: 2048 },
     'context 2048 (lowered from 16384 to what the model was trained for; --contextsize stretches it)',
   ],
   [
-    'smaller than it could be, because somebody asked for it',
+    'smaller than the training context on request',
     { wanted: 1024, given: true, trained: 2048, actual: 1024 },
     'context 1024 (as --contextsize asks; the model was trained for 2048)',
   ],
+  ['stretched on request', { wanted: 4096, given: true, trained: 2048, actual: 4096 }, 'context 4096'],
   [
-    'stretched, because somebody asked for it',
-    { wanted: 4096, given: true, trained: 2048, actual: 4096 },
-    'context 4096',
-  ],
-  [
-    'lowered by the engine although somebody asked for more',
+    'lowered by the engine despite the request',
     { wanted: 65536, given: true, trained: 131072, actual: 32768 },
     'context 32768 (lowered from 65536 by the engine)',
   ],
-])('a context that is %s', (_, sizes, expected) => {
+])('contextFact: %s', (_, sizes, expected) => {
   expect(contextFact(sizes)).toBe(expected);
 });

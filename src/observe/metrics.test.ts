@@ -47,7 +47,7 @@ function generate(metrics: ReturnType<Metrics['watch']>, { words = 3 } = {}) {
   for (const event of [start, ...Array.from({ length: words }, () => word), finish]) metrics.event(event, job);
 }
 
-test('a generation is counted under the names that boards for llama.cpp know', async () => {
+test('metrics: a generation is counted under the names of llama.cpp dashboards', async () => {
   const { metrics, lines } = world();
   generate(metrics);
   expect(await lines()).toEqual(
@@ -79,7 +79,7 @@ test('a generation is counted under the names that boards for llama.cpp know', a
   );
 });
 
-test('what runs is counted until it ends, however it does', async () => {
+test('metrics: running requests are counted until they end, however they end', async () => {
   const { metrics, lines } = world();
   const [first, second] = [{}, {}];
   metrics.begun(request, first);
@@ -96,7 +96,7 @@ test('what runs is counted until it ends, however it does', async () => {
   );
 });
 
-test('two at once share their steps', async () => {
+test('metrics: two concurrent requests share their steps', async () => {
   const { metrics, lines } = world();
   const [first, second] = [{}, {}];
   metrics.begun(request, first);
@@ -107,14 +107,14 @@ test('two at once share their steps', async () => {
   );
 });
 
-test('one server knows nothing of another', async () => {
+test('metrics: servers have separate values', async () => {
   const { metrics, exposition } = world();
   metrics.event(finish, {});
   expect(await world().lines()).toContain('llamacpp:tokens_predicted_total 0');
   expect((await exposition()).contentType).toContain('version=0.0.4');
 });
 
-test('it tells how long work waited for its turn, and how long it would wait now', async () => {
+test('metrics: has the queue time and the expected wait', async () => {
   const { metrics, lines } = world();
   metrics.turnCame(0);
   metrics.turnCame(7000);
@@ -128,13 +128,13 @@ test('it tells how long work waited for its turn, and how long it would wait now
   );
 });
 
-describe('with several models', () => {
+describe('metrics: several models', () => {
   const two = (): Pick<ListedModel, 'name' | 'state'>[] => [
     { name: 'a', state: 'ready' },
     { name: 'b', state: 'unloaded' },
   ];
 
-  test('each figure of a model says whose it is', async () => {
+  test('values of a model have its label', async () => {
     const { watch, lines } = world(two());
     const [a, b] = [watch('a'), watch('b')];
     generate(a);
@@ -160,7 +160,7 @@ describe('with several models', () => {
     expect(told.filter((line) => /^llamacpp:prompt_tokens_total /.test(line))).toEqual([]);
   });
 
-  test('what belongs to the queue and the server has no model', async () => {
+  test('values of the queue and the server have no model label', async () => {
     const { watch, lines } = world(two());
     watch('a').turnCame(7000);
     watch('b').turnCame(1000);
@@ -175,7 +175,7 @@ describe('with several models', () => {
     );
   });
 
-  test('those that run beside each other do not share their steps', async () => {
+  test('models that run concurrently do not share their steps', async () => {
     const { watch, lines } = world(two());
     const [a, b] = [watch('a'), watch('b')];
     const [first, second] = [{}, {}];
@@ -194,7 +194,7 @@ describe('with several models', () => {
     );
   });
 
-  test('a failure is that of its model', async () => {
+  test('a failure counts for its model', async () => {
     const { watch, lines } = world(two());
     watch('b').event({ type: 'error', error: new AppError('engine-lost', { capability: 'text' }) }, {});
     expect(await lines()).toEqual(
@@ -205,7 +205,7 @@ describe('with several models', () => {
     );
   });
 
-  test('those are ready that are in memory, and those that are gone are not told', async () => {
+  test('loaded models are ready, and removed ones are absent', async () => {
     const models = two();
     const { lines } = world(models);
     const ready = async () => (await lines()).filter((line) => line.startsWith('parley_model_ready'));
@@ -214,7 +214,7 @@ describe('with several models', () => {
     expect(await ready()).toEqual(['parley_model_ready{model="b"} 1']);
   });
 
-  test('one that was not asked yet has its figures, all of them 0', async () => {
+  test('a model without requests has all values, 0', async () => {
     const { watch, lines } = world(two());
     watch('b');
     expect(await lines()).toEqual(
@@ -227,7 +227,7 @@ describe('with several models', () => {
     );
   });
 
-  test('one that comes back under its name goes on where it stopped', async () => {
+  test('a reloaded model continues its values', async () => {
     const { watch, lines } = world(two());
     generate(watch('a'));
     generate(watch('a'));
@@ -241,7 +241,7 @@ describe('with several models', () => {
   });
 });
 
-test('work beside text is counted by its kind, how it ended and how long it took', async () => {
+test('metrics: tasks are counted by kind, outcome and duration', async () => {
   const { tasks, lines } = world();
   const job = { kind: 'speech' };
   tasks.begun(job);

@@ -10,7 +10,7 @@ test.each([
   ['\u009b31m', '\\x9b31m'],
   ['turned \u202eround', 'turned \\u202eround'],
   ['next\u2028line', 'next\\u2028line'],
-])('%j is shown as %j', (text, shown) => {
+])('printable: %j becomes %j', (text, shown) => {
   expect(printable(text)).toBe(shown);
 });
 

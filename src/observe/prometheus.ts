@@ -23,7 +23,7 @@ export class NumberMetric {
     this.#values.set(key, (this.#values.get(key) ?? 0) + amount);
   }
 
-  /** For counters under a name that stands for a maximum. */
+  /** For counters whose value is a maximum. */
   raiseTo(labels: Labels, value: number): void {
     this.set(labels, Math.max(value, this.#values.get(labelText(labels)) ?? 0));
   }

@@ -69,7 +69,7 @@ test('RefusalLog: logs the status of the response', () => {
 test.each([
   [false, 'The request body is not valid JSON: unexpected token in "my secret diary".'],
   [true, 'The request body is not valid JSON.'],
-])('what the parser quotes of a body is hidden by quiet (%s)', (quiet, expected) => {
+])('RefusalLog: quiet hides what the parser quotes of a body (%s)', (quiet, expected) => {
   const { refuse, lines } = world({ quiet });
   refuse(new AppError('invalid-json', { reason: 'unexpected token in "my secret diary"' }));
   expect(lines[0]?.endsWith(`400 ${expected}`)).toBe(true);

@@ -50,7 +50,7 @@ function play(options: Parameters<typeof world>[0], played = job(), asked: Gener
   return lines();
 }
 
-test('a finished request leaves its input, the cause of its end, its speeds and its output', () => {
+test('RequestLog: logs input, finish reason, speeds and output of a finished request', () => {
   expect(play({})).toEqual([
     'Input: {"prompt":"Hello","max_length":20,"stop":[]}',
     '(Stop sequence triggered: "User:")',
@@ -59,17 +59,17 @@ test('a finished request leaves its input, the cause of its end, its speeds and 
   ]);
 });
 
-test('a request that asks for less context is measured by that', () => {
+test('RequestLog: uses the context size of the request if it is smaller', () => {
   expect(play({}, job(), { ...request, maxContext: 512 })[2]).toContain('CtxLimit:35/512');
 });
 
-test('where several may run, each line says by a number which request it belongs to', () => {
+test('RequestLog: lines have the number of the request if several may run', () => {
   const lines = play({ several: true }, job({ number: 12 }));
   expect(lines).toHaveLength(4);
   for (const line of lines) expect(line.startsWith('#12 ')).toBe(true);
 });
 
-test('those that ran together have a line of their own kind, each with its own length', () => {
+test('RequestLog: batched requests have their own kind of line, each with its length', () => {
   const { log, lines } = world({ quiet: true, several: true });
   const [first, second] = [job({ number: 1, shared: true }), job({ number: 2, shared: true })];
   log.begun(request, first, 2048);
@@ -85,17 +85,17 @@ test('those that ran together have a line of their own kind, each with its own l
   ]);
 });
 
-test('a request that cannot run beside others begins its line as the original does', () => {
+test('RequestLog: a request that runs alone has the line format of KoboldCpp', () => {
   const { log, lines } = world({ several: true });
   log.sharingRefused('media', job({ number: 3 }));
   expect(lines()).toEqual(['Batching disabled due to media (#3)']);
 });
 
-test('quiet hides what people write and read', () => {
+test('RequestLog: quiet hides prompts and replies', () => {
   expect(play({ quiet: true }).join('\n')).not.toMatch(/Hello|Hi there/);
 });
 
-describe('an early end', () => {
+describe('RequestLog: early end', () => {
   test.each<[AbortCause, string]>([
     ['client-gone', 'the client went away'],
     ['key', 'it was stopped by its key'],
@@ -103,7 +103,7 @@ describe('an early end', () => {
     ['cancelled', 'it was cancelled'],
     ['shutdown', 'the server is stopping'],
     ['unread', 'nobody reads it any more'],
-  ])('by %s is told with its reason, running or waiting', (by, sentence) => {
+  ])('%s is logged with its reason, running or waiting', (by, sentence) => {
     const { log, lines } = world({ quiet: true });
     const [running, waiting] = [job({ number: 7 }), job({ number: 8 })];
     log.begun(request, running, 2048);
@@ -112,7 +112,7 @@ describe('an early end', () => {
     expect(lines()).toEqual([`(Generation stopped: ${sentence})`, `#8 left the queue: ${sentence}`]);
   });
 
-  test('of one that never began leaves no figures of nothing', () => {
+  test('before the start is logged without figures', () => {
     const { log, lines } = world({});
     const waiting = job({ number: 8, text: '' });
     log.aborted(waiting, 'client-gone');
@@ -120,7 +120,7 @@ describe('an early end', () => {
     expect(lines()).toEqual(['#8 left the queue: the client went away']);
   });
 
-  test('that was asked for is said as the original says it', () => {
+  test('by an abort request is logged in the words of KoboldCpp', () => {
     const { log, lines } = world({});
     log.abortAsked('', false);
     log.abortAsked('KCPP\u001b[2J1', true);
@@ -128,7 +128,7 @@ describe('an early end', () => {
   });
 });
 
-test('a failure is told once: whoever answers the client knows it by the error', () => {
+test('RequestLog: logs a failure once, and marks the error as logged', () => {
   const { log, lines } = world({ several: true });
   const [told, other] = [1, 2].map(() => new AppError('engine-lost', { capability: 'text' })) as [AppError, AppError];
   log.event({ type: 'error', error: told }, job({ number: 4 }));
@@ -138,7 +138,7 @@ test('a failure is told once: whoever answers the client knows it by the error',
   ]);
 });
 
-test('neither a prompt, a reply, a stop text nor a warning gives the terminal orders', () => {
+test('RequestLog: escapes control characters in prompt, reply, stop text and warning', () => {
   const { log, written } = world({});
   const evil = '\u001b[2J\u009b31m\u202e';
   const played = job({ text: `Hi${evil}\nthere` });
@@ -152,7 +152,7 @@ test('neither a prompt, a reply, a stop text nor a warning gives the terminal or
 test.each([
   [false, '[Cache: 4 of 30 tokens reused, the prompt differs at token 7: "12:31" instead of "12:30"]'],
   [true, '[Cache: 4 of 30 tokens reused, the prompt differs at token 7]'],
-])('a prompt that parted from its chat leaves the place (quiet: %s)', (quiet, line) => {
+])('RequestLog: logs where a prompt differs from the cached one (quiet: %s)', (quiet, line) => {
   const { log, lines } = world({ quiet });
   const miss = {
     time: 0,
@@ -167,8 +167,8 @@ test.each([
   expect(lines()).toEqual([line]);
 });
 
-describe('on a terminal', () => {
-  test('a line moves along, but not with every token', () => {
+describe('RequestLog: on a terminal', () => {
+  test('updates the status in place, but not for every token', () => {
     const { log, time, written } = world({ interactive: true, quiet: true });
     const played = job();
     log.begun(request, played, 2048);
@@ -186,7 +186,7 @@ describe('on a terminal', () => {
     ]);
   });
 
-  test('thinking counts like text, and calls are no lines', () => {
+  test('counts thinking like text, and writes no lines for tool calls', () => {
     const { log, written } = world({ interactive: true, quiet: true });
     log.event({ type: 'reasoning-delta', text: 'hm' }, job());
     log.event({ type: 'tool-start', index: 0, id: 'a', name: 'b' }, job());
@@ -213,15 +213,15 @@ test.each([
   ['speech', 'Speech #7 took 1.23 s'],
   ['transcription', 'Transcription #7 took 1.23 s'],
   ['image', 'Image #7 took 1.23 s'],
-])('work of the kind %s is told with its number and its time', (kind, expected) => {
+])('TaskLog: logs a %s task with its number and time', (kind, expected) => {
   expect(told(kind)).toBe(expected);
 });
 
-test('work that was stopped is no failure', () => {
+test('TaskLog: a stopped task is not a failure', () => {
   expect(told('speech', new AppError('stopped', {}))).toBe('Speech #7 was stopped after 1.23 s');
 });
 
-test('a failure is told with its reason, without anything that could move the cursor', () => {
+test('TaskLog: logs a failure with its reason, without control characters', () => {
   const reason = 'the file \u001b[2Jis broken';
   const line = told('transcription', new AppError('engine-failed', { capability: 'transcription', reason }));
   expect(line).toContain('Transcription #7 failed after 1.23 s: The transcription engine could not do this');

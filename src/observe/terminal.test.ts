@@ -58,7 +58,7 @@ test('streamOutput: writes to the stream', () => {
 });
 
 test.each(['EPIPE', 'EIO', 'EBADF', 'ECONNRESET', 'ERR_STREAM_DESTROYED'])(
-  'after %s nobody reads any more, and nothing is written',
+  'streamOutput: after %s nothing more is written',
   (code) => {
     const stream = new FakeStream();
     const output = streamOutput(stream, { moving: true });
@@ -69,15 +69,18 @@ test.each(['EPIPE', 'EIO', 'EBADF', 'ECONNRESET', 'ERR_STREAM_DESTROYED'])(
   },
 );
 
-test.each(['ENOSPC', 'EDQUOT', 'EAGAIN'])('after %s the next line is tried again, however often it fails', (code) => {
-  const stream = new FakeStream();
-  const output = streamOutput(stream, { moving: true });
-  for (const line of ['one\n', 'two\n', 'three\n']) {
-    output.write(line);
-    stream.fail(code);
-  }
-  expect(stream.written).toEqual(['one\n', 'two\n', 'three\n']);
-});
+test.each(['ENOSPC', 'EDQUOT', 'EAGAIN'])(
+  'streamOutput: after %s the next line is tried again, however often it fails',
+  (code) => {
+    const stream = new FakeStream();
+    const output = streamOutput(stream, { moving: true });
+    for (const line of ['one\n', 'two\n', 'three\n']) {
+      output.write(line);
+      stream.fail(code);
+    }
+    expect(stream.written).toEqual(['one\n', 'two\n', 'three\n']);
+  },
+);
 
 test('streamOutput: drops lines while too much is unread, and reports how many', () => {
   const stream = new FakeStream();
@@ -94,7 +97,7 @@ test.each([
   [true, true, true],
   [true, false, false],
   [false, true, false],
-])('a terminal (%s) that may move (%s) has a line that changes in place: %s', (isTTY, moving, expected) => {
+])('streamOutput: TTY %s with moving %s updates in place: %s', (isTTY, moving, expected) => {
   const stream = new FakeStream();
   stream.isTTY = isTTY;
   expect(streamOutput(stream, { moving }).interactive).toBe(expected);

@@ -44,7 +44,7 @@ function world(files: Readonly<Record<string, string>>, { integrity, version = '
 }
 
 describe('installPackage', () => {
-  test('puts all files of this very version in their place, and leaves nothing else', async () => {
+  test('extracts all files of this version, and leaves nothing else', async () => {
     const { folder, install, asked } = world({ 'package/bins/linux/engine.so': 'code', 'package/run': '#!' });
     expect(await install()).toBe(true);
     expect(asked).toEqual(['@x/engine@1.0.0']);
@@ -55,14 +55,14 @@ describe('installPackage', () => {
     if (process.platform !== 'win32') expect(statSync(join(target, 'run')).mode & 0o100).toBe(0o100);
   });
 
-  test('does nothing where it is there already', async () => {
+  test('does nothing if this version is installed', async () => {
     const { install, asked } = world({});
     await install();
     expect(await install()).toBe(false);
     expect(asked.length).toBe(1);
   });
 
-  test('replaces another version, with all that was in it', async () => {
+  test('replaces another version completely', async () => {
     const { folder, install } = world({});
     const target = packageFolder(folder, '@x/engine');
     mkdirSync(target, { recursive: true });
@@ -73,14 +73,14 @@ describe('installPackage', () => {
     expect(existsSync(join(target, 'old'))).toBe(false);
   });
 
-  test('a wrong hash leaves nothing behind, whatever the registry says', async () => {
+  test('rejects a wrong hash and leaves no files, whatever the registry says', async () => {
     const wrong = `sha512-${createHash('sha512').update('something else').digest('base64')}`;
     const { folder, install } = world({}, { integrity: wrong });
     await expect(install()).rejects.toThrow('nothing of it is kept');
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('no network is told as such, and nothing is installed', async () => {
+  test('reports a failed connection, and installs nothing', async () => {
     const { folder, install } = world({});
     await expect(install(new TypeError('fetch failed', { cause: new Error('ENOTFOUND') }))).rejects.toThrow(
       'packages.invalid could not be reached (ENOTFOUND)',
@@ -88,7 +88,7 @@ describe('installPackage', () => {
     expect(installedVersion(folder, '@x/engine')).toBeUndefined();
   });
 
-  test.each(['package/../../outside', 'package/a/../../../outside'])('a file at %s is refused', async (name) => {
+  test.each(['package/../../outside', 'package/a/../../../outside'])('rejects a file at %s', async (name) => {
     const { folder, install } = world({ [name]: 'gotcha' });
     await expect(install()).rejects.toThrow('outside of its folder');
     expect(installedVersion(folder, '@x/engine')).toBeUndefined();

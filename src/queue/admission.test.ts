@@ -7,7 +7,7 @@ function world(places: number, capacity = 1) {
   const time = { now: 0 };
   const queue = new Queue({ capacity, maxRequests: () => places, now: () => time.now });
   const enter = (client: string): Place => queue.enter({ client });
-  /** The seconds after which somebody who is refused may come again; nothing where it is taken in. */
+  /** Retry time in seconds of a rejected request; undefined if it is admitted. */
   const told = (client: string): number | undefined => {
     try {
       enter(client);
@@ -23,15 +23,15 @@ function world(places: number, capacity = 1) {
   return { queue, enter, told, pass };
 }
 
-describe('a client that hasRequests nothing', () => {
-  test.each([1, 2, 3, 10])('one alone may have all of %i places, and no more', (places) => {
+describe('Queue.enter: client without requests', () => {
+  test.each([1, 2, 3, 10])('alone gets all of %i places, and no more', (places) => {
     const { enter, told, queue } = world(places);
     for (let count = 0; count < places; count += 1) enter('crowd');
     expect(told('crowd')).toBe(5);
     expect(queue.running + queue.waiting).toBe(places);
   });
 
-  test('finds the place that got free since it was sent away, however often the crowd has asked meanwhile', () => {
+  test('gets a place that became free since its rejection, however often other clients have tried', () => {
     const { enter, told, queue } = world(3);
     const crowd = [enter('crowd'), enter('crowd'), enter('crowd')];
     expect(told('single')).toBe(5);
@@ -44,7 +44,7 @@ describe('a client that hasRequests nothing', () => {
     expect(told('crowd')).toBeUndefined();
   });
 
-  test('is not kept out by a client that always wants two of two places', () => {
+  test('is admitted although another client always fills both places', () => {
     const { enter, told } = world(2);
     const crowd = [enter('crowd'), enter('crowd')];
     expect(told('single')).toBeDefined();
@@ -53,7 +53,7 @@ describe('a client that hasRequests nothing', () => {
     expect(told('single')).toBeUndefined();
   });
 
-  test('with a single place is served when it comes first: nobody is refused by a server that does nothing', () => {
+  test('with a single place is admitted if it comes first: an idle server rejects no request', () => {
     const { enter, told } = world(1);
     const running = enter('crowd');
     expect(told('single')).toBe(5);
@@ -61,7 +61,7 @@ describe('a client that hasRequests nothing', () => {
     expect(told('crowd')).toBeUndefined();
   });
 
-  test('is expected as long as it was told to wait and half a minute more', () => {
+  test('has a place reserved for its wait and half a minute more', () => {
     const { enter, told, pass } = world(2);
     const [first] = [enter('crowd'), enter('crowd')];
     expect(told('single')).toBe(5);
@@ -72,7 +72,7 @@ describe('a client that hasRequests nothing', () => {
     expect(told('crowd')).toBeUndefined();
   });
 
-  test('several that were sent away find a place each', () => {
+  test('several rejected clients get a place each', () => {
     const { enter, told } = world(4);
     const crowd = ['crowd', 'crowd', 'crowd', 'crowd'].map(enter);
     for (const client of ['a', 'b']) expect(told(client)).toBeDefined();
@@ -82,7 +82,7 @@ describe('a client that hasRequests nothing', () => {
     for (const client of ['a', 'b']) expect(told(client)).toBeUndefined();
   });
 
-  test('takes the place that another one was to have: who comes first is served first among those who have none', () => {
+  test('takes a place reserved for another one: first come, first served among clients without requests', () => {
     const { enter, told } = world(2);
     const [first] = [enter('crowd'), enter('crowd')];
     expect(told('a')).toBeDefined();
@@ -91,7 +91,7 @@ describe('a client that hasRequests nothing', () => {
     expect(told('a')).toBeDefined();
   });
 
-  test('one that hasRequests something and is refused is not expected: it has its place', () => {
+  test('a client with requests gets no reservation when it is rejected', () => {
     const { enter, told } = world(3);
     enter('other');
     const crowd = [enter('crowd'), enter('crowd')];
@@ -100,15 +100,15 @@ describe('a client that hasRequests nothing', () => {
     expect(told('other')).toBeUndefined();
   });
 
-  test('a flood of strangers is not remembered without end', () => {
+  test('the number of remembered clients is limited', () => {
     const { enter, told } = world(1);
     enter('crowd');
     for (let stranger = 0; stranger < 1000; stranger += 1) expect(told(`stranger ${stranger}`)).toBe(5);
   });
 });
 
-describe('the time that a refused one is told', () => {
-  test('is that to the next free place, not that to the end of the whole queue', () => {
+describe('Queue.enter: retry time', () => {
+  test('is that of the next free place, not of the whole queue', () => {
     const { enter, told, pass } = world(10);
     for (let count = 0; count < 10; count += 1) enter('crowd');
     expect(told('crowd')).toBe(5);
@@ -116,7 +116,7 @@ describe('the time that a refused one is told', () => {
     expect(told('crowd')).toBe(3);
   });
 
-  test('is that of the one who is done first where several run', () => {
+  test('is that of the request that finishes first', () => {
     const { enter, told, pass } = world(2, 2);
     enter('a');
     pass(2);
@@ -124,7 +124,7 @@ describe('the time that a refused one is told', () => {
     expect(told('c')).toBe(3);
   });
 
-  test('follows how long the work takes', () => {
+  test('follows the duration of finished requests', () => {
     const { enter, told, pass } = world(1);
     for (let round = 0; round < 30; round += 1) {
       const place = enter('a');
@@ -134,11 +134,11 @@ describe('the time that a refused one is told', () => {
     enter('a');
     expect(told('b')).toBe(40);
     pass(30);
-    // Near its mean nobody knows: half of it is neither a promise nor a new beginning.
+    // Near the mean the estimate is half of it.
     expect(told('b')).toBe(20);
   });
 
-  test('before the first has finished grows with how long that one has run', () => {
+  test('grows with the running time of the first request', () => {
     const { enter, told, pass } = world(1);
     enter('a');
     expect(told('b')).toBe(5);
@@ -148,7 +148,7 @@ describe('the time that a refused one is told', () => {
     expect(told('b')).toBe(300);
   });
 
-  test('is never less than a second', () => {
+  test('is at least one second', () => {
     const { enter, told, pass } = world(1);
     for (let round = 0; round < 40; round += 1) {
       const place = enter('a');
@@ -202,7 +202,7 @@ function play(
 
 const shape = { places: fc.integer({ min: 1, max: 8 }), capacity: fc.integer({ min: 1, max: 4 }), list: steps };
 
-test('whatever comes and goes, what was taken in is there until it leaves, and never more than all places', () => {
+test('Queue.enter: an admitted request stays until it leaves, and never more than all places are used, in any order', () => {
   fc.assert(
     fc.property(fc.record(shape), (course) => {
       play(course, ({ queue, inside }) => {
@@ -213,7 +213,7 @@ test('whatever comes and goes, what was taken in is there until it leaves, and n
   );
 });
 
-test('whatever comes and goes, a client that hasRequests nothing is refused only where every place is taken', () => {
+test('Queue.enter: a client without requests is rejected only if every place is taken, in any order', () => {
   fc.assert(
     fc.property(fc.record(shape), (course) => {
       play(course, ({ inside, refused }) => {
@@ -224,7 +224,7 @@ test('whatever comes and goes, a client that hasRequests nothing is refused only
   );
 });
 
-test('whatever comes and goes, everybody who was taken in gets its turn', async () => {
+test('Queue.enter: every admitted request gets its turn, in any order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.record(shape), async (course) => {
       let left: Place[] = [];
@@ -241,7 +241,7 @@ test('whatever comes and goes, everybody who was taken in gets its turn', async 
   );
 });
 
-test('after a refusal the next place goes to somebody who hasRequests nothing, as long as the refused one is expected', () => {
+test('Queue.enter: after a rejection the next place goes to a client without requests while the rejected one is expected', () => {
   const crowd = fc.array(fc.constantFrom('enter', 'leave'), { maxLength: 60 });
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 8 }), crowd, (places, list) => {

@@ -23,8 +23,9 @@ const plain = {
 const sampling = (changes: Partial<Sampling>) => ({ sampling: { ...defaultSampling, ...changes } });
 const grammar = { gbnf: 'root ::= "x"', retainState: false };
 
-test('a plain request shares the engine', () => expect(sharingOf(plain, settings)).toEqual({ type: 'shared' }));
-test('without parallel requests everyone is alone, and nobody is told why', () =>
+test('sharingOf: a plain request shares the engine', () =>
+  expect(sharingOf(plain, settings)).toEqual({ type: 'shared' }));
+test('sharingOf: without parallel requests every request runs alone, without a reason', () =>
   expect(sharingOf(plain, { ...settings, parallelRequests: 1 })).toEqual({ type: 'alone', reason: undefined }));
 
 test.each<[string, object]>([
@@ -44,18 +45,18 @@ test.each<[string, object]>([
   ['samplers set 3', sampling({ dynamicRange: 0.5 })],
   ['sampler order', sampling({ order: ['temperature'] })],
   ['reasoning', { reasoning: { type: 'tokens', tokens: 5 } }],
-])('%s keeps a request alone: %j', (reason, changes) => {
+])('sharingOf: %s makes a request run alone: %j', (reason, changes) => {
   expect(sharingOf({ ...plain, ...changes }, settings)).toEqual({ type: 'alone', reason });
 });
 
 test.each(['contextShift', 'smartContext', 'smartCache', 'draft', 'guidance'] as const)(
-  '%s turns sharing off',
+  'sharingOf: %s disables sharing',
   (name) => {
     expect(sharingOf(plain, { ...settings, [name]: true })).toEqual({ type: 'alone', reason: 'loaded settings' });
   },
 );
 
-describe('with --batchall', () => {
+describe('sharingOf: --batchall', () => {
   const all = { ...settings, batchAll: true };
   test.each<object>([
     { grammar },
@@ -63,7 +64,7 @@ describe('with --batchall', () => {
     { bannedStrings: ['x'] },
     sampling({ dryMultiplier: 1, mirostat: 2, topA: 0.1 }),
   ])('%j shares too', (changes) => expect(sharingOf({ ...plain, ...changes }, all)).toEqual({ type: 'shared' }));
-  test('a prompt that is steered away from another stays alone', () =>
+  test('a request with a guidance prompt runs alone', () =>
     expect(sharingOf({ ...plain, guidance: { negativePrompt: 'x', scale: 2 } }, all)).toEqual({
       type: 'alone',
       reason: 'media',

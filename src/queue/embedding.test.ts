@@ -61,8 +61,8 @@ function world(own: Partial<EngineSource<EmbeddingEngine>> = {}) {
 
 const ticket = (signal = new AbortController().signal): Ticket => ({ genkey: 'K', client: 'c', signal });
 
-describe('embedding', () => {
-  test('has the result of the engine, and how long that was waited for', async () => {
+describe('embeddingService', () => {
+  test('returns the result of the engine and its wait', async () => {
     const { service, takes } = world();
     takes(1200);
     const found = await service.embed({ inputs: ['abc'], truncate: false }, ticket());
@@ -71,13 +71,13 @@ describe('embedding', () => {
     expect((await service.rank({ query: 'q', documents: ['ab'], truncate: true }, ticket())).loadMs).toBe(0);
   });
 
-  test('ends with its client', async () => {
+  test('aborts when the client disconnects', async () => {
     const { service } = world();
     const gone = AbortSignal.abort(new Error('left'));
     await expect(service.embed({ inputs: ['a'], truncate: false }, ticket(gone))).rejects.toThrow('left');
   });
 
-  test('can be stopped by its key', async () => {
+  test('is stopped by its key', async () => {
     const { service, requestQueue, signals } = world({});
     const work = service.rank({ query: 'q', documents: ['a'], truncate: true }, ticket());
     await work;
@@ -85,14 +85,14 @@ describe('embedding', () => {
     expect(requestQueue.count('embedding').done).toBe(1);
   });
 
-  test('fails with the reason why there is no engine', async () => {
+  test('rejects with the reason of a failed engine', async () => {
     const { service } = world({ use: () => Promise.reject(new Error('no such file')) });
     await expect(service.embed({ inputs: ['a'], truncate: false }, ticket())).rejects.toThrow('no such file');
   });
 });
 
-describe('what is known of the model', () => {
-  test('is its name, and the rest once it was there', async () => {
+describe('embeddingService: model', () => {
+  test('has the name, and its facts once it was loaded', async () => {
     const { service, unload } = world();
     expect([service.name, service.facts(), service.loaded()]).toEqual(['tiny', undefined, false]);
     await service.embed({ inputs: ['a'], truncate: false }, ticket());
@@ -101,7 +101,7 @@ describe('what is known of the model', () => {
     expect([service.facts(), service.loaded()]).toEqual([facts, false]);
   });
 
-  test('may be how long it stays', () => {
+  test('may have its idle time', () => {
     const kept: number[] = [];
     const { service } = world({ keepFor: (milliseconds) => kept.push(milliseconds), expiresAt: () => 77 });
     service.keepFor?.(5);

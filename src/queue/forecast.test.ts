@@ -6,7 +6,7 @@ const shared = (seconds: number) => ({ alone: false, seconds });
 const lone = (seconds: number) => ({ alone: true, seconds });
 
 test.each([
-  ['nobody works', [shared(5)], [], 1, 0],
+  ['no request runs', [shared(5)], [], 1, 0],
   ['a place is free', [shared(5)], [shared(3)], 2, 0],
   ['it is next', [shared(5)], [shared(3)], 1, 3],
   ['one goes before it', [shared(5), shared(5)], [shared(3)], 1, 8],
@@ -14,11 +14,11 @@ test.each([
   ['two go before it to two places', [shared(5), shared(5), shared(5)], [shared(9), shared(3)], 2, 9],
   ['it must be alone', [lone(1)], [shared(9), shared(3)], 2, 9],
   ['one that must be alone goes before it', [lone(2), shared(5)], [shared(9)], 2, 11],
-])('the wait when %s', (_, order, running, capacity, expected) => {
+])('secondsUntilLast: %s', (_, order, running, capacity, expected) => {
   expect(secondsUntilLast(order, running, capacity)).toBe(expected);
 });
 
-test('nobody waits longer than if all worked one after the other, and a place further back is never sooner', () => {
+test('secondsUntilLast: at most the sequential time, and monotonic in the position', () => {
   const work = fc.record({ alone: fc.boolean(), seconds: fc.integer({ min: 1, max: 60 }) });
   fc.assert(
     fc.property(fc.array(work, { minLength: 1, maxLength: 12 }), fc.integer({ min: 1, max: 4 }), (order, capacity) => {
@@ -35,14 +35,14 @@ test.each([
   [3, 5],
   [7, 4],
   [100, 4],
-])('after %i s of a mean of 8 s it still takes %i s', (elapsed, left) => {
+])('secondsLeft: after %i s of a mean of 8 s it is %i s', (elapsed, left) => {
   expect(secondsLeft(8, elapsed)).toBe(left);
 });
 
 test.each([
-  ['nobody works', [], 0],
+  ['no request runs', [], 0],
   ['one works', [shared(3)], 3],
   ['the quicker of several', [shared(9), lone(2), shared(4)], 2],
-])('a place gets free when %s: after %j', (_, running, expected) => {
+])('secondsUntilFirstEnds: %s: %j', (_, running, expected) => {
   expect(secondsUntilFirstEnds(running)).toBe(expected);
 });

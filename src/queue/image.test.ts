@@ -36,7 +36,7 @@ const request: ImageRequest = {
   previewEvery: 0,
 };
 
-/** An engine that draws what it is told to, and notes what becomes of its work. */
+/** An engine with scripted events, which records the outcome. */
 function world() {
   let now = 1000;
   const queue = new Queue({ capacity: 1, maxRequests: () => 5, now: () => now });
@@ -111,8 +111,8 @@ const step = (done: number, preview?: Uint8Array): ImageEvent => ({
 });
 const picture: ImageEvent = { type: 'picture', index: 0, seed: 1, png: Uint8Array.of(1) };
 
-describe('what is drawn', () => {
-  test('comes as the engine gives it', async () => {
+describe('imageService', () => {
+  test('yields the events of the engine', async () => {
     const { service, running } = world();
     const events = read(service.draw(request, ticket()));
     await settle();
@@ -122,7 +122,7 @@ describe('what is drawn', () => {
     expect([service.name, service.facts]).toEqual(['brush', facts]);
   });
 
-  test('goes one after the other', async () => {
+  test('draws one request at a time', async () => {
     const { service, running } = world();
     const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, ticket())));
     await settle();
@@ -135,7 +135,7 @@ describe('what is drawn', () => {
     expect(await both[1]).toBe('end');
   });
 
-  test('ends in the engine when its client leaves', async () => {
+  test('stops the engine when its client disconnects', async () => {
     const { service, running } = world();
     const own = ticket();
     const events = read(service.draw(request, own));
@@ -146,8 +146,8 @@ describe('what is drawn', () => {
   });
 });
 
-describe('progress', () => {
-  test('is there only while something is drawn', async () => {
+describe('imageService: progress', () => {
+  test('exists only while a request is drawn', async () => {
     const { service, drawings, running } = world();
     expect(drawings.progress()).toBeUndefined();
     const events = read(service.draw(request, ticket('k')));
@@ -166,7 +166,7 @@ describe('progress', () => {
     expect(drawings.progress()).toBeUndefined();
   });
 
-  test('counts steps, pictures and seconds, and keeps the last preview', async () => {
+  test('counts steps, images and seconds, and keeps the last preview', async () => {
     const { service, drawings, running, pass } = world();
     const events = read(service.draw(request, ticket()));
     await settle();
@@ -183,7 +183,7 @@ describe('progress', () => {
     await events;
   });
 
-  test('is that of the one that runs, while others wait', async () => {
+  test('is that of the running request while others are queued', async () => {
     const { service, drawings, running } = world();
     const both = [1, 2].map((seed) => read(service.draw({ ...request, seed, count: seed }, ticket())));
     await settle();
@@ -196,7 +196,7 @@ describe('progress', () => {
     await both[1];
   });
 
-  test('is gone when the engine fails', async () => {
+  test('is removed when the engine fails', async () => {
     const { service, drawings, running } = world();
     const events = read(service.draw(request, ticket('a')));
     await settle();
@@ -207,8 +207,8 @@ describe('progress', () => {
   });
 });
 
-describe('interrupting', () => {
-  test('ends what is drawn now, and its client hears that it was stopped', async () => {
+describe('imageService: interrupt', () => {
+  test('ends the running request with "stopped"', async () => {
     const { service, drawings, running } = world();
     const events = read(service.draw(request, ticket()));
     await settle();
@@ -217,7 +217,7 @@ describe('interrupting', () => {
     expect(running[0]?.signal.aborted).toBe(true);
   });
 
-  test('leaves those alone that wait', async () => {
+  test('leaves queued requests', async () => {
     const { service, drawings, running } = world();
     const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, ticket())));
     await settle();
@@ -232,7 +232,7 @@ describe('interrupting', () => {
     expect(await both[1]).toBe('end');
   });
 
-  test('has nothing to end where nothing is drawn', () => {
+  test('does nothing without a running request', () => {
     expect(world().drawings.interrupt()).toBe(false);
   });
 
@@ -247,7 +247,7 @@ describe('interrupting', () => {
   });
 });
 
-describe('skipping', () => {
+describe('imageService: skip', () => {
   const finish: ImageEvent = {
     type: 'finish',
     width: 64,
@@ -271,7 +271,7 @@ describe('skipping', () => {
   }
   const drawnWith = (seed: number, index = 0): ImageEvent => ({ ...picture, index, seed }) as ImageEvent;
 
-  test('goes on with the next picture, in its place and with its seed', async () => {
+  test('continues with the next image, with its index and seed', async () => {
     const { service, drawings, running } = world();
     const events = pictures(service.draw({ ...request, seed: 10, count: 4 }, ticket()));
     await settle();
@@ -291,7 +291,7 @@ describe('skipping', () => {
     expect(await events).toBe('0:10 progress 2:12 3:13 finish');
   });
 
-  test('of the last picture ends the work without a failure', async () => {
+  test('of the last image ends the request without an error', async () => {
     const { service, drawings, running, queue } = world();
     const events = pictures(service.draw({ ...request, seed: 10, count: 2 }, ticket()));
     await settle();
@@ -303,7 +303,7 @@ describe('skipping', () => {
     expect([running.length, queue.running, drawings.progress()]).toEqual([1, 0, undefined]);
   });
 
-  test('has nothing to skip where all pictures are done', async () => {
+  test('does nothing when all images are done', async () => {
     const { service, drawings, running } = world();
     const events = pictures(service.draw({ ...request, count: 1 }, ticket()));
     await settle();
@@ -315,7 +315,7 @@ describe('skipping', () => {
     expect(await events).toBe('0:1 finish');
   });
 
-  test('leaves interrupting what it is', async () => {
+  test('interrupt still works', async () => {
     const { service, drawings, running } = world();
     const events = pictures(service.draw({ ...request, count: 3 }, ticket()));
     await settle();
@@ -326,7 +326,7 @@ describe('skipping', () => {
     expect(running.length).toBe(2);
   });
 
-  test('hides no failure of the engine', async () => {
+  test('does not hide an engine error', async () => {
     const { service, running } = world();
     const events = pictures(service.draw({ ...request, count: 3 }, ticket()));
     await settle();
@@ -337,12 +337,12 @@ describe('skipping', () => {
     expect(running.length).toBe(1);
   });
 
-  test('does nothing where nothing is drawn', () => {
+  test('does nothing without a running request', () => {
     expect(world().drawings.skip()).toBe(false);
   });
 });
 
-test('upscaling waits for its turn beside drawing', async () => {
+test('imageService: upscaling queues with drawing', async () => {
   const { service, running } = world();
   const events = read(service.draw(request, ticket()));
   await settle();
@@ -358,7 +358,7 @@ test('upscaling waits for its turn beside drawing', async () => {
   expect(await work).toEqual(Uint8Array.of(9));
 });
 
-test('what is known of the model is what the engine says once it is there, and what was known before until then', () => {
+test('imageService: model facts are those of the engine once loaded, and the known ones before', () => {
   const { requestQueue, drawings } = world();
   const found: ImageFacts = { ...facts, name: 'found', samplers: ['Heun'] };
   let present: ImageEngine | undefined;

@@ -17,7 +17,7 @@ const job = (genkey: string, text: string, state: JobState = 'done', own: Partia
 
 const texts = (found: readonly Job[]) => found.map(({ text }) => text);
 
-test('a key finds its newest request', () => {
+test('Jobs: a key finds its newest request', () => {
   const jobs = new Jobs();
   jobs.add(job('a', 'old'));
   jobs.add(job('b', 'other'));
@@ -30,7 +30,7 @@ test.each<[string, JobState[], string[]]>([
   ['all that run', ['done', 'running', 'waiting', 'running', 'waiting'], ['1', '3']],
   ['all that wait, where none runs', ['waiting', 'done', 'waiting'], ['0', '2']],
   ['those that are done, where none is at work', ['done', 'done'], ['0', '1']],
-])('a key that several have means %s', (_, states, expected) => {
+])('Jobs: a key of several requests selects %s', (_, states, expected) => {
   const jobs = new Jobs();
   for (const [at, state] of states.entries()) jobs.add(job('k', String(at), state));
   jobs.add(job('other', 'other', 'running'));
@@ -45,14 +45,14 @@ describe('Jobs.running: what an abort without a genkey stops', () => {
 
   test.each<[string, readonly Job[], string | undefined]>([
     ['the running one while others of the same client wait', [running('1', 'me'), queued('2', 'me')], '1'],
-    ['the running one while others wait, by a client with nothing here', [running('1', 'a'), queued('2', 'b')], '1'],
+    ['the running one while others wait, by a client without requests', [running('1', 'a'), queued('2', 'b')], '1'],
     ['its own running one among several', [running('1', 'a'), running('2', 'me'), running('3', 'b')], '2'],
     ['the newest of its own', [running('1', 'me'), running('2', 'me')], '2'],
-    ['its own waiting one, and not the work of somebody else', [running('1', 'a'), queued('2', 'me')], '2'],
+    ['its own waiting one, and not that of another client', [running('1', 'a'), queued('2', 'me')], '2'],
     ['one that waits only for the model', [job('', '1', 'waiting', { position: () => undefined })], '1'],
-    ['a text rather than what was begun later', [running('1', 'me'), running('2', 'me', { kind: 'speech' })], '1'],
-    ['nothing where several of others run', [running('1', 'a'), running('2', 'b')], undefined],
-    ['nothing that is done', [job('', '1')], undefined],
+    ['a text generation rather than a later task', [running('1', 'me'), running('2', 'me', { kind: 'speech' })], '1'],
+    ['none if several of other clients run', [running('1', 'a'), running('2', 'b')], undefined],
+    ['none that is finished', [job('', '1')], undefined],
   ])('%s', (_, all, expected) => {
     const jobs = new Jobs();
     for (const one of all) jobs.add(one);
@@ -85,7 +85,7 @@ test.each<[string, string, readonly Job[], boolean]>([
   expect(jobs.visible(asked, 'me')?.text).toBe(expected ? 'text' : undefined);
 });
 
-test('only so many finished requests are remembered, and none that is still at work is forgotten', () => {
+test('Jobs: forgets finished requests beyond the limit, and never a running one', () => {
   const jobs = new Jobs(2);
   jobs.add(job('running', '', 'running'));
   jobs.add(job('a', ''));

@@ -17,7 +17,7 @@ const job: Job = {
   abort: () => {},
 };
 
-test('everything is told to all of them, in order, with all that belongs to it', () => {
+test('together: calls every observer in order with all arguments', () => {
   const seen: unknown[] = [];
   const note = (name: string): Required<TextObserver> => ({
     turnCame: (...all) => seen.push([name, 'turnCame', ...all]),

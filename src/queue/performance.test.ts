@@ -15,12 +15,12 @@ function finish(cause: FinishCause) {
   } as const;
 }
 
-test('before the first generation all figures are at rest', () => {
+test('PerformanceLog: all figures are 0 before the first generation', () => {
   const log = new PerformanceLog(() => 0);
   expect(log.report(still)).toMatchObject({ seed: -1, generations: 0, stop: 'none', idle: true, processMsPerToken: 0 });
 });
 
-test('the figures are those of the last generation, per token that was really computed', () => {
+test('PerformanceLog: has the figures of the last generation, per computed token', () => {
   const log = new PerformanceLog(() => 0);
   log.event({ type: 'start', promptTokens: 30, cachedTokens: 20, maxTokens: 9, seed: 42 });
   log.event({ type: 'text-delta', text: 'x' });
@@ -42,26 +42,26 @@ test.each([
   ['limit', 'limit'],
   ['aborted', 'limit'],
   ['stop-text', 'stop-text'],
-] as const)('an end by %s is reported as %s', (cause, expected) => {
+] as const)('PerformanceLog: %s is reported as %s', (cause, expected) => {
   const log = new PerformanceLog(() => 0);
   log.event(finish(cause));
   expect(log.report(still).stop).toBe(expected);
 });
 
-test('an error is reported, and is no finished generation', () => {
+test('PerformanceLog: counts an error, and not as a finished generation', () => {
   const log = new PerformanceLog(() => 0);
   log.event({ type: 'error', error: new AppError('engine-lost', { capability: 'text' }) });
   expect(log.report(still)).toMatchObject({ stop: 'error', generations: 0 });
 });
 
-test('a generation without a prompt to compute divides by nothing', () => {
+test('PerformanceLog: no division by zero without computed prompt tokens', () => {
   const log = new PerformanceLog(() => 0);
   const { usage, timings, ...rest } = finish('aborted');
   log.event({ ...rest, usage: { ...usage, completionTokens: 0 }, timings: { ...timings, processedTokens: 0 } });
   expect(log.report(still)).toMatchObject({ processMsPerToken: 0, evalMsPerToken: 0 });
 });
 
-test('the time at rest counts from the last use, the time awake from the start', () => {
+test('PerformanceLog: idle time since the last use, uptime since the start', () => {
   let now = 1000;
   const log = new PerformanceLog(() => now);
   now = 5000;

@@ -9,25 +9,25 @@ const order = (waiting: readonly Waiting[], ring: Ring = []) =>
     .map(({ client }) => client)
     .join('');
 
-describe('whose turn it is', () => {
-  test('nobody waits: nobody goes', () => expect(nextTurn([], [])).toBeUndefined());
-  test('one client: the oldest first', () => {
+describe('nextTurn', () => {
+  test('undefined without waiting requests', () => expect(nextTurn([], [])).toBeUndefined());
+  test('one client: the oldest request first', () => {
     const [first, second] = [entry('a'), entry('a')];
     expect(nextTurn([], [first, second])?.entry).toBe(first);
   });
-  test('clients take turns, in the order in which they came', () =>
+  test('clients take turns in order of arrival', () =>
     expect(order(['a', 'a', 'a', 'b', 'c', 'b'].map((client) => entry(client)))).toBe('abcaba'));
-  test('one that was served goes to the end of the ring', () => {
+  test('a served client moves to the end of the ring', () => {
     const waiting = [entry('a'), entry('a'), entry('b')];
     expect(nextTurn([], waiting)?.ring.map(({ client }) => client)).toEqual(['b', 'a']);
   });
-  test('one that has nothing more leaves it, and sits down behind the others when it comes again', () => {
+  test('a client without requests leaves the ring, and returns at its end', () => {
     const ring = nextTurn([], [entry('a'), entry('b')])?.ring ?? [];
     expect(updateRing(ring, [entry('b'), entry('c'), entry('a')]).map(({ client }) => client)).toEqual(['b', 'c', 'a']);
   });
 });
 
-describe('parts of one client', () => {
+describe('policy: requests of one client', () => {
   const of = (client: string, part: string, cost = 1): Waiting => ({ client, part, alone: false, cost });
   const parts = (waiting: readonly Waiting[]) => servingOrder([], waiting).map(({ client, part }) => client + part);
 
@@ -54,16 +54,16 @@ describe('parts of one client', () => {
     ]));
 });
 
-describe('what work costs', () => {
-  test('small work goes on in one turn until that is used up', () =>
+describe('nextTurn: cost', () => {
+  test('cheap requests continue in one turn until it is used up', () =>
     expect(order([...several(6, 'a', 0.25), ...several(2, 'b')])).toBe('aaaabaab'));
-  test('large work is made up for by sitting turns out', () =>
+  test('an expensive request is paid by skipped turns', () =>
     expect(order([...several(2, 'a', 3), ...several(5, 'b')])).toBe('abbbabb'));
-  test('but never while nobody else would use them', () =>
+  test('no turn is skipped without other clients', () =>
     expect(order([...several(2, 'a', 3), entry('b')])).toBe('aba'));
 });
 
-describe('whether it may begin', () => {
+describe('mayBegin', () => {
   test.each([
     ['a shared one into an idle engine', false, [], true],
     ['a shared one beside one other', false, [false], true],
@@ -86,7 +86,7 @@ interface Arrival extends Waiting {
 interface Served extends Arrival {
   readonly id: number;
   readonly begunAt: number;
-  /** Who sat in the ring when it came. */
+  /** Clients in the ring when it arrived. */
   readonly seatedBefore: readonly string[];
 }
 
@@ -131,7 +131,7 @@ const arrival = fc.record({
 const arrivals = fc.array(arrival, { maxLength: 60 });
 const capacity = fc.integer({ min: 1, max: 4 });
 
-test('nobody starves: everything that comes is served, and each client in its own order', () => {
+test('policy: no starvation: every request is served, and each client in its order', () => {
   fc.assert(
     fc.property(arrivals, capacity, (list, places) => {
       const { served } = simulate(list, places);
@@ -144,7 +144,7 @@ test('nobody starves: everything that comes is served, and each client in its ow
   );
 });
 
-test('no place stays free while somebody waits, unless the next one must be alone', () => {
+test('policy: no place stays free while a request waits, unless the next one must run alone', () => {
   fc.assert(
     fc.property(arrivals, capacity, (list, places) => {
       expect(simulate(list, places).idleBeside.filter(({ alone }) => !alone)).toEqual([]);
@@ -152,12 +152,12 @@ test('no place stays free while somebody waits, unless the next one must be alon
   );
 });
 
-test('the wait of a lone request is bounded: one turn of each client that was there, and of nobody who came later', () => {
+test('policy: an exclusive request waits for at most one turn of each client that came before it', () => {
   const crowd = fc.array(
     fc.record({ client: fc.constantFrom(...clients), at: fc.nat(40), seconds: fc.integer({ min: 1, max: 9 }) }),
     { maxLength: 60 },
   );
-  // Strangers come all the time, each under another name: the case in which counting turns alone would starve somebody.
+  // New clients arrive all the time: the case in which counting turns alone would cause starvation.
   const strangers = Array.from({ length: 40 }, (_, at) => ({ client: `stranger ${at}`, at, seconds: 2 }));
   fc.assert(
     fc.property(crowd, fc.nat(40), (others, at) => {
@@ -171,13 +171,13 @@ test('the wait of a lone request is bounded: one turn of each client that was th
       const names = between.map(({ client }) => client);
       expect(new Set(names).size).toBe(names.length);
       expect(mine.seatedBefore).toEqual(expect.arrayContaining(names));
-      // The one that runs, and then nobody for longer than the longest takes.
+      // The running request, then one turn of each client, at most as long as the longest.
       expect(mine.begunAt - mine.at).toBeLessThanOrEqual(9 * (mine.seatedBefore.length + 1));
     }),
   );
 });
 
-test('clients that always want something get equal shares of the turns, whatever they do with them', () => {
+test('policy: clients that always wait get equal shares of the turns', () => {
   fc.assert(
     fc.property(fc.shuffledSubarray([0.25, 0.5, 1, 2, 4], { minLength: 2, maxLength: 2 }), (costs) => {
       const names = costs.map((_, index) => `client ${index}`);

@@ -11,15 +11,15 @@ test.each([
   [0, 4, false, 10],
   [0, 4, true, 2],
   [-3, 1, false, 1],
-  // Those that run together are counted too.
+  // Running requests count too.
   [10, 4, false, 10],
   [40, 32, false, 40],
   [2, 8, false, 2],
-  // What nobody chose leaves room for a whole batch.
+  // The default is at least a whole batch.
   [1, 16, false, 16],
   [0, 16, false, 16],
 ])(
-  'multiuser %i with %i parallel requests and other models: %s takes in %i at once',
+  'queuePlaces: multiuser %i with %i parallel requests and other models: %s is %i',
   (multiuser, parallelRequests, taskModels, places) => {
     expect(maxQueuedRequests({ multiuser, parallelRequests, taskModels })).toBe(places);
   },

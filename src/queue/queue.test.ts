@@ -8,7 +8,7 @@ async function begun(place: Place): Promise<boolean> {
   return Promise.race([place.turn.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
 }
 
-test('one works, the others wait and begin in the order in which they came', async () => {
+test('Queue: one request runs, the others start in order of arrival', async () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()];
   expect([await begun(first), await begun(second), await begun(third)]).toEqual([true, false, false]);
@@ -23,7 +23,7 @@ test.each([
   [10, 4],
   [2, 2],
   [1, 1],
-])('with %i places in all, %i of four requests are taken in', (places, expected) => {
+])('Queue: with %i places, %i of four requests are admitted', (places, expected) => {
   const queue = new Queue({ capacity: 1, maxRequests: () => places });
   const taken = [1, 2, 3, 4].filter(() => {
     try {
@@ -38,7 +38,7 @@ test.each([
   expect(taken.length).toBe(expected);
 });
 
-test('a waiting request that leaves frees its place and is passed over', async () => {
+test('Queue: a waiting request that leaves frees its place', async () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 3 });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()];
   second.leave();
@@ -47,7 +47,7 @@ test('a waiting request that leaves frees its place and is passed over', async (
   expect([await begun(second), await begun(third), await begun(fourth)]).toEqual([false, true, false]);
 });
 
-test('a client with many requests does not keep out one with a single request', async () => {
+test('Queue: a client with many requests does not block one with a single request', async () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const crowd = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
   const single = queue.enter({ client: 'single' });
@@ -58,7 +58,7 @@ test('a client with many requests does not keep out one with a single request', 
   expect([await begun(crowd[2] as Place), await begun(single)]).toEqual([false, true]);
 });
 
-test('what must be alone waits until nobody works, and nobody begins beside it', async () => {
+test('Queue: an exclusive request waits until none runs, and none starts beside it', async () => {
   const queue = new Queue({ capacity: 2, maxRequests: () => 10 });
   const [first, second] = [queue.enter(), queue.enter()];
   const lone = queue.enter({ alone: true });
@@ -71,7 +71,7 @@ test('what must be alone waits until nobody works, and nobody begins beside it',
   expect(await begun(last)).toBe(true);
 });
 
-test('whoever is refused is told how long the work takes', () => {
+test('Queue: a rejection has the expected duration', () => {
   let now = 0;
   const queue = new Queue({ capacity: 1, maxRequests: () => 1, now: () => now });
   for (let round = 0; round < 20; round += 1) {
@@ -83,7 +83,7 @@ test('whoever is refused is told how long the work takes', () => {
   expect(queue.estimateSeconds()).toBe(8);
 });
 
-test('each place tells where it stands and how long that will last, as long as it waits', () => {
+test('Queue: a waiting request has its position and expected wait', () => {
   let now = 0;
   const queue = new Queue({ capacity: 1, maxRequests: () => 10, now: () => now });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()] as const;
@@ -100,7 +100,7 @@ test('each place tells where it stands and how long that will last, as long as i
   expect(third.position()).toBeUndefined();
 });
 
-test('one that a newcomer of another client does not overtake keeps its position', () => {
+test('Queue: a request that no later client overtakes keeps its position', () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const [, second, third] = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
   const standings = () => [second, third].map((place) => place?.position()?.position);
@@ -109,14 +109,14 @@ test('one that a newcomer of another client does not overtake keeps its position
   expect([...standings(), single.position()?.position]).toEqual([1, 3, 2]);
 });
 
-test('a newcomer is told its own wait: a client with nothing in the queue would not go last', () => {
+test('Queue: the wait of a new client considers that it does not go last', () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 4 });
   for (const _ of [1, 2, 3, 4]) queue.enter({ client: 'crowd' });
   const wait = (client: string) => queue.estimateSeconds({ client });
   expect([wait('crowd'), wait('single')]).toEqual([20, 10]);
 });
 
-test('somebody who was refused has no seat, and comes after those who came meanwhile', () => {
+test('Queue: a rejected client has no turn reserved, and comes after later arrivals', () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 3 });
   const several = ['a', 'b', 'c'].map((client) => queue.enter({ client }));
   expect(() => queue.enter({ client: 'refused' })).toThrow();
@@ -127,7 +127,7 @@ test('somebody who was refused has no seat, and comes after those who came meanw
   expect([other.position()?.position, again.position()?.position]).toEqual([1, 2]);
 });
 
-test('each kind of work has a time of its own', () => {
+test('Queue: each kind of work has its own mean duration', () => {
   let now = 0;
   const queue = new Queue({ capacity: 1, maxRequests: () => 10, now: () => now });
   for (let round = 0; round < 20; round += 1) {
@@ -141,7 +141,7 @@ test('each kind of work has a time of its own', () => {
   expect(queue.estimateSeconds()).toBe(7);
 });
 
-test('nobody waits for a place that is free, but what must be alone waits for all', () => {
+test('Queue: no wait for a free place, but an exclusive request waits for all', () => {
   const queue = new Queue({ capacity: 2, maxRequests: () => 10 });
   expect(queue.estimateSeconds()).toBe(0);
   queue.enter();
@@ -153,13 +153,13 @@ test('nobody waits for a place that is free, but what must be alone waits for al
   expect(queue.estimateSeconds()).toBe(10);
 });
 
-test('whoever must be alone and is refused is never told to come back at once', () => {
+test('Queue: a rejected exclusive request never has a retry time of 0', () => {
   const queue = new Queue({ capacity: 2, maxRequests: () => 1 });
   queue.enter();
   expect(() => queue.enter({ alone: true })).toThrow(new AppError('busy', { retryAfterSeconds: 5 }));
 });
 
-test('leaving twice is leaving once', async () => {
+test('Queue: a second leave has no effect', async () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const first = queue.enter();
   queue.enter();
@@ -170,7 +170,7 @@ test('leaving twice is leaving once', async () => {
   expect(queue.running).toBe(1);
 });
 
-test('whatever comes and goes, never more work than the capacity allows, and nobody waits beside a free place', () => {
+test('Queue: never exceeds the capacity, and no request waits beside a free place, in any order', () => {
   const steps = fc.array(fc.oneof(fc.constant('enter'), fc.nat(20)), { maxLength: 80 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4 }), steps, (capacity, actions) => {
@@ -192,7 +192,7 @@ test('whatever comes and goes, never more work than the capacity allows, and nob
   );
 });
 
-test('a client that has been served before is not kept out by strangers who keep coming', async () => {
+test('Queue: new clients do not block one that was served before', async () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const regular = [1, 2, 3].map(() => queue.enter({ client: 'regular' }));
   const mine = regular[2] as Place;
@@ -206,15 +206,15 @@ test('a client that has been served before is not kept out by strangers who keep
   expect(await begun(mine)).toBe(true);
 });
 
-describe('whoever has several things to do', () => {
-  test('goes on at once where nobody waits', async () => {
+describe('Queue: request with several turns', () => {
+  test('continues at once without waiting requests', async () => {
     const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     const many = queue.enter({ client: 'many' });
     void many.again();
     expect([await begun(many), queue.running, queue.waiting]).toEqual([true, 1, 0]);
   });
 
-  test('lets others have their turns in between', async () => {
+  test('lets other clients have their turns in between', async () => {
     const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     const many = queue.enter({ client: 'many' });
     const one = queue.enter({ client: 'one' });
@@ -226,7 +226,7 @@ describe('whoever has several things to do', () => {
     expect(many.position()).toBeUndefined();
   });
 
-  test('takes turns with another request of the same client', async () => {
+  test('alternates with another request of the same client', async () => {
     const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     const many = queue.enter({ client: 'same' });
     const other = queue.enter({ client: 'same' });
@@ -234,7 +234,7 @@ describe('whoever has several things to do', () => {
     expect([await begun(other), await begun(many)]).toEqual([true, false]);
   });
 
-  test('is never refused its next turn, and takes no place from anybody', async () => {
+  test('its next turn is never rejected, and uses no further place', async () => {
     const queue = new Queue({ capacity: 1, maxRequests: () => 3 });
     const many = queue.enter({ client: 'many' });
     const one = queue.enter({ client: 'one' });
@@ -258,7 +258,7 @@ describe('whoever has several things to do', () => {
     expect([queue.running, queue.waiting]).toEqual([0, 0]);
   });
 
-  test('still waits for its first turn when it passes on what it never had', async () => {
+  test('yielding before its first turn has no effect', async () => {
     const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     queue.enter({ client: 'one' });
     const many = queue.enter({ client: 'many' });
@@ -267,18 +267,18 @@ describe('whoever has several things to do', () => {
   });
 });
 
-describe('the room for more', () => {
+describe('Queue: free capacity', () => {
   test.each([
     [0, 3, 1],
     [1, 2, 0],
     [3, 0, 0],
-  ])('with %i at work is %i for those who share, and %i for one alone', (working, shared, alone) => {
+  ])('with %i running is %i for shared requests, and %i for an exclusive one', (working, shared, alone) => {
     const queue = new Queue({ capacity: 3, maxRequests: () => 9 });
     for (let count = 0; count < working; count += 1) queue.enter();
     expect([queue.room(), queue.room({ alone: true })]).toEqual([shared, alone]);
   });
 
-  test('is none beside one who works alone, or while somebody waits', () => {
+  test('is 0 beside an exclusive request, or while a request waits', () => {
     const queue = new Queue({ capacity: 3, maxRequests: () => 9 });
     queue.enter({ alone: true });
     expect(queue.room()).toBe(0);
@@ -289,7 +289,7 @@ describe('the room for more', () => {
   });
 });
 
-describe('lanes', () => {
+describe('Queue: lanes', () => {
   const lanes = (capacity: number | ((lane: string) => number) = 1, places = 10) =>
     new Queue({ capacity, maxRequests: () => places });
 
@@ -301,7 +301,7 @@ describe('lanes', () => {
     expect([await begun(a2), await begun(b2)]).toEqual([false, true]);
   });
 
-  test('have each a capacity of their own', async () => {
+  test('have separate capacities', async () => {
     const queue = lanes((lane) => (lane === 'wide' ? 2 : 1));
     const places = ['wide', 'wide', 'wide', 'narrow', 'narrow'].map((lane) => queue.enter({ lane }));
     expect(await Promise.all(places.map(begun))).toEqual([true, true, false, true, false]);
@@ -317,7 +317,7 @@ describe('lanes', () => {
     expect([queue.running, queue.waiting]).toEqual([3, 0]);
   });
 
-  test('what must be alone is alone in its lane, beside others', async () => {
+  test('an exclusive request is alone in its lane only', async () => {
     const queue = lanes(2);
     const [a, lone, b] = [
       queue.enter({ lane: 'a' }),
@@ -330,14 +330,14 @@ describe('lanes', () => {
     expect([queue.room({ lane: 'a' }), queue.room({ lane: 'b' })]).toEqual([0, 1]);
   });
 
-  test('have each their own order and their own wait', () => {
+  test('have separate orders and waits', () => {
     const queue = lanes();
     const places = ['a', 'a', 'a', 'b', 'b'].map((lane) => queue.enter({ lane }));
     expect(places.map((place) => place.position()?.position)).toEqual([undefined, 1, 2, undefined, 1]);
     expect(['a', 'b', 'c'].map((lane) => queue.estimateSeconds({ lane }))).toEqual([15, 10, 0]);
   });
 
-  test('let a client take its turn in each of them', async () => {
+  test('a client has turns in each lane', async () => {
     const queue = lanes();
     const first = queue.enter({ client: 'x', lane: 'a' });
     const crowd = [1, 2].map(() => queue.enter({ client: 'crowd', lane: 'a' }));
@@ -350,7 +350,7 @@ describe('lanes', () => {
     expect([await begun(again), await begun(crowd[1] as Place)]).toEqual([true, false]);
   });
 
-  test('who has several things to do goes on at once where only other lanes wait', async () => {
+  test('a request with several turns continues at once if only other lanes wait', async () => {
     const queue = lanes();
     const many = queue.enter({ lane: 'a' });
     queue.enter({ lane: 'b' });
@@ -359,7 +359,7 @@ describe('lanes', () => {
     expect([await begun(many), queue.running, queue.waiting]).toEqual([true, 2, 1]);
   });
 
-  test('whatever comes and goes, each lane is as busy as it would be alone', () => {
+  test('each lane is as busy as it would be alone, in any order', () => {
     const lane = fc.constantFrom('a', 'b', 'c');
     const steps = fc.array(fc.oneof(lane, fc.nat(30)), { maxLength: 80 });
     const capacities: Record<string, number> = { a: 1, b: 2, c: 3 };
@@ -383,8 +383,8 @@ describe('lanes', () => {
   });
 });
 
-describe('rank', () => {
-  test('Queue: of one client, entries with a lower rank begin first, and no other client is passed over', async () => {
+describe('Queue: rank', () => {
+  test('of one client, requests with a lower rank start first, and other clients are not passed over', async () => {
     const queue = new Queue({ capacity: 1, maxRequests: () => 9 });
     const first = queue.enter({ client: 'a' });
     const [second, third, front] = [2, 3, -4].map((rank) => queue.enter({ client: 'a', rank }));

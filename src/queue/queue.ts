@@ -44,7 +44,7 @@ export interface QueueRequest {
   readonly part?: string;
   readonly alone?: boolean;
   readonly kind?: WorkKind;
-  /** Work of different lanes does not wait for each other: each has an engine of its own. */
+  /** Work of different lanes does not wait for each other: each has its own engine. */
   readonly lane?: string;
   /** Among the waiting entries of one client and lane that have a rank, lower ones go first. */
   readonly rank?: number | undefined;

@@ -19,14 +19,14 @@ test('admit: aborts a request whose client is gone already', () => {
   expect(stopped).toEqual(['client-gone']);
 });
 
-test('has one queue, one register of requests and one log for all who work at it', () => {
+test('RequestQueue: all services share one queue, one job list and one log', () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 3 });
   const shared = new RequestQueue(queue, () => 0);
   expect([shared.queue, shared.jobs, shared.log]).toEqual([queue, shared.jobs, shared.log]);
   expect(shared.jobs).not.toBe(requestQueue().jobs);
 });
 
-test('its log reads the clock of the requestQueue', () => {
+test('RequestQueue: the log uses the clock of the queue', () => {
   let now = 1000;
   const shared = requestQueue(() => now);
   const figures = { waiting: 0, running: 0, estimateSeconds: 0 };

@@ -19,7 +19,7 @@ const request: SpeechRequest = {
 const start: SpeechEvent = { type: 'start', notes: [] };
 const finish: SpeechEvent = { type: 'finish', seconds: 1 };
 
-/** An engine that says what the test lets it say. */
+/** An engine with scripted events. */
 function world({ places = 10 } = {}) {
   const spoken: { readonly request: SpeechRequest; readonly signal: AbortSignal; go: () => void }[] = [];
   const uses = { held: 0 };
@@ -69,13 +69,13 @@ function world({ places = 10 } = {}) {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe('speech at the common requestQueue', () => {
-  test('has a name, a length and voices', async () => {
+describe('speechService', () => {
+  test('has a name, a maximum length and voices', async () => {
     const { speech } = world();
     expect([speech.name, speech.maxWords, await speech.voices()]).toEqual(['flite', 7, []]);
   });
 
-  test('gives what the engine gives, and counts what was spoken', async () => {
+  test('yields the events of the engine, and counts tasks', async () => {
     const { say, spoken, requestQueue, uses } = world();
     const { heard, done } = say();
     await settled();
@@ -88,7 +88,7 @@ describe('speech at the common requestQueue', () => {
     expect(requestQueue.count('speech')).toMatchObject({ done: 1 });
   });
 
-  test('is one text after the other', async () => {
+  test('speaks one text at a time', async () => {
     const { say, spoken } = world();
     const [first, second] = [say(), say()];
     await settled();
@@ -101,7 +101,7 @@ describe('speech at the common requestQueue', () => {
     await second.done;
   });
 
-  test('stops with its client, and the next one has its turn', async () => {
+  test('stops when its client disconnects, and the next one starts', async () => {
     const { say, spoken, uses, requestQueue } = world();
     const [first, second] = [say(), say()];
     await settled();
@@ -115,7 +115,7 @@ describe('speech at the common requestQueue', () => {
     expect(requestQueue.count('speech').done).toBe(1);
   });
 
-  test('of a client that is gone before its turn is never begun', async () => {
+  test('a client that disconnects in the queue never reaches the engine', async () => {
     const { say, spoken } = world();
     const [first, second] = [say(), say()];
     await settled();
@@ -127,7 +127,7 @@ describe('speech at the common requestQueue', () => {
     expect(spoken).toHaveLength(1);
   });
 
-  test('is refused where the queue is full', async () => {
+  test('rejects when the queue is full', async () => {
     const { speech, say } = world({ places: 1 });
     const { stop } = say();
     await settled();

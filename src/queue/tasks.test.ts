@@ -59,7 +59,7 @@ function ticket(genkey = '', client = genkey): Ticket & { readonly leave: () => 
   return { genkey, client, signal: control.signal, leave: () => control.abort(new Aborted('client-gone')) };
 }
 
-/** Work that goes on until it is told how it ends. */
+/** Work that the test ends. */
 function held<Value>() {
   let end: (value: Value) => void = () => {};
   let fail: (error: unknown) => void = () => {};
@@ -77,8 +77,8 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
   );
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe('work with one result', () => {
-  test('gets the engine when its turn has come, and gives it back', async () => {
+describe('tasks: single result', () => {
+  test('uses the engine in its turn, and releases it', async () => {
     const { speech, log, pass } = world();
     const result = await speech.once(ticket(), async ({ engine }) => {
       pass(30);
@@ -88,7 +88,7 @@ describe('work with one result', () => {
     expect(log).toEqual(['used', 'begun', 'released', 'ended after 30']);
   });
 
-  test('that has come is never taken for stopped, however slowly the engine is given back', async () => {
+  test('a result is never reported as stopped, however slow the release is', async () => {
     const { speech, log, requestQueue } = world();
     await speech.once(ticket(), async () => 'done');
     await settle();
@@ -96,7 +96,7 @@ describe('work with one result', () => {
     expect(requestQueue.count('speech')).toEqual({ done: 1, failed: 0 });
   });
 
-  test('fails with the error of the engine, which is free again', async () => {
+  test('rejects with the error of the engine, which is released', async () => {
     const { speech, log, queue } = world();
     const error = new AppError('engine-failed', { capability: 'speech', reason: 'hoarse' });
     expect(await codeOf(speech.once(ticket(), () => Promise.reject(error)))).toBe('engine-failed');
@@ -105,7 +105,7 @@ describe('work with one result', () => {
     expect([queue.running, queue.waiting]).toEqual([0, 0]);
   });
 
-  test('fails where the engine cannot be had, and nothing has begun', async () => {
+  test('rejects if the engine cannot be loaded, and nothing starts', async () => {
     const { speech, log, queue, requestQueue } = world({ broken: 'no such file' });
     expect(await codeOf(speech.once(ticket(), async () => 'never'))).toBe('model-load-failed');
     await settle();
@@ -114,7 +114,7 @@ describe('work with one result', () => {
     expect(requestQueue.count('speech')).toEqual({ done: 0, failed: 0 });
   });
 
-  test('is refused at once where there is no place', async () => {
+  test('rejects at once when the queue is full', async () => {
     const { speech } = world({ places: 1 });
     const first = held<string>();
     const running = speech.once(ticket('a'), () => first.result);
@@ -124,8 +124,8 @@ describe('work with one result', () => {
   });
 });
 
-describe('work that tells as it goes', () => {
-  test('comes in order, to its end', async () => {
+describe('tasks: stream', () => {
+  test('yields all events in order', async () => {
     const { speech } = world();
     const told: number[] = [];
     for await (const step of speech.stream(ticket(), async function* () {
@@ -137,7 +137,7 @@ describe('work that tells as it goes', () => {
     expect(told).toEqual([1, 2]);
   });
 
-  test('what came before a failure is told before it', async () => {
+  test('yields the events before an error', async () => {
     const { speech } = world();
     const told: unknown[] = [];
     const work = (async () => {
@@ -152,7 +152,7 @@ describe('work that tells as it goes', () => {
     expect(told).toEqual([1]);
   });
 
-  test('takes its place when it is asked for, not when somebody begins to read', async () => {
+  test('enters the queue when called, not at the first read', async () => {
     const { speech, queue } = world();
     speech.stream(ticket(), async function* () {
       await new Promise(() => {});
@@ -161,7 +161,7 @@ describe('work that tells as it goes', () => {
     expect(queue.running).toBe(1);
   });
 
-  test('ends although nobody reads it', async () => {
+  test('ends without a reader', async () => {
     const { speech, queue, log } = world();
     speech.stream(ticket(), async function* () {
       yield 1;
@@ -171,7 +171,7 @@ describe('work that tells as it goes', () => {
     expect(log.at(-1)).toBe('ended after 0');
   });
 
-  test('a reader that stops in the middle stops the work', async () => {
+  test('a reader that stops ends the work', async () => {
     const { speech, log } = world();
     let stopped = false;
     for await (const _ of speech.stream(ticket(), async function* ({ signal }) {
@@ -187,8 +187,8 @@ describe('work that tells as it goes', () => {
   });
 });
 
-describe('turns', () => {
-  test('one engine does one after the other', async () => {
+describe('tasks: turns', () => {
+  test('an engine does one task at a time', async () => {
     const { speech, log } = world();
     const [first, second] = [held<string>(), held<string>()];
     const running = speech.once(ticket('a'), () => first.result);
@@ -211,7 +211,7 @@ describe('turns', () => {
     expect(log.filter((line) => line === 'begun').length).toBe(8);
   });
 
-  test('kinds do not wait for each other, but fill the same places', async () => {
+  test('kinds do not wait for each other, but share the places', async () => {
     const { speech, embedding, queue } = world({ places: 2 });
     const never = new Promise<never>(() => {});
     void speech.once(ticket('a'), () => never);
@@ -221,9 +221,9 @@ describe('turns', () => {
     expect(await codeOf(speech.once(ticket('c'), () => never))).toBe('busy');
   });
 
-  test('a model whose name looks like a lane of tasks has its own capacity', () => {});
+  test('a model named like a lane of tasks has its own capacity', () => {});
 
-  test('who waits is told where it stands', async () => {
+  test('a waiting task has its position', async () => {
     const { speech } = world();
     const first = held<string>();
     void speech.once(ticket('a'), () => first.result);
@@ -236,11 +236,11 @@ describe('turns', () => {
   });
 });
 
-describe('being stopped', () => {
+describe('tasks: stop', () => {
   const endless = ({ signal }: TaskRun<Bell>) =>
     new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
-  test('by its key, while it runs', async () => {
+  test('by key, while it runs', async () => {
     const { speech, requestQueue } = world();
     const work = codeOf(speech.once(ticket('mine'), endless));
     await settle();
@@ -248,7 +248,7 @@ describe('being stopped', () => {
     expect(await work).toBe('stopped');
   });
 
-  test('by its key, while it waits: it never begins', async () => {
+  test('by key, while it waits: it never starts', async () => {
     const { speech, requestQueue, log } = world();
     const first = held<string>();
     const running = speech.once(ticket('a'), () => first.result);
@@ -261,7 +261,7 @@ describe('being stopped', () => {
     expect(log.filter((line) => line === 'begun').length).toBe(1);
   });
 
-  test('by the client that goes away', async () => {
+  test('when its client disconnects', async () => {
     const { speech, queue } = world();
     const mine = ticket('mine');
     const work = codeOf(speech.once(mine, endless));
@@ -272,7 +272,7 @@ describe('being stopped', () => {
     expect(queue.running).toBe(0);
   });
 
-  test('by a client that was gone before it came', async () => {
+  test('with an aborted signal', async () => {
     const { speech, log } = world();
     const mine = ticket('mine');
     mine.leave();
@@ -280,7 +280,7 @@ describe('being stopped', () => {
     expect(log).toEqual([]);
   });
 
-  test('a result that comes in spite of it is none', async () => {
+  test('drops a result that comes after the stop', async () => {
     const { speech, requestQueue } = world();
     const slow = held<string>();
     const work = codeOf(speech.once(ticket('mine'), () => slow.result));
@@ -291,8 +291,8 @@ describe('being stopped', () => {
   });
 });
 
-describe('what others see of it', () => {
-  test('its text so far, by its key', async () => {
+describe('tasks: visible state', () => {
+  test('text so far, by key', async () => {
     const { speech, requestQueue } = world();
     const more = held<void>();
     const work = speech.once(ticket('mine'), async ({ wrote }) => {
@@ -307,7 +307,7 @@ describe('what others see of it', () => {
     expect(requestQueue.jobs.visible('mine', '')?.state).toBe('done');
   });
 
-  test('how many were done and how many were not', async () => {
+  test('counts of finished and failed tasks', async () => {
     const { speech, embedding, requestQueue } = world();
     await speech.once(ticket(), async () => '');
     await codeOf(speech.once(ticket(), () => Promise.reject(new Error('no'))));
@@ -328,7 +328,7 @@ describe('tasks: paced streams', () => {
     return { work, made: () => made };
   }
 
-  test('are pulled only as fast as they are read, and come whole', async () => {
+  test('are pulled only as fast as they are read, and are complete', async () => {
     const { speech, log } = world();
     const { work, made } = counting();
     const reader = speech.stream(ticket(), work, { paced: true })[Symbol.asyncIterator]();
@@ -342,7 +342,7 @@ describe('tasks: paced streams', () => {
     expect(log).toContain('released');
   });
 
-  test('end where they wait for a reader that goes away', async () => {
+  test('end when the reader disconnects during a wait', async () => {
     const { speech, log } = world();
     const { work, made } = counting();
     const mine = ticket();

@@ -14,8 +14,8 @@ import { RequestQueue } from './request-queue.ts';
 import { textService } from './text.ts';
 
 /**
- * Whatever happens in whatever order (turns, aborts, clients that leave, an engine that loads, fails or dies): everybody
- * who was taken in hears exactly one end, after exactly one beginning unless it failed, and its place is given back once.
+ * For any order of events (turns, aborts, disconnects, an engine that loads, fails or crashes), every admitted request
+ * has exactly one end, after exactly one start unless it failed, and its place is released once.
  */
 type Action =
   | { readonly type: 'ask'; readonly key: number; readonly how: 'text' | 'chat' | 'tools' | 'two' }
@@ -124,7 +124,7 @@ function world(scripts: readonly Script[], capacity: number) {
     try {
       for (const stream of streams()) readers.push(read(stream, gone));
     } catch (error) {
-      // There was no room for it.
+      // The queue was full.
       expect(error).toMatchObject({ code: 'busy' });
     }
   }
@@ -175,8 +175,8 @@ function expectLawful(events: readonly GenerationEvent[]): void {
   else expect(starts).toHaveLength(0);
 }
 
-describe('for everybody who was taken in', () => {
-  test.each([1, 3])('there is one beginning, one end, and the place is given back once (%i at a time)', (capacity) =>
+describe('text service: for every admitted request', () => {
+  test.each([1, 3])('there is one start, one end and one release (%i at a time)', (capacity) =>
     fc.assert(
       fc.asyncProperty(
         fc.array(action, { maxLength: 30 }),
@@ -196,7 +196,7 @@ describe('for everybody who was taken in', () => {
     ),
   );
 
-  test('the next request is served after whatever happened', () =>
+  test('the next request is served after any outcome', () =>
     fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 20 }), async (actions) => {
         const { act, settle, readers } = world([{ pieces: ['ok'], end: 'end-token' }], 1);

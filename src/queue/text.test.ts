@@ -57,7 +57,7 @@ async function collect(events: AsyncIterable<GenerationEvent>): Promise<Generati
   return collected;
 }
 
-test('a request runs at once, and its text is the sum of the pieces', async () => {
+test('text service: a request runs at once, and its text is the sum of the deltas', async () => {
   const { service, finishAll, seeds } = world();
   const reply = fold(ask(service));
   await finishAll();
@@ -65,7 +65,7 @@ test('a request runs at once, and its text is the sum of the pieces', async () =
   expect(seeds).toEqual([77]);
 });
 
-test('one runs at a time, in the order in which they came', async () => {
+test('text service: one request runs at a time, in order of arrival', async () => {
   const { service, engine, step, finishAll } = world();
   const order: string[] = [];
   const replies = ['one', 'two', 'three'].map((key) => fold(ask(service, key)).then(() => order.push(key)));
@@ -79,14 +79,14 @@ test('one runs at a time, in the order in which they came', async () => {
   expect(order).toEqual(['one', 'two', 'three']);
 });
 
-test('whoever comes to a full queue is refused at once', async () => {
+test('text service: rejects at once when the queue is full', async () => {
   const { service } = world(undefined, { places: 2 });
   ask(service);
   ask(service);
   expect(() => ask(service)).toThrow(expect.objectContaining({ code: 'busy' }));
 });
 
-test('what was taken in is served, whoever comes to the full queue afterwards', async () => {
+test('text service: admitted requests are served, whatever comes to the full queue', async () => {
   const { service, finishAll } = world(undefined, { places: 3 });
   const crowd = ['crowd', 'crowd', 'crowd'].map((client) =>
     fold(service.generate(plainRequest('Hello', 10), { genkey: '', client, signal: new AbortController().signal })),
@@ -100,7 +100,7 @@ test('what was taken in is served, whoever comes to the full queue afterwards', 
   expect(service.performance().waiting).toBe(0);
 });
 
-test('a waiting request whose client goes away never reaches the engine', async () => {
+test('text service: a waiting request whose client disconnects never reaches the engine', async () => {
   const { service, engine, finishAll } = world();
   const gone = new AbortController();
   const first = fold(ask(service, 'first'));
@@ -117,14 +117,14 @@ test('a waiting request whose client goes away never reaches the engine', async 
   expect([(await first).text, (await third).text, engine.begun]).toEqual(['abc', 'abc', 2]);
 });
 
-test('a client that is gone before it is served is not served', async () => {
+test('text service: does not serve a client that disconnects before its turn', async () => {
   const { service, engine } = world();
   const events = await collect(ask(service, '', AbortSignal.abort()));
   expect(events).toMatchObject([{ type: 'start' }, { type: 'finish', reason: 'aborted' }]);
   expect([engine.begun, service.performance().idle]).toEqual([0, true]);
 });
 
-test('a running request whose client goes away is stopped, and the next one begins', async () => {
+test('text service: a running request whose client disconnects is stopped, and the next one starts', async () => {
   const { service, engine, step, finishAll } = world();
   const gone = new AbortController();
   const first = fold(ask(service, 'first', gone.signal));
@@ -138,7 +138,7 @@ test('a running request whose client goes away is stopped, and the next one begi
   expect((await second).text).toBe('abc');
 });
 
-test('a reader that stops reading stops the generation', async () => {
+test('text service: a reader that stops ends the generation', async () => {
   const { service, engine, step } = world();
   const events = ask(service)[Symbol.asyncIterator]();
   await step();
@@ -147,7 +147,7 @@ test('a reader that stops reading stops the generation', async () => {
   expect([engine.running, service.performance().idle]).toEqual([0, true]);
 });
 
-test('stopping by key gives what there is; one that waits ends before it begins', async () => {
+test('text service: stop by key returns the text so far; a waiting request ends before it starts', async () => {
   const { service, step, finishAll } = world();
   const first = fold(ask(service, 'first'));
   const second = fold(ask(service, 'second'));
@@ -183,7 +183,7 @@ test('text service: an abort without a genkey by a client that waits ends its ow
   expect(await first).toMatchObject({ text: 'abc' });
 });
 
-test('the text so far is shown by its key, and stays afterwards', async () => {
+test('text service: the text so far is visible by key, also afterwards', async () => {
   const { service, step, finishAll } = world();
   const reply = fold(ask(service, 'mine'));
   await step();
@@ -193,7 +193,7 @@ test('the text so far is shown by its key, and stays afterwards', async () => {
   expect(service.check('mine')).toBe('abc');
 });
 
-test('how a text ended is told by the key of one that goes on without its client, and of no other', async () => {
+test('text service: the finish reason is visible by key for detached requests only', async () => {
   const { service, step, finishAll } = world();
   const { signal } = new AbortController();
   const kept = fold(service.generate(plainRequest('Hello', 10), { genkey: 'kept', client: 'k', signal, kept: true }));
@@ -211,7 +211,7 @@ test('how a text ended is told by the key of one that goes on without its client
   expect(service.finished('plain')).toBeUndefined();
 });
 
-describe('while several run at once', () => {
+describe('text service: several running requests', () => {
   async function severalRun(...keys: readonly string[]) {
     const several = world(undefined, { capacity: 2 });
     const replies = keys.map((key) => fold(ask(several.service, key)));
@@ -219,7 +219,7 @@ describe('while several run at once', () => {
     return { ...several, replies };
   }
 
-  test('text service: a stranger without a key sees and stops none of them', async () => {
+  test('text service: a client without a key sees and stops none of them', async () => {
     const { service, finishAll, replies } = await severalRun('', '');
     const other = 'another client';
     expect([service.check('', other), service.abort('', other), service.lastLogprobs('', other)]).toEqual([
@@ -231,7 +231,7 @@ describe('while several run at once', () => {
     for (const reply of replies) expect(await reply).toMatchObject({ text: 'abc', reason: 'length' });
   });
 
-  test('whoever watches can tell them apart by a number', async () => {
+  test('observers distinguish them by number', async () => {
     const numbers: unknown[] = [];
     const observer: TextObserver = { begun: (_, { number, shared }) => numbers.push([number, shared]) };
     for (const capacity of [2, 1]) {
@@ -248,14 +248,14 @@ describe('while several run at once', () => {
     ]);
   });
 
-  test('a key stops all that run with it', async () => {
+  test('a key stops all running requests with it', async () => {
     const { service, replies } = await severalRun('k', 'k');
     expect(service.abort('k')).toBe('stopped');
     for (const reply of replies) expect(await reply).toMatchObject({ reason: 'aborted' });
   });
 });
 
-test('a key that one runs and one waits with means the one that runs', async () => {
+test('text service: a key of a running and a waiting request selects the running one', async () => {
   const { service, step, finishAll } = world();
   const first = fold(ask(service, 'k'));
   const second = fold(ask(service, 'k'));
@@ -266,7 +266,7 @@ test('a key that one runs and one waits with means the one that runs', async () 
   expect(await second).toMatchObject({ text: 'abc', reason: 'length' });
 });
 
-test('the only request may be stopped without a key while it waits for the model', async () => {
+test('text service: the only request can be stopped without a key while it waits for the model', async () => {
   const { service, engine } = world();
   engine.become({ type: 'loading', name: 'm', progress: 0 });
   const reply = fold(ask(service));
@@ -275,7 +275,7 @@ test('the only request may be stopped without a key while it waits for the model
   expect(await reply).toMatchObject({ text: '', reason: 'aborted' });
 });
 
-test('a key that only waiting ones have stops them all', async () => {
+test('text service: a key of waiting requests stops all of them', async () => {
   const { service, engine, finishAll } = world();
   ask(service, 'first');
   const waiting = [fold(ask(service, 'k')), fold(ask(service, 'k'))];
@@ -285,7 +285,7 @@ test('a key that only waiting ones have stops them all', async () => {
   expect(engine.begun).toBe(1);
 });
 
-test('an engine that dies ends the request with an error, and the queue goes on', async () => {
+test('text service: an engine crash ends the request with an error, and the queue continues', async () => {
   const { service, finishAll } = world({ pieces: ['a'], end: 'lost' });
   const first = fold(ask(service)).catch((error: AppError) => error.code);
   const second = fold(ask(service)).catch((error: AppError) => error.code);
@@ -295,7 +295,7 @@ test('an engine that dies ends the request with an error, and the queue goes on'
   expect(service.performance()).toMatchObject({ idle: true, waiting: 0, stop: 'error' });
 });
 
-test('a request that comes while the model is loaded waits for it, and may be stopped meanwhile', async () => {
+test('text service: a request during a load waits for it, and can be stopped', async () => {
   const { service, engine, finishAll } = world();
   const ready = engine.state();
   engine.become({ type: 'loading', name: 'm', progress: 0 });
@@ -315,7 +315,7 @@ test('a request that comes while the model is loaded waits for it, and may be st
 test.each([
   [{ type: 'none' }, 'model-missing'],
   [{ type: 'failed', name: 'm', reason: 'no memory' }, 'model-load-failed'],
-] as const)('with the engine in state %o a request fails in words', async (state, code) => {
+] as const)('text service: rejects with a sentence in the engine state %o', async (state, code) => {
   const { service, engine } = world();
   engine.become(state);
   await expect(fold(ask(service))).rejects.toMatchObject({ code });
@@ -324,7 +324,7 @@ test.each([
   expect(service.performance().idle).toBe(true);
 });
 
-test('an engine that does not come back soon fails requests and counts in words', async () => {
+test('text service: an engine that does not restart soon rejects requests and counts', async () => {
   const { service, engine } = world();
   const trouble = { reason: 'it died', retryAfterSeconds: 8 };
   const settled = vi.spyOn(engine, 'settled').mockResolvedValue();
@@ -337,7 +337,7 @@ test('an engine that does not come back soon fails requests and counts in words'
   expect([engine.begun, service.performance().idle]).toEqual([0, true]);
 });
 
-test('the seed of the request is kept, and one that was left open is drawn', async () => {
+test('text service: keeps the seed of the request, and draws a random one', async () => {
   const { service, finishAll, seeds } = world();
   const request = plainRequest('Hello', 10);
   const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
@@ -347,7 +347,7 @@ test('the seed of the request is kept, and one that was left open is drawn', asy
   expect([seeds, service.performance().seed]).toEqual([[5], 5]);
 });
 
-test('a request that waits knows where it stands, and so does whoever has its key', async () => {
+test('text service: a waiting request has its position, also by key', async () => {
   const { service, step, finishAll } = world();
   const standings: (() => QueueStatus | undefined)[] = [];
   const placed = (position: () => QueueStatus | undefined) => void standings.push(position);
@@ -368,7 +368,7 @@ test('a request that waits knows where it stands, and so does whoever has its ke
   expect([standings[1]?.(), service.queuePosition('second')]).toEqual([undefined, undefined]);
 });
 
-test('the wait of a newcomer is that for the same engine, whatever others do', async () => {
+test('text service: the wait of a new request is that of its engine', async () => {
   const requestQueue = new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0);
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: () => undefined });
   const [busy, idle] = ['busy', 'idle'].map((lane) =>
@@ -379,7 +379,7 @@ test('the wait of a newcomer is that for the same engine, whatever others do', a
   expect([busy.performance().estimateSeconds, idle.performance().estimateSeconds]).toEqual([5, 0]);
 });
 
-describe('a request whose turn has come before its model', () => {
+describe('text service: request that waits for its model', () => {
   const loading = (progress: number): TextState => ({ type: 'loading', name: 'mini', progress });
   function placed() {
     let position: () => QueueStatus | undefined = () => undefined;
@@ -395,7 +395,7 @@ describe('a request whose turn has come before its model', () => {
     return { stop, ticket, position: () => position() };
   }
 
-  test('knows how far the model is, and no more once that is there', async () => {
+  test('reports the load progress until the model is ready', async () => {
     const { service, engine, finishAll } = world();
     const ready = engine.state();
     const { ticket, position } = placed();
@@ -405,7 +405,7 @@ describe('a request whose turn has come before its model', () => {
     expect(position()).toEqual({ type: 'loading', model: 'mini', progress: 0 });
     engine.become(loading(0.5));
     expect(position()).toEqual({ type: 'loading', model: 'mini', progress: 0.5 });
-    // It has no place among those who wait: nobody is in front of it.
+    // It is not queued, so it has no position.
     expect(service.queuePosition('k')).toBeUndefined();
     engine.become(ready);
     await later();
@@ -415,7 +415,7 @@ describe('a request whose turn has come before its model', () => {
     expect(position()).toBeUndefined();
   });
 
-  test('stands in the queue first, and before the model after that', async () => {
+  test('reports the queue position first, then the load', async () => {
     const { service, engine, finishAll } = world();
     const ready = engine.state();
     const first = fold(ask(service, 'first'));
@@ -435,7 +435,7 @@ describe('a request whose turn has come before its model', () => {
   test.each<[string, TextState]>([
     ['fails', { type: 'failed', name: 'mini', reason: 'no memory' }],
     ['is not worth waiting for', { ...loading(0), trouble: { reason: 'gone', retryAfterSeconds: 9 } } as TextState],
-  ])('waits for nothing any more when that %s', async (_, state) => {
+  ])('stops reporting when the model %s', async (_, state) => {
     const engine = fakeEngine({ script: () => ({ pieces: [] }), pace: () => undefined });
     let settle: () => void = () => undefined;
     const settled = new Promise<void>((resolve) => {
@@ -457,7 +457,7 @@ describe('a request whose turn has come before its model', () => {
     expect(position()).toBeUndefined();
   });
 
-  test('waits for nothing any more when it is stopped', async () => {
+  test('stops reporting when the request is stopped', async () => {
     const { service, engine } = world();
     const { ticket, position, stop } = placed();
     engine.become(loading(0));
@@ -472,7 +472,7 @@ describe('a request whose turn has come before its model', () => {
     ['was let go and is as good as there', fakeReady('kept'), { type: 'loading', model: 'kept', progress: 0 }],
     ['failed before', { type: 'failed', name: 'mini', reason: '' }, { type: 'loading', model: 'mini', progress: 0 }],
     ['is none at all', { type: 'none' }, undefined],
-  ])('waits for one that %s', async (_, state, expected) => {
+  ])('waits for a model that %s', async (_, state, expected) => {
     const service = textService({
       source: {
         use: () => new Promise(() => undefined),
@@ -489,7 +489,7 @@ describe('a request whose turn has come before its model', () => {
     expect(position()).toEqual(expected);
   });
 
-  test('is not there yet while its prompt is being written: a reservation wants no engine', async () => {
+  test('a reservation without a prompt does not load the engine', async () => {
     const { service, engine } = world();
     const { ticket, position } = placed();
     engine.become(loading(0));
@@ -506,7 +506,7 @@ function fakeReady(name: string): TextState {
   return state.type === 'ready' ? { ...state, model: { ...state.model, name } } : state;
 }
 
-test('those of one client share their turns, whatever their keys', async () => {
+test('text service: requests of one client share its turns, whatever their keys', async () => {
   const { service, step } = world();
   const { signal } = new AbortController();
   for (const [genkey, client] of [
@@ -521,10 +521,10 @@ test('those of one client share their turns, whatever their keys', async () => {
   expect(['b', 'c', 'd'].map((key) => service.queuePosition(key)?.position)).toEqual([1, 3, 2]);
 });
 
-describe('work that must not meet a generation', () => {
+describe('text service: exclusive work', () => {
   const ticket = (signal = new AbortController().signal) => ({ genkey: '', client: 'admin', signal });
 
-  test('waits until those before it are through, and those behind it wait for it', async () => {
+  test('waits for earlier requests, and later ones wait for it', async () => {
     const { service, engine, finishAll } = world();
     const order: string[] = [];
     const first = fold(ask(service, 'first')).then(() => order.push('first'));
@@ -541,13 +541,13 @@ describe('work that must not meet a generation', () => {
     expect(order).toEqual(['first', 'work beside 0', 'second']);
   });
 
-  test('is refused like any other when the queue is full', async () => {
+  test('is rejected when the queue is full', async () => {
     const { service } = world(undefined, { places: 1 });
     ask(service);
     await expect(service.exclusively(ticket(), async () => 1)).rejects.toMatchObject({ code: 'busy' });
   });
 
-  test('is never done when its client has gone, and keeps nobody up', async () => {
+  test('never runs if its client disconnects, and blocks no other request', async () => {
     const { service, finishAll } = world();
     const gone = new AbortController();
     const first = fold(ask(service));
@@ -562,7 +562,7 @@ describe('work that must not meet a generation', () => {
     expect([done, service.performance()]).toEqual([false, expect.objectContaining({ idle: true, waiting: 0 })]);
   });
 
-  test('that fails gives its place back', async () => {
+  test('releases its place when it fails', async () => {
     const { service } = world();
     const broken = service.exclusively(ticket(), () => Promise.reject(new Error('broken')));
     await expect(broken).rejects.toThrow('broken');
@@ -570,7 +570,7 @@ describe('work that must not meet a generation', () => {
   });
 });
 
-test('whoever watches is told how long each had to wait', async () => {
+test('text service: observers get the wait of each request', async () => {
   const waits: number[] = [];
   let now = 0;
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: (next) => setImmediate(next) });
@@ -584,7 +584,7 @@ test('whoever watches is told how long each had to wait', async () => {
   expect(waits).toEqual([0, 3000]);
 });
 
-test('whoever watches sees each request begin, go on and end', async () => {
+test('text service: observers see the start, the deltas and the end of each request', async () => {
   const seen: string[] = [];
   const observer: TextObserver = {
     begun: (request) => seen.push(`begun ${request.prompt}`),
@@ -599,14 +599,14 @@ test('whoever watches sees each request begin, go on and end', async () => {
   expect(seen).toEqual(['begun Hello', 'start', 'text-delta', 'finish', 'abort k false']);
 });
 
-describe('whoever watches is told why a request ends early', () => {
+describe('text service: observers get the cause of an early end', () => {
   function watched() {
     const causes: string[] = [];
     const observer: TextObserver = { aborted: ({ number }, by) => causes.push(`#${number} ${by}`) };
     return { ...world(undefined, { observer }), causes };
   }
 
-  test.each(['client-gone', 'shutdown', 'cancelled'] as const)('the signal says who aborted it: %s', async (by) => {
+  test.each(['client-gone', 'shutdown', 'cancelled'] as const)('the cause of the signal: %s', async (by) => {
     const { service, step, causes } = watched();
     const gone = new AbortController();
     const reply = fold(ask(service, '', gone.signal));
@@ -616,7 +616,7 @@ describe('whoever watches is told why a request ends early', () => {
     expect(causes).toEqual([`#1 ${by}`]);
   });
 
-  test('by its key, running and waiting, and without a key where it is the only one', async () => {
+  test('by key, running and waiting, and without a key for the only request', async () => {
     const { service, step, causes, finishAll } = watched();
     const replies = [fold(ask(service, 'first')), fold(ask(service, 'second'))];
     await step();
@@ -631,7 +631,7 @@ describe('whoever watches is told why a request ends early', () => {
     expect(causes).toEqual(['#2 key', '#1 key', '#3 no-key']);
   });
 
-  test('because nobody reads it any more', async () => {
+  test('a reader that stops', async () => {
     const { service, step, causes } = watched();
     const events = ask(service)[Symbol.asyncIterator]();
     await step();
@@ -640,7 +640,7 @@ describe('whoever watches is told why a request ends early', () => {
     expect(causes).toEqual(['#1 unread']);
   });
 
-  test('the client that went away is the reason, also where its reader stops first', async () => {
+  test('a disconnected client, also if its reader stops first', async () => {
     const { service, step, causes } = watched();
     const gone = new AbortController();
     let events: AsyncIterator<GenerationEvent> | undefined;
@@ -651,7 +651,7 @@ describe('whoever watches is told why a request ends early', () => {
     expect(causes).toEqual(['#1 client-gone']);
   });
 
-  test('once, however many have a reason, and never after its end', async () => {
+  test('once for several causes, and never after the end', async () => {
     const { service, step, finishAll, causes } = watched();
     const gone = new AbortController();
     const first = fold(ask(service, 'k', gone.signal));
@@ -669,11 +669,11 @@ describe('whoever watches is told why a request ends early', () => {
   });
 });
 
-describe('several generations in one place', () => {
+describe('text service: several generations of one request', () => {
   const reserve = (service: TextService, client: string) =>
     service.reserve({ genkey: client, client, signal: new AbortController().signal }, plainRequest('', 1));
 
-  test('follow each other at once where nobody waits', async () => {
+  test('follow each other at once without waiting requests', async () => {
     const { service, engine, finishAll } = world();
     const place = reserve(service, 'many');
     for (const count of [1, 2]) {
@@ -686,7 +686,7 @@ describe('several generations in one place', () => {
     place.release();
   });
 
-  test('let others go first in between where they are told to', async () => {
+  test('let other requests go first in between after pass()', async () => {
     const { service, finishAll } = world();
     const order: string[] = [];
     const note = (name: string) => () => void order.push(name);
@@ -704,7 +704,7 @@ describe('several generations in one place', () => {
     place.release();
   });
 
-  test('stay together where they are not', async () => {
+  test('stay together without it', async () => {
     const { service, finishAll } = world();
     const order: string[] = [];
     const place = reserve(service, 'many');
@@ -720,7 +720,7 @@ describe('several generations in one place', () => {
     expect(order).toEqual(['first', 'second', 'other']);
   });
 
-  test('may be stopped by their key while they wait for another turn', async () => {
+  test('can be stopped by key while they wait for another turn', async () => {
     const { service, step, finishAll } = world();
     const place = reserve(service, 'many');
     const first = fold(place.generate(plainRequest('Hello', 10)));
@@ -740,7 +740,7 @@ describe('several generations in one place', () => {
   });
 });
 
-describe('a place whose owner is busy elsewhere', () => {
+describe('text service: paused request', () => {
   const reserve = (service: TextService, client: string, signal = new AbortController().signal) =>
     service.reserve({ genkey: client, client, signal }, plainRequest('', 1));
   const once = async ({ service, finishAll }: ReturnType<typeof world>, client: string) => {
@@ -751,7 +751,7 @@ describe('a place whose owner is busy elsewhere', () => {
     return place;
   };
 
-  test('leaves the engine to those who wait, and to those who come', async () => {
+  test('leaves the engine to waiting and new requests', async () => {
     const own = world();
     const place = await once(own, 'away');
     const waiting = fold(ask(own.service, 'waiting'));
@@ -762,7 +762,7 @@ describe('a place whose owner is busy elsewhere', () => {
     place.release();
   });
 
-  test('gets its next turn when it is back, behind those who wait', async () => {
+  test('gets its next turn after waiting requests when it resumes', async () => {
     const own = world();
     const place = await once(own, 'away');
     place.rest();
@@ -777,7 +777,7 @@ describe('a place whose owner is busy elsewhere', () => {
     place.release();
   });
 
-  test('begins at once when it is back and nobody is there', async () => {
+  test('starts at once when it resumes without waiting requests', async () => {
     const own = world();
     const place = await once(own, 'away');
     place.rest();
@@ -788,7 +788,7 @@ describe('a place whose owner is busy elsewhere', () => {
     expect(own.service.performance().idle).toBe(true);
   });
 
-  test('keeps its place: it is never refused, and nobody else has it', async () => {
+  test('keeps its place: it is never rejected, and no other request gets it', async () => {
     const own = world(undefined, { places: 2 });
     const place = await once(own, 'away');
     place.rest();
@@ -804,7 +804,7 @@ describe('a place whose owner is busy elsewhere', () => {
   test.each([
     ['its key', (service: TextService) => void service.abort('away')],
     ['its client', (_: TextService, client: AbortController) => client.abort()],
-  ])('is told when it is to end by %s, and then begins nothing more', async (_, end) => {
+  ])('is aborted by %s, and starts nothing more', async (_, end) => {
     const own = world();
     const client = new AbortController();
     const place = reserve(own.service, 'away', client.signal);
@@ -819,7 +819,7 @@ describe('a place whose owner is busy elsewhere', () => {
     place.release();
   });
 
-  test('may be given back from there', async () => {
+  test('can be released while paused', async () => {
     const own = world(undefined, { places: 1 });
     const place = await once(own, 'away');
     place.rest();
@@ -830,7 +830,7 @@ describe('a place whose owner is busy elsewhere', () => {
   });
 });
 
-test('the room for more is what nobody works in or waits for', () => {
+test('text service: free capacity excludes running and waiting requests', () => {
   const { service } = world(undefined, { capacity: 3 });
   const traits = plainRequest('', 1);
   expect(service.room(traits)).toBe(3);
@@ -842,7 +842,7 @@ test('the room for more is what nobody works in or waits for', () => {
   expect(single.room(traits)).toBe(0);
 });
 
-test('what is asked for in another way than by a prompt takes its turn, is seen and is stopped like any other', async () => {
+test('text service: work without a prompt is queued, observed and stopped like any other', async () => {
   const { service, engine } = world();
   const stopped = vi.fn();
   const ticket = { genkey: 'K', client: 'me', signal: new AbortController().signal };

@@ -41,7 +41,7 @@ export interface TextParts {
   readonly requestQueue: RequestQueue;
   /** Those in one lane share one engine; each lane has its own capacity. */
   readonly lane?: string;
-  /** Whether a request may run beside others; alone unless told otherwise. */
+  /** Whether a request may be batched; never by default. */
   readonly sharing?: (traits: SharingTraits) => Sharing;
   /** A fresh seed for requests that leave it open; positive. */
   readonly randomSeed: () => number;

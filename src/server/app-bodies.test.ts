@@ -33,15 +33,15 @@ async function world(): Promise<World> {
 const post = (place: World, path: string, body: string) =>
   ask(place, { method: 'POST', path, body, headers: { 'content-type': 'application/json' } });
 
-describe('whatever happened to a good request', () => {
-  test.each(Object.entries(goodBodies))('a good %s is answered', async (path, body) => {
+describe('app: mutated request bodies', () => {
+  test.each(Object.entries(goodBodies))('%s: a valid body is accepted', async (path, body) => {
     const place = await world();
     const { status, text } = await post(place, path, JSON.stringify(body));
     expect([status, text]).toEqual([200, expect.any(String)]);
     expect(place.errors).toEqual([]);
   });
 
-  test('it is answered or refused in a sentence of its family, and the next one is served', async () => {
+  test('are answered or rejected in the error format of the API, and the next request is served', async () => {
     const place = await world();
     const seen = new Map<number, number>();
     await fc.assert(

@@ -15,7 +15,7 @@ import type { ModelParts } from './model-parts.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Two models behind one server, each with an image engine of its own that draws when the test says so. */
+/** Two models behind one server, each with an image engine that the test controls. */
 async function world(multiuser = 10) {
   const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
   const engines = new Map<string, Channel<ImageEvent>[]>();
@@ -87,7 +87,7 @@ async function world(multiuser = 10) {
 
 const step = (done: number): ImageEvent => ({ type: 'progress', step: done, steps: 8 });
 
-test('sdapi: progress sees the drawings of all models: the oldest without a key, and each by its own', async () => {
+test('sdapi: progress covers the drawings of all models: the oldest without a key, and each by its key', async () => {
   const { draw, tell, get, finish } = await world();
   const first = draw('a', { genkey: 'one' });
   await later();
@@ -119,7 +119,7 @@ test('sdapi: interrupt without a key ends the drawings of all models', async () 
   ]);
 });
 
-test('sdapi: interrupt with a genkey ends the drawing with that key alone', async () => {
+test('sdapi: interrupt with a genkey ends only the drawing with that key', async () => {
   const { draw, post, finish } = await world();
   const first = draw('a', { genkey: 'one' });
   await later();
@@ -131,7 +131,7 @@ test('sdapi: interrupt with a genkey ends the drawing with that key alone', asyn
   expect((await second).json.images).toHaveLength(1);
 });
 
-test('sdapi: skip goes on with the next picture of all drawings', async () => {
+test('sdapi: skip continues with the next picture of all drawings', async () => {
   const { draw, drawn, post, finish } = await world();
   const both = [draw('a', { batch_size: 2 })];
   await later();
@@ -145,7 +145,7 @@ test('sdapi: skip goes on with the next picture of all drawings', async () => {
   expect((await Promise.all(both)).map(({ json }) => json.images.length)).toEqual([1, 1]);
 });
 
-test('sdapi: get_last.json finds a picture whichever model is asked meanwhile', async () => {
+test('sdapi: get_last.json finds a picture whichever model is selected', async () => {
   const { draw, finish, get } = await world();
   const first = draw('a', { genkey: 'one' });
   await later();

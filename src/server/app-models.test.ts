@@ -87,7 +87,7 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
   };
 }
 
-test('the slots and what the server says of itself are those of the model that answers', async () => {
+test('routed app: slots and server information are those of the selected model', async () => {
   const { get, swap, generate, finish } = await world({ contextsize: 1024 }, { parallelrequests: 3, contextsize: 512 });
   const seen = async () => {
     const slots = JSON.parse(await get('/slots')) as { n_ctx: number; is_processing: boolean }[];
@@ -110,7 +110,7 @@ test('the slots and what the server says of itself are those of the model that a
   await finish([one, two]);
 });
 
-test('the console is told the context of the model that answers', async () => {
+test('routed app: the request log has the context size of the selected model', async () => {
   const { generate, swap, finish, sizes } = await world({ contextsize: 1024 }, { contextsize: 512 });
   const one = generate('one');
   await later();
@@ -119,7 +119,7 @@ test('the console is told the context of the model that answers', async () => {
   expect(sizes).toEqual([1024, 512]);
 });
 
-test('as many are taken in as the settings of the present model say', async () => {
+test('routed app: the queue size is that of the default model', async () => {
   const { generate, swap, finish } = await world({ multiuser: 0 }, { multiuser: 0, parallelrequests: 4 });
   const busy = (reply: Promise<string>) => reply.then(String, (error: { code: string }) => error.code);
   const first = generate('first');
@@ -133,7 +133,7 @@ test('as many are taken in as the settings of the present model say', async () =
   await finish([first, ...more]);
 });
 
-test('the figures of each model bear its name, and the wait of a newcomer is that for the present one', async () => {
+test('routed app: metrics are labelled by model, and the wait is that of the default model', async () => {
   const { get, generate, swap, finish } = await world({ multiuser: 5 }, { multiuser: 5 });
   const estimate = async () => Number(/^parley_queue_estimate_seconds (\d+)$/m.exec(await get('/metrics'))?.[1]);
   const one = generate('one');
@@ -141,7 +141,7 @@ test('the figures of each model bear its name, and the wait of a newcomer is tha
   expect(await estimate()).toBeGreaterThan(0);
   expect(JSON.parse(await get('/api/extra/perf')).queue_estimate).toBeGreaterThan(0);
   swap('b');
-  // Its engine is free: nobody would wait there.
+  // Its engine is idle, so there is no wait.
   expect(await estimate()).toBe(0);
   await finish([one, generate('two'), generate('three')]);
   const metrics = await get('/metrics');
@@ -150,7 +150,7 @@ test('the figures of each model bear its name, and the wait of a newcomer is tha
   expect(metrics).toContain('parley_model_ready{model="b"} 1\n');
 });
 
-describe('background responses of a model that is not the present one', () => {
+describe('routed app: background responses of a model that is not the default', () => {
   async function begun() {
     const server = await world({}, {});
     server.swap('b');
@@ -170,7 +170,7 @@ describe('background responses of a model that is not the present one', () => {
     expect(JSON.parse(await get('/api/extra/perf')).idle).toBe(1);
   });
 
-  test('a stream waits for the end and tells the whole text', async () => {
+  test('a stream waits for the end and yields the whole text', async () => {
     const { open, id, finish } = await begun();
     const reply = await open('GET', `/v1/responses/${id}?stream=true`);
     if (!reply || !('stream' in reply)) throw new Error('no stream');
@@ -183,7 +183,7 @@ describe('background responses of a model that is not the present one', () => {
     expect(told).toContain('"delta":"Hello"');
   });
 
-  test('DELETE stops the generation and forgets the response', async () => {
+  test('DELETE stops the generation and deletes the response', async () => {
     const { ask, id, get } = await begun();
     expect(JSON.parse(await ask('DELETE', `/v1/responses/${id}`))).toMatchObject({ id, deleted: true });
     await later();

@@ -18,7 +18,7 @@ import { type App, createApp } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import { fidelityByPage } from './fidelity.ts';
 
-/** The whole server but for its socket and its model, which is none, or as the test says. */
+/** The whole server without its socket, and with no model or a given one. */
 async function appOf(
   state: TextState,
   own: Partial<Settings> = {},
@@ -75,11 +75,11 @@ const none: TextState = { type: 'none' };
 const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
 const failed: TextState = { type: 'failed', name: 'mini', reason: 'the file is cut off' };
 
-/** Where a server says how it is, trouble is the answer. */
+/** Health endpoints answer with an error status. */
 const complains = new Set(['/health', '/v1/health', '/voice/check']);
 
-describe.each([ready, none, loading, failed])('a server whose text model is $type', (state) => {
-  test('answers every path that only tells something', async () => {
+describe.each([ready, none, loading, failed])('app: text model is $type', (state) => {
+  test('answers every read-only path', async () => {
     const app = await appOf(state);
     const looks = app.endpoints.filter(
       ({ method, match, rateLimited }) => method === 'GET' && match !== 'rest' && !rateLimited,
@@ -90,7 +90,7 @@ describe.each([ready, none, loading, failed])('a server whose text model is $typ
     }
   });
 
-  test('is told apart by its health', async () => {
+  test('reports the state by its health endpoints', async () => {
     const expected = { ready: 200, none: 200, loading: 503, failed: 500 }[state.type];
     expect((await ask(await appOf(state), 'GET', '/health')).status).toBe(expected);
   });
@@ -124,27 +124,33 @@ const requests: readonly [path: string, body: object, failure: object][] = [
   ['/api/show', { model: 'm' }, { error: expect.any(String) }],
 ];
 
-test.each(requests)('after a failed load %s is refused in the words of its dialect', async (path, body, failure) => {
-  const { status, text, headers } = await ask(await appOf(failed), 'POST', path, body);
-  expect(status).toBeGreaterThanOrEqual(500);
-  expect(headers['content-type']).toMatch('application/json');
-  expect(JSON.parse(text)).toMatchObject(failure);
-  expect(text).toContain('the file is cut off');
-});
+test.each(requests)(
+  'app: after a failed load %s is rejected in the error format of its dialect',
+  async (path, body, failure) => {
+    const { status, text, headers } = await ask(await appOf(failed), 'POST', path, body);
+    expect(status).toBeGreaterThanOrEqual(500);
+    expect(headers['content-type']).toMatch('application/json');
+    expect(JSON.parse(text)).toMatchObject(failure);
+    expect(text).toContain('the file is cut off');
+  },
+);
 
-test.each(requests)('without a model %s is refused in the words of its dialect', async (path, body, failure) => {
-  const { status, text } = await ask(await appOf(none), 'POST', path, body);
-  expect(status).toBeGreaterThanOrEqual(404);
-  expect(JSON.parse(text)).toMatchObject(failure);
-});
+test.each(requests)(
+  'app: without a model %s is rejected in the error format of its dialect',
+  async (path, body, failure) => {
+    const { status, text } = await ask(await appOf(none), 'POST', path, body);
+    expect(status).toBeGreaterThanOrEqual(404);
+    expect(JSON.parse(text)).toMatchObject(failure);
+  },
+);
 
-test('without a model the native API answers with an empty text, as its clients expect', async () => {
+test('app: without a model the native API answers with an empty text', async () => {
   const { status, text } = await ask(await appOf(none), 'POST', '/api/v1/generate', { prompt: 'Hi' });
   expect(status).toBe(200);
   expect(JSON.parse(text)).toMatchObject({ results: [{ text: '' }] });
 });
 
-describe('stories and the search', () => {
+describe('app: stories and web search', () => {
   const off = { savedata: false, multiplayer: false, websearch: false };
 
   test.each<[string, number, unknown]>([
@@ -155,14 +161,14 @@ describe('stories and the search', () => {
     ['/api/extra/multiplayer/setstory', 400, { success: false, error: 'Multiplayer not enabled!' }],
     ['/api/extra/websearch', 200, []],
     ['/behind/a/proxy/api/extra/websearch', 200, []],
-  ])('answer at %s in their own shape while they are off', async (path, status, body) => {
+  ])('%s answers in its own format while disabled', async (path, status, body) => {
     const app = await appOf(none);
     const told = await ask(app, 'POST', path, { slot: 0, q: 'x', data: 'x' });
     expect([told.status, JSON.parse(told.text)]).toEqual([status, body]);
     expect(JSON.parse((await ask(app, 'GET', '/api/extra/version')).text)).toMatchObject(off);
   });
 
-  test('are told and there when they are on, for every model', async () => {
+  test('are reported and available when enabled, for every model', async () => {
     const search: WebSearch = {
       find: async (query) => ({ pages: [{ title: query, url: 'u', description: 'd', content: 'c' }] }),
     };
@@ -187,12 +193,12 @@ describe('stories and the search', () => {
     }
   });
 
-  test('that cannot be opened with say so instead of being served', async () => {
+  test('report a preloaded story that cannot be read', async () => {
     await expect(appOf(none, { preloadstory: '{"a":' })).rejects.toThrow('--preloadstory: the text is no story');
   });
 });
 
-test('every endpoint refuses a body that is none without failing itself', async () => {
+test('app: every endpoint rejects an invalid body without an internal error', async () => {
   const app = await appOf(ready);
   for (const endpoint of app.endpoints.filter(({ method, match }) => method !== 'GET' && match !== 'rest')) {
     for (const body of ['{', '[]', 'null', '5', '']) {
@@ -202,7 +208,7 @@ test('every endpoint refuses a body that is none without failing itself', async 
   }
 });
 
-test('what the settings say about requests reaches them under the names of their dialect', async () => {
+test('app: request defaults reach each dialect under its field names', async () => {
   const app = await appOf(ready, { gendefaults: { temperature: 0.123, seed: 77, steps: 8 } });
   const settings = async (body: object) => {
     const { text } = await ask(app, 'POST', '/completion', { prompt: 'Hi', ...body });
@@ -215,13 +221,13 @@ test('what the settings say about requests reaches them under the names of their
   expect(JSON.parse(text).generation_settings.seed).toBe(77);
 });
 
-test('the list of endpoints has a line for each of them', async () => {
+test('app: the list of endpoints has a row for each of them', async () => {
   const app = await appOf(ready);
   const { text } = await ask(app, 'GET', '/api');
   for (const { path } of app.endpoints.filter(({ match }) => match !== 'rest')) expect(text).toContain(path);
 });
 
-test('two dialects share one short path, and each is answered in its own form', async () => {
+test('app: two dialects on one short path each answer in their format', async () => {
   const app = await appOf(ready);
   const ours = await ask(app, 'POST', '/completions', { prompt: 'Hi', n_predict: 5 });
   expect(JSON.parse(ours.text)).toMatchObject({ content: 'Hello', stop: true });
@@ -229,7 +235,7 @@ test('two dialects share one short path, and each is answered in its own form', 
   expect(JSON.parse(theirs.text)).toMatchObject({ object: 'text_completion', choices: [{ text: 'Hello' }] });
 });
 
-describe('the description of the API', () => {
+describe('OpenAPI document', () => {
   interface Described {
     readonly tags: readonly { readonly name: string }[];
     readonly paths: Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
@@ -249,7 +255,7 @@ describe('the description of the API', () => {
       Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
     );
 
-  test('has every path of the families that are not emulations of other programs', async () => {
+  test('has every path of the documented families', async () => {
     const app = await appOf(ready);
     const document = await describedBy(app);
     const emulations = ['ollama', 'comfy', 'xtts', 'vits', 'pages'];
@@ -269,7 +275,7 @@ describe('the description of the API', () => {
     expect(document.paths).not.toHaveProperty('/api/chat');
   });
 
-  test('holds together: names are unique, references lead somewhere, and each path has its parameters', async () => {
+  test('is consistent: unique names, valid references, and all path parameters', async () => {
     const document = await describedBy(await appOf(ready));
     const operations = operationsOf(document);
     const ids = operations.map(({ operation }) => operation.operationId);
@@ -292,7 +298,7 @@ describe('the description of the API', () => {
     for (const [, name] of references) expect(document.components.schemas).toHaveProperty(name ?? '');
   });
 
-  test('tells every field of every table that belongs to it', async () => {
+  test('has every field of every field table', async () => {
     const { components, paths } = await describedBy(await appOf(ready));
     const text = JSON.stringify([components.schemas, paths]);
     const covered = Object.entries(fidelityByPage).filter(([page]) => !['ollama', 'comfy'].includes(page));
@@ -305,7 +311,7 @@ describe('the description of the API', () => {
     }
   });
 
-  test('knows the type of nearly every field that has an effect', async () => {
+  test('has the type of nearly every supported field', async () => {
     const { components } = await describedBy(await appOf(ready));
     const effective = Object.entries(components.schemas).flatMap(([name, { properties = {} }]) =>
       Object.entries(properties)
@@ -317,7 +323,7 @@ describe('the description of the API', () => {
     expect(untyped.length, untyped.map(({ field }) => field).join()).toBeLessThan(effective.length / 50);
   });
 
-  test('has an example for no operation that is not there, and for every one that writes, draws or speaks', async () => {
+  test('has examples for existing operations only, and for every generating one', async () => {
     const operations = operationsOf(await describedBy(await appOf(ready)));
     const there = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     expect(Object.keys(requestExamples).filter((name) => !there.includes(name))).toEqual([]);
@@ -326,7 +332,7 @@ describe('the description of the API', () => {
     }
   });
 
-  test('gives bodies to try that are taken', async () => {
+  test('its examples are accepted', async () => {
     const app = await appOf(ready);
     const document = await describedBy(app);
     for (const { path, method, operation } of operationsOf(document)) {
@@ -338,7 +344,7 @@ describe('the description of the API', () => {
     }
   });
 
-  test('is the same under both of its addresses but for where the server is', async () => {
+  test('is the same at both addresses except for the server URL', async () => {
     const app = await appOf(ready);
     const [first, second] = [await describedBy(app), JSON.parse((await askQuery(app, '/api', 'json=1')).text)];
     expect(second).toEqual({ ...first, servers: [{ url: '.' }] });
@@ -351,7 +357,7 @@ async function askQuery(app: App, path: string, query: string): Promise<Told> {
   return told(endpoint, { ...callOf(path, '', { method: 'GET' }), query: new URLSearchParams(query) });
 }
 
-describe('names of models', () => {
+describe('model names', () => {
   const sourceOf = (name: string) => ({
     name,
     use: () => Promise.reject(new Error('not in this test')),
@@ -385,7 +391,7 @@ describe('names of models', () => {
   const secrets = /hidden-|koboldcpp\/fake/;
 
   test.each([ready, hiddenLoading, hiddenFailed])(
-    'names of models: no open path tells one without the key, while the text model is $type',
+    'model names: no open path has one without the key, while the text model is $type',
     async (state) => {
       const app = await appOf(state, { password: 'x' }, {}, taskSources);
       for (const endpoint of app.endpoints.filter(({ access }) => access === 'open')) {
@@ -409,13 +415,13 @@ describe('names of models', () => {
     ['GET', '/models/checkpoints', /hidden-painter/],
     ['GET', '/v1/audio/models', /hidden-speaker/],
     ['GET', '/get_models_list', /hidden-speaker/],
-  ])('names of models: %s %s tells them with the key, and never the masked one beside', async (method, path, name) => {
+  ])('model names: %s %s has them with the key, and no masked one', async (method, path, name) => {
     const { text } = await ask(await appOf(ready, { password: 'x' }, {}, taskSources), method, path);
     expect(text).toMatch(name);
     expect(text).not.toContain('protected-model');
   });
 
-  test('names of models: /v1/models has one masked entry without the key', async () => {
+  test('model names: /v1/models has one masked entry without the key', async () => {
     const app = await appOf(ready, { password: 'x' }, {}, taskSources);
     const endpoint = router(app.endpoints).find('GET', '/v1/models') as Endpoint;
     const { text } = await told(endpoint, callOf('/v1/models', '', { method: 'GET', authorized: false }));

@@ -34,12 +34,12 @@ function timed(): { text: TextService; asked: GenerationRequest[] } {
   return { text: { ...text, generate: events }, asked };
 }
 
-describe('a benchmark', () => {
-  test('is reckoned from what the engine measured', async () => {
+describe('benchmark', () => {
+  test('uses the timings of the engine', async () => {
     expect(await benchmark(timed().text)).toEqual({ ...measured, model: 'fake' });
   });
 
-  test('fills the context and asks for the same text each time: greedy, a fixed seed, and no early end', async () => {
+  test('fills the context and repeats one request: greedy, fixed seed, no early end', async () => {
     const { text, asked } = timed();
     await benchmark(text);
     expect(asked).toHaveLength(1);
@@ -47,23 +47,23 @@ describe('a benchmark', () => {
     expect(asked[0]?.prompt.split(' ')).toHaveLength(513);
   });
 
-  test('fails in words when its engine does', async () => {
+  test('rejects with a sentence when the engine fails', async () => {
     const { text } = fakeService(() => ({ pieces: ['a'], end: 'lost' }));
     await expect(benchmark(text)).rejects.toMatchObject({ code: 'engine-lost' });
   });
 });
 
-test('people read the figures line by line', () => {
+test('benchmarkText: has one figure per line', () => {
   const text = benchmarkText(measured);
   expect(text).toContain('MaxCtx: 512');
   expect(text).toMatch(/Prompt: 412 tokens in 0\.50s \(824\.00T\/s\)/);
   expect(text).toMatch(/Generation: 100 tokens in 2\.00s \(50\.00T\/s\)\nTotal: 2\.50s$/);
 });
 
-describe('a row of the table', () => {
+describe('benchmarkCsv', () => {
   const time = '2026-01-02T03:04:05.000Z';
 
-  test('stands under the names of its columns, which are written once', () => {
+  test('writes the header once', () => {
     const [head, row, ...rest] = benchmarkCsv(measured, time, true).split('\n');
     expect(head?.split(',')).toHaveLength(9);
     expect(row?.split(',')).toEqual([time, 'mini', '512', '412', '0.500', '824.00', '100', '2.000', '50.00']);
@@ -75,7 +75,7 @@ describe('a row of the table', () => {
     ['a,b', '"a,b"'],
     ['say "hi"', '"say ""hi"""'],
     ['two\nlines', '"two\nlines"'],
-  ])('keeps its cells apart for a model named %j', (model, cell) => {
+  ])('quotes the cells for a model named %j', (model, cell) => {
     expect(benchmarkCsv({ ...measured, model }, time, false)).toBe(
       `${time},${cell},512,412,0.500,824.00,100,2.000,50.00\n`,
     );

@@ -18,13 +18,13 @@ async function open(own: Partial<Settings>, folder = join(freshFolder(), 'a', 's
 
 const story = { title: 'A', format: 'f', data: 'd' };
 
-test('nothing is there that was not switched on, and nothing is written', async () => {
+test('openClientServices: without flags nothing is opened or written', async () => {
   const { slots, story: shared, search, folder } = await open({});
   expect([slots, shared, search, existsSync(folder)]).toEqual([undefined, undefined, undefined, false]);
 });
 
-describe('save slots', () => {
-  test.each(['saves', 'saves.jsondb'])('are in the file that is named, with its ending once (%s)', async (name) => {
+describe('openClientServices: save slots', () => {
+  test.each(['saves', 'saves.jsondb'])('use the named file, with its extension once (%s)', async (name) => {
     const folder = freshFolder();
     const { slots } = await open({ savedatafile: join(folder, name) });
     expect(readdirSync(folder)).toEqual([]);
@@ -35,7 +35,7 @@ describe('save slots', () => {
     );
   });
 
-  test('in a damaged file are told at once, and the file is kept', async () => {
+  test('a damaged file is reported at once and kept', async () => {
     const folder = freshFolder();
     writeFileSync(join(folder, 'saves.jsondb'), '{"0": {"title"');
     const { warnings } = await open({ savedatafile: join(folder, 'saves') });
@@ -46,20 +46,20 @@ describe('save slots', () => {
     expect(readFileSync(join(folder, aside), 'utf8')).toBe('{"0": {"title"');
   });
 
-  test('in a folder that is not there are refused at the start', async () => {
+  test('a missing folder is rejected at the start', async () => {
     const path = join(freshFolder(), 'none', 'saves.jsondb');
     await expect(open({ savedatafile: path })).rejects.toThrow(`--savedatafile: ${path} cannot be used: ENOENT`);
   });
 
-  test('in a file that is a folder are refused at the start', async () => {
+  test('a folder in place of the file is rejected at the start', async () => {
     const path = join(freshFolder(), 'saves.jsondb');
     mkdirSync(path);
     await expect(open({ savedatafile: path })).rejects.toThrow(`cannot be used: ${path} is no file.`);
   });
 });
 
-describe('the story of several people', () => {
-  test('is kept in our own folder, one for each port', async () => {
+describe('openClientServices: shared story', () => {
+  test('is stored in our folder, one file per port', async () => {
     const { story: first, folder } = await open({ multiplayer: true, port: 5001 });
     await first?.update({ story: 'x', format: 'f', full: false });
     const { story: other } = await open({ multiplayer: true, port: 5002 }, folder);
@@ -69,7 +69,7 @@ describe('the story of several people', () => {
     expect(readdirSync(folder)).toEqual(['multiplayer-5001.json']);
   });
 
-  test('is refused at the start where there is no place for it', async () => {
+  test('is rejected at the start if the folder cannot be written', async () => {
     const file = join(freshFolder(), 'file');
     writeFileSync(file, '');
     await expect(open({ multiplayer: true }, join(file, 'stories'))).rejects.toThrow(
@@ -78,7 +78,7 @@ describe('the story of several people', () => {
   });
 });
 
-test('a search asks nobody before somebody searches', async () => {
+test('openClientServices: the search connects only when used', async () => {
   const { search } = await open({ websearch: true, websearchurl: 'http://127.0.0.1:9/' });
   expect(await search?.find('', new AbortController().signal)).toEqual({ pages: [] });
 });

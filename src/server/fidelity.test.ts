@@ -3,10 +3,7 @@ import { expect, test } from 'vitest';
 import { fillFields } from '../protocols/fidelity/fidelity.ts';
 import { fidelityByPage } from './fidelity.ts';
 
-test.each(Object.entries(fidelityByPage))(
-  'the table of fields in docs/apis/%s.md is that of the code',
-  (page, endpoints) => {
-    const text = readFileSync(new URL(`../../docs/apis/${page}.md`, import.meta.url), 'utf8');
-    expect(text, 'run `npm run docs`').toBe(fillFields(text, endpoints));
-  },
-);
+test.each(Object.entries(fidelityByPage))('docs/apis/%s.md: the field table equals the code', (page, endpoints) => {
+  const text = readFileSync(new URL(`../../docs/apis/${page}.md`, import.meta.url), 'utf8');
+  expect(text, 'run `npm run docs`').toBe(fillFields(text, endpoints));
+});

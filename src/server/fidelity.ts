@@ -18,7 +18,7 @@ import { responsesFidelity } from '../protocols/responses/fields.ts';
 import { sdapiFidelity } from '../protocols/sdapi/fields.ts';
 import { vitsFidelity, xttsFidelity } from '../protocols/xtts/fields.ts';
 
-/** What every dialect does with every field, by the page under docs/apis/ that tells it. */
+/** What every dialect does with every field, by the page under docs/apis/ that documents it. */
 export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]>> = {
   native: nativeFidelity,
   audio: [
@@ -39,7 +39,7 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
   comfy: comfyFidelity,
 };
 
-/** Endpoints of a field or two, which the description of the API tells beside all of these. */
+/** Small endpoints, which only the OpenAPI document describes. */
 export const smallEndpoints: readonly EndpointFidelity[] = [
   taskFidelity,
   ...tokenFidelity,

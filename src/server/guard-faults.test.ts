@@ -16,7 +16,7 @@ test.each(['uncaughtException', 'unhandledRejection'])('guardFaults: logs the st
   expect(lines.join('\n')).toMatch(/The server goes on[\s\S]*TypeError: x is not a function\n\s+at /);
 });
 
-test('guardFaults: fails the request that the exception belongs to, and leaves the report to it', () => {
+test('guardFaults: fails the request of the exception, and leaves the report to it', () => {
   const failed: unknown[] = [];
   const fail = (error: unknown) => failed.push(error) > 0;
   const { process, lines } = world({ fail });
@@ -25,25 +25,25 @@ test('guardFaults: fails the request that the exception belongs to, and leaves t
   expect([failed, lines]).toEqual([[error], []]);
 });
 
-test('guardFaults: logs an exception of a request that is over', () => {
+test('guardFaults: logs an exception of a finished request', () => {
   const { process, lines } = world({ fail: () => false });
   process.emit('uncaughtException', new Error('much later'));
   expect(lines.join()).toContain('much later');
 });
 
-test('guardFaults: a socket error is told as a failed connection', () => {
+test('guardFaults: logs a socket error as a failed connection', () => {
   const { process, lines } = world();
   process.emit('uncaughtException', Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
   expect(lines.join()).toMatch(/^A connection failed: /);
 });
 
-test('guardFaults: writes a bounded number of lines for a fault that repeats', () => {
+test('guardFaults: limits the lines of a repeated fault', () => {
   const { process, lines } = world();
   for (let count = 0; count < 1000; count += 1) process.emit('uncaughtException', new Error('again'));
   expect(lines.length).toBeLessThan(10);
 });
 
-test('guardFaults: logs what is no error at all', () => {
+test('guardFaults: logs a thrown value that is not an Error', () => {
   const { process, lines } = world();
   process.emit('unhandledRejection', undefined);
   expect(lines.join()).toContain('undefined');

@@ -13,7 +13,7 @@ export interface FaultGuardParts extends RepeatsOptions {
 }
 
 /**
- * What becomes of exceptions that nobody caught, from the moment the port is open; before that they end the process, as
+ * Handles uncaught exceptions, from the moment the port is open; before that they end the process, as
  * they should. One that belongs to a request ends that request alone. Any other is written to the log with its stack, and
  * the server goes on: each request has its own state, engines are processes of their own, and ending the server would end
  * every request that runs. The log is bounded: the first few faults of one kind in a minute are written, the rest counted.

@@ -41,7 +41,7 @@ async function run(...words: string[]) {
 }
 
 describe('parley models', () => {
-  test('lists what is there, with what matters when choosing, and damaged files as such', async () => {
+  test('list: shows the models with their facts, and marks damaged files', async () => {
     const { code, text } = await run();
     expect(code).toBe(0);
     expect(text).toMatch(/^NAME +SIZE +WEIGHTS +TYPE +CONTEXT +FROM$/m);
@@ -49,7 +49,7 @@ describe('parley models', () => {
     expect(text).toMatch(/^broken +damaged: /m);
   });
 
-  test('says where it has looked when there is nothing', async () => {
+  test('list: names the searched folders if none has a model', async () => {
     const screen = terminal();
     await modelsCommand({
       words: [],
@@ -59,25 +59,25 @@ describe('parley models', () => {
     expect(screen.text()).toMatch(/No models were found in the folders of Jan\.\n.*parley pull/);
   });
 
-  test('for scripts it is JSON', async () => {
+  test('list --json: writes JSON', async () => {
     const { text } = await run('--json');
     expect(JSON.parse(text)).toHaveLength(3);
   });
 
-  test('shows, verifies and finds one by name or by path', async () => {
+  test('show, verify and path: accept a name or a path', async () => {
     expect((await run('show', 'small')).text).toContain('Architecture:');
     expect((await run('path', 'copy')).text.trim()).toBe(join(folder, 'two', 'copy.gguf'));
     expect((await run('verify', join(folder, 'small.gguf'))).text).toMatch(/whole, 8 MB, sha256 [0-9a-f]{64}$/m);
   });
 
-  test.each([['show'], ['verify']])('%s of a damaged file fails with its reason', async (action) => {
+  test.each([['show'], ['verify']])('%s: a damaged file fails with its reason', async (action) => {
     const { code, text } = await run(action, 'broken');
     expect(code).toBe(3);
     expect(text).toContain('broken.gguf: ');
   });
 
   test.each([[['show', 'nothing']], [['show']], [['dance']], [['list', 'x']], [['path', 'a', 'b']]])(
-    '%j fails with what to do',
+    '%j fails with the usage',
     async (words) => {
       const { code, text } = await run(...words);
       expect(code).toBe(2);
@@ -108,19 +108,19 @@ describe('parley pull', () => {
     [['a/b/c.gguf', '--what']],
     [['a/b/c.gguf', 'd']],
     [['a/b/c.gguf', '--to']],
-  ])('%j is explained', async (words) => {
+  ])('%j fails with the usage', async (words) => {
     const { code, text } = await pull(words);
     expect(code).toBe(2);
     expect(text).toContain('parley pull SOURCE');
   });
 
-  test('a failure is told in one sentence', async () => {
+  test('reports a failure in one sentence', async () => {
     const { code, text } = await pull(['npm:nothing']);
     expect(code).toBe(3);
     expect(text).toBe('npm:nothing could not be fetched: npm does not know it\n');
   });
 
-  test('what was fetched is named, with how to start it', async () => {
+  test('names the file and how to start it', async () => {
     const bytes = readFileSync(join(folder, 'small.gguf'));
     const { code, text } = await pull(
       ['owner/name/new.gguf'],

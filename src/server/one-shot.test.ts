@@ -8,7 +8,7 @@ function output() {
   return { lost, written, output: { lost: lost.signal, write: (text: string) => void written.push(text) } };
 }
 
-test('the reply is written as it comes, and a line end after it', async () => {
+test('oneShot: streams the reply and ends it with a line break', async () => {
   const { text, asked } = fakeService(() => ({ pieces: ['Once', ' upon', ' a time'] }));
   const { output: target, written } = output();
   await oneShot(text, 'Tell me', 50, target);
@@ -16,27 +16,27 @@ test('the reply is written as it comes, and a line end after it', async () => {
   expect(asked).toMatchObject([{ prompt: 'Tell me', memory: '', maxTokens: 50 }]);
 });
 
-test('no more than the wanted tokens', async () => {
+test('oneShot: limits the tokens', async () => {
   const { text } = fakeService(() => ({ pieces: ['a', 'b', 'c'] }));
   const { output: target, written } = output();
   await oneShot(text, 'x', 2, target);
   expect(written.join('')).toBe('ab\n');
 });
 
-test('an engine that fails is a failure of the program, with what there was before', async () => {
+test('oneShot: an engine failure fails the program after the text so far', async () => {
   const { text } = fakeService(() => ({ pieces: ['a'], end: 'lost' }));
   const { output: target, written } = output();
   await expect(oneShot(text, 'x', 9, target)).rejects.toMatchObject({ code: 'engine-lost' });
   expect(written).toEqual(['a']);
 });
 
-test('without a model it says so', async () => {
+test('oneShot: reports a missing model', async () => {
   const { text, engine } = fakeService(() => ({ pieces: ['a'] }));
   engine.become({ type: 'none' });
   await expect(oneShot(text, 'x', 9, output().output)).rejects.toMatchObject({ code: 'model-missing' });
 });
 
-test('a reader that had enough stops the generation', async () => {
+test('oneShot: a closed output stops the generation', async () => {
   const steps: (() => void)[] = [];
   const { text, engine } = fakeService(() => ({ pieces: ['a', 'b', 'c'] }), { pace: (next) => steps.push(next) });
   const { output: target, lost, written } = output();
@@ -50,7 +50,7 @@ test('a reader that had enough stops the generation', async () => {
   expect([engine.running, written]).toEqual([0, ['a', '\n']]);
 });
 
-test('one that had enough before it began gets nothing made', async () => {
+test('oneShot: an output closed before the start generates nothing', async () => {
   const { text, engine } = fakeService(() => ({ pieces: ['a'] }));
   const { output: target, lost } = output();
   lost.abort();

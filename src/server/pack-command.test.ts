@@ -46,7 +46,7 @@ function world() {
   return { folder, run };
 }
 
-test('the list says what each brings, how much there is to fetch, and what is not for this system', async () => {
+test('pack list: shows content, download size and unsupported systems', async () => {
   const { run } = world();
   const { code, output } = await run('list');
   expect(code).toBe(0);
@@ -55,7 +55,7 @@ test('the list says what each brings, how much there is to fetch, and what is no
   expect((await run('')).output).toBe(output);
 });
 
-test('one that was added is here, is not fetched again, and can be removed', async () => {
+test('pack add: installs once, and remove deletes it', async () => {
   const { run, folder } = world();
   const added = await run('add fast');
   expect([added.code, added.output.includes(`fast is installed, in ${folder}`)]).toEqual([0, true]);
@@ -66,26 +66,23 @@ test('one that was added is here, is not fetched again, and can be removed', asy
   expect((await run('remove fast')).output).toContain('fast was not here.');
 });
 
-test('one that has no part for this system says so by name', async () => {
+test('pack add: names a pack without packages for this system', async () => {
   const { run } = world();
   const { code, output } = await run('add elsewhere');
   expect([code, output.trim()]).toEqual([2, 'elsewhere has no part for this system (linux-x64); it has win32-x64.']);
 });
 
-test('one that nobody knows is answered with those that there are', async () => {
+test('pack add: lists the known packs for an unknown name', async () => {
   const { run } = world();
   expect(await run('add nonsense')).toMatchObject({ code: 2, output: expect.stringContaining('fast, elsewhere') });
 });
 
-test.each(['add', 'fetch fast', 'add fast elsewhere', 'list fast'])(
-  '%j is answered with how it is done',
-  async (words) => {
-    const { run } = world();
-    expect(await run(words)).toMatchObject({ code: 2, output: expect.stringContaining('parley pack add NAME') });
-  },
-);
+test.each(['add', 'fetch fast', 'add fast elsewhere', 'list fast'])('%j fails with the usage', async (words) => {
+  const { run } = world();
+  expect(await run(words)).toMatchObject({ code: 2, output: expect.stringContaining('parley pack add NAME') });
+});
 
-test('what went wrong names the package and the reason', async () => {
+test('pack add: a failure names the package and the reason', async () => {
   const { run } = world();
   const findPackage = () => Promise.reject(new Error('the npm registry could not be reached (ENOTFOUND)'));
   const { code, output } = await run('add fast', { findPackage });
@@ -99,11 +96,11 @@ test.each([
   ['npm error code ENOTFOUND\nnpm error network', undefined, 'needs a network once'],
   ['', 'ENOENT', 'is not installed here'],
   ['something else', 1, 'npm could not say where x@1 is'],
-])('npm that says %j is understood', (stderr, code, expected) => {
+])('whyNot: explains npm output %j', (stderr, code, expected) => {
   expect(whyNot('x@1', { stderr, code })).toContain(expected);
 });
 
-test('the pack for image models says which systems it is for, on one that it is not for', async () => {
+test('pack add: the image pack names its systems on an unsupported one', async () => {
   const folder = mkdtempSync(join(root, 'none-'));
   let output = '';
   const terminal = new Terminal({ write: (text) => (output += text), interactive: false, columns: 200 });
@@ -112,7 +109,7 @@ test('the pack for image models says which systems it is for, on one that it is 
   expect(output).toContain('diffusion has no part for this system (win32-arm64); it has linux-x64');
 });
 
-test('a part that the registry does not have is named', async () => {
+test('pack add: names a package that the registry does not have', async () => {
   const folder = mkdtempSync(join(root, 'part-'));
   let output = '';
   const terminal = new Terminal({ write: (text) => (output += text), interactive: false, columns: 200 });

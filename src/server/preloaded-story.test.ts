@@ -12,7 +12,7 @@ function fileWith(content: string | Uint8Array): string {
   return path;
 }
 
-test('a file is served byte by byte, and the story itself as it is', () => {
+test('preloadedStory: serves the bytes of a file, and a literal story as text', () => {
   const text = '\ufeff{ "gamestarted" : true,\n"actions": ["é"] }\n';
   expect(preloadedStory(fileWith(text))).toEqual(Buffer.from(text));
   expect(preloadedStory(' {"a": 1}')).toBe(' {"a": 1}');
@@ -25,16 +25,16 @@ test.each([
   ['nothing', '', 'is no story, because it is no JSON'],
   ['a list', '[1]', 'is no story: it must hold a JSON object'],
   ['null', 'null', 'is no story: it must hold a JSON object'],
-])('a file that holds %s is refused with a sentence', (_, content, reason) => {
+])('preloadedStory: rejects a file with %s', (_, content, reason) => {
   const path = fileWith(content);
   expect(() => preloadedStory(path)).toThrow(`--preloadstory: ${path} ${reason}`);
 });
 
-test('a story that is broken itself is refused too', () => {
+test('preloadedStory: rejects an invalid literal story', () => {
   expect(() => preloadedStory('{"a": ')).toThrow('--preloadstory: the text is no story, because it is no JSON');
 });
 
-test('a file that is not there, is a folder or is too large is refused by its name', () => {
+test('preloadedStory: rejects a missing file, a folder and a file that is too large by name', () => {
   const folder = freshFolder();
   expect(() => preloadedStory(join(folder, 'none.json'))).toThrow(
     /^--preloadstory: .*none\.json cannot be read: ENOENT/,

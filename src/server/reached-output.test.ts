@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { ReachedOutput } from './reached-output.ts';
 
-/** A stream that takes so many pieces and then fails with this code. */
+/** A stream that accepts this many chunks and then fails with this code. */
 function stream(pieces: number, code = '') {
   const written: string[] = [];
   const writable = new Writable({
@@ -22,7 +22,7 @@ async function end(output: ReachedOutput) {
   return { code: await output.settled((sentence) => said.push(sentence)), said };
 }
 
-test('what was read to its end ends well', async () => {
+test('ReachedOutput: exit code 0 when all was written', async () => {
   const { writable, written } = stream(9);
   const output = new ReachedOutput(writable);
   output.write('a');
@@ -31,7 +31,7 @@ test('what was read to its end ends well', async () => {
   expect([written.slice(0, 2), output.lost.aborted]).toEqual([['a', 'b'], false]);
 });
 
-test('a reader that had enough ends it without a word, by the code that pipes know', async () => {
+test('ReachedOutput: a closed pipe ends silently with the code of SIGPIPE', async () => {
   const output = new ReachedOutput(stream(1, 'EPIPE').writable);
   output.write('a');
   output.write('b');
@@ -39,14 +39,14 @@ test('a reader that had enough ends it without a word, by the code that pipes kn
   expect(output.lost.aborted).toBe(true);
 });
 
-test('a full disk is told and is a failure', async () => {
+test('ReachedOutput: a full disk is reported as a failure', async () => {
   const output = new ReachedOutput(stream(1, 'ENOSPC').writable);
   output.write('a');
   output.write('b');
   expect(await end(output)).toEqual({ code: 1, said: ['Standard output cannot be written: ENOSPC: no'] });
 });
 
-test('nothing is written after a failure', async () => {
+test('ReachedOutput: writes nothing after a failure', async () => {
   const { writable, written } = stream(1, 'EPIPE');
   const output = new ReachedOutput(writable);
   output.write('a');

@@ -33,7 +33,7 @@ async function world(file: string) {
 }
 
 describe('FileVersions', () => {
-  test('a model is prepared anew once after its file has changed', async () => {
+  test('a model is prepared again once after its file has changed', async () => {
     const { versions, write } = await world('a.kcpps');
     expect(await versions.renewed(model)).toBeUndefined();
     write('other', 200);
@@ -41,13 +41,13 @@ describe('FileVersions', () => {
     expect(await versions.renewed(model)).toBeUndefined();
   });
 
-  test('a change of the size alone is a change', async () => {
+  test('a changed size is a change', async () => {
     const { versions, write } = await world('size.kcpps');
     write('longer than before', 100);
     expect(await versions.renewed(model)).toBeDefined();
   });
 
-  test('a model file that is still being written is left alone', async () => {
+  test('a model file that is still being written is not a change', async () => {
     const { versions, write, at } = await world('b.gguf');
     write('half', 500);
     at(501);
@@ -56,7 +56,7 @@ describe('FileVersions', () => {
     expect(await versions.renewed(model)).toBeDefined();
   });
 
-  test('a file that is gone changes nothing', async () => {
+  test('a missing file is not a change', async () => {
     const { versions, path } = await world('c.kcpps');
     rmSync(path);
     expect(await versions.renewed(model)).toBeUndefined();

@@ -52,8 +52,8 @@ function world(
   return { running, happened, written: () => written };
 }
 
-describe('a server', () => {
-  test('opens its port first, then loads the model, and then says that it is ready', async () => {
+describe('serve', () => {
+  test('opens its port, then loads the model, then prints the ready line', async () => {
     const { running, happened, written } = world({});
     await running;
     expect(happened).toEqual(['listening', 'engine started']);
@@ -61,7 +61,7 @@ describe('a server', () => {
     expect(written()).toContain('Active Modules: TextGeneration');
   });
 
-  test('ends where something cannot be loaded that the command line names', async () => {
+  test('exits if a model of the command line cannot be loaded', async () => {
     const load = () => Promise.reject(new AppError('model-load-failed', { model: 'dream', reason: 'damaged' }));
     const { running, happened, written } = world({}, { given: [{ name: 'dream', load }] });
     await running;
@@ -69,7 +69,7 @@ describe('a server', () => {
     expect(written()).toContain('dream could not be loaded: damaged');
   });
 
-  test('names a model that cannot be loaded once, where its engine has told so already', async () => {
+  test('does not repeat a load failure that the engine has logged', async () => {
     const error = new AppError('model-load-failed', { model: 'dream', reason: 'damaged' });
     let terminal: Terminal | undefined;
     const load = () => {
@@ -81,7 +81,7 @@ describe('a server', () => {
     expect(told.written().split('dream could not be loaded')).toHaveLength(2);
   });
 
-  test('goes on without what may be missing, and says why it is', async () => {
+  test('continues without an optional model, and logs the reason', async () => {
     const loaded: string[] = [];
     const given = [
       { name: 'far', optional: true, load: () => Promise.reject(new Error('away')) },
@@ -93,19 +93,19 @@ describe('a server', () => {
     expect(written()).toMatch(/far could not be loaded: Error: away\n[\s\S]*Please connect/);
   });
 
-  test('says https where it speaks it', async () => {
+  test('prints https with TLS', async () => {
     const { running, written } = world({ ssl: ['cert.pem', 'key.pem'] });
     await running;
     expect(written()).toContain('Listening on https://localhost:5001');
   });
 
-  test('without a model is ready all the same, and says what is missing', async () => {
+  test('without a model: is ready, and reports the missing model', async () => {
     const { running, written } = world({}, { state: { type: 'none' } });
     await running;
     expect(written()).toContain('Inactive Modules: TextGeneration');
   });
 
-  test('in autoswap mode is ready at once, with a model that the first request loads', async () => {
+  test('autoswap: is ready at once, and the first request loads the model', async () => {
     const state: TextState = { type: 'loading', name: 'm', progress: 0, asleep: true };
     const { running, happened, written } = world({ autoswapmode: true }, { state });
     await running;
@@ -114,13 +114,13 @@ describe('a server', () => {
     expect(written()).toContain('Please connect to custom endpoint');
   });
 
-  test('in autoswap mode without a model says what is missing', async () => {
+  test('autoswap without a model: reports the missing model', async () => {
     const { running, written } = world({ autoswapmode: true }, { state: { type: 'none' } });
     await running;
     expect(written()).toContain('Inactive Modules: TextGeneration');
   });
 
-  test('whose model cannot be loaded closes the port and ends with code 3, without a word of being ready', async () => {
+  test('failed load: closes the port and exits with code 3, without the ready line', async () => {
     const { running, happened, written } = world({}, { state: { type: 'failed', name: 'm', reason: 'no memory' } });
     await running;
     expect(happened).toEqual(['listening', 'engine started', 'closed', 'exit 3']);
@@ -128,10 +128,10 @@ describe('a server', () => {
   });
 });
 
-describe('a port that is taken', () => {
+describe('serve: port in use', () => {
   const taken = () => new Error('Port 5001 is taken.');
 
-  test('ends the start with its sentence, and nothing is loaded', async () => {
+  test('rejects the start with a sentence, and loads nothing', async () => {
     const { running, happened } = world({}, { failures: [taken()] });
     await expect(running).rejects.toThrow('Port 5001 is taken.');
     expect(happened).toEqual(['port taken']);
@@ -149,7 +149,7 @@ describe('a port that is taken', () => {
     return { port: (server.address() as AddressInfo).port, seen };
   }
 
-  test('is asked for with --singleinstance, with the password, and taken when the other one makes room', async () => {
+  test('--singleinstance: asks the other server to stop, with the password, and takes the port', async () => {
     const { port, seen } = await other({ success: true });
     const { running, happened, written } = world(
       { singleinstance: true, port, password: 'secret' },
@@ -161,7 +161,7 @@ describe('a port that is taken', () => {
     expect(written()).toContain('Another instance made room for this one.');
   });
 
-  test('stays with one that does not make room, or is something else', async () => {
+  test('--singleinstance: fails if the other server does not stop, or is another program', async () => {
     for (const answer of [{ success: false }, 'hello']) {
       const { port } = await other(answer);
       const { running } = world({ singleinstance: true, port }, { failures: [taken()] });

@@ -14,8 +14,8 @@ function world(options: { readonly launched?: boolean; readonly channel?: boolea
   return { process, handle, seen };
 }
 
-describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'])('%s', (signal) => {
-  test('asks once, and the second time ends the program at once', () => {
+describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'])('Stops: %s', (signal) => {
+  test('the first signal stops, the second exits at once', () => {
     const { process, handle, seen } = world();
     handle();
     process.emit(signal);
@@ -24,12 +24,12 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'])('%s', (signal) => {
     expect(seen).toEqual([`stop: ${signal}`, 'exit 1']);
   });
 
-  test('is left to the system as long as there is nothing to be ended well', () => {
+  test('has no listener before there is anything to stop', () => {
     expect(world().process.listenerCount(signal)).toBe(0);
   });
 });
 
-test('two different signals are two signals', () => {
+test('Stops: two different signals count as two', () => {
   const { process, handle, seen } = world();
   handle();
   process.emit('SIGHUP');
@@ -37,7 +37,7 @@ test('two different signals are two signals', () => {
   expect(seen).toEqual(['stop: SIGHUP', 'exit 1']);
 });
 
-test('a program that was started by nohup does not hear when its terminal goes, but can be ended', () => {
+test('Stops: under nohup SIGHUP is ignored, and SIGTERM stops', () => {
   const { process, handle, seen } = world({ nohup: true });
   handle();
   process.emit('SIGHUP');
@@ -47,8 +47,8 @@ test('a program that was started by nohup does not hear when its terminal goes, 
   expect(seen).toEqual(['stop: SIGTERM']);
 });
 
-describe('a launcher', () => {
-  test('asks by a message, and what the terminal sends to all of its processes is no second signal', () => {
+describe('Stops: launcher', () => {
+  test('stops by a message, and a SIGINT of the terminal after it is not the second signal', () => {
     const { process, handle, seen } = world({ launched: true });
     handle();
     process.emit('message', 'stop');
@@ -59,7 +59,7 @@ describe('a launcher', () => {
     expect(seen.at(-1)).toBe('exit 1');
   });
 
-  test('that has no timeout left says so', () => {
+  test('stop-now exits at once', () => {
     const { process, handle, seen } = world({ launched: true });
     handle();
     process.emit('message', 'stop');
@@ -67,7 +67,7 @@ describe('a launcher', () => {
     expect(seen.at(-1)).toBe('exit 1');
   });
 
-  test('that is gone takes the server along, and one that goes because the server does asks nothing new', () => {
+  test('a disconnect stops once', () => {
     const { process, handle, seen } = world({ launched: true });
     handle();
     process.emit('disconnect');
@@ -75,13 +75,13 @@ describe('a launcher', () => {
     expect(seen).toEqual(['unref', 'stop: the launcher is gone']);
   });
 
-  test('may ask before anything is running: then there is nothing to wait for', () => {
+  test('a disconnect before the start exits at once', () => {
     const { process, seen } = world({ launched: true });
     process.emit('disconnect');
     expect(seen).toEqual(['unref', 'exit 1']);
   });
 
-  test('of another kind, with a channel of its own, means nothing', () => {
+  test('the channel of another parent is ignored', () => {
     const { process, handle, seen } = world({ channel: true });
     handle();
     process.emit('disconnect');
@@ -89,7 +89,7 @@ describe('a launcher', () => {
     expect(seen).toEqual([]);
   });
 
-  test('is not looked for where there is no channel', () => {
+  test('adds no listener without a channel', () => {
     const { process, handle, seen } = world({ launched: true, channel: false });
     handle();
     process.emit('disconnect');

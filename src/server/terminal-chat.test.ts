@@ -38,24 +38,24 @@ async function talk(lines: readonly string[], script = echo) {
   return chat;
 }
 
-describe('a conversation in the terminal', () => {
-  test('puts what was typed between the tags, and what was said before in front of it', async () => {
+describe('terminalChat', () => {
+  test('puts the input between the tags, after the earlier turns', async () => {
     const { asked } = await talk(['Hello', 'And then?'], () => ({ pieces: ['Hi', '!'] }));
     expect(asked.map(({ prompt }) => prompt)).toEqual(['<u>Hello</u><a>', '<u>Hello</u><a>Hi!</a><u>And then?</u><a>']);
     expect(asked[0]).toMatchObject({ maxTokens: 30, stop: ['<u>'] });
   });
 
-  test('shows the reply as it comes', async () => {
+  test('streams the reply', async () => {
     expect((await talk(['Hello'], () => ({ pieces: ['Hi', ' there'] }))).written()).toContain('Hi there\n');
   });
 
-  test('begins with the commands, and shows them again for one that it does not know', async () => {
+  test('shows the commands at the start and for an unknown command', async () => {
     const { written, asked } = await talk(['/what']);
     expect(written().match(/Commands: \/clear/g)).toHaveLength(2);
     expect(asked).toEqual([]);
   });
 
-  test('/clear forgets everything, /undo the last turn', async () => {
+  test('/clear removes all turns, /undo the last one', async () => {
     const reply = () => ({ pieces: ['ok'] });
     const cleared = await talk(['one', '/clear', 'two'], reply);
     expect(cleared.asked.at(-1)?.prompt).toBe('<u>two</u><a>');
@@ -64,15 +64,15 @@ describe('a conversation in the terminal', () => {
     expect((await talk(['/undo', 'one'], reply)).asked[0]?.prompt).toBe('<u>one</u><a>');
   });
 
-  test.each(['/quit', '/exit'])('%s ends it, whatever was typed behind', async (word) => {
+  test.each(['/quit', '/exit'])('%s ends the chat, with any text after it', async (word) => {
     expect((await talk([word, 'Hello'])).asked).toEqual([]);
   });
 
-  test('passes over empty lines', async () => {
+  test('ignores empty lines', async () => {
     expect((await talk(['', '   ', 'Hello'])).asked).toHaveLength(1);
   });
 
-  test('tells a failure and goes on without the turn that failed', async () => {
+  test('reports a failure and continues without that turn', async () => {
     const { written, asked } = await talk(['one', 'two'], (prompt) =>
       prompt.includes('one') ? { pieces: ['x'], end: 'lost' } : { pieces: ['fine'] },
     );
@@ -82,8 +82,8 @@ describe('a conversation in the terminal', () => {
   });
 });
 
-describe('when nobody reads any more', () => {
-  test('a reply is stopped and the conversation over, although the input goes on', async () => {
+describe('terminalChat: closed output', () => {
+  test('stops the reply and ends the chat, although the input continues', async () => {
     const steps: (() => void)[] = [];
     const chat = world(
       () => ({ pieces: ['a', 'b', 'c'] }),
@@ -98,7 +98,7 @@ describe('when nobody reads any more', () => {
     expect(chat.engine.running).toBe(0);
   });
 
-  test('a prompt that waits for its next line ends too', async () => {
+  test('ends a chat that waits for its next line', async () => {
     const chat = world(echo);
     await chat.until(() => chat.written().includes('> '));
     chat.lost.abort();

@@ -21,17 +21,17 @@ function parts(content: string | undefined, environment: Readonly<Record<string,
   };
 }
 
-describe('the tool servers of --mcpfile', () => {
-  test('are none without it', () => {
+describe('tool servers: --mcpfile', () => {
+  test('none without the flag', () => {
     expect(namedServers(parts(undefined))).toEqual([]);
   });
 
-  test('are those of the file, at home in its folder', () => {
+  test('are those of the file, with its folder as working directory', () => {
     const servers = namedServers(parts(`{"mcpServers":{"a":{"command":"\${NAME}"}}}`, { NAME: 'run' }));
     expect(servers).toMatchObject([{ name: 'a', command: 'run', folder }]);
   });
 
-  test('are refused with the file and what is wrong with it', () => {
+  test('rejects an invalid file with its name and the reason', () => {
     expect(() => namedServers(parts('{"mcpServers":{"a":{}}}'))).toThrow(
       `--mcpfile ${join(folder, 'servers.json')} cannot be used: mcpServers.a must have a command or a url.`,
     );
@@ -40,7 +40,7 @@ describe('the tool servers of --mcpfile', () => {
     expect(() => namedServers(missing)).toThrow(/cannot be used: ENOENT/);
   });
 
-  test('are connected, what they say is made harmless for a terminal, and one that cannot be had is told', async () => {
+  test('connects, escapes control characters in their output, and reports a failed connection', async () => {
     const own = parts('{}');
     const command = { type: 'command', command: 'no-such-\u001b[31mprogram', args: [], env: {}, folder } as const;
     const pool = await connectToolServers([{ ...command, name: 'none' }], own);

@@ -2,7 +2,7 @@ import type { FlagValue } from '../flag.ts';
 import { type FlagKey, flagKeys, flagOf, inUse, type Settings } from '../flags.ts';
 
 /**
- * The shortest command line that gives these settings again. A value stands behind an equals sign, where it may begin
+ * The shortest command line that parses to these settings. A value follows an equals sign, where it may begin
  * with a dash; the values of a list cannot.
  */
 export function printCommandLine(settings: Settings): string[] {

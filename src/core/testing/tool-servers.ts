@@ -11,7 +11,7 @@ export function textResult(text: string): ServedResult {
   return { content: [{ type: 'text', text }] };
 }
 
-/** Tool servers that give what a test says, and note what they were asked. */
+/** Tool servers with scripted results, which record their calls. */
 export function playedTools(
   answer: (call: ServedCall, options: CallOptions) => Promise<ServedResult>,
   tools: readonly ServedTool[] = [echoTool],

@@ -8,8 +8,8 @@ function reader() {
   return { delivered, all };
 }
 
-describe('a message', () => {
-  test('without attachments travels as it is and is delivered at once', () => {
+describe('AttachmentReader', () => {
+  test('delivers a message without attachments at once', () => {
     const message = { type: 'step' };
     expect(announced(message, [])).toBe(message);
     const { delivered, all } = reader();
@@ -18,7 +18,7 @@ describe('a message', () => {
     expect(delivered[0]?.message).toBe(message);
   });
 
-  test('waits for its bytes, and those behind it wait too', () => {
+  test('a message waits for its bytes, and later messages wait for it', () => {
     const { delivered, all } = reader();
     all.message(announced({ type: 'picture' }, [Uint8Array.of(1, 2, 3)]));
     all.message({ type: 'step' });
@@ -32,7 +32,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('may come after its bytes', () => {
+  test('accepts bytes before their message', () => {
     const { delivered, all } = reader();
     all.bytes(Uint8Array.of(7, 8));
     expect(delivered).toEqual([]);
@@ -40,19 +40,19 @@ describe('a message', () => {
     expect(delivered[0]?.attachments).toEqual([Uint8Array.of(7), Uint8Array.of(8)]);
   });
 
-  test('may have attachments of no bytes', () => {
+  test('accepts empty attachments', () => {
     const { delivered, all } = reader();
     all.message(announced({ type: 'empty' }, [new Uint8Array(0), new Uint8Array(0)]));
     expect(delivered).toEqual([{ message: { type: 'empty' }, attachments: [new Uint8Array(0), new Uint8Array(0)] }]);
   });
 
-  test('may be anything that JSON has', () => {
+  test('accepts any JSON value', () => {
     const { delivered, all } = reader();
     for (const odd of ['up', 7, null, [1]]) all.message(odd as unknown as object);
     expect(delivered.map(({ message }) => message)).toEqual(['up', 7, null, [1]]);
   });
 
-  test('has bytes of its own: what comes later changes nothing in them', () => {
+  test('copies the bytes', () => {
     const { delivered, all } = reader();
     const chunk = Uint8Array.of(1, 2);
     all.message(announced({ type: 'a' }, [chunk]));
@@ -62,7 +62,7 @@ describe('a message', () => {
   });
 });
 
-test('whatever is sent arrives whole and in order, in whatever pieces the two channels bring it', () => {
+test('AttachmentReader: delivers all messages complete and in order, for any chunks of both channels', () => {
   const sent = fc.array(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 4 }), { maxLength: 12 });
   fc.assert(
     fc.property(sent, fc.array(fc.nat(30)), fc.array(fc.boolean()), (messages, cuts, turns) => {

@@ -1,6 +1,6 @@
 import type { Pulse } from './heartbeat.ts';
 
-/** Bytes that belong to a message. JSON has no room for them: they travel on a pipe beside it, in the order of their messages. */
+/** Bytes of a message. They use a separate pipe, in the order of their messages, because JSON cannot hold bytes. */
 export type Attachments = readonly Uint8Array[];
 
 /** A message that waits on the other side until so many bytes have come for it; those without bytes travel as they are. */

@@ -8,7 +8,7 @@ import type { Pulse } from './heartbeat.ts';
 const folder = mkdtempSync(join(tmpdir(), 'parley-child-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Starts a child that runs this code, and gives what it says and how it ends. */
+/** Starts a child that runs this code; returns its messages and its exit. */
 function startChild(code: string, pulse: (pulse: Pulse) => void = () => {}) {
   const entry = join(mkdtempSync(join(folder, 'program-')), 'main.mjs');
   writeFileSync(entry, code);
@@ -38,7 +38,7 @@ function startChild(code: string, pulse: (pulse: Pulse) => void = () => {}) {
 
 const echo = `process.on('message', (message) => process.send(message)); process.on('disconnect', () => process.exit(0));`;
 
-test('messages go both ways, and stopping ends it and waits for its end', async () => {
+test('spawnChild: exchanges messages, and stop waits for the exit', async () => {
   const { child, exit, next, exits } = startChild(echo);
   child.send({ hello: 'Grüße' });
   expect(await next()).toEqual({ hello: 'Grüße' });
@@ -48,28 +48,28 @@ test('messages go both ways, and stopping ends it and waits for its end', async 
   child.send({ hello: 'nobody there' });
 });
 
-test('one that does not listen is ended the hard way after the grace time', async () => {
+test('spawnChild: kills a child that ignores stop after the grace time', async () => {
   const { child, exit, next } = startChild(`process.send('up'); setInterval(() => {}, 1000);`);
   expect(await next()).toBe('up');
   await child.stop(1);
   expect((await exit).signal).toBe('SIGKILL');
 });
 
-test('its last words are part of how it ended', async () => {
+test('spawnChild: the exit has the last lines of output', async () => {
   const { exit } = startChild(
     `process.stderr.write('first\\nthe reason\\n'); process.exitCode = 7; process.disconnect();`,
   );
   expect(await exit).toEqual({ code: 7, signal: null, lastLines: ['first', 'the reason'] });
 });
 
-test('a signal that ends it is told', async () => {
+test('spawnChild: the exit has the signal', async () => {
   const { child, exit, next } = startChild(`process.send('up'); setInterval(() => {}, 1000);`);
   await next();
   process.kill(child.pid as number, 'SIGILL');
   expect(await exit).toMatchObject({ code: null, signal: 'SIGILL' });
 });
 
-test('one whose program is missing ends at once', async () => {
+test('spawnChild: a missing program exits at once', async () => {
   const exit = await new Promise<ChildExit>((resolve) => {
     spawnChild(join(folder, 'nowhere.mjs'), { message: () => {}, exit: resolve });
   });
@@ -77,7 +77,7 @@ test('one whose program is missing ends at once', async () => {
   expect(exit.lastLines.join('\n')).toContain('nowhere.mjs');
 });
 
-test('bytes go both ways on a pipe of their own, and belong to their message', async () => {
+test('spawnChild: attachments use a separate pipe and belong to their message', async () => {
   const { child, next } = startChild(`
     import { Socket } from 'node:net';
     const pipe = new Socket({ fd: 5, readable: true, writable: true });
@@ -97,7 +97,7 @@ test('bytes go both ways on a pipe of their own, and belong to their message', a
   child.kill();
 });
 
-test('signs of life are told, and what comes of a pipe that the child never opens is nothing', async () => {
+test('spawnChild: reports pulses, and ignores a pipe that the child never opens', async () => {
   const pulses: Pulse[] = [];
   const { child, exit, next } = startChild(
     `
@@ -119,7 +119,7 @@ test('signs of life are told, and what comes of a pipe that the child never open
   child.kill();
 });
 
-test('a child that dies in the middle of its bytes has said nothing', async () => {
+test('spawnChild: a child that dies during its attachments delivers no message', async () => {
   const { exit, next } = startChild(`
     import { Socket } from 'node:net';
     const pipe = new Socket({ fd: 5, readable: true, writable: true });
@@ -133,7 +133,7 @@ test('a child that dies in the middle of its bytes has said nothing', async () =
   expect(await Promise.race([next(), Promise.resolve(nothing)])).toBe(nothing);
 });
 
-test('lines come together from pieces, and only the last ones are kept', () => {
+test('LineRing: joins chunks to lines and keeps the last ones', () => {
   const seen: string[] = [];
   const ring = new LineRing(2, (line) => seen.push(line));
   ring.push('one\ntw');

@@ -13,7 +13,7 @@ export interface ChildExit {
 export interface ChildListeners<Incoming> {
   message(message: Incoming, attachments: Attachments): void;
   exit(exit: ChildExit): void;
-  /** A sign of life. */
+  /** A heartbeat. */
   pulse?(pulse: Pulse): void;
   /** Each line of its standard error (`--debugmode`). */
   line?(line: string): void;
@@ -93,7 +93,7 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
   };
 };
 
-/** Whatever goes wrong with a pipe goes wrong with the child, and its exit tells that. */
+/** A pipe error means that the child has failed, and its exit reports that. */
 function pipeOf({ stdio }: ChildProcess, descriptor: number): Duplex | undefined {
   return (stdio[descriptor] as Duplex | null | undefined)?.on('error', () => {});
 }

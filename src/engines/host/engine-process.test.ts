@@ -37,7 +37,7 @@ function world(more: Partial<EngineProcessParts<To, From>> = {}) {
     ...more,
   });
 
-  /** Starts a piece of work and tells what becomes of it. */
+  /** Starts a task and returns its outcome. */
   function undertake(name = 'work') {
     const told: string[] = [];
     const { abort } = engine.startTask({
@@ -78,8 +78,8 @@ async function isOver(promise: Promise<unknown>): Promise<boolean> {
   return first !== open;
 }
 
-describe('the start', () => {
-  test('comes when it is asked for, once, and with the opening as the first message', () => {
+describe('EngineProcess: start', () => {
+  test('starts once, and the first message is the opening', () => {
     const { engine, workers, worker } = world();
     expect(engine.state()).toEqual({ type: 'idle' });
     expect(engine.pid).toBeUndefined();
@@ -94,7 +94,7 @@ describe('the start', () => {
     expect(engine.state()).toEqual({ type: 'ready' });
   });
 
-  test.each(['settled', 'ask', 'undertake'] as const)('comes by itself for whoever calls %s', (how) => {
+  test.each(['settled', 'ask', 'undertake'] as const)('is implied by %s', (how) => {
     const { engine, workers, ask, undertake } = world();
     if (how === 'settled') void engine.settled();
     else if (how === 'ask') void ask();
@@ -102,7 +102,7 @@ describe('the start', () => {
     expect(workers).toHaveLength(1);
   });
 
-  test('settles those who wait when it succeeds', async () => {
+  test('resolves settled() on success', async () => {
     const { engine, worker } = world();
     const settled = [engine.settled(), engine.settled()];
     expect(await isOver(settled[0] as Promise<void>)).toBe(false);
@@ -111,7 +111,7 @@ describe('the start', () => {
     await engine.settled();
   });
 
-  test('settles those who wait when it fails, and gives work and questions an error with the reason', async () => {
+  test('resolves settled() on failure, and rejects tasks and calls with the reason', async () => {
     const { engine, worker, undertake, ask, code, seen } = world();
     const settled = engine.settled();
     const [work, question] = [undertake(), code(ask())];
@@ -126,7 +126,7 @@ describe('the start', () => {
     expect(seen).toEqual(['starting', 'failed: no such file']);
   });
 
-  test('that fails without a word is explained by how the process ended', () => {
+  test('a failure without a message has the exit as its reason', () => {
     const { engine, worker, pendingTimers } = world();
     engine.start();
     worker().exit({ code: 9, signal: null });
@@ -134,7 +134,7 @@ describe('the start', () => {
     expect(pendingTimers()).toBe(0);
   });
 
-  test('takes as long as it takes', () => {
+  test('has no timeout', () => {
     const { engine, worker, advance } = world();
     engine.start();
     worker().lively = false;
@@ -143,7 +143,7 @@ describe('the start', () => {
     expect(worker().killed).toBe(false);
   });
 
-  test('is tried again at once, uncounted, where the end calls for another opening', () => {
+  test('is repeated at once, uncounted, if the exit asks for another opening', () => {
     let lower = 0;
     const { engine, worker, workers, seen } = world({
       opening: () => ({ type: 'open', id: lower }),
@@ -159,8 +159,8 @@ describe('the start', () => {
   });
 });
 
-describe('questions', () => {
-  test('are answered, also those that were asked while it started', async () => {
+describe('EngineProcess: calls', () => {
+  test('are answered, also those made during the start', async () => {
     const { engine, worker, ask } = world();
     engine.start();
     const answer = ask();
@@ -172,7 +172,7 @@ describe('questions', () => {
     expect(await answer).toBe(42);
   });
 
-  test('are refused when the process dies', async () => {
+  test('are rejected when the process dies', async () => {
     const { ask, code, worker, engine } = readyWorld();
     const answer = code(ask());
     await engine.settled();
@@ -180,7 +180,7 @@ describe('questions', () => {
     expect(await answer).toBe('engine-lost');
   });
 
-  test('are refused after two minutes without an answer, although the process is well', async () => {
+  test('are rejected after two minutes without an answer, although the process is alive', async () => {
     const { ask, code, advance, worker, engine } = readyWorld();
     const answer = code(ask());
     await engine.settled();
@@ -192,7 +192,7 @@ describe('questions', () => {
     expect(engine.state().type).toBe('ready');
   });
 
-  test('that were asked of one who comes back are asked of the new process', async () => {
+  test('made during a restart are sent to the new process', async () => {
     const { ask, worker, engine } = readyWorld();
     worker().exit();
     const answer = ask();
@@ -212,8 +212,8 @@ describe('questions', () => {
   });
 });
 
-describe('a process that hangs', () => {
-  test('is ended within ten seconds of its last sign, and its work and questions get an error of their own', async () => {
+describe('EngineProcess: hang', () => {
+  test('kills the process within ten seconds of its last heartbeat, and rejects tasks and calls with a specific error', async () => {
     const { worker, workers, advance, undertake, ask, code, engine, seen } = readyWorld();
     const work = undertake();
     const answer = code(ask());
@@ -235,7 +235,7 @@ describe('a process that hangs', () => {
     expect(engine.state()).toEqual({ type: 'ready' });
   });
 
-  test('and says so itself is ended with the next tick', () => {
+  test('a process that reports its hang is killed at the next tick', () => {
     const { worker, advance, engine } = readyWorld();
     worker().lively = false;
     worker().pulse({ hung: true });
@@ -244,7 +244,7 @@ describe('a process that hangs', () => {
     expect(engine.state()).toEqual({ type: 'lost' });
   });
 
-  test('and cannot even be killed is left behind after a while', () => {
+  test('a process that cannot be killed is abandoned after a while', () => {
     const { worker, workers, advance } = readyWorld();
     worker().lively = false;
     worker().pulse({ hung: true });
@@ -257,7 +257,7 @@ describe('a process that hangs', () => {
     expect(workers).toHaveLength(2);
   });
 
-  test('has nothing more to say', () => {
+  test('ignores messages of a hung process', () => {
     const { worker, advance, undertake, engine } = readyWorld();
     const work = undertake();
     const id = work.id();
@@ -270,7 +270,7 @@ describe('a process that hangs', () => {
     expect(work.told).toEqual(['begun', 'engine-silent']);
   });
 
-  test('is not one that never gave a sign: it is of a kind that cannot', () => {
+  test('a process without any heartbeat is not checked', () => {
     const { engine, worker, advance } = world();
     engine.start();
     worker().lively = false;
@@ -279,7 +279,7 @@ describe('a process that hangs', () => {
     expect(worker().killed).toBe(false);
   });
 
-  test('is not one that slept together with everything else', () => {
+  test('is not detected after the whole machine has slept', () => {
     const { worker, sleep, advance, engine } = readyWorld();
     advance(1000);
     for (let night = 0; night < 10; night += 1) {
@@ -295,8 +295,8 @@ describe('a process that hangs', () => {
   });
 });
 
-describe('work', () => {
-  test('begins at once where the engine is ready, and otherwise when it is', () => {
+describe('EngineProcess: tasks', () => {
+  test('start at once if the engine is ready, otherwise when it is', () => {
     const early = world();
     const held = early.undertake();
     expect(held.told).toEqual([]);
@@ -304,7 +304,7 @@ describe('work', () => {
     expect([held.told, early.undertake().told]).toEqual([['begun'], ['begun']]);
   });
 
-  test('that was stopped before it began never begins', () => {
+  test('stopped before their start never start', () => {
     const { undertake, worker } = world();
     const work = undertake();
     work.abort();
@@ -314,7 +314,7 @@ describe('work', () => {
     expect(worker().sent).toEqual([{ type: 'open' }]);
   });
 
-  test('that was stopped is asked to end, and nothing is killed when it does', () => {
+  test('stopped while running get a stop message, and the process is not killed if they end', () => {
     const { undertake, worker, advance } = readyWorld();
     const work = undertake();
     work.abort();
@@ -328,7 +328,7 @@ describe('work', () => {
     expect(worker().killed).toBe(false);
   });
 
-  test('that goes on after it was stopped means a process that hangs', () => {
+  test('that continue after a stop count as a hang', () => {
     const { undertake, worker, advance, seen } = readyWorld();
     const [work, other] = [undertake(), undertake()];
     advance(3_600_000);
@@ -345,7 +345,7 @@ describe('work', () => {
     expect(seen).toContain('silent 1, again in 0');
   });
 
-  test('may go on for as long as the step takes that the process is in', () => {
+  test('may continue for the declared time of the current step', () => {
     const { undertake, worker, advance } = readyWorld();
     const work = undertake();
     worker().lively = false;
@@ -362,7 +362,7 @@ describe('work', () => {
     expect(worker().killed).toBe(true);
   });
 
-  test('of a process that dies is lost, and what is held waits for the next one', () => {
+  test('of a dead process fail, and held ones wait for the next process', () => {
     const { undertake, worker, engine } = readyWorld();
     const running = undertake('a');
     worker().exit();
@@ -374,8 +374,8 @@ describe('work', () => {
   });
 });
 
-describe('a process that dies', () => {
-  test('again and again is tried for ever, with pauses of half a minute at most', () => {
+describe('EngineProcess: crash', () => {
+  test('restarts for ever, with pauses of at most half a minute', () => {
     const { worker, advance, seen, engine } = readyWorld();
     for (let death = 0; death < 20; death += 1) {
       worker().exit();
@@ -387,7 +387,7 @@ describe('a process that dies', () => {
     expect(engine.state().type).toBe('ready');
   });
 
-  test('after work that was done, or after a minute of health, has its first failure', () => {
+  test('after a finished task or a minute of uptime counts as the first failure', () => {
     const { worker, advance, undertake, seen, crashAndReturn } = readyWorld();
     crashAndReturn();
     crashAndReturn();
@@ -406,7 +406,7 @@ describe('a process that dies', () => {
     ]);
   });
 
-  test('and cannot be loaded any more is tried again too, with that reason', () => {
+  test('a failed reload is retried with its reason', () => {
     const { worker, advance, seen, engine } = readyWorld();
     worker().exit();
     worker().say({ type: 'broken', reason: 'the file is gone' });
@@ -418,14 +418,14 @@ describe('a process that dies', () => {
     expect(seen.slice(1)).toEqual(['died 1, again in 0', 'starting', 'not-loaded 2, again in 500', 'starting']);
   });
 
-  test('while it loads for the first time is tried again where the model is known to be good', () => {
+  test('during the first load is retried if the model is known to be valid', () => {
     const { engine, worker } = world({ proven: true });
     engine.start();
     worker().exit();
     expect(engine.state().type).toBe('starting');
   });
 
-  test('makes those who come wait while it comes back soon', async () => {
+  test('new requests wait for a quick restart', async () => {
     const { engine, worker, advance } = readyWorld();
     worker().exit();
     worker().exit();
@@ -437,7 +437,7 @@ describe('a process that dies', () => {
     await settled;
   });
 
-  test('and does not come back soon refuses whoever waits or comes, with the reason and the time', async () => {
+  test('without a quick restart rejects waiting and new requests with the reason and the retry time', async () => {
     const { engine, worker, advance, undertake, ask, code } = readyWorld();
     for (let death = 0; death < 4; death += 1) {
       worker().exit({ signal: 'SIGABRT' });
@@ -462,7 +462,7 @@ describe('a process that dies', () => {
     expect(later.told).toEqual(['begun']);
   });
 
-  test('and takes too long to load again is not waited for either', async () => {
+  test('a reload that takes too long is not waited for', async () => {
     const { engine, worker, advance, undertake } = readyWorld();
     worker().exit();
     const [settled, held] = [engine.settled(), undertake()];
@@ -476,7 +476,7 @@ describe('a process that dies', () => {
     expect(undertake().told).toEqual(['begun']);
   });
 
-  test('is waited for longer where loading takes long', async () => {
+  test('waits longer if loading takes long', async () => {
     const { engine, worker, advance } = world();
     engine.start();
     advance(100_000);
@@ -491,8 +491,8 @@ describe('a process that dies', () => {
   });
 });
 
-describe('a request that ends the engine', () => {
-  test('twice is refused the third time, and others are served', () => {
+describe('EngineProcess: request that crashes the engine', () => {
+  test('is rejected after two crashes, and other requests are served', () => {
     const { undertake, crashAndReturn } = readyWorld();
     for (let attempt = 0; attempt < 2; attempt += 1) {
       expect(undertake('bad').told).toEqual(['begun']);
@@ -502,7 +502,7 @@ describe('a request that ends the engine', () => {
     expect(undertake('good').told).toEqual(['begun']);
   });
 
-  test('is tried alone before it is blamed: others wait for it, in their order', () => {
+  test('runs alone the second time: other requests wait in their order', () => {
     const { undertake, crashAndReturn, worker } = readyWorld();
     const first = [undertake('bad'), undertake('innocent')];
     crashAndReturn();
@@ -520,7 +520,7 @@ describe('a request that ends the engine', () => {
     expect(undertake('innocent').told).toEqual(['begun']);
   });
 
-  test('by hanging counts like one that ends it by dying', () => {
+  test('a hang counts like a crash', () => {
     const { undertake, worker, advance } = readyWorld();
     for (let attempt = 0; attempt < 2; attempt += 1) {
       undertake('bad');
@@ -534,7 +534,7 @@ describe('a request that ends the engine', () => {
     expect(undertake('bad').told).toEqual(['request-ends-engine']);
   });
 
-  test('is forgiven once it comes to its end', () => {
+  test('is cleared when it finishes', () => {
     const { undertake, worker, crashAndReturn } = readyWorld();
     undertake('bad');
     crashAndReturn();
@@ -545,7 +545,7 @@ describe('a request that ends the engine', () => {
     expect(undertake('bad').told).toEqual(['begun']);
   });
 
-  test('is not forgiven for being stopped', () => {
+  test('is not cleared when it is stopped', () => {
     const { undertake, worker, crashAndReturn } = readyWorld();
     undertake('bad');
     crashAndReturn();
@@ -558,8 +558,8 @@ describe('a request that ends the engine', () => {
   });
 });
 
-describe('stopping', () => {
-  test('gives the process its time, and everybody who waits an end at once', async () => {
+describe('EngineProcess: stop', () => {
+  test('gives the process its grace time, and rejects waiting requests at once', async () => {
     const { engine, worker, undertake, ask, code, pendingTimers } = readyWorld();
     const running = undertake();
     const question = code(ask());
@@ -574,7 +574,7 @@ describe('stopping', () => {
     expect(pendingTimers()).toBe(0);
   });
 
-  test('while it loads settles those who wait', async () => {
+  test('during a load resolves settled()', async () => {
     const { engine, undertake, ask, code } = world();
     const settled = engine.settled();
     const [held, question] = [undertake(), code(ask())];
@@ -584,7 +584,7 @@ describe('stopping', () => {
     expect(await question).toBe('engine-down');
   });
 
-  test('between two tries starts nothing any more', async () => {
+  test('between two restarts starts nothing', async () => {
     const { engine, worker, workers, advance, pendingTimers } = readyWorld();
     worker().exit();
     worker().exit();
@@ -596,7 +596,7 @@ describe('stopping', () => {
     expect(workers).toHaveLength(2);
   });
 
-  test('while a hung process is being ended waits for that one', async () => {
+  test('waits for a hung process that is being killed', async () => {
     const { engine, worker, workers, advance } = readyWorld();
     worker().lively = false;
     worker().pulse({ hung: true });
@@ -608,7 +608,7 @@ describe('stopping', () => {
     expect(workers).toHaveLength(1);
   });
 
-  test('is for good: nothing is begun, and whoever asks is told so', async () => {
+  test('is final: nothing starts, and calls are rejected', async () => {
     const { engine, workers, undertake, ask, code } = world();
     await engine.stop();
     engine.start();
@@ -619,7 +619,7 @@ describe('stopping', () => {
     expect(await Promise.all([engine.stop(), engine.stop()])).toEqual([undefined, undefined]);
   });
 
-  test('the exit that follows is no crash', async () => {
+  test('the exit that follows is not a crash', async () => {
     const { engine, worker, workers, seen } = readyWorld();
     await engine.stop();
     worker().exit({ code: 0, signal: null });
@@ -628,7 +628,7 @@ describe('stopping', () => {
   });
 });
 
-describe('the line for the console', () => {
+describe('lossLine', () => {
   const exit = { code: null, signal: 'SIGSEGV', lastLines: [] } as const;
   const loss = { type: 'died', exit, reason: 'r', failures: 1, nextTryMs: 0 } as const;
 

@@ -284,7 +284,7 @@ export class EngineProcess<Outgoing, Incoming> {
   }
 }
 
-/** Signs of life of one process. */
+/** Heartbeats of one process. */
 export class Heartbeat {
   #pulses = 0;
   #hung = false;

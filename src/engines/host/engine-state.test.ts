@@ -7,6 +7,6 @@ test.each([
   [3, 1000],
   [6, 8000],
   [20, 30_000],
-])('after failure %i in a row the engine waits %i ms', (failures, expected) => {
+])('backoffMs: after failure %i in a row it is %i ms', (failures, expected) => {
   expect(backoffMs(failures)).toBe(expected);
 });

@@ -15,7 +15,7 @@ function world() {
     signs,
     seen,
     tick,
-    /** How long it takes until it is said to hang; undefined when it is not within the time. */
+    /** Time until a hang is detected; undefined if it is not within the limit. */
     hangsAfter: (milliseconds: number, meanwhile: () => void = () => {}): number | undefined => {
       for (let passed = 0; passed <= milliseconds; passed += tickMs) {
         meanwhile();
@@ -31,21 +31,21 @@ function world() {
 
 const hour = 3_600_000;
 
-describe('the main thread of a worker', () => {
-  test('hangs when it has not beaten for eight seconds', () => {
+describe('StallDetector: main thread', () => {
+  test('is hung after eight seconds without a beat', () => {
     const { signs, hangsAfter } = world();
     signs.serving(1000);
     expect(hangsAfter(hour)).toBe(8500);
   });
 
-  test('is well as long as it beats, however seldom', () => {
+  test('is alive while it beats, however seldom', () => {
     const { signs, hangsAfter } = world();
     signs.serving(1000);
     let ticks = 0;
     expect(hangsAfter(hour, () => ++ticks % 15 === 0 && signs.beat())).toBeUndefined();
   });
 
-  test('is not judged before it serves', () => {
+  test('is not checked before it serves', () => {
     const { signs, hangsAfter, tick } = world();
     expect(hangsAfter(hour)).toBeUndefined();
     signs.serving(1000);
@@ -53,13 +53,13 @@ describe('the main thread of a worker', () => {
     expect(hangsAfter(hour)).toBe(8000);
   });
 
-  test('may be in a step for as long as it has said, and no longer', () => {
+  test('may be in a step for the declared time, and no longer', () => {
     const { signs, hangsAfter } = world();
     signs.serving(1000);
     signs.here(60_000, () => expect(hangsAfter(hour)).toBe(60_500));
   });
 
-  test('has its usual time again after a step', () => {
+  test('has the default limit again after a step', () => {
     const { signs, hangsAfter, tick } = world();
     signs.serving(1000);
     signs.here(60_000, () => expect(hangsAfter(50_000)).toBeUndefined());
@@ -67,13 +67,13 @@ describe('the main thread of a worker', () => {
     expect(hangsAfter(hour)).toBe(8000);
   });
 
-  test('gets the time anew for each step, also for steps in a row without a beat', () => {
+  test('the time restarts for each step, also for consecutive steps without a beat', () => {
     const { signs, hangsAfter } = world();
     signs.serving(1000);
     for (let step = 0; step < 5; step += 1) signs.here(20_000, () => expect(hangsAfter(15_000)).toBeUndefined());
   });
 
-  test('may do a step within a step', () => {
+  test('steps can be nested', () => {
     const { signs, hangsAfter, seen } = world();
     signs.serving(1000);
     signs.here(60_000, () => {
@@ -84,7 +84,7 @@ describe('the main thread of a worker', () => {
     expect(seen.read().here.boundMs).toBe(0);
   });
 
-  test('gives the result of a step, or what it throws, and the step is over', () => {
+  test('a step returns its result or throws its error, and ends', () => {
     const { signs, seen } = world();
     expect(signs.here(1, () => 42)).toBe(42);
     expect(() =>
@@ -95,7 +95,7 @@ describe('the main thread of a worker', () => {
     expect(seen.read().here.boundMs).toBe(0);
   });
 
-  test('whose memory comes back from the disk is slow, not stuck', () => {
+  test('is not hung while it waits for page faults', () => {
     const { signs, hangsAfter, readFromDisk } = world();
     signs.serving(1000);
     let ticks = 0;
@@ -103,31 +103,31 @@ describe('the main thread of a worker', () => {
     expect(hangsAfter(hour)).toBeLessThanOrEqual(8500);
   });
 
-  test('is not slow for ever', () => {
+  test('page faults extend the limit only for a while', () => {
     const { signs, hangsAfter, readFromDisk } = world();
     signs.serving(1000);
     expect(hangsAfter(hour, readFromDisk)).toBeLessThan(620_000);
   });
 });
 
-describe('work on another thread', () => {
+describe('StallDetector: work on another thread', () => {
   const never = () => new Promise<never>(() => {});
 
-  test('may take as long as was said, while the main thread beats', () => {
+  test('may take the declared time while the main thread beats', () => {
     const { signs, hangsAfter } = world();
     signs.serving(1000);
     void signs.aside(30_000, never);
     expect(hangsAfter(hour, () => signs.beat())).toBe(30_500);
   });
 
-  test('is no excuse for a main thread that stands still', () => {
+  test('does not extend the limit of the main thread', () => {
     const { signs, hangsAfter } = world();
     signs.serving(1000);
     void signs.aside(30_000, never);
     expect(hangsAfter(hour)).toBe(8500);
   });
 
-  test('may overlap with other such work, and is over when the last of it is', async () => {
+  test('may overlap, and ends with the last one', async () => {
     const { signs, seen } = world();
     const ends: (() => void)[] = [];
     const begin = (bound: number) => signs.aside(bound, () => new Promise<void>((resolve) => ends.push(resolve)));
@@ -141,28 +141,28 @@ describe('work on another thread', () => {
     expect(seen.read().aside.boundMs).toBe(0);
   });
 
-  test('that fails is over too', async () => {
+  test('ends when it fails', async () => {
     const { signs, seen } = world();
     await expect(signs.aside(20_000, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(seen.read().aside.boundMs).toBe(0);
   });
 });
 
-test('a pulse tells how long the step may take', () => {
+test('StallDetector: a pulse has the time that the step may take', () => {
   const { signs, tick } = world();
   expect(tick()).toEqual({ hung: false, patienceMs: 0 });
   signs.here(1234.5, () => expect(tick().patienceMs).toBe(1235));
   signs.here(Number.POSITIVE_INFINITY, () => expect(tick().patienceMs).toBe(2 ** 31 - 1));
 });
 
-test('how long it may go on without a server is known to the other thread, and is nothing while it loads', () => {
+test('HeartbeatMemory: shares the closing time with the other thread, 0 while loading', () => {
   const { signs, seen } = world();
   expect(seen.closingMs).toBe(0);
   signs.serving(10_000);
   expect(seen.closingMs).toBe(10_000);
 });
 
-test('stillness counts ticks since the last change', () => {
+test('Stillness: counts the time since the last change', () => {
   const still = new Stillness();
   expect([still.tick('a'), still.tick('a'), still.tick('a'), still.tick('b'), still.tick('b')]).toEqual([
     0,
@@ -173,7 +173,7 @@ test('stillness counts ticks since the last change', () => {
   ]);
 });
 
-test('a heart that has never beaten is not missed, and one that has is', () => {
+test('Heartbeat: a process without any pulse is not hung, one whose pulses end is', () => {
   const heart = new Heartbeat();
   for (let tick = 0; tick < 1000; tick += 1) expect(heart.tick()).toBe(false);
   heart.pulse({ hung: false, patienceMs: 77 });
@@ -182,7 +182,7 @@ test('a heart that has never beaten is not missed, and one that has is', () => {
   expect(ticks.indexOf(true)).toBe(17);
 });
 
-test('pulses are read in whatever pieces they come', () => {
+test('pulseReader: reads pulses from any chunks', () => {
   const pulses: Pulse[] = [];
   const read = pulseReader((pulse) => pulses.push(pulse));
   for (const piece of ['0\n80', '00\nhu', 'ng', '\n', '12\n7']) read(piece);

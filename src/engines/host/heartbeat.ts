@@ -1,6 +1,6 @@
 /** Interval of the watchdog's pulses, and of the server's checks. */
 export const tickMs = 500;
-/** A thread or process without a sign of life for this long hangs. With the ticks, that is noticed within 10 s. */
+/** A thread or process without a heartbeat for this long hangs. With the ticks, that is detected within 10 s. */
 export const stillMs = 8000;
 /** A thread that reads its memory from disk is slow and does not hang, up to this time. */
 const longestPagingMs = 600_000;

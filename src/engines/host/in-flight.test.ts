@@ -4,20 +4,20 @@ import { expect, test } from 'vitest';
 import { plainRequest } from '../../server/request.ts';
 import { CrashSuspects, fingerprint } from './in-flight.ts';
 
-test('a request that nobody has seen in a crash is free', () => {
+test('CrashSuspects: a request that was in no crash is free', () => {
   const suspects = new CrashSuspects();
   expect([suspects.size, suspects.verdict('a')]).toEqual([0, 'free']);
   suspects.crashed([]);
   expect(suspects.size).toBe(0);
 });
 
-test('all that ran in a crash are to be tried alone, and nobody is refused for it', () => {
+test('CrashSuspects: all requests of a crash run alone next, and none is rejected', () => {
   const suspects = new CrashSuspects();
   suspects.crashed(['a', 'b']);
   expect(['a', 'b', 'c'].map((one) => suspects.verdict(one))).toEqual(['alone', 'alone', 'free']);
 });
 
-test('who ends the engine again, alone, is refused from then on', () => {
+test('CrashSuspects: a request that crashes the engine alone is rejected from then on', () => {
   const suspects = new CrashSuspects();
   suspects.crashed(['a', 'b']);
   suspects.crashed(['a']);
@@ -27,7 +27,7 @@ test('who ends the engine again, alone, is refused from then on', () => {
   expect(suspects.verdict('a')).toBe('refused');
 });
 
-test('the same request twice at the same time is one suspect, and its second crash condemns it', () => {
+test('CrashSuspects: two equal concurrent requests are one suspect, and the second crash rejects it', () => {
   const suspects = new CrashSuspects();
   suspects.crashed(['a', 'a']);
   expect(suspects.verdict('a')).toBe('alone');
@@ -35,14 +35,14 @@ test('the same request twice at the same time is one suspect, and its second cra
   expect(suspects.verdict('a')).toBe('refused');
 });
 
-test('a crash while nobody was served says nothing about anybody', () => {
+test('CrashSuspects: a crash without requests changes nothing', () => {
   const suspects = new CrashSuspects();
   suspects.crashed(['a']);
   suspects.crashed([]);
   expect(suspects.verdict('a')).toBe('alone');
 });
 
-test('only so many are remembered: the oldest is tried again', () => {
+test('CrashSuspects: forgets the oldest suspect beyond the limit', () => {
   const suspects = new CrashSuspects();
   for (let number = 0; number < 101; number += 1) suspects.crashed([`r${number}`]);
   expect(suspects.size).toBe(100);
@@ -60,7 +60,7 @@ const happenings: fc.Arbitrary<readonly Happening[]> = fc.array(
   ),
 );
 
-test('whatever happens, nobody is refused who did not end the engine in two runs in a row, the second one alone', () => {
+test('CrashSuspects: rejects only after two consecutive crashes, the second one alone, for any history', () => {
   fc.assert(
     fc.property(happenings, (story) => {
       const suspects = new CrashSuspects();
@@ -88,7 +88,7 @@ test('whatever happens, nobody is refused who did not end the engine in two runs
   );
 });
 
-test('in any crowd the one that ends the engine is found in its second run, and nobody else is ever refused', () => {
+test('CrashSuspects: finds the crashing request in its second run, and rejects no other one', () => {
   fc.assert(
     fc.property(fc.array(fc.subarray(['a', 'b', 'c', 'd'])), fc.boolean(), (crowds, eager) => {
       const suspects = new CrashSuspects();
@@ -125,7 +125,7 @@ function reversed(content: unknown): unknown {
   );
 }
 
-test('the same content has the same fingerprint, in whatever order its fields stand', () => {
+test('fingerprint: does not depend on the order of fields', () => {
   fc.assert(
     fc.property(json, (content) => {
       expect(fingerprint(reversed(content))).toBe(fingerprint(content));
@@ -133,7 +133,7 @@ test('the same content has the same fingerprint, in whatever order its fields st
   );
 });
 
-test('two contents have the same fingerprint only if they are the same', () => {
+test('fingerprint: equal only for equal contents', () => {
   fc.assert(
     fc.property(json, json, (a, b) => {
       const travelled = [a, b].map((content) => JSON.parse(JSON.stringify(content)));
@@ -142,15 +142,15 @@ test('two contents have the same fingerprint only if they are the same', () => {
   );
 });
 
-test('fields without a value do not count', () => {
+test('fingerprint: ignores undefined fields', () => {
   expect(fingerprint({ a: 1, b: undefined })).toBe(fingerprint({ a: 1 }));
 });
 
-test('the order of a list counts', () => {
+test('fingerprint: depends on the order of a list', () => {
   expect(fingerprint({ stop: ['a', 'b'] })).not.toBe(fingerprint({ stop: ['b', 'a'] }));
 });
 
-test('it is short, whatever it stands for', () => {
+test('fingerprint: is short for any content', () => {
   expect(fingerprint('x'.repeat(1_000_000))).toHaveLength(43);
 });
 
@@ -163,6 +163,6 @@ test.each([
   ['grammar', { ...request, grammar: { gbnf: 'root ::= "a"', retainState: false } }],
   ['media', { ...request, media: [{ kind: 'image', base64: 'AAAA' }] }],
   ['stop texts', { ...request, stop: ['\n'] }],
-])('requests that differ in %s differ', (_, other) => {
+])('fingerprint: differs if %s differs', (_, other) => {
   expect(fingerprint(other)).not.toBe(fingerprint(request));
 });

@@ -51,8 +51,8 @@ async function all(told: AsyncIterable<Told<{ part: number }>>): Promise<string>
   }
 }
 
-describe('loading', () => {
-  test('says what to load, tells how far it is, and knows the facts then', async () => {
+describe('TaskEngine: load', () => {
+  test('sends the options, reports progress, and has the facts afterwards', async () => {
     const { engine, fakes, seen, load } = world();
     engine.start();
     expect(fakes.worker().sent).toEqual([{ type: 'load', options: { model: 'm' } }]);
@@ -66,7 +66,7 @@ describe('loading', () => {
     expect(seen).toEqual(['progress 0.5', 'a remark', '3 voices']);
   });
 
-  test('that fails has the reason of the worker, and all who wait have it too', async () => {
+  test('a failure has the reason of the worker, also for waiting tasks', async () => {
     const { engine, fakes, run, seen } = world();
     const waiting = all(run('hello'));
     fakes.worker().say({ type: 'load-failed', reason: 'no such voice' });
@@ -77,8 +77,8 @@ describe('loading', () => {
   });
 });
 
-describe('a task', () => {
-  test('starts the engine, waits for it, and tells what it tells', async () => {
+describe('TaskEngine: task', () => {
+  test('starts the engine, waits for it, and yields its events', async () => {
     const { fakes, run, load, id, sent } = world();
     const told = all(run('hello', [new Uint8Array(4)]));
     expect(sent()).toEqual(['load']);
@@ -91,7 +91,7 @@ describe('a task', () => {
     expect(await told).toBe('1/1 2/0 end');
   });
 
-  test('TaskEngine: tells the worker how many bytes its reader has taken, once it comes back for more', async () => {
+  test('reports the bytes that its reader has taken to the worker, at the next read', async () => {
     const { fakes, run, load, id } = world();
     const reader = run('hello')[Symbol.asyncIterator]();
     const first = reader.next();
@@ -113,7 +113,7 @@ describe('a task', () => {
     ]);
   });
 
-  test('that fails says why', async () => {
+  test('rejects with the reason of a failure', async () => {
     const { fakes, run, load, id } = world();
     const told = all(run('hello'));
     load();
@@ -122,7 +122,7 @@ describe('a task', () => {
     expect(await told).toBe('invalid-field');
   });
 
-  test('that its client leaves is stopped, and ends with the reason of the client', async () => {
+  test('stops when its client disconnects, and rejects with the reason of the signal', async () => {
     const { fakes, run, load, id, stop, sent } = world();
     const told = all(run('hello'));
     load();
@@ -133,7 +133,7 @@ describe('a task', () => {
     expect(await told).toBe('1/0 Error: gone');
   });
 
-  test('whose reader stops is stopped', async () => {
+  test('stops when its reader stops', async () => {
     const { fakes, run, load, id, sent } = world();
     const reading = (async () => {
       for await (const _ of run('hello')) break;
@@ -144,7 +144,7 @@ describe('a task', () => {
     expect(sent()).toEqual(['load', 'begin', 'abort']);
   });
 
-  test('that was stopped before the engine was there is never begun', async () => {
+  test('stopped before the engine is ready never starts', async () => {
     const { run, load, stop, sent } = world();
     const told = all(run('hello'));
     stop.abort(new Error('gone'));
@@ -153,7 +153,7 @@ describe('a task', () => {
     expect(sent()).toEqual(['load']);
   });
 
-  test('that comes with a client that is gone is never begun', async () => {
+  test('with an aborted signal never starts', async () => {
     const { run, load, stop, sent } = world();
     stop.abort(new Error('gone'));
     const told = all(run('hello'));
@@ -162,7 +162,7 @@ describe('a task', () => {
     expect(sent()).toEqual(['load']);
   });
 
-  test('is lost with its process, and the next one is served by the new process', async () => {
+  test('fails with its process, and the next one runs in the new process', async () => {
     const { fakes, run, load, id } = world();
     const told = all(run('hello'));
     load();
@@ -175,7 +175,7 @@ describe('a task', () => {
     expect(fakes.workers.length).toBe(2);
   });
 
-  test('that ends its process twice is refused from then on; another one with other bytes is not', async () => {
+  test('is rejected after two crashes; one with other bytes is not', async () => {
     const { fakes, run, load, id } = world();
     const poison = [Uint8Array.of(1, 2)];
     for (let time = 0; time < 2; time += 1) {
@@ -192,7 +192,7 @@ describe('a task', () => {
     expect(await other).toBe('end');
   });
 
-  test('told of one that nobody knows is passed over', () => {
+  test('ignores events of an unknown task', () => {
     const { fakes, engine, load } = world();
     engine.start();
     load();
@@ -202,7 +202,7 @@ describe('a task', () => {
   });
 });
 
-test('stopping lets nobody wait', async () => {
+test('TaskEngine: stop rejects waiting tasks', async () => {
   const { engine, run, load } = world();
   const told = all(run('hello'));
   load();
@@ -210,7 +210,7 @@ test('stopping lets nobody wait', async () => {
   expect(await told).toBe('engine-down');
 });
 
-describe('another start', () => {
+describe('TaskEngine: startsOver', () => {
   const engineThat = (startsOver: (signal: string | null, model: string) => string | undefined) => {
     const fakes = fakeWorkers<To, From>();
     const engine = new TaskEngine<{ model: string }, { voices: number }, { say: string }, { part: number }>({
@@ -229,7 +229,7 @@ describe('another start', () => {
     return { engine, fakes };
   };
 
-  test('has other options, and those of the last one from then on', () => {
+  test('restarts with the new options, and keeps them', () => {
     const { engine, fakes } = engineThat((signal, model) => (signal === 'SIGILL' ? `${model}+` : undefined));
     fakes.worker().exit({ signal: 'SIGILL' });
     fakes.worker().exit({ signal: 'SIGILL' });
@@ -237,7 +237,7 @@ describe('another start', () => {
     expect(engine.state().type).toBe('starting');
   });
 
-  test('is not made where it is no answer, and the reason is that of the last lines', async () => {
+  test('undefined fails the load with the reason of the last lines', async () => {
     const { engine, fakes } = engineThat(() => undefined);
     fakes.worker().say({ type: 'load-failed', reason: null });
     fakes.worker().exit({ code: 1, signal: null, lastLines: ['the file is damaged'] });
@@ -245,7 +245,7 @@ describe('another start', () => {
     expect(engine.state()).toMatchObject({ type: 'failed', reason: 'the file is damaged' });
   });
 
-  test('a reason that the worker gave itself wins', async () => {
+  test('a reason of the worker has priority', async () => {
     const { engine, fakes } = engineThat(() => undefined);
     fakes.worker().say({ type: 'load-failed', reason: 'no room' });
     fakes.worker().exit({ code: 1, signal: null, lastLines: ['noise'] });

@@ -30,7 +30,7 @@ test('ReaderCredit: a task whose reader keeps up never waits', async () => {
   expect(timers.size).toBe(0);
 });
 
-test('ReaderCredit: a task waits while too much is on its way, until enough is taken', async () => {
+test('ReaderCredit: a task waits while too many bytes are unread, until enough are read', async () => {
   const { credit, room, timers } = world();
   credit.told(mostUntakenBytes + 10);
   const { waiting, first } = await room();
@@ -51,7 +51,7 @@ test('ReaderCredit: an abort ends the wait', async () => {
   expect(timers.size).toBe(0);
 });
 
-test('ReaderCredit: a reader that stalls for a minute is given up', async () => {
+test('ReaderCredit: rejects after a reader stalls for a minute', async () => {
   const { credit, room, timers } = world();
   credit.told(mostUntakenBytes);
   const { waiting } = await room();

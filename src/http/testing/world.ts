@@ -29,7 +29,7 @@ export async function serve(endpoints: readonly Endpoint[], options: Partial<Htt
   return { port, errors, close: () => server.close() };
 }
 
-/** A family that shows the code and the sentence of a failure, so that a test sees who answered. */
+/** A family whose error replies have the code and the message of the error. */
 export const family = {
   name: 'test',
   title: 'Test',
@@ -91,7 +91,7 @@ export class Wire {
     return this;
   }
 
-  /** Settles once the text has come, however it was cut. */
+  /** Resolves once the text was received, in any chunks. */
   until(text: string): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {
@@ -109,7 +109,7 @@ export function wire(world: World): Wire {
   return new Wire(connect(world.port, '127.0.0.1'));
 }
 
-/** Time that passes when the test says so. */
+/** A clock that the test advances. */
 export function handTimer(): {
   readonly startTimer: StartTimer;
   pass(milliseconds: number): void;

@@ -2,12 +2,12 @@ import type { MemoryBudget } from '../eviction.ts';
 import type { Lifecycle, LifecycleState, ModelSpec, UnloadReason } from '../lifecycle.ts';
 import { Registry } from '../registry.ts';
 
-/** Something to be kept that comes, fails and goes when the test says so. */
-export class FakeLife implements Lifecycle {
+/** A lifecycle whose state the test sets. */
+export class FakeLifecycle implements Lifecycle {
   #state: LifecycleState = { type: 'loading', progress: 0 };
   #waiting: (() => void)[] = [];
   stopped = false;
-  /** Set to make a stop take until `stopNow` is called. */
+  /** Whether a stop waits for `stopNow`. */
   slowStop = false;
   #stops: (() => void)[] = [];
 
@@ -53,13 +53,13 @@ export interface FakeModel {
   readonly pinned?: boolean;
   readonly auxiliary?: boolean;
   readonly keepMs?: number;
-  /** Whether it is ready by itself; otherwise the test says when. */
+  /** Whether the test calls `become`; ready at once otherwise. */
   readonly manual?: boolean;
   readonly broken?: string;
 }
 
-/** A registry of fakes with a clock and timers of its own. */
-export function house(
+/** A registry of fakes, with a simulated clock. */
+export function fakeRegistry(
   models: Readonly<Record<string, FakeModel>>,
   {
     room = { bytes: 100, count: 10 },
@@ -68,9 +68,9 @@ export function house(
 ) {
   let now = 0;
   let timers: { at: number; action: () => void }[] = [];
-  const lives: FakeLife[] = [];
+  const lifecycles: FakeLifecycle[] = [];
   const log: string[] = [];
-  const spec = (name: string, model: FakeModel): ModelSpec<FakeLife> => ({
+  const spec = (name: string, model: FakeModel): ModelSpec<FakeLifecycle> => ({
     name,
     kind: 'text',
     ...(model.pinned && { pinned: true }),
@@ -81,10 +81,10 @@ export function house(
       return model.bytes ?? 10;
     },
     make: () => {
-      const life = new FakeLife(name, model.measured);
-      lives.push(life);
-      if (!model.manual) life.become({ type: 'ready' });
-      return life;
+      const lifecycle = new FakeLifecycle(name, model.measured);
+      lifecycles.push(lifecycle);
+      if (!model.manual) lifecycle.become({ type: 'ready' });
+      return lifecycle;
     },
   });
   const specs = Object.entries(models).map(([name, model]) => spec(name, model));
@@ -114,14 +114,14 @@ export function house(
     spec,
     specs,
     log,
-    lives,
-    /** The one that was made last under this name. */
-    life: (name: string): FakeLife => {
-      const found = lives.findLast((life) => life.name === name);
+    lifecycles,
+    /** The last lifecycle of this name. */
+    lifecycle: (name: string): FakeLifecycle => {
+      const found = lifecycles.findLast((lifecycle) => lifecycle.name === name);
       if (!found) throw new Error(`${name} was never made`);
       return found;
     },
-    /** Time goes by, and with it what was planned. */
+    /** Advances the clock and runs due timers. */
     pass: async (milliseconds: number) => {
       now += milliseconds;
       const due = timers.filter(({ at }) => at <= now);
@@ -133,7 +133,7 @@ export function house(
   };
 }
 
-/** All that can happen without anything from outside has happened. */
+/** Resolves after all pending microtasks. */
 export async function quiet(): Promise<void> {
   for (let round = 0; round < 30; round += 1) await Promise.resolve();
 }

@@ -12,7 +12,7 @@ export interface FakeService {
   readonly asked: GenerationRequest[];
 }
 
-/** A text service over an engine that says what the script says; `pace` calls back before each piece. */
+/** A text service with a scripted engine; `pace` is called before each chunk. */
 export function fakeService(
   script: (request: GenerationRequest) => Script,
   { pace = setImmediate, contextSize = 2048 }: { pace?: (next: () => void) => unknown; contextSize?: number } = {},

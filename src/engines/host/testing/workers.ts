@@ -9,16 +9,16 @@ export interface FakeWorker<Outgoing, Incoming> {
   readonly attached: Attachments[];
   /** Ended the hard way by the server; `exit` is still to be called. */
   killed: boolean;
-  /** It gives a sign of life each half second, until this is false. */
+  /** Whether it sends a heartbeat each half second. */
   lively: boolean;
-  /** What it was told to be, and how long it may take to end. */
+  /** Grace time of its stop, once it is stopped. */
   stoppedWithin: number | undefined;
   say(message: Incoming, attachments?: Attachments): void;
   pulse(pulse: { readonly hung?: boolean; readonly patienceMs?: number }): void;
   exit(how?: Partial<ChildExit>): void;
 }
 
-/** Processes and a clock that do what the test says. */
+/** Processes and a clock that the test controls. */
 export function fakeWorkers<Outgoing, Incoming>() {
   const workers: FakeWorker<Outgoing, Incoming>[] = [];
   const timers = new Set<{ at: number; readonly length: number; readonly passed: () => void }>();
@@ -61,7 +61,7 @@ export function fakeWorkers<Outgoing, Incoming>() {
     return { cancel: () => timers.delete(timer) };
   };
 
-  /** Lets time pass in ticks, as it does when nobody sleeps. */
+  /** Advances the clock in ticks. */
   const advance = (milliseconds: number): void => {
     const end = now + milliseconds;
     while (now < end) {
@@ -82,7 +82,7 @@ export function fakeWorkers<Outgoing, Incoming>() {
     startTimer,
     workers,
     advance,
-    /** The machine sleeps: the clock goes on and nothing else does. What was due comes once, when it wakes. */
+    /** The machine sleeps: only the clock advances. Due timers run once when it wakes. */
     sleep: (milliseconds: number) => {
       now += milliseconds;
       fire();
