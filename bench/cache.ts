@@ -21,7 +21,7 @@ interface Turn {
   readonly cachedTokens: number;
 }
 
-/** Where the changing line stands decides what can be reused of everything behind it. */
+/** The position of the changing line determines how much of the text after it can be reused. */
 const manners = { 'nothing changes': false, 'a counter near the top changes': true } as const;
 
 /** An agent that sends its growing conversation again and again, as agents do; and once with a restart in the middle. */
@@ -40,7 +40,7 @@ export async function cacheBench(options: BenchOptions): Promise<Row[]> {
     for (const [number, [name, changing]] of Object.entries(manners).entries()) {
       const seen = new Map<string, Turn[]>(contenders.map((contender) => [contender.name, []]));
       for (let turn = 0; turn < turns; turn += 1) {
-        // Turn by turn in turn, so that both meet the machine in the same mood.
+        // The servers alternate turn by turn, so that both run under the same machine load.
         for (const contender of turn % 2 === 0 ? contenders : [...contenders].reverse()) {
           const [one] = await replay(contender, { turns: 1, changing, number: number + 1, from: turn, wordsOfRules });
           if (one) seen.get(contender.name)?.push(one);
@@ -57,7 +57,7 @@ export async function cacheBench(options: BenchOptions): Promise<Row[]> {
   return [...rows, ...(await restartedBench(options, shape))];
 }
 
-/** A long conversation goes on at a server that was not there for its beginning. */
+/** Continues a long conversation after a restart of the server. */
 async function restartedBench(options: BenchOptions, shape: Shape): Promise<Row[]> {
   const seen: { without: Turn[]; with: Turn[] } = { without: [], with: [] };
   for (let round = 0; round < (options.quick ? 1 : 3); round += 1) {

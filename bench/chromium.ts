@@ -12,7 +12,7 @@ const places = [
 
 export const chromiumProgram = places.find((place) => place !== undefined && existsSync(place));
 
-/** A browser that asks nobody on the internet for anything. */
+/** A browser without requests to the internet. */
 export async function startChromium(): Promise<Browser> {
   if (chromiumProgram === undefined)
     throw new Error('There is no Chromium: install the package `chromium`, or set PARLEY_CHROMIUM.');

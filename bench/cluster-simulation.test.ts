@@ -26,14 +26,14 @@ describe('a cluster that is only played', () => {
     expect(ours.firstTokenMs.median).toBeLessThan(any.firstTokenMs.median);
   });
 
-  test('with one replica has nothing to choose', () => {
+  test('with one backend all strategies are equal', () => {
     const alone = { ...small, replicas: 1, clients: 20 };
     const [first, ...others] = strategies.map((strategy) => simulate(alone, strategy).prefixHits);
     for (const other of others) expect(other).toBeCloseTo(first as number, 1);
     expect(simulate(alone, 'Parley').balance).toBe(1);
   });
 
-  test('a memory that holds nothing is of no use', () => {
+  test('with a cache of 0 tokens there are no prefix hits', () => {
     expect(simulate({ ...small, cacheTokens: 0 }, 'Parley').prefixHits).toBe(0);
   });
 });

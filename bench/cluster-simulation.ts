@@ -1,7 +1,7 @@
 import { type Candidate, choose } from '../src/engines/remote/load-balancing.ts';
 import { percentile } from './statistics.ts';
 
-/** How the next request finds its replica. */
+/** How a backend is chosen for a request. */
 export const strategies = ['any', 'least work', 'Parley'] as const;
 export type Strategy = (typeof strategies)[number];
 
@@ -21,7 +21,7 @@ export interface Cluster {
   /** A token takes this long for one reply, and so much more for each other one beside it. */
   readonly tokenMs: number;
   readonly tokenMsPerReply: number;
-  /** How many tokens a replica remembers. */
+  /** Cache size of a backend, in tokens. */
   readonly cacheTokens: number;
 }
 
@@ -43,7 +43,7 @@ export const largeCluster: Cluster = {
 
 export interface Figures {
   readonly requests: number;
-  /** The share of all prompt tokens that a replica had read before. */
+  /** Share of all prompt tokens that were found in a cache. */
   readonly prefixHits: number;
   /** Work of the busiest replica over that of the mean, in replies that ran at once and over the whole time. */
   readonly mostAtOnce: number;
@@ -147,7 +147,7 @@ function pick(replicas: readonly Replica[], strategy: Strategy, affinity: string
   return found;
 }
 
-/** One of those that do least. */
+/** A random one of the least loaded. */
 function leastWork(replicas: readonly Replica[], random: () => number): Replica | undefined {
   const least = Math.min(...replicas.map(({ running }) => running));
   const free = replicas.filter(({ running }) => running === least);
@@ -168,7 +168,7 @@ function remember(replica: Replica, key: string, tokens: number, most: number): 
 
 type Happening = (now: number) => void;
 
-/** What is to happen, the earliest first: a heap. */
+/** Events ordered by time: a binary heap. */
 class Moments {
   readonly #heap: { readonly at: number; readonly happens: Happening }[] = [];
 

@@ -8,6 +8,6 @@ test('a command gets what the bench decides in place of its marks', () => {
   expect(filledIn(command, shape, 99)).toEqual(['server', '-m', 'm.gguf', '-c', '16384', '-np', '16', '--port=99']);
 });
 
-test('a mark that nobody knows is not passed on', () => {
+test('an unknown placeholder is refused', () => {
   expect(() => filledIn('server {modle}', shape, 99)).toThrow('{modle}');
 });

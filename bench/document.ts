@@ -1,7 +1,7 @@
 import { linePlot, type Series } from './line-plot.ts';
 import { type Row, table } from './report.ts';
 
-/** What is between these lines is written anew by `--document`; all around it is for people to write. */
+/** `--document` replaces the text between these lines; everything else is written by hand. */
 const begin = (bench: string): string => `<!-- ${bench}: begin -->`;
 const end = (bench: string): string => `<!-- ${bench}: end -->`;
 

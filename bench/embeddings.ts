@@ -23,7 +23,7 @@ const sentences = [
   'Please close the window.',
 ];
 const batchSize = 64;
-/** How many texts each way is asked for in a round. */
+/** Texts per round, single or in batches. */
 const amount = 256;
 
 const texts = Array.from({ length: amount }, (_, index) => `${sentences[index % sentences.length]} ${index}`);

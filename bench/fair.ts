@@ -19,7 +19,7 @@ interface Meeting {
   readonly longPromptTokens: number;
 }
 
-/** A long prompt arrives while others are being answered: how long they stand still, and how long it waits itself. */
+/** A long prompt arrives while other streams run: gaps in these streams, and its own time to first token. */
 export async function fairBench(options: BenchOptions): Promise<Row[]> {
   const model = await benchModel(options);
   const long =
@@ -70,9 +70,9 @@ async function meet(contender: Contender, { round, words, quick }: Order): Promi
   const running = Array.from({ length: runningStreams }, (_, index) =>
     streamCompletion(contender, nonsense(round * 10 + index, 20), tokens),
   );
-  // Whoever fails is heard below; until then nobody listens.
+  // Failures are handled below; this avoids an unhandled rejection until then.
   for (const one of running) one.catch(() => undefined);
-  // A request of its own tells when the others surely run: it waits in the same line.
+  // A separate request waits in the same queue: when it is done, the streams are running.
   await streamCompletion(contender, nonsense(round * 10 + 8, 20), 8);
   const long = await streamCompletion(contender, nonsense(round * 10 + 9, words), 8);
   const answers = await Promise.all(running);

@@ -31,6 +31,6 @@ test('a plot has a line for each series and a point for each value, in equal ste
   expect(svg).toContain('a &lt; b');
 });
 
-test('a plot of nothing is still a picture', () => {
+test('linePlot: no series gives a valid image', () => {
   expect(linePlot([], titles)).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
 });

@@ -11,7 +11,7 @@ export interface PlotOptions {
 
 const size = { width: 640, height: 360 };
 const frame = { left: 64, right: 16, top: 40, bottom: 48 };
-/** Told apart by people who see colours differently, on white and on black. */
+/** Distinguishable for colour-blind readers, on white and on black. */
 const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
 const grey = '#808080';
 

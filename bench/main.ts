@@ -44,7 +44,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   pages: pagesBench,
 };
 
-/** They need what not every machine has, so they run only when they are named. */
+/** Need a GPU or Chromium, so they run only when named. */
 const onlyByName = ['gpu', 'pages'];
 
 const { values, positionals } = parseArgs({

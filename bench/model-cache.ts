@@ -8,7 +8,7 @@ export async function cachedModel(name: string, options: RandomModelOptions = {}
   const path = join(folder, `${name}.gguf`);
   if (existsSync(path)) return path;
   mkdirSync(folder, { recursive: true });
-  // Under its own name only when it is whole.
+  // Renamed only when it is complete.
   await writeRandomModel(`${path}.part`, options);
   renameSync(`${path}.part`, path);
   return path;

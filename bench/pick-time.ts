@@ -7,7 +7,7 @@ const historyLength = 1500;
 
 type Extra = Partial<SamplerOptions> & { readonly vocabularySize: number };
 
-/** The least disturbed of several runs; what the copy of the logits takes is taken off. */
+/** Minimum of several runs, without the time to copy the logits. */
 export function pickMicroseconds(
   changes: Partial<Sampling>,
   extra: Extra,

@@ -1,7 +1,7 @@
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The least that a server in front of another one can do: take a request in, hand it on, and hand the answer back as it comes. */
+/** A minimal reverse proxy: forwards the request, and streams the response back. */
 const port = Number(process.argv[2]);
 const agent = new Agent({ keepAlive: true });
 

@@ -18,7 +18,7 @@ const paces = [
   { name: 'as fast as they come', intervalMicroseconds: 0, tokens: warmUpTokens },
 ] as const;
 
-/** What it costs to stand in front of an engine elsewhere: processor time for each event, and time to the first token. */
+/** Cost of a server in front of a remote backend: processor time per event, and added time to first token. */
 export async function remoteBench(options: BenchOptions): Promise<Row[]> {
   const rows: Row[] = [];
   for (const pace of paces)
@@ -28,7 +28,7 @@ export async function remoteBench(options: BenchOptions): Promise<Row[]> {
 }
 
 interface Pair {
-  /** Has the engine, which has no model and writes as fast as it is told to. */
+  /** The backend: its fake engine has no model and sends tokens at a fixed rate. */
   readonly behind: ServerProcess;
   readonly front: ServerProcess;
 }
@@ -85,7 +85,7 @@ async function eventMicroseconds({ pid, port }: ServerProcess, target: StreamTar
   return took / count;
 }
 
-/** The least disturbed tenth of many: what is possible rather than what is typical on a machine that others use too. */
+/** The lowest tenth of many: what is possible, not what is typical on a shared machine. */
 const leastDisturbed = (values: readonly number[]): number => percentile(values, 0.1);
 
 async function firstTokens({ behind, front }: Pair, { quick, log }: BenchOptions): Promise<Row[]> {
@@ -98,7 +98,7 @@ async function firstTokens({ behind, front }: Pair, { quick, log }: BenchOptions
       { port: proxy.port, times: [] as number[] },
       { port: front.port, times: [] as number[] },
     ];
-    // Taking turns, so that a disturbance meets all of them; the first ones compile the code.
+    // Alternating, so that a disturbance affects all of them; the first runs warm up the JIT.
     for (let round = -100; round < rounds; round += 1) {
       for (const { port, times } of ways) {
         const time = await firstTokenMs(port, target);

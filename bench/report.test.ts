@@ -3,7 +3,7 @@ import { goalReached, table } from './report.ts';
 
 const row = { bench: 'engine', what: 'ratio', value: 0.98, unit: '' };
 
-test('a goal is a floor for what is good and a ceiling for what costs', () => {
+test('goal: is a minimum for benefits and a maximum for costs', () => {
   expect(goalReached(row)).toBeUndefined();
   expect(goalReached({ ...row, goal: { atLeast: 0.97 } })).toBe(true);
   expect(goalReached({ ...row, goal: { atMost: 0.97 } })).toBe(false);
@@ -22,7 +22,7 @@ test('the table is Markdown with one line for each figure', () => {
   ]);
 });
 
-test('a peer has columns of its own, and the goal may be about the ratio', () => {
+test('peer: adds columns, and the goal may apply to the ratio', () => {
   const rows = [
     { ...row, what: 'speed', value: 90, peer: { value: 100, ratio: 0.9 }, ratioGoal: { atLeast: 1 } },
     { ...row, what: 'gap', value: 5, unit: 'ms', peer: { value: 20, ratio: 0.25 }, ratioGoal: { atMost: 0.5 } },

@@ -117,7 +117,7 @@ interface Leftovers {
   readonly busySlots: number;
 }
 
-/** What is still going on when everybody has gone; an abort may take until the end of a step. */
+/** Work that still runs after all clients have left; an abort may take until the end of a step. */
 async function leftovers({ port }: ServerProcess): Promise<Leftovers> {
   const until = performance.now() + restMs;
   for (;;) {

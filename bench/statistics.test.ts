@@ -7,7 +7,7 @@ test('the median is the middle value, or the mean of the two in the middle', () 
   expect(() => median([])).toThrow(RangeError);
 });
 
-test('the lowest is the least disturbed', () => expect(lowest([3, 2, 8])).toBe(2));
+test('lowest: is the minimum', () => expect(lowest([3, 2, 8])).toBe(2));
 
 test('a percentile is one of the measured values', () => {
   const values = Array.from({ length: 100 }, (_, index) => 100 - index);

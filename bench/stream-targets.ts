@@ -1,6 +1,6 @@
 import { occurrences } from './http-client.ts';
 
-/** A way of streaming text, and how its events are told apart. */
+/** A streaming endpoint, and how its events are separated. */
 export interface StreamTarget {
   readonly name: string;
   readonly path: string;

@@ -37,7 +37,7 @@ export async function streamBench({ server: entry, quick, log }: BenchOptions): 
       ...streamTargets.map((target) => ({ server: parley, target })),
     ].map((one) => ({ ...one, measured: [] as number[] }));
     try {
-      // Taking turns, so that a disturbance does not meet one of them only; the first turn compiles the code.
+      // Alternating, so that a disturbance affects all of them; the first round warms up the JIT.
       for (let round = 0; round <= rounds; round += 1) {
         for (const { server, target, measured } of cases) {
           const value = await eventMicroseconds(server, target, round === 0 ? warmUpTokens : pace.tokens);

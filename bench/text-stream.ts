@@ -19,7 +19,7 @@ export type SamplingFields = Readonly<Record<string, number>>;
 /** The most likely tokens. */
 export const greedy: SamplingFields = { temperature: 0, top_k: 1, repeat_penalty: 1, rep_pen: 1 };
 
-/** Fields that make every server write as many tokens as are asked for; each knows its own name. */
+/** Fields that make a server generate exactly the requested number of tokens; each server has its own name for it. */
 const toTheEnd = { ban_eos_token: true, ignore_eos: true, stream: true, stream_options: { include_usage: true } };
 
 export function streamCompletion(

@@ -33,21 +33,21 @@ const graph = {
 
 const requests = [
   {
-    title: 'Words to a picture',
+    title: 'txt2img',
     path: '/sdapi/v1/txt2img',
     json: { prompt: 'a mushroom', seed: 3, steps, ...size },
     names: ['mushroom'],
   },
   {
-    title: 'Several at once',
-    note: 'The seeds count up: the second picture is the one that seed 4 gives alone.',
+    title: 'A batch',
+    note: 'Seeds are consecutive: the second image is the one that seed 4 gives alone.',
     path: '/sdapi/v1/txt2img',
     json: { prompt: 'a blue bird', seed: 3, steps, batch_size: 2, ...size },
     names: ['bird', 'bird-2'],
   },
   {
-    title: 'A picture from another one',
-    note: 'From the first bird, which stands where it stood. The more strength, the less of it is left.',
+    title: 'img2img',
+    note: 'From the first bird, which keeps its position. A higher denoising strength preserves less of the initial image.',
     path: '/sdapi/v1/img2img',
     json: {
       prompt: 'a parrot',
@@ -60,8 +60,8 @@ const requests = [
     names: ['parrot'],
   },
   {
-    title: 'A part of a picture',
-    note: 'The mask is white on the right: there it is painted anew, and on the left not a single pixel changes.',
+    title: 'Inpainting',
+    note: 'The mask is white on the right, which is repainted; on the left no pixel changes.',
     path: '/sdapi/v1/img2img',
     json: {
       prompt: 'a purple mushroom',
@@ -75,8 +75,8 @@ const requests = [
     names: ['mushroom-half'],
   },
   {
-    title: 'A larger picture',
-    note: 'What the model draws is 64 pixels wide, as the first one here ("a fox face"); the network makes it larger and keeps its edges.',
+    title: 'Upscaling',
+    note: 'The model draws 64 pixels, as in the first image here ("a fox face"); the upscaler enlarges it with sharp edges.',
     path: '/sdapi/v1/extra-single-image',
     json: { image: picture('fox-small'), upscaling_resize: 4, upscaler_1: 'ESRGAN-slim 4x' },
     before: 'fox-small',
@@ -84,14 +84,14 @@ const requests = [
   },
   {
     title: 'OpenAI: generations',
-    note: 'A setting too: the hill and the sky come from the words.',
+    note: 'With a background: the hill and the sky come from the prompt.',
     path: '/v1/images/generations',
     json: { prompt: 'a house on a hill', size: '256x256', seed: 3, steps },
     names: ['house'],
   },
   {
     title: 'OpenAI: edits',
-    note: 'The mask is transparent in its upper part: there it is painted anew, and the stem stays.',
+    note: 'The upper part of the mask is transparent and is repainted; the stem stays.',
     path: '/v1/images/edits',
     form: { image: 'mushroom', mask: 'upper', prompt: 'a blue mushroom', seed: '3', steps: String(steps) },
     files: ['image', 'mask'],
@@ -99,7 +99,7 @@ const requests = [
   },
   {
     title: 'OpenAI: variations',
-    note: 'Without any words: another house of the same colours.',
+    note: 'Without a prompt: another house of the same colours.',
     path: '/v1/images/variations',
     form: { image: 'house', seed: '9', steps: String(steps), denoising_strength: '0.5' },
     files: ['image'],
@@ -107,7 +107,7 @@ const requests = [
   },
   {
     title: 'A ComfyUI graph',
-    note: 'Drawn at 64 pixels, and then enlarged by a node of its own.',
+    note: 'Drawn at 64 pixels, then upscaled by a separate node.',
     path: '/prompt',
     json: { prompt: graph },
     names: ['rocket'],

@@ -105,19 +105,19 @@ function mayImport(from: string, to: string): boolean {
 }
 
 describe('imports', () => {
-  test('every folder has its rule', () => {
+  test('every folder has an import rule', () => {
     const folders = new Set(files.flatMap(({ path }) => folderOf(path) ?? []));
     expect([...folders].filter((folder) => !(folder in allowed))).toEqual([]);
   });
 
-  test('go only where the rules allow', () => {
+  test('follow the folder rules', () => {
     const wrong = product.flatMap(({ path, imports }) =>
       imports.filter((to) => !mayImport(path, to)).map((to) => `${path} → ${to}`),
     );
     expect(wrong).toEqual([]);
   });
 
-  test('lead to files that exist', () => {
+  test('resolve to existing files', () => {
     const known = new Set(files.map(({ path }) => path));
     const lost = files.flatMap(({ path, imports }) =>
       imports
@@ -127,7 +127,7 @@ describe('imports', () => {
     expect(lost).toEqual([]);
   });
 
-  test('make no circle between folders', () => {
+  test('have no cycles between folders', () => {
     const edges = new Map<string, Set<string>>();
     for (const { path, imports } of product) {
       const here = folderOf(path);
@@ -140,7 +140,7 @@ describe('imports', () => {
     expect(findCircle(edges)).toBeUndefined();
   });
 
-  test('make no circle between the rooms of a folder, however deep', () => {
+  test('have no cycles between subfolders, at any depth', () => {
     const folders = new Set(product.flatMap(({ path }) => parentsOf(path)));
     const circles = [...folders].flatMap((folder) => {
       const edges = new Map<string, Set<string>>();
@@ -158,7 +158,7 @@ describe('imports', () => {
     expect(circles).toEqual([]);
   });
 
-  test('make no circle between files, types aside', () => {
+  test('have no cycles between files, except type imports', () => {
     const edges = new Map(product.map(({ path, text, imports }) => [path, new Set(withoutTypes(text, imports))]));
     expect(findCircle(edges)).toBeUndefined();
   });
@@ -209,7 +209,7 @@ describe('dialects', () => {
     /^protocols\/(native|openai|responses|messages|ollama|llamacpp|sdapi|comfy)\//.test(path),
   );
 
-  test('read the fields of a body through their tables, and none by hand', () => {
+  test('read body fields only through field tables', () => {
     const found = dialects.flatMap(({ path, text }) =>
       [...text.replace(/call\.body\b/g, '').matchAll(byHand)].map(([match]) => `${path}: ${match}`),
     );
@@ -217,13 +217,13 @@ describe('dialects', () => {
     expect(found).toEqual(['protocols/native/tokens.ts: body.schema']);
   });
 
-  test('are all looked at', () => {
+  test('are all checked', () => {
     expect(new Set(dialects.map(({ path }) => partOf(path))).size).toBe(8);
   });
 });
 
 describe('files', () => {
-  test('are short', () => {
+  test('have at most 500 lines', () => {
     const sources = files.filter(({ path }) => !path.endsWith('.test.ts'));
     const long = sources.filter(({ text }) => text.split('\n').length > 501).map(({ path }) => path);
     expect(long).toEqual([]);
@@ -242,13 +242,13 @@ describe('files', () => {
     expect(unused).toEqual([]);
   });
 
-  test('are named after what they hold', () => {
+  test('have no vague names', () => {
     const vague = files.filter(({ path }) => /(^|[/-])(utils?|helpers?|common|managers?|misc)([/.-]|$)/i.test(path));
     expect(vague.map(({ path }) => path)).toEqual([]);
   });
 });
 
-test('the program begins without loading any package: each is fetched by whoever first needs it', () => {
+test('startup: loads no package; each is imported on first use', () => {
   const loaded = new Map<string, string>();
   const reached = new Set(['main.ts', 'server/model-modes.ts']);
   for (const path of reached) {
@@ -283,7 +283,7 @@ describe('the server process', () => {
     expect(native).toEqual([]);
   });
 
-  test('does not reach the files that import native packages: they run in workers', () => {
+  test('does not import files that import native packages: they run in workers', () => {
     const native = product.filter(({ text }) => runtimeImports(text).some((name) => nativePackages.test(name)));
     const paths = native.map(({ path }) => path);
     expect(paths).toContain('engines/pictures/worker/edit.ts');

@@ -29,7 +29,7 @@ async function joined(name: string, modules: Record<string, string>) {
   return { to, run, files: files.filter((file) => file.endsWith('.js')) };
 }
 
-test('modules become one file, and what is loaded later another', async () => {
+test('bundle: static imports become one file, dynamic imports another', async () => {
   const { files, run } = await joined('few', {
     'main.js': `#!/usr/bin/env node
 import { a } from './deep/a.js';
@@ -44,7 +44,7 @@ console.log((await import('./later.js')).later);`,
   expect(run('main.js')).toEqual(['ab', 'later']);
 });
 
-test('a module finds other files from where it stood, wherever its code is now', async () => {
+test('bundle: import.meta.url of a module keeps its original location', async () => {
   const { to, run } = await joined('addresses', {
     'main.js': `import { own } from './deep/down/a.js'; console.log(own); console.log(import.meta.url);
 console.log((await import('./deep/later.js')).own);`,
@@ -59,7 +59,7 @@ console.log((await import('./deep/later.js')).own);`,
   ]);
 });
 
-test('a program that a module names by its address keeps it, and shares what it has in common with others', async () => {
+test('bundle: a program that is started by URL keeps its path and shares common chunks', async () => {
   const { files, run } = await joined('programs', {
     'main.js': `import { common } from './common.js'; import { worker } from './run/engine.js'; console.log(common, worker);`,
     'run/engine.js': `export const worker = new URL(
@@ -74,7 +74,7 @@ test('a program that a module names by its address keeps it, and shares what it 
   expect(run('engines/worker/main.js')).toEqual(['worker 6']);
 });
 
-test('packages stay outside', async () => {
+test('bundle: packages stay external', async () => {
   const { run } = await joined('packages', {
     'main.js': `import { sep } from 'node:path';
 try { await import('some-package-that-nobody-has'); } catch (error) { console.log(sep, error.code); }`,

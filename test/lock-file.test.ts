@@ -24,16 +24,16 @@ const systems = [
 const packages = (JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Packages }).packages;
 
 describe('the lock file', () => {
-  it('holds the parts of every package for Linux, macOS and Windows', () => {
+  it('contains the platform packages for Linux, macOS and Windows', () => {
     expect(missingParts(packages)).toEqual([]);
   });
 
-  it('names the package and the system when a part is missing', () => {
+  it('reports package and system if a platform package is missing', () => {
     const { 'node_modules/@rolldown/binding-linux-arm64-gnu': _, ...rest } = packages;
     expect(missingParts(rest)).toEqual(['rolldown 1.2.15 has no part for linux-arm64']);
   });
 
-  it('names no place to download from', () => {
+  it('contains no download URLs', () => {
     expect(JSON.stringify(packages)).not.toMatch(/"resolved":"https?:/);
   });
 });

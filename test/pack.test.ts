@@ -72,7 +72,7 @@ describe('an install of the packed program', () => {
   const fits = (list: readonly string[] | undefined, own: string): boolean =>
     list === undefined || list.includes(own) || (list.some((one) => one.startsWith('!')) && !list.includes(`!${own}`));
 
-  test('holds few packages, no second engine and no install script that fetches, on every system', async ({ skip }) => {
+  test('has few packages, no duplicate engine and no downloading install script, on every system', async ({ skip }) => {
     if (tarball === undefined) return skip(noRegistry);
     const home = await installed(tarball, '--package-lock-only', '--os=linux', '--cpu=x64');
     const locked = Object.entries(packagesOf(join(home, 'package-lock.json')));
@@ -97,23 +97,27 @@ describe('an install of the packed program', () => {
   test.for<[string, string[]]>([
     ['without install scripts', ['--ignore-scripts']],
     ['with install scripts', []],
-  ])('%s starts, writes, speaks, listens, embeds and draws', { timeout: 600_000 }, async ([, flags], { skip }) => {
-    if (tarball === undefined) return skip(noRegistry);
-    const home = await installed(tarball, ...flags);
-    const names = Object.keys(packagesOf(join(home, 'node_modules/.package-lock.json')));
-    expect(names.filter((name) => unwanted.test(name))).toEqual([]);
-    expect(names.filter((name) => hasScript(join(home, 'node_modules', name)))).toEqual(withScripts);
-    expect(names.length).toBeLessThanOrEqual(mostPackages);
-    expect(megabytes(join(home, 'node_modules'))).toBeLessThanOrEqual(mostMegabytes);
+  ])(
+    '%s: starts, and serves text, speech, transcription, embeddings and images',
+    { timeout: 600_000 },
+    async ([, flags], { skip }) => {
+      if (tarball === undefined) return skip(noRegistry);
+      const home = await installed(tarball, ...flags);
+      const names = Object.keys(packagesOf(join(home, 'node_modules/.package-lock.json')));
+      expect(names.filter((name) => unwanted.test(name))).toEqual([]);
+      expect(names.filter((name) => hasScript(join(home, 'node_modules', name)))).toEqual(withScripts);
+      expect(names.length).toBeLessThanOrEqual(mostPackages);
+      expect(megabytes(join(home, 'node_modules'))).toBeLessThanOrEqual(mostMegabytes);
 
-    const own = join(home, 'node_modules/parley');
-    expect(readdirSync(own)).not.toContain('src');
-    expect(readdirSync(join(own, 'models'))).toContain('parley-mini.gguf');
-    expect(readdirSync(join(own, 'weights'))).toContain('LICENSES.txt');
-    const server = await startServer([], { command: [join(home, 'node_modules/.bin/parley')] });
-    await doesEverything(server);
-    await server.stop();
-  });
+      const own = join(home, 'node_modules/parley');
+      expect(readdirSync(own)).not.toContain('src');
+      expect(readdirSync(join(own, 'models'))).toContain('parley-mini.gguf');
+      expect(readdirSync(join(own, 'weights'))).toContain('LICENSES.txt');
+      const server = await startServer([], { command: [join(home, 'node_modules/.bin/parley')] });
+      await doesEverything(server);
+      await server.stop();
+    },
+  );
 });
 
 async function doesEverything({ base }: LiveServer): Promise<void> {

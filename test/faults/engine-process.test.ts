@@ -96,7 +96,7 @@ function pattern(length: number): Uint8Array {
 }
 
 describe('attachments of a real process', () => {
-  test('of fifty megabytes go there and back', async () => {
+  test('of fifty megabytes are sent and received', async () => {
     const { ask } = startEngine();
     const [large, small] = [pattern(50_000_000), pattern(3)];
     const { attachments } = await ask({ type: 'echo' }, [large, small, new Uint8Array(0)]);
@@ -105,7 +105,7 @@ describe('attachments of a real process', () => {
     expect(attachments[1]).toEqual(small);
   });
 
-  test('stay with their messages, and all messages in their order, when there are thousands', async () => {
+  test('belong to their messages, in order, also for thousands of messages', async () => {
     const { ask, counted } = startEngine();
     const times = 3000;
     await ask({ type: 'count', times });
@@ -117,7 +117,7 @@ describe('attachments of a real process', () => {
     }
   });
 
-  test('that are cut off by the death of the process are not delivered, and the next process is whole', async () => {
+  test('are not delivered if the process dies during the transfer; the next process works', async () => {
     const { ask, failure } = startEngine();
     expect(await failure(ask({ type: 'die-sending' }, [pattern(30_000_000)]))).toBe('engine-lost');
     const { attachments } = await ask({ type: 'echo' }, [pattern(10)]);
@@ -125,9 +125,9 @@ describe('attachments of a real process', () => {
   });
 });
 
-describe('a process that hangs', () => {
+describe('a hanging process', () => {
   test.concurrent.each([[{ type: 'loop' }], [{ type: 'block' }], [{ type: 'aside', milliseconds: 3000 }]] as const)(
-    'in %j is noticed and replaced, and what was asked of it is refused',
+    'in %j: is detected and replaced, and its requests fail',
     async (message) => {
       const { engine, ask, failure, losses } = startEngine();
       await ask({ type: 'echo' });
@@ -140,7 +140,7 @@ describe('a process that hangs', () => {
     },
   );
 
-  test.concurrent('because it is stopped is noticed and replaced', async () => {
+  test.concurrent('stopped by SIGSTOP: is detected and replaced', async () => {
     const { engine, ask, failure } = startEngine();
     await ask({ type: 'echo' });
     const before = engine.pid as number;
@@ -152,7 +152,7 @@ describe('a process that hangs', () => {
     expect(isAlive(before)).toBe(false);
   });
 
-  test.concurrent('only for as long as it has said it would is let be', async () => {
+  test.concurrent('within its declared time limit: is not replaced', async () => {
     const { engine, ask, losses } = startEngine();
     await ask({ type: 'echo' });
     const before = engine.pid;
@@ -162,7 +162,7 @@ describe('a process that hangs', () => {
   });
 });
 
-test('a process does not end by the key combination that is meant for the server', async () => {
+test('SIGINT and SIGHUP: do not end the engine process', async () => {
   const { engine, ask } = startEngine();
   await ask({ type: 'echo' });
   const before = engine.pid as number;
@@ -172,7 +172,7 @@ test('a process does not end by the key combination that is meant for the server
   expect(engine.pid).toBe(before);
 });
 
-test('a process that is stopped ends, also in the middle of work that never ends', async () => {
+test('stop: ends the process, also during endless work', async () => {
   const { engine, ask, failure } = startEngine();
   await ask({ type: 'echo' });
   const { pid } = engine;
@@ -182,7 +182,7 @@ test('a process that is stopped ends, also in the middle of work that never ends
   expect(isAlive(pid as number)).toBe(false);
 });
 
-test('a process that is stuck while it loads ends soon when the server is killed', async () => {
+test('server killed: a process that hangs during a load ends soon', async () => {
   const server = join(folder, 'server.mjs');
   writeFileSync(
     server,

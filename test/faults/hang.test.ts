@@ -20,7 +20,7 @@ describe('engine hang', () => {
     while (text === '') text = await client.check(genkey);
   }
 
-  test('is ended and replaced: its requests get an error in their dialect, questions an end, the next one an answer', async () => {
+  test('is ended and replaced: running requests fail in the form of their dialect, the next one is answered', async () => {
     const worker = server.worker() as number;
     const stream = client.post('/api/extra/generate/stream', { ...endless, genkey: 'stream' });
     await writing('stream');
@@ -49,7 +49,7 @@ describe('engine hang', () => {
     );
   });
 
-  test('because everything was stopped, the server too, is not taken for one', async () => {
+  test('is not assumed after the whole process group was stopped', async () => {
     await client.generate(short);
     const worker = server.worker() as number;
     for (const pid of [server.pid, worker]) process.kill(pid, 'SIGSTOP');
@@ -68,7 +68,7 @@ describe('engine hang', () => {
     await client.generate(short);
   });
 
-  test('a request that ends it twice is refused the third time, whatever its seed; others are served', async () => {
+  test('a request that ends it twice is refused the third time, with any seed; others are served', async () => {
     const deadly = { ...endless, prompt: 'The end of the engine' };
     for (const sampler_seed of [1, 2]) {
       const reply = client.post('/api/v1/generate', { ...deadly, sampler_seed, genkey: `deadly ${sampler_seed}` });

@@ -72,19 +72,19 @@ const broken: readonly (readonly [what: string, picture: () => Buffer | Promise<
   ['nothing', () => Buffer.alloc(0)],
   ['words', () => Buffer.from('this is no picture')],
   ['a vector picture', () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')],
-  ['a PNG that is cut off', () => whole.subarray(0, -20)],
-  ['a PNG whose pixels are not there', () => png(side, side, deflateSync(Buffer.alloc(9)))],
-  ['a PNG whose pixels are no such thing', () => png(side, side, Buffer.from('nonsense'))],
-  ['a PNG of no size', () => png(0, side, deflateSync(Buffer.alloc(64)))],
-  ['a JPEG of which half is gone', () => cut('jpeg')],
-  ['a WebP of which half is gone', () => cut('webp')],
-  ['a GIF of which half is gone', () => cut('gif')],
-  ['a bomb', () => blank(16_384, 16_384)],
-  ['a head that lies', () => png(2 ** 31 - 1, 2 ** 31 - 1, deflateSync(Buffer.alloc(99)))],
+  ['a truncated PNG', () => whole.subarray(0, -20)],
+  ['a PNG with missing pixels', () => png(side, side, deflateSync(Buffer.alloc(9)))],
+  ['a PNG with invalid pixel data', () => png(side, side, Buffer.from('nonsense'))],
+  ['a PNG of width 0', () => png(0, side, deflateSync(Buffer.alloc(64)))],
+  ['a truncated JPEG', () => cut('jpeg')],
+  ['a truncated WebP', () => cut('webp')],
+  ['a truncated GIF', () => cut('gif')],
+  ['a decompression bomb', () => blank(16_384, 16_384)],
+  ['a PNG with a false size in its header', () => png(2 ** 31 - 1, 2 ** 31 - 1, deflateSync(Buffer.alloc(99)))],
 ];
 
 describe.each(broken)('%s', (_, made) => {
-  test('is refused as a picture in every dialect', async () => {
+  test('is refused as an image in every dialect', async () => {
     const picture = await made();
     const image = base64(picture);
     const form = () => {
@@ -137,14 +137,14 @@ async function historyOf(prompt: object) {
   }
 }
 
-test('a picture that is nearly too large is drawn from, while others are answered', async () => {
+test('img2img: accepts an image just below the size limit, and other requests are answered meanwhile', async () => {
   const large = base64(blank(8000, 8000));
   const drawn = draws({ init_images: [large] });
   expect((await fetch(`${server.base}/api/extra/version`)).status).toBe(200);
   expect(await drawn).toMatchObject({ width: side, height: side });
 });
 
-test('a mask of another size is refused by OpenAI, and brought to the picture by the others', async () => {
+test('mask of another size: OpenAI refuses it, the other dialects scale it', async () => {
   const mask = await sharp(whole).resize(16, 48).png().toBuffer();
   const body = new FormData();
   body.append('image', new Blob([new Uint8Array(whole)]), 'a.png');
@@ -156,22 +156,22 @@ test('a mask of another size is refused by OpenAI, and brought to the picture by
   expect(await draws({ init_images: [base64(whole)], mask: base64(mask) })).toMatchObject({ width: side });
 });
 
-test('a picture of no size, in no step and no number, is brought into bounds', async () => {
+test('sizes, steps and counts out of range: are clamped', async () => {
   const asked = { width: 0, height: '-1e300', steps: 0, batch_size: 0, n_iter: -1 };
   expect(await draws(asked)).toMatchObject({ width: side, height: side });
 });
 
 test.each([
-  ['a size of nothing', { '5': { class_type: 'EmptyLatentImage', inputs: { width: 0, height: 0 } } }],
-  ['an absurd size', { '5': { class_type: 'EmptyLatentImage', inputs: { width: 1e9, height: 1e9 } } }],
-  ['a batch of nothing', { '5': { class_type: 'EmptyLatentImage', inputs: { batch_size: 0 } } }],
-  ['a node that is not there', { '9': { class_type: 'SaveImage', inputs: { images: ['404', 0] } } }],
-  ['a node that leads to itself', { '5': { class_type: 'LatentUpscaleBy', inputs: { samples: ['5', 0] } } }],
-  ['a node of no class', { '5': { inputs: {} } }],
-  ['a class that nobody knows', { '5': { class_type: '__proto__', inputs: {} } }],
-  ['a file of the machine', from('../../../../etc/passwd')],
-  ['a file by its whole name', from('/etc/passwd [input]')],
-])('a graph with %s is refused in the shape of the tool', async (_, more) => {
+  ['size 0', { '5': { class_type: 'EmptyLatentImage', inputs: { width: 0, height: 0 } } }],
+  ['a huge size', { '5': { class_type: 'EmptyLatentImage', inputs: { width: 1e9, height: 1e9 } } }],
+  ['batch size 0', { '5': { class_type: 'EmptyLatentImage', inputs: { batch_size: 0 } } }],
+  ['a link to a missing node', { '9': { class_type: 'SaveImage', inputs: { images: ['404', 0] } } }],
+  ['a cycle', { '5': { class_type: 'LatentUpscaleBy', inputs: { samples: ['5', 0] } } }],
+  ['a node without a class', { '5': { inputs: {} } }],
+  ['an unknown class', { '5': { class_type: '__proto__', inputs: {} } }],
+  ['a relative path outside the store', from('../../../../etc/passwd')],
+  ['an absolute path', from('/etc/passwd [input]')],
+])('ComfyUI graph with %s: is refused in the form of ComfyUI', async (_, more) => {
   const { status, json } = await post('/prompt', { prompt: nodes(more) });
   expect(status).toBe(400);
   expect(json).toMatchObject({ error: { type: expect.any(String), message: expect.any(String) } });
@@ -186,7 +186,7 @@ test.each([
   '.',
   '..',
   'a\0.png',
-])('a file that is called %j is kept nowhere but in the store', async (name) => {
+])('upload named %j: is stored only in the file store', async (name) => {
   for (const fields of [
     { name, subfolder: '' },
     { name: 'a.png', subfolder: name },

@@ -11,7 +11,7 @@ import { embeddedModel, type LiveServer, liveServers } from '../live/server.ts';
 const startServer = liveServers();
 const endless = { prompt: 'Once upon a time', max_length: 1600, ban_eos_token: true, temperature: 0 };
 
-describe('an engine that is killed in the middle of its work', () => {
+describe('an engine that is killed during a request', () => {
   let server: LiveServer;
   let client: NativeClient;
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe('an engine that is killed in the middle of its work', () => {
     return statuses;
   }
 
-  test('costs a whole reply an error in words, and nothing else', async () => {
+  test('fails the running request with an error message, and no other', async () => {
     const before = server.worker();
     const reply = client.post('/api/v1/generate', { ...endless, genkey: 'whole' });
     const statuses = statusesDuring(reply);
@@ -52,7 +52,7 @@ describe('an engine that is killed in the middle of its work', () => {
     expect(server.output()).toContain('The text engine stopped (SIGKILL); it is being started again.');
   });
 
-  test('ends a stream with an error event, and the requests behind it are served', async () => {
+  test('ends a stream with an error event; waiting requests are served', async () => {
     const reply = client.post('/api/extra/generate/stream', { ...endless, genkey: 'stream' });
     await client.performanceWhere(({ idle }) => idle === 0);
     const behind = client.generate({ prompt: 'Once upon a time', max_length: 4 });
@@ -67,7 +67,7 @@ describe('an engine that is killed in the middle of its work', () => {
     expect(await client.check('stream')).not.toBe('');
   });
 
-  test('while nobody uses it is simply started again', async () => {
+  test('while idle: is restarted', async () => {
     process.kill(server.worker() as number, 'SIGKILL');
     await client.performanceWhere(({ loading }) => loading !== null);
     expect((await client.post('/api/extra/tokencount', { prompt: 'Hello there world' })).json()).toMatchObject({
@@ -83,7 +83,7 @@ describe('an engine that is killed in the middle of its work', () => {
   });
 });
 
-describe('a file that is no model', () => {
+describe('invalid model file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-files-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const at = (name: string) => join(folder, name);
@@ -122,7 +122,7 @@ describe('a file that is no model', () => {
     ['noise.gguf', 3],
     ['stranger.gguf', 3],
     ['hollow.gguf', 3],
-  ])('%s ends the program with a sentence and code %i', async (name, code) => {
+  ])('%s: ends the program with a message and code %i', async (name, code) => {
     const ended = await runProgram(['--port', '0', '--threads', '1', '--model', at(name)]);
     const said = (ended.stdout + ended.stderr)
       .split('\n')
@@ -148,7 +148,7 @@ describe('invalid command line', () => {
     [['--multiuser', '-1']],
     [['--ssl', 'only-one.pem']],
     [['--config', '/nowhere/at/all.kcpps']],
-  ])('%j is refused before anything is loaded', async (flags) => {
+  ])('%j: is refused before anything is loaded', async (flags) => {
     const { code, stdout, stderr } = await runProgram(flags);
     expect(code).not.toBe(0);
     expect(stderr).toMatch(/\w{3}/);

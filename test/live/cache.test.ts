@@ -101,7 +101,7 @@ test('--diskcache: a deleted folder is created again', async () => {
 test.each([
   ['/proc/nope', 'the folder /proc/nope cannot be used'],
   ['/cache:20Gx', '"20Gx" is not a size'],
-])('--diskcache %s ends the program at once with a sentence', async (value, sentence) => {
+])('--diskcache %s: ends the start with a message', async (value, sentence) => {
   await expect(start(['--diskcache', value])).rejects.toThrow(sentence);
 });
 

@@ -81,7 +81,7 @@ test.each([
   [['--gendefaults', '{"temperature":"hot"}'], '--gendefaults: temperature must be a number, not "hot".'],
   [['--gendefaults', '{"temprature":1}'], '--gendefaults: temprature is not a field of a request.'],
   [['--gendefaults', '[1]'], '--gendefaults needs a JSON object'],
-])('%j ends the start with code 1', async (flags, sentence) => {
+])('%j: ends the start with code 1', async (flags, sentence) => {
   const { code, stderr } = await runProgram(['--nomodel', ...flags]);
   expect(code).toBe(1);
   expect(stderr).toContain(sentence);

@@ -227,7 +227,7 @@ describe('server without flags', () => {
     ['/v1/rerank', { query: 'x', documents: [] }, llamacppError],
     ['/rerank', { query: 5, documents: ['x'] }, llamacppError],
     ['/rerank', { query: 'x', documents: ['x'], top_n: 0 }, llamacppError],
-  ])('POST %s refuses what is wrong in the words of its family (%#)', async (path, body, expected) => {
+  ])('POST %s: refuses invalid input with the message of its dialect (%#)', async (path, body, expected) => {
     const answer = await client.post(path, body);
     expect(answer.status).toBe(400);
     expect(answer.json()).toMatchObject(expected);
@@ -333,7 +333,7 @@ describe('--embeddingsmodel', () => {
     await server.stop();
   });
 
-  test.each(['cls', 'last', 'mean'] as const)('pool by their own way: %s', async (pooling) => {
+  test.each(['cls', 'last', 'mean'] as const)('pooling of the model is used: %s', async (pooling) => {
     await writeBert(file(`${pooling}.gguf`), pooling);
     const server = await startServer(['--nomodel', '--embeddingsmodel', file(`${pooling}.gguf`)]);
     const ask = async (more: object) => {

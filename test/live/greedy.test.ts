@@ -125,7 +125,7 @@ describe('guidance', () => {
     ['short', 'long'],
     ['long', 'short'],
     ['long', 'long'],
-  ])('works in any portions (%s prompt, %s negative prompt)', async (prompt, negative) => {
+  ])('works with any prompt lengths (%s prompt, %s negative prompt)', async (prompt, negative) => {
     const server = await startServer(['--quiet', '--enableguidance', '--batchsize', '128']);
     const texts: Record<string, string> = { short: 'Once upon a time', long: 'The dog ran to the tree. '.repeat(40) };
     const asked = {

@@ -28,7 +28,7 @@ describe('paths and methods', () => {
     expect((await client.generate({ prompt: story, max_length: 2 }, path)).completion_tokens).toBe(2);
   });
 
-  test.each(['HEAD', 'OPTIONS'])('%s is fine anywhere', async (method) => {
+  test.each(['HEAD', 'OPTIONS'])('%s: is accepted on every path', async (method) => {
     const answer = await client.call(method, '/api/v1/generate');
     expect([answer.status, answer.text]).toEqual([200, '']);
   });
@@ -152,7 +152,7 @@ describe('behind a password', () => {
     '/api/extra/detokenize',
     '/api/extra/json_to_grammar',
     '/request',
-  ])('%s wants the key', async (path) => {
+  ])('%s: needs the key', async (path) => {
     for (const headers of [{}, { authorization: 'Bearer wrong' }]) {
       const answer = await sending(headers).post(path, { prompt: story });
       expect(answer.status).toBe(401);
@@ -163,7 +163,7 @@ describe('behind a password', () => {
   });
 
   test.each([{ authorization: 'Bearer open sesame' }, { 'x-api-key': 'open sesame' }])(
-    'and takes it as %o',
+    'accepts the key as %o',
     async (headers) => {
       expect((await sending(headers).generate({ prompt: story, max_length: 2 })).completion_tokens).toBe(2);
     },

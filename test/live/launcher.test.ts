@@ -86,16 +86,13 @@ const find = ({ others }: Launched, part: string): number => {
 
 describe.skipIf(process.platform !== 'linux')('npm start', () => {
   // An interrupt that only npm hears is kept by some shells between it and us until we end; that of a terminal is below.
-  test.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
-    'that gets %s leaves neither server nor worker behind',
-    async (signal) => {
-      const launched = await launch('npm', ['start', '--']);
-      for (const part of ['start.mjs', 'dist/main.js', 'worker/main.js']) find(launched, part);
-      launched.first.kill(signal);
-      await allGone(launched.others);
-      expect(launched.output()).toMatch(/Stopping: the launcher (asked for it|is gone)/);
-    },
-  );
+  test.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('ended by %s: server and worker end too', async (signal) => {
+    const launched = await launch('npm', ['start', '--']);
+    for (const part of ['start.mjs', 'dist/main.js', 'worker/main.js']) find(launched, part);
+    launched.first.kill(signal);
+    await allGone(launched.others);
+    expect(launched.output()).toMatch(/Stopping: the launcher (asked for it|is gone)/);
+  });
 
   test('npm start: killing it ends the server', async () => {
     const launched = await launch('npm', ['start', '--']);

@@ -7,7 +7,7 @@ let server: Promise<LiveServer> | undefined;
 
 /** The long version is `npm run bench -- leaks`. */
 describe.runIf(process.platform === 'linux')(
-  'tasks of one kind in a row, some of them cut off, leave nothing behind',
+  'many tasks of one kind, some disconnected: leak no processes, files or memory',
   () => {
     test.each(Object.keys(taskKinds))('%s', async (kind) => {
       server ??= start(['--usecpu', '--threads', '1', '--contextsize', '1024']);

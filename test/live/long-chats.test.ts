@@ -43,7 +43,7 @@ describe('a chat of 300,000 messages', () => {
     ['/v1/messages', body],
     ['/v1/responses', { max_output_tokens: 4, input: body.messages }],
     ['/api/chat', { model: 'x', messages: body.messages, stream: false }],
-  ])('to %s is refused for its length, and others are served meanwhile', async (path, sent) => {
+  ])('to %s: is refused for its length, and other requests are served meanwhile', async (path, sent) => {
     const server = await startServer(['--quiet', '--parallelrequests', '2']);
     const client = nativeClient(server.base);
     const refused = client.post(path, sent);

@@ -106,7 +106,7 @@ describe('names', () => {
     await server.stop();
   });
 
-  test('--modelalias holds in all families, and common names of embedding models mean the default one', async () => {
+  test('--modelalias: applies in all dialects, and common embedding model names select the default one', async () => {
     const aliases = ['claude-*=sub/one', 'gpt-*=small.kcpps', 'nothing=nowhere'];
     const server = await startServer([...flags, ...aliases.flatMap((alias) => ['--modelalias', alias])]);
     expect(server.output()).toContain('--modelalias nothing=nowhere: there is no model nowhere.');

@@ -85,7 +85,7 @@ describe('real MCP servers over stdio and HTTP', () => {
     expect((await nativeClient(live.base).get('/api/extra/version')).json()).toMatchObject({ mcp: true });
   });
 
-  test.each(['', 'web_'])('tell how far they are (%s)', async (prefix) => {
+  test.each(['', 'web_'])('forward progress notifications (%s)', async (prefix) => {
     const steps: number[] = [];
     const name = `${prefix}trigger-long-running-operation`;
     const params = { name, arguments: { duration: 0.4, steps: 2 } };

@@ -17,7 +17,7 @@ async function answersOf({ base }: LiveServer): Promise<string[]> {
 }
 
 test.runIf(process.platform === 'linux')(
-  'sixteen sequences take memory for what they hold, and write what they write with all of it resident',
+  'sixteen sequences: unwritten cache cells take no memory, and the texts do not change',
   async () => {
     const sparing = await start(flags);
     const answers = await answersOf(sparing);

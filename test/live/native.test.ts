@@ -70,7 +70,7 @@ describe('a whole reply', () => {
     ['{"prompt": 5}', 400],
     ['{"prompt": "a", "trim_stop": "perhaps"}', 400],
     ['{"prompt": "a", "grammar": "root ::= ("}', 400],
-  ])('is refused in words for the body %s', async (body, status) => {
+  ])('body %s: is refused with a message', async (body, status) => {
     const answer = await client.call('POST', '/api/v1/generate', body);
     expect(answer.status).toBe(status);
     expect(answer.json()).toEqual({ detail: { msg: expect.stringMatching(/\w{3}/), type: 'bad_input' } });
@@ -224,7 +224,7 @@ describe('probabilities', () => {
 
 describe('tokens', () => {
   test.each(['Hello there, world!', 'Grüße aus Köln — 日本語 🙂', '  spaces\n\n and\ttabs ', ''])(
-    'of %j give the text back',
+    'round trip of %j gives the same text',
     async (prompt) => {
       const counted = (await client.post('/api/extra/tokencount', { prompt, special: false })).json() as {
         value: number;

@@ -17,7 +17,7 @@ describe.each([
   { flags: ['--multiuser', '2'], accepted: 2 },
   { flags: ['--multiuser', '0'], accepted: 1 },
 ])('four requests at once with $flags', ({ flags, accepted }) => {
-  test(`${accepted} are taken in and finish in the order in which they came`, async () => {
+  test(`${accepted} are accepted and finish in order of arrival`, async () => {
     const server = await startServer(flags);
     const client = nativeClient(server.base);
     const finished: number[] = [];
@@ -57,7 +57,7 @@ test('--multiuser 0: one request may wait once a built-in embeddings model is in
   await server.stop();
 });
 
-describe.each(['http', 'https'])('a client that goes away over %s', (scheme) => {
+describe.each(['http', 'https'])('disconnect over %s', (scheme) => {
   let server: LiveServer;
   let client: NativeClient;
   const folder = mkdtempSync(join(tmpdir(), 'parley-tls-'));
@@ -80,7 +80,7 @@ describe.each(['http', 'https'])('a client that goes away over %s', (scheme) => 
   const idle = () => client.performanceWhere((figures) => figures.idle === 1);
 
   test.each(['/api/v1/generate', '/api/extra/generate/stream'])(
-    'while its text is made frees the engine (%s)',
+    'during generation: frees the engine (%s)',
     async (path) => {
       const request = openRequest(server.base, path, { ...endless, genkey: path });
       let text = '';

@@ -29,7 +29,7 @@ const plain = (background: string, width = 64) =>
 const difference = (one: Buffer, other: Buffer) =>
   one.reduce((sum, value, index) => sum + Math.abs(value - (other[index] ?? 0)), 0) / one.length;
 
-describe.each(['a1111', 'comfy'])('another server that is spoken to as %s', (kind) => {
+describe.each(['a1111', 'comfy'])('--sdremote with kind=%s', (kind) => {
   let server: LiveServer;
   beforeAll(async () => {
     server = await remote(kind);

@@ -85,7 +85,7 @@ describe('server killed during a write', () => {
     ['saves once more', folder],
     ['the shared story', stories],
     ['the shared story once more', stories],
-  ])('to %s has lost nothing that it confirmed, and the file is whole', async (_, watched) => {
+  ])('to %s: confirmed data survives, and the file is valid', async (_, watched) => {
     await round(watched);
     const file = fileAt(saves) as Record<string, { title: string; data: string }>;
     for (const [slot, least] of confirmed) {
@@ -152,7 +152,7 @@ describe('server with save slots, shared story, search and a password', () => {
     'multiplayer/getstory',
     'multiplayer/setstory',
     'websearch',
-  ])('asks for the key at %s', async (path) => {
+  ])('needs the key at %s', async (path) => {
     expect((await stranger.post(`/api/extra/${path}`, { slot: 0, q: 'x' })).status).toBe(401);
   });
 
@@ -171,16 +171,16 @@ describe('server with save slots, shared story, search and a password', () => {
 
 test.each<[string, readonly string[], RegExp]>([
   [
-    'saves in a folder that is not there',
+    'a save file in a missing folder',
     ['--savedatafile', join(folder, 'none', 'saves')],
     /--savedatafile: .*saves\.jsondb cannot be used: ENOENT/,
   ],
   [
-    'a story that is none',
+    'an invalid story file',
     ['--preloadstory', fileURLToPath(import.meta.url)],
     /--preloadstory: .* is no story, because it is no JSON/,
   ],
-])('a start with %s ends with a sentence', async (_, flags, sentence) => {
+])('start with %s: ends with a message', async (_, flags, sentence) => {
   const { code, stderr } = await runProgram(['--nomodel', ...flags]);
   expect([code, stderr]).toEqual([2, expect.stringMatching(sentence)]);
 });

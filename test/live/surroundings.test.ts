@@ -120,7 +120,7 @@ describe.skipIf(!existsSync('/dev/full'))('on a full disk', () => {
     return child;
   }
 
-  test('a server goes on', async () => {
+  test('the server continues', async () => {
     const port = await freePort();
     const child = startOnFull(['--port', String(port), '--debugmode']);
     await untilReady(`http://localhost:${port}`);
@@ -128,7 +128,7 @@ describe.skipIf(!existsSync('/dev/full'))('on a full disk', () => {
   });
 
   test.each([['--help'], ['--version'], ['--prompt', 'Once', '--defaultgenamt', '8']])(
-    '%s tells by its code that its text was lost',
+    '%s: exits with an error code if its output is lost',
     async (...flags) => {
       const full = openSync('/dev/full', 'w');
       const child = start(flags, ['ignore', full, 'pipe']);

@@ -140,7 +140,7 @@ describe('--routermode --maxmodels 1', () => {
     ['wrong', 'contextsize'],
     ['broken', 'broken'],
     ['lost', 'nowhere.gguf'],
-  ])('%s.* is refused with its reason, and the others still answer', async (name, reason) => {
+  ])('%s.*: is refused with the reason, and other models still answer', async (name, reason) => {
     const client = nativeClient(live.base);
     const answer = await client.post('/v1/chat/completions', { model: name, messages: [say], max_tokens: 2 });
     expect(answer.status).toBeGreaterThanOrEqual(400);
@@ -149,7 +149,7 @@ describe('--routermode --maxmodels 1', () => {
   });
 
   test.each(['escape', '../secret', `${outside}/secret.gguf`, 'deeper/../copy', '..'])(
-    '%s leads nowhere',
+    'name %s: selects no file outside the folder',
     async (model) => {
       const answer = await nativeClient(live.base).post('/v1/completions', { model, prompt: 'Once', max_tokens: 2 });
       expect([answer.status, answer.text]).toEqual([404, expect.stringContaining('model_not_found')]);
@@ -355,7 +355,7 @@ describe('--admin', () => {
     7,
     null,
     ['small.kcpps'],
-  ])('%j is not switched to, and the old one still answers', async (filename) => {
+  ])('reload_config %j: is refused, and the old model still answers', async (filename) => {
     expect(await reload(client, filename)).toBe(false);
     expect((await client.generate({ prompt: 'Once', max_length: 2 })).completion_tokens).toBeGreaterThan(0);
   });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 const client = (base: string) => new OpenAI({ baseURL: `${base}/v1`, apiKey: 'none', maxRetries: 0 });
 
-test('a Whisper model is loaded at the start, by its file', async () => {
+test('--whispermodel: the model is loaded at the start', async () => {
   const server = await startServer(['--whispermodel', deaf, '--nomodel']);
   expect(server.output()).toMatch(/Loaded ggml-deaf for speech to text \(\d+ languages\)\./);
   const { models } = await client(server.base).get<{ models: { id: string }[] }>('/audio/models');
@@ -42,7 +42,7 @@ test.each([
   ['no such file', join(folder, 'nowhere.bin'), 2, 'nowhere.bin'],
   ['a file of something else', join(folder, 'text.bin'), 3, 'it is no Whisper model of whisper.cpp'],
   ['half of a model', join(folder, 'half.bin'), 3, 'could not be loaded'],
-])('%s ends the program with its sentence', async (_, path, code, sentence) => {
+])('--whispermodel %s: ends the start with a message', async (_, path, code, sentence) => {
   writeFileSync(join(folder, 'text.bin'), 'not a model at all, but long enough to have a head of its own');
   writeFileSync(join(folder, 'half.bin'), readFileSync(deaf).subarray(0, 5_000_000));
   const result = await runProgram(['--whispermodel', path, '--nomodel', '--port', '0']);
@@ -50,23 +50,20 @@ test.each([
   expect(result.code).toBe(code);
 });
 
-test.skipIf(!real)(
-  'a real model hears what was said, with the times of its words, also after somebody left',
-  async () => {
-    const server = await startServer(['--whispermodel', real ?? '', '--nomodel']);
-    const gone = new AbortController();
-    const left = client(server.base).audio.transcriptions.create(
-      { model: 'x', file: await toFile(wav, 'a.wav') },
-      { signal: gone.signal },
-    );
-    setTimeout(() => gone.abort(), 500);
-    await expect(left).rejects.toThrow();
-    const asked = { model: 'x', file: await toFile(wav, 'a.wav'), response_format: 'verbose_json' } as const;
-    const heard = await client(server.base).audio.transcriptions.create({
-      ...asked,
-      timestamp_granularities: ['word'],
-    });
-    expect(heard.text.toLowerCase()).toContain('meet at the station at');
-    expect(heard.words?.map(({ word }) => word)).toContain('station');
-  },
-);
+test.skipIf(!real)('real Whisper model: transcribes with word timestamps, also after a disconnect', async () => {
+  const server = await startServer(['--whispermodel', real ?? '', '--nomodel']);
+  const gone = new AbortController();
+  const left = client(server.base).audio.transcriptions.create(
+    { model: 'x', file: await toFile(wav, 'a.wav') },
+    { signal: gone.signal },
+  );
+  setTimeout(() => gone.abort(), 500);
+  await expect(left).rejects.toThrow();
+  const asked = { model: 'x', file: await toFile(wav, 'a.wav'), response_format: 'verbose_json' } as const;
+  const heard = await client(server.base).audio.transcriptions.create({
+    ...asked,
+    timestamp_granularities: ['word'],
+  });
+  expect(heard.text.toLowerCase()).toContain('meet at the station at');
+  expect(heard.words?.map(({ word }) => word)).toContain('station');
+});

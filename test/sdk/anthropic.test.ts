@@ -31,7 +31,7 @@ const promptTokens = ({ usage }: Anthropic.Message) => usage.input_tokens + (usa
 describe.each(bothWays)('a message, $way', ({ stream }) => {
   const send = (fields: Parameters<typeof askMessage>[2]) => askMessage(live.anthropic, stream, fields);
 
-  test('is answered by the loaded model, and every token is counted', async () => {
+  test('is answered by the loaded model, with correct usage', async () => {
     const message = await send({ messages: hello });
     expect(message).toMatchObject({
       id: expect.stringMatching(/^msg_/),
@@ -60,7 +60,7 @@ describe.each(bothWays)('a message, $way', ({ stream }) => {
     });
   });
 
-  test('sees the system prompt, and its tokens are counted before as after', async () => {
+  test('includes the system prompt; count_tokens equals the usage', async () => {
     for (const system of ['Be brief.', [{ type: 'text' as const, text: 'Be brief.' }]]) {
       const message = await send({ messages: hello, system });
       const counted = await live.anthropic.messages.countTokens({ model, messages: hello, system });
@@ -69,7 +69,7 @@ describe.each(bothWays)('a message, $way', ({ stream }) => {
     }
   });
 
-  test('goes on with what the assistant has begun to say', async () => {
+  test('continues a last assistant message', async () => {
     const begun = { role: 'assistant' as const, content: "I'm Parley" };
     const message = await send({ messages: [...hello, begun] });
     expect(messageText(message)).toBe(introduction.slice(begun.content.length));
@@ -88,7 +88,7 @@ describe.each([
 ])('tools $kind', ({ flags }) => {
   const calling = flags.length > 0 ? liveClients(flags) : live;
 
-  test.each(bothWays)('are called, and the result is answered, $way', async ({ stream }) => {
+  test.each(bothWays)('are called, and the result leads to an answer, $way', async ({ stream }) => {
     const first = await askMessage(calling.anthropic, stream, { messages: asks(weatherQuestion), tools });
     expect(first.stop_reason).toBe('tool_use');
     expect(first.content).toMatchObject([{ type: 'tool_use', name: 'get_weather', input: { city: 'Paris' } }]);
@@ -106,7 +106,7 @@ describe.each([
     expect(messageText(second)).toMatch(flags.length > 0 ? /21.*Paris/ : /Paris/);
   });
 
-  test.each(bothWays)('are chosen as the request says, $way', async ({ stream }) => {
+  test.each(bothWays)('follow tool_choice, $way', async ({ stream }) => {
     const ask = (content: string, choice: Anthropic.ToolChoice) =>
       askMessage(calling.anthropic, stream, { messages: asks(content), tools, tool_choice: choice });
     expect(callsOf(await ask(offTopic, { type: 'any' }))).not.toEqual([]);
@@ -117,7 +117,7 @@ describe.each([
   });
 });
 
-test('the events of a stream come in their order', async () => {
+test('stream: events are in order', async () => {
   const types: string[] = [];
   const asked = { model, messages: hello, max_tokens: 100, temperature: 0, stream: true } as const;
   for await (const { type } of await live.anthropic.messages.create(asked)) types.push(type);

@@ -23,7 +23,7 @@ const tools = [weather, clock].map((tool) => ({ type: 'function', function: tool
 describe.each(bothWays)('a chat, $way', ({ stream }) => {
   const chat = (fields: Parameters<typeof askOllama>[2]) => askOllama(live.ollama, stream, fields);
 
-  test('is answered, and every token and all time is counted', async () => {
+  test('is answered, with token counts and durations', async () => {
     const reply = await chat({ messages: hello });
     expect(reply).toMatchObject({
       model: 'any',
@@ -37,7 +37,7 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
     expect(reply.total_duration).toBeGreaterThanOrEqual(reply.eval_duration);
   });
 
-  test('obeys its options', async () => {
+  test('honours its options', async () => {
     const cut = await chat({ messages: hello, options: { num_predict: 3 } });
     expect(cut).toMatchObject({ message: { content: "I'm Parley" }, done_reason: 'length', eval_count: 3 });
     const stopped = await chat({ messages: hello, options: { stop: ['small'] } });
@@ -47,7 +47,7 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
     expect(await drawn(11)).toBe(await drawn(11));
   });
 
-  test('is held to its format', async () => {
+  test('matches its format', async () => {
     const messages = [{ role: 'user', content: personQuestion }];
     const { message } = await chat({ messages, format: personSchema });
     expect(JSON.parse(message.content)).toEqual({ name: expect.any(String), age: expect.any(Number) });
@@ -55,7 +55,7 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
     expect(JSON.parse(free.message.content)).toEqual(expect.any(Object));
   });
 
-  test('with thinking on or off is answered by a model that does not think', async () => {
+  test('think on or off: is accepted by a model without thinking', async () => {
     for (const think of [true, false, 'low' as const]) {
       const { message } = await chat({ messages: hello, think });
       expect(message.content).toMatch(/\w/);
@@ -70,7 +70,7 @@ describe.each([
 ])('tools $kind', ({ flags }) => {
   const calling = flags.length > 0 ? liveClients(flags) : live;
 
-  test.each(bothWays)('are called, and the result is answered, $way', async ({ stream }) => {
+  test.each(bothWays)('are called, and the result leads to an answer, $way', async ({ stream }) => {
     const question = { role: 'user', content: weatherQuestion };
     const { message, done_reason: reason } = await askOllama(calling.ollama, stream, { messages: [question], tools });
     expect(message).toMatchObject({
@@ -99,14 +99,14 @@ describe.each(bothWays)('a completion, $way', ({ stream }) => {
     return { ...last, response };
   };
 
-  test('answers its prompt, and can be gone on with', async () => {
+  test('answers its prompt, and context continues it', async () => {
     const first = await generate({ prompt: greeting });
     expect(first).toMatchObject({ response: introduction, done_reason: 'stop', prompt_eval_count: 16, eval_count: 15 });
     const second = await generate({ prompt: greeting, context: first.context });
     expect(second.prompt_eval_count).toBeGreaterThan(first.context.length);
   });
 
-  test('goes on with a raw prompt as it is', async () => {
+  test('raw: continues the prompt unchanged', async () => {
     const reply = await generate({ prompt: 'Once upon a time', raw: true, options: { num_predict: 12 } });
     expect(reply).toMatchObject({
       response: ', there was a little girl named Lily. She loved to',
@@ -115,13 +115,13 @@ describe.each(bothWays)('a completion, $way', ({ stream }) => {
     });
   });
 
-  test('is held to its format', async () => {
+  test('matches its format', async () => {
     const { response } = await generate({ prompt: personQuestion, format: personSchema });
     expect(JSON.parse(response ?? '')).toEqual({ name: expect.any(String), age: expect.any(Number) });
   });
 });
 
-test('the model is listed, shown and said to be running', async () => {
+test('model: is in tags, show and ps', async () => {
   const { models } = await live.ollama.list();
   expect(models).toMatchObject([
     { name, model: name, details: { family: 'llama', quantization_level: 'Q6_K' } },
@@ -158,7 +158,7 @@ describe('unloaded model', () => {
     expect(await live.ollama.generate({ model, prompt: '' })).toMatchObject({ response: '', done_reason: 'load' });
   });
 
-  test('is loaded again by the next question', async () => {
+  test('is loaded again by the next request', async () => {
     await letGo();
     expect((await askOllama(live.ollama, false, { messages: hello })).message.content).toBe(introduction);
   });

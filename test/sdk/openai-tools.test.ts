@@ -23,7 +23,7 @@ describe.each([
       return { ...choice, calls, usage: reply.usage };
     };
 
-    test('the right one is called with the right arguments', async () => {
+    test('a matching tool is called with the right arguments', async () => {
       const { calls, message, finish_reason: reason, usage } = await chat({ messages: question(weatherQuestion) });
       expect(calls).toHaveLength(1);
       expect(calls[0]).toMatchObject({ id: expect.stringMatching(/^call_/), function: { name: 'get_weather' } });
@@ -35,7 +35,7 @@ describe.each([
       expect(usage?.total_tokens).toBe((usage?.prompt_tokens ?? 0) + (usage?.completion_tokens ?? 0));
     });
 
-    test('the result of a call becomes an answer', async () => {
+    test('a tool result leads to an answer', async () => {
       const { message, calls } = await chat({ messages: question(weatherQuestion) });
       const result = { role: 'tool' as const, tool_call_id: calls[0]?.id ?? '', content: weatherReport };
       const answer = await chat({ messages: [...question(weatherQuestion), message, result] });
@@ -45,7 +45,7 @@ describe.each([
       expect(answer.message.content).toMatch(flags.length > 0 ? /21.*Paris/ : /Paris/);
     });
 
-    test('a required call comes for every question, and its arguments fit the schema', async () => {
+    test('tool_choice required: a tool is always called, and its arguments match the schema', async () => {
       const { calls, finish_reason: reason } = await chat({ messages: question(offTopic), tool_choice: 'required' });
       expect(reason).toBe('tool_calls');
       expect(calls.length).toBeGreaterThan(0);
@@ -55,7 +55,7 @@ describe.each([
       }
     });
 
-    test('a named tool is called whatever the question', async () => {
+    test('tool_choice with a name: that tool is called', async () => {
       const choice = { type: 'function' as const, function: { name: 'get_time' } };
       const { calls } = await chat({ messages: question(weatherQuestion), tool_choice: choice });
       expect(calls.map(({ function: called }) => called.name)).toEqual(['get_time']);
@@ -83,7 +83,7 @@ describe.each([
     });
   });
 
-  test('a stream with a call has the same usage as the whole reply', async () => {
+  test('stream with a call: has the same usage as the whole reply', async () => {
     const [whole, streamed] = [
       await askChat(live.openai, false, { messages: question(weatherQuestion), tools }),
       await askChat(live.openai, true, { messages: question(weatherQuestion), tools }),

@@ -16,7 +16,7 @@ const text = ({ choices }: OpenAI.ChatCompletion) => choices[0]?.message.content
 describe.each(bothWays)('a chat, $way', ({ stream }) => {
   const chat = (fields: Parameters<typeof askChat>[2]) => askChat(live.openai, stream, fields);
 
-  test('is answered by the loaded model, and every token is counted', async () => {
+  test('is answered by the loaded model, with correct usage', async () => {
     const reply = await chat({ messages: hello });
     expect(reply).toMatchObject({ object: 'chat.completion', model: 'koboldcpp/parley-mini' });
     expect(reply.choices).toMatchObject([
@@ -31,7 +31,7 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
     expect(reply.usage?.completion_tokens).toBe(3);
   });
 
-  test('carries the probabilities of its tokens', async () => {
+  test('logprobs: has the logprobs of its tokens', async () => {
     const asked = { messages: story, logprobs: true, top_logprobs: 3, max_tokens: 8, temperature: 1, seed: 5 };
     const reply = await chat(asked);
     const tokens = reply.choices[0]?.logprobs?.content ?? [];
@@ -46,7 +46,7 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
     expect(tokens.some(({ logprob, top_logprobs: rivals }) => logprob < 0 && rivals.length > 1)).toBe(true);
   });
 
-  test('can have several answers', async () => {
+  test('n: has several choices', async () => {
     const reply = await chat({ messages: hello, n: 2 });
     expect(reply.choices.map(({ index, message }) => [index, message.content])).toEqual([
       [0, introduction],
@@ -55,19 +55,19 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
     expect(reply.usage).toMatchObject({ prompt_tokens: 16, completion_tokens: 30 });
   });
 
-  test('stops before a stop text', async () => {
+  test('stop: ends before a stop text', async () => {
     const reply = await chat({ messages: hello, stop: ['never this', 'small'] });
     expect(reply.choices[0]).toMatchObject({ message: { content: "I'm Parley Mini, the " }, finish_reason: 'stop' });
   });
 
-  test('is the same again with the same seed, and another with another', async () => {
+  test('seed: same seed gives the same text, another seed another', async () => {
     const drawn = (seed: number) => chat({ messages: story, temperature: 1.5, top_p: 1, seed, max_tokens: 40 });
     const [first, again, other] = [await drawn(77), await drawn(77), await drawn(78)];
     expect(text(again)).toBe(text(first));
     expect(text(other)).not.toBe(text(first));
   });
 
-  test('does not use a token that is biased away', async () => {
+  test('logit_bias: a token with a large negative bias is not chosen', async () => {
     const answer = await nativeClient(live.server.base).post('/api/extra/tokencount', {
       prompt: ' Parley',
       special: false,
@@ -87,7 +87,7 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
     expect(JSON.parse(text(reply))).toEqual(expect.any(Object));
   });
 
-  test('follows a JSON schema on request, even for a question that has nothing to do with it', async () => {
+  test('response_format json_schema: matches the schema, also for an unrelated question', async () => {
     const format = {
       type: 'json_schema',
       json_schema: { name: 'person', strict: true, schema: personSchema },
@@ -116,7 +116,7 @@ describe('a stream of chat chunks', () => {
     expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
   });
 
-  test('has its usage in a last chunk without choices, when it is asked for and only then', async () => {
+  test('include_usage: a last chunk without choices has the usage; without it there is none', async () => {
     const counted = await chunksOf({ stream_options: { include_usage: true } });
     expect(counted.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 16, completion_tokens: 15 } });
     expect(counted.slice(0, -1).every(({ usage }) => !usage)).toBe(true);
@@ -128,13 +128,13 @@ describe('a plain completion', () => {
   const asked = { model, prompt: 'Once upon a time', max_tokens: 12, temperature: 0 };
   const continued = ', there was a little girl named Lily. She loved to';
 
-  test('goes on with the text', async () => {
+  test('continues the text', async () => {
     const { choices, usage } = await live.openai.completions.create(asked);
     expect(choices).toMatchObject([{ index: 0, text: continued, finish_reason: 'length' }]);
     expect(usage).toMatchObject({ prompt_tokens: 4, completion_tokens: 12, total_tokens: 16 });
   });
 
-  test('goes on with the same text in pieces, and counts them', async () => {
+  test('stream: gives the same text and usage', async () => {
     const pieces: string[] = [];
     let usage: OpenAI.CompletionUsage | null | undefined;
     const options = { stream: true, stream_options: { include_usage: true } } as const;
@@ -147,7 +147,7 @@ describe('a plain completion', () => {
     expect(usage).toMatchObject({ prompt_tokens: 4, completion_tokens: 12 });
   });
 
-  test('can be several, each with its echo', async () => {
+  test('several prompts with echo: has one choice per prompt, each with its prompt', async () => {
     const { choices } = await live.openai.completions.create({
       ...asked,
       prompt: [asked.prompt, 'The cat'],
@@ -160,7 +160,7 @@ describe('a plain completion', () => {
   });
 });
 
-test('the model can be found under the name that replies carry', async () => {
+test('models: lists the model under the name in replies', async () => {
   const listed: string[] = [];
   for await (const each of live.openai.models.list()) listed.push(each.id);
   expect(listed).toEqual(['koboldcpp/parley-mini', 'all-MiniLM-L6-v2']);

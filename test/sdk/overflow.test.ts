@@ -12,7 +12,7 @@ describe('a conversation that does not fit is refused', () => {
   const live = liveClients(['--contextsize', String(contextSize)]);
 
   describe.each(bothWays)('$way', ({ stream }) => {
-    test('by chat completions with the code and the words that agents look for', async () => {
+    test('by chat completions with the code and message that agents detect', async () => {
       await expect(askChat(live.openai, stream, { messages })).rejects.toMatchObject({
         status: 400,
         code: 'context_length_exceeded',
@@ -23,7 +23,7 @@ describe('a conversation that does not fit is refused', () => {
       });
     });
 
-    test('by plain completions in the same way', async () => {
+    test('by completions in the same way', async () => {
       const asked = { model: 'any', prompt: words(400), max_tokens: 8, stream };
       await expect(live.openai.completions.create(asked)).rejects.toMatchObject({
         status: 400,
@@ -41,7 +41,7 @@ describe('a conversation that does not fit is refused', () => {
       });
     });
 
-    test('by Messages in the words that agents look for', async () => {
+    test('by Messages with the message that agents detect', async () => {
       await expect(askMessage(live.anthropic, stream, { messages })).rejects.toMatchObject({
         status: 400,
         type: 'invalid_request_error',
@@ -49,7 +49,7 @@ describe('a conversation that does not fit is refused', () => {
       });
     });
 
-    test('by Ollama in its own words', async () => {
+    test('by Ollama with its own message', async () => {
       await expect(askOllama(live.ollama, stream, { messages })).rejects.toMatchObject({
         status_code: 400,
         error: expect.stringMatching(/exceeds the context length.*409.*256/),
@@ -87,7 +87,7 @@ describe('--contextoverflow trim: drops the beginning and reports the number of 
     await answer.text();
   });
 
-  test('/v1/responses, where leaving out whole messages is enough', async () => {
+  test('/v1/responses: dropping whole messages is enough', async () => {
     const input = [...messages, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Hello!' }];
     const body = JSON.stringify({ input, max_output_tokens: 8 });
     const answer = await fetch(`${live.server.base}/v1/responses`, { method: 'POST', body });

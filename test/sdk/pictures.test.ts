@@ -48,7 +48,7 @@ function graph(more: Prompt = {}): Prompt {
 describe('node-sd-webui', () => {
   const client = () => sdwebui({ apiUrl: server.base });
 
-  test('draws, enlarges and reads its own picture again', async () => {
+  test('txt2img, png-info and hires upscaling', async () => {
     const { images, info } = await client().txt2img({
       prompt: 'a red heart',
       negativePrompt: 'blue',
@@ -77,7 +77,7 @@ describe('node-sd-webui', () => {
     expect(await decoded(larger.images[0] ?? '')).toEqual(['png', 2 * side, 2 * side]);
   });
 
-  test('draws from a picture', async () => {
+  test('img2img', async () => {
     const imageData = [(await red().toBuffer()).toString('base64')];
     const { images, parameters } = await client().img2img({
       prompt: 'a tree',
@@ -102,7 +102,7 @@ describe('comfy-ui-client', () => {
   });
   afterAll(() => client.disconnect());
 
-  test('draws, finds it in the history, and saves it', async () => {
+  test('generates an image, finds it in the history, and saves it', async () => {
     const found = await client.getImages(graph());
     expect(Object.keys(found)).toEqual(['9']);
     await client.saveImages(found, folder);
@@ -113,7 +113,7 @@ describe('comfy-ui-client', () => {
     expect(await client.getQueue()).toEqual({ queue_running: [], queue_pending: [] });
   });
 
-  test('sends a picture with a mask, and draws where it is open', async () => {
+  test('inpainting: uploads an image with a mask, and the unmasked part is unchanged', async () => {
     expect(await client.uploadImage(await red().toBuffer(), 'red.png', true)).toEqual({
       name: 'red.png',
       subfolder: '',
@@ -167,7 +167,7 @@ describe('@stable-canvas/comfyui-client', () => {
       ),
     );
 
-  test('draws through the connection, from words and from a picture', async () => {
+  test('txt2img and img2img over the WebSocket', async () => {
     const [model = ''] = await client.getSDModels();
     expect(model).toBe('parley-sketch (built-in)');
     const pipe = () => new BasePipe().with(client).model(model).prompt('a star').size(side, side).steps(steps).cfg(1);
@@ -181,7 +181,7 @@ describe('@stable-canvas/comfyui-client', () => {
     expect(await drawn(changed.images)).toEqual([['png', side, side]]);
   });
 
-  test('draws a graph and hears how far it is', async () => {
+  test('runs a graph and receives its progress', async () => {
     const told: number[] = [];
     const { images, prompt_id: id } = await client.enqueue(graph(), { progress: ({ value }) => told.push(value) });
     expect(await drawn(images)).toEqual([['png', side, side]]);

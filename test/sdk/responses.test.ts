@@ -25,7 +25,7 @@ const callsOf = ({ output }: OpenAI.Responses.Response) =>
 describe.each(bothWays)('a response, $way', ({ stream }) => {
   const respond = (fields: Parameters<typeof askResponse>[2]) => askResponse(live.openai, stream, fields);
 
-  test('holds one message, and every token is counted', async () => {
+  test('has one message, with correct usage', async () => {
     const response = await respond({ input: greeting });
     expect(response).toMatchObject({
       id: expect.stringMatching(/^resp_/),
@@ -52,12 +52,12 @@ describe.each(bothWays)('a response, $way', ({ stream }) => {
     expect(JSON.parse(text)).toEqual({ name: expect.any(String), age: expect.any(Number) });
   });
 
-  test('is any JSON object on request', async () => {
+  test('json_object: is a JSON object', async () => {
     const { output_text: text } = await respond({ input: personQuestion, text: { format: { type: 'json_object' } } });
     expect(JSON.parse(text)).toEqual(expect.any(Object));
   });
 
-  test('goes on from the one before', async () => {
+  test('previous_response_id: continues the conversation', async () => {
     const first = await respond({ input: 'What is the capital of France?' });
     const next = await respond({ input: greeting, previous_response_id: first.id });
     expect(next.previous_response_id).toBe(first.id);
@@ -72,7 +72,7 @@ describe.each(bothWays)('a response, $way', ({ stream }) => {
     expect(next.usage?.input_tokens).toBe(alone.usage?.input_tokens);
   });
 
-  test('can be fetched again, with what it answers, until it is deleted', async () => {
+  test('can be retrieved with its input items until it is deleted', async () => {
     const made = await respond({ input: greeting, metadata: { topic: 'names' } });
     const fetched = await live.openai.responses.retrieve(made.id);
     expect(fetched).toMatchObject({
@@ -106,7 +106,7 @@ describe.each([
 ])('tools $kind', ({ flags }) => {
   const calling = flags.length > 0 ? liveClients(flags) : live;
 
-  test.each(bothWays)('are called, and the result is answered with nothing else sent, $way', async ({ stream }) => {
+  test.each(bothWays)('are called, and the result alone leads to an answer, $way', async ({ stream }) => {
     const first = await askResponse(calling.openai, stream, { input: weatherQuestion, tools });
     const [call] = callsOf(first);
     expect(first.output).toMatchObject([{ type: 'function_call', name: 'get_weather', status: 'completed' }]);
@@ -121,7 +121,7 @@ describe.each([
     expect(second.output_text).toMatch(flags.length > 0 ? /21.*Paris/ : /Paris/);
   });
 
-  test.each(bothWays)('are chosen as the request says, $way', async ({ stream }) => {
+  test.each(bothWays)('follow tool_choice, $way', async ({ stream }) => {
     const ask = (input: string, choice: OpenAI.Responses.ResponseCreateParams['tool_choice'] & {}) =>
       askResponse(calling.openai, stream, { input, tools, tool_choice: choice });
     expect(callsOf(await ask(offTopic, 'required'))).not.toEqual([]);

@@ -41,8 +41,8 @@ const dialects: Readonly<Record<string, (clients: LiveClients, stream: boolean) 
 };
 
 describe.each([
-  { kind: 'the guessed format', flags: [] },
-  { kind: 'the template of the model', flags: ['--jinja'] },
+  { kind: 'the detected chat adapter', flags: [] },
+  { kind: 'the chat template of the model', flags: ['--jinja'] },
 ])('one conversation through $kind', ({ flags }) => {
   const clients = liveClients(flags);
   let expected: Told;

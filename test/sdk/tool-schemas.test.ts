@@ -115,35 +115,32 @@ describe.each([
 
   describe.each(dialects)('$dialect', ({ ask, cut }) => {
     describe.each(bothWays)('$way', ({ stream }) => {
-      test('references are followed', async () => {
+      test('references are resolved', async () => {
         const { calls } = await ask(live, stream, referring);
         expect(calls).toEqual([{ name, given: { place: { city: expect.any(String) } } }]);
       });
 
-      test.each([[{}], [{ type: 'object' as const }]])(
-        'with the schema %j the arguments are an object',
-        async (schema) => {
-          const { calls } = await ask(live, stream, schema);
-          expect(calls).toEqual([{ name, given: expect.any(Object) }]);
-          expect(Array.isArray(calls[0]?.given)).toBe(false);
-        },
-      );
+      test.each([[{}], [{ type: 'object' as const }]])('schema %j: the arguments are an object', async (schema) => {
+        const { calls } = await ask(live, stream, schema);
+        expect(calls).toEqual([{ name, given: expect.any(Object) }]);
+        expect(Array.isArray(calls[0]?.given)).toBe(false);
+      });
 
-      test('a call that the limit cuts off is a call, and no text', async () => {
+      test('a truncated call is still a call, not text', async () => {
         const { calls, text, reason } = await ask(live, stream, referring, 24);
         expect(calls.map((call) => call.name)).toEqual([name]);
         expect([text, reason]).toEqual(['', cut]);
       });
     });
 
-    test('what no grammar can follow does not keep the tool from being called', async () => {
+    test('unsupported schema keywords do not prevent the call', async () => {
       const { calls } = await ask(live, true, demanding, 300);
       expect(calls.map((call) => call.name)).toEqual([name]);
       expect(calls[0]?.given).toMatchObject({ city: expect.any(String), days: expect.any(Number) });
     });
   });
 
-  test('the header names the tool, the place and the keyword', async () => {
+  test('x-parley-loosened: names the tool, the path and the keyword', async () => {
     const tools = [{ type: 'function' as const, function: { name, description, parameters: demanding } }];
     const messages = [{ role: 'user' as const, content: weatherQuestion }];
     const asked = { model: 'any', messages, tools, max_tokens: 5, tool_choice: 'required' as const };
@@ -161,7 +158,7 @@ describe.each([
     expect(live.server.output()).toContain('get_weather/properties/days multipleOf');
   });
 
-  test.each(bothWays)('Ollama, $way: references are followed, and half a call is left out', async ({ stream }) => {
+  test.each(bothWays)('Ollama, $way: references are resolved, and a truncated call is left out', async ({ stream }) => {
     const tools = [{ type: 'function', function: { name, description, parameters: referring as object } }];
     const messages = [{ role: 'user', content: weatherQuestion }];
     const ask = (numPredict: number) =>
@@ -177,7 +174,7 @@ describe.each([
   });
 
   // Written out by the template they have no room in the context of the small model.
-  test.skipIf(flags.length > 0)('150 tools are offered at once', async () => {
+  test.skipIf(flags.length > 0)('150 tools in one request are accepted', async () => {
     const tools = Array.from({ length: 150 }, (_, index) => ({
       type: 'function' as const,
       function: {

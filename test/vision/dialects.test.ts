@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     ({ base } = await start(['--usecpu', '--mmproj', projector]));
   });
 
-  test.each(dialects)('$name takes a picture into the prompt', async (dialect) => {
+  test.each(dialects)('$name: accepts an image in the prompt', async (dialect) => {
     const blind = await ask(base, dialect, false);
     const seeing = await ask(base, dialect, true);
     expect([blind.status, seeing.status], JSON.stringify(seeing.json)).toEqual([200, 200]);
@@ -138,7 +138,7 @@ describe('without a projector', () => {
     ({ base } = await start([]));
   });
 
-  test.each(dialects)('$name refuses a picture in its own words', async (dialect) => {
+  test.each(dialects)('$name: refuses an image in the form of its dialect', async (dialect) => {
     const { status, json } = await ask(base, dialect, true);
     expect(status).toBe(400);
     expect(JSON.stringify(json)).toMatch(/[Ii]mage input/);

@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     ]);
   });
 
-  test('the model says that it takes pictures and no sound', () => {
+  test('modalities: vision, not audio', () => {
     expect(seeing.host.state()).toMatchObject({ type: 'ready', model: { inputs: { image: true, audio: false } } });
   });
 
@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     await plain.host.stop();
   });
 
-  test('a picture takes its places in the prompt, and another one changes the reply', async () => {
+  test('image: adds its tokens to the prompt, and another image changes the reply', async () => {
     const [first, second, none] = [
       await seeing.ask(story, { media: [stripes] }),
       await seeing.ask(story, { media: [circle] }),
@@ -74,7 +74,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     expect(new Set([first.text, second.text, none.text]).size).toBe(3);
   });
 
-  test('what is in the cache gives what a fresh computation gives, turn after turn', async () => {
+  test('cache: gives the reply of a fresh computation in every turn', async () => {
     let prompt = 'A girl looked at (Attached Image 1) and at (Attached Image 2). She said:';
     for (let turn = 0; turn < 3; turn += 1) {
       const media = [circle, stripes];
@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     }
   });
 
-  test('a changed picture is not taken from the cache, and what stands before it is', async () => {
+  test('cache: a changed image is computed again, the text before it is reused', async () => {
     const begin = 'This is a long beginning of a story about a dog who liked to look at pictures. ';
     const asked = `${begin}(Attached Image 1) The dog`;
     const first = await seeing.ask(asked, { media: [stripes] });
@@ -98,7 +98,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     expect(other.text).toBe((await forgetful.ask(asked, { media: [circle] })).text);
   });
 
-  test('a picture without a placeholder goes in front of everything', async () => {
+  test('image without a placeholder: is placed before the text', async () => {
     const reply = await seeing.ask('What is this?', { media: [stripes], memory: 'Some memory. ' });
     const mentioned = await seeing.ask('What is this?', {
       media: [stripes],
@@ -107,14 +107,14 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     expect([reply.text, reply.promptTokens]).toEqual([mentioned.text, mentioned.promptTokens]);
   });
 
-  test('a long prompt loses a picture as a whole, and says so', async () => {
+  test('overlong prompt: an image is dropped as a whole, with a warning', async () => {
     const prompt = `(Attached Image 1)${' and the cat ran away'.repeat(30)}`;
     const reply = await seeing.ask(prompt, { media: [stripes], maxContext: 128 });
     expect(reply.warnings).toEqual(expect.arrayContaining(['prompt-trimmed', 'media-dropped']));
     expect(reply.error).toBeUndefined();
   });
 
-  test('a picture that is no picture is refused in words, and the next request is served', async () => {
+  test('invalid image: is refused with a message, and the next request is served', async () => {
     const broken = png(20, 20, () => [1, 2, 3]).subarray(0, 40);
     for (const file of [broken, Buffer.from('hello'), Buffer.alloc(0)]) {
       const { error } = await seeing.ask(story, { media: [circle, picture(file)] });
@@ -124,19 +124,19 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     expect((await seeing.ask(story, { media: [stripes] })).error).toBeUndefined();
   });
 
-  test('a picture that would fill the memory is refused before it is unpacked', async () => {
+  test('oversized image: is refused before it is decoded', async () => {
     const bomb = png(1, 1, () => [0, 0, 0]);
     bomb.writeUInt32BE(60_000, 16);
     bomb.writeUInt32BE(60_000, 20);
     expect((await seeing.ask(story, { media: [picture(bomb)] })).error?.message).toContain('60000 × 60000');
   });
 
-  test('sound is refused where the projector only sees', async () => {
+  test('audio: is refused by a vision-only projector', async () => {
     const { error } = await seeing.ask(story, { media: [{ kind: 'audio', base64: 'UklGRg==' }] });
     expect(error).toMatchObject({ code: 'unsupported', details: { feature: 'Audio input' } });
   });
 
-  test('a large picture is scaled down and read', async () => {
+  test('large image: is scaled down and accepted', async () => {
     const large = picture(png(1500, 700, (x, y) => [x & 255, y & 255, 0]));
     expect(await seeing.ask(story, { media: [large] })).toMatchObject({ error: undefined, cause: 'limit' });
   });
@@ -149,7 +149,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     expect((await seeing.ask(story, { media: [stripes] })).error).toBeUndefined();
   });
 
-  test('a negative prompt together with a picture is refused', async () => {
+  test('negative prompt with an image: is refused', async () => {
     const guided = await startEngine(embeddedModel, { mmproj: projector, enableguidance: true });
     const guidance = { negativePrompt: 'sad', scale: 2 };
     expect((await guided.ask(story, { media: [stripes], guidance })).error).toMatchObject({ code: 'unsupported' });
@@ -172,7 +172,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
   });
 });
 
-describe.skipIf(missing !== undefined)('models of other kinds', () => {
+describe.skipIf(missing !== undefined)('other position and attention types', () => {
   const [model, eyes] = [join(folder, 'rows.gguf'), join(folder, 'rows-projector.gguf')];
   const settings = { mmproj: eyes, visionmaxtokens: 64 };
   let reference: Reference;
@@ -184,14 +184,14 @@ describe.skipIf(missing !== undefined)('models of other kinds', () => {
     reference = openReference();
   });
 
-  test('a picture whose places look at each other is refused where a batch cannot hold it', async () => {
+  test('non-causal attention: an image larger than a batch is refused', async () => {
     const engine = await startEngine(embeddedModel, { mmproj: bothWays, batchsize: 8 });
     const { error } = await engine.ask(story, { media: [stripes] });
     expect(error?.message).toContain('start the server with --batchsize 16');
     await engine.host.stop();
   });
 
-  test('one that counts rows and columns goes on from its cache as it would from nothing', async () => {
+  test('M-RoPE: the cache gives the reply of a fresh computation', async () => {
     const [keeping, fresh] = await Promise.all([
       startEngine(model, { ...settings, batchsize: -1 }),
       startEngine(model, { ...settings, batchsize: -1, nofastforward: true }),
@@ -208,10 +208,10 @@ describe.skipIf(missing !== undefined)('models of other kinds', () => {
   });
 
   test.each([
-    ['one place after the other', embeddedModel, projector],
-    ['rows and columns', model, eyes],
-    ['all places at once', embeddedModel, bothWays],
-  ])('for %s the reply is that of the library itself', async (_, path, mmproj) => {
+    ['sequential positions', embeddedModel, projector],
+    ['M-RoPE positions', model, eyes],
+    ['non-causal attention', embeddedModel, bothWays],
+  ])('%s: the reply is that of the library', async (_, path, mmproj) => {
     const engine = await startEngine(path, { ...settings, mmproj });
     const { text, promptTokens } = await engine.ask(story, { media: [stripes], endTokens: 'ignore' });
     await engine.host.stop();
@@ -246,7 +246,7 @@ test.skipIf(missing !== undefined)('audio input: different recordings give diffe
   await hearing.host.stop();
 });
 
-test.skipIf(missing !== undefined)('a server with a projector takes pictures over HTTP', async () => {
+test.skipIf(missing !== undefined)('server with a projector: accepts images over HTTP', async () => {
   const server = await startServer(['--quiet', '--usecpu', '--mmproj', projector]);
   const client = nativeClient(server.base);
   const asked = { prompt: story, images: [stripes.base64], max_length: 8 };
@@ -263,7 +263,7 @@ test.skipIf(missing !== undefined)('a server with a projector takes pictures ove
   await server.stop();
 });
 
-describe('what cannot work ends the start with a reason', () => {
+describe('invalid --mmproj: ends the start with the reason', () => {
   const flags = ['--port', '0', '--threads', '1', '--usecpu', '--mmproj'];
 
   test('a projector without the pack', async () => {
@@ -282,7 +282,7 @@ describe('what cannot work ends the start with a reason', () => {
     expect(stdout + stderr).toMatch(/mismatch/);
   });
 
-  test.skipIf(missing !== undefined)('a file that is no projector', async () => {
+  test.skipIf(missing !== undefined)('a file that is not a projector', async () => {
     const { code, stdout, stderr } = await runProgram([...flags, embeddedModel]);
     expect(code).toBe(3);
     expect(stdout + stderr).toContain('could not be loaded');

@@ -5,7 +5,7 @@ import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 const start = liveServers();
 const open = browserPages();
 
-describe.skipIf(withoutBrowser)('the pages of a protected server, in a browser', () => {
+describe.skipIf(withoutBrowser)('pages of a password-protected server', () => {
   test('API page: finds an endpoint, sends a request with a key, shows the stream', async () => {
     const server = await start(['--password', 'secret']);
     const page = await open(`${server.base}/api`);

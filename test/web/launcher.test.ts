@@ -34,7 +34,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-describe.skipIf(withoutBrowser)('the launcher in a browser', () => {
+describe.skipIf(withoutBrowser)('launcher page', () => {
   test('starts a server from a config and stops it', async () => {
     const first = join(folder, 'start.kcpps');
     writeFileSync(first, JSON.stringify({ contextsize: 512, multiuser: 0, threads: 1 }));

@@ -5,7 +5,7 @@ import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 const start = liveServers();
 const open = browserPages();
 
-describe.skipIf(withoutBrowser)('the pages in a browser', () => {
+describe.skipIf(withoutBrowser)('web client', () => {
   test('open at the root and at /lcpp/ without an error or a policy violation', async () => {
     const server = await start();
     for (const path of ['/', '/lcpp/', '/lcpp']) {

@@ -21,7 +21,7 @@ async function draw(page: Page, button = 'Draw image'): Promise<void> {
   await expect.poll(() => drawn(page), { timeout: 10_000 }).toBe(before + 1);
 }
 
-describe.skipIf(withoutBrowser)('pictures and sounds in a browser', () => {
+describe.skipIf(withoutBrowser)('draw and sound pages', () => {
   test('draw page: text to image, image to image, inpainting, upscaling, history', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/draw`);

@@ -11,7 +11,7 @@ const start = liveServers();
 const open = browserPages();
 const opening = 'The ship left the harbour at dawn, and nobody waved.';
 
-describe.skipIf(withoutBrowser)('writing in a browser', () => {
+describe.skipIf(withoutBrowser)('write page', () => {
   let server: LiveServer;
   let folder = '';
   afterAll(() => rm(folder, { recursive: true, force: true }));
