@@ -67,14 +67,15 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const model = await textModel(parts, pool);
   const clients = served ? await clientServices(settings, terminal) : {};
   const registry = createRegistry(settings, model, terminal);
-  const engine = startable(modelParts(model, registry).source);
+  const own = modelParts(model, registry);
+  const engine = startable(own.source);
   // The model loads while the rest is set up. With --singleinstance an older instance has to stop first: both may not fit.
   if (!settings.autoswapmode && !settings.singleinstance) void engine.start();
   const tools = served ? await toolServers(parts) : undefined;
   const { createApp } = await import('./app.ts');
   const build = (routing: Partial<Routing> = {}): App =>
     createApp({
-      ...modelParts(model, registry),
+      ...own,
       ...routing,
       ...logs(parts, pool),
       tools,

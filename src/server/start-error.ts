@@ -9,12 +9,12 @@ export class StartError extends Error {
   }
 }
 
-/** Runs a check of the start; an error becomes a `StartError`. */
-export async function checked<Result>(check: () => Result | Promise<Result>, exitCode: 2 | 3 = 2): Promise<Result> {
+/** Runs a check of flags and files; an error becomes a `StartError`. */
+export async function checked<Result>(check: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await check();
   } catch (error) {
-    throw new StartError((error as Error).message, exitCode);
+    throw new StartError((error as Error).message, 2);
   }
 }
 
