@@ -31,7 +31,10 @@ export function embeddingModel(settings: Settings, { terminal }: ModelTools): Em
   const remote = remoteEmbedding(settings, terminal);
   if (remote) return remote;
   const { embeddingsmodel } = settings;
-  if (embeddingsmodel === '') return { ...builtInEmbedding(settings, terminal), file: builtInFileFacts };
+  if (embeddingsmodel === '') {
+    const facts = builtInFileFacts();
+    return { ...builtInEmbedding(settings, terminal), file: () => facts };
+  }
   const path = resolve(embeddingsmodel);
   const options = () => embeddingOptions(settings, { path }, noShape);
   const need = async (): Promise<number> => needOf(await readModelFile(path), settings);

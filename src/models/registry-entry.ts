@@ -71,8 +71,12 @@ export class RegistryEntry {
       resident: this.resident,
       inUse: this.#uses,
       bytes,
-      expiresAt: this.#lifecycle ? this.#expiresAt : Number.POSITIVE_INFINITY,
+      expiresAt: this.expiresAt,
     };
+  }
+
+  get expiresAt(): number {
+    return this.#lifecycle ? this.#expiresAt : Number.POSITIVE_INFINITY;
   }
 
   asResident(): Resident {

@@ -32,8 +32,7 @@ export function engineSourceOf<Engine extends HostedEngine>(
       return { engine: engineOf(lifecycle), release };
     },
     keepFor: (milliseconds) => registry.keepFor(kind, name, milliseconds),
-    expiresAt: () =>
-      registry.list().find((one) => one.kind === kind && one.name === name)?.expiresAt ?? Number.POSITIVE_INFINITY,
+    expiresAt: () => registry.expiresAt(kind, name),
     peek: () => {
       const lifecycle = isOwn() ? registry.peek(kind, name) : undefined;
       return lifecycle && engineOf(lifecycle);

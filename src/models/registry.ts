@@ -59,6 +59,11 @@ export class Registry {
     return this.#find(kind, name)?.state();
   }
 
+  /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */
+  expiresAt(kind: string, name: string): number {
+    return this.#find(kind, name)?.expiresAt ?? Number.POSITIVE_INFINITY;
+  }
+
   /** The loaded model of this name; loads nothing. */
   peek(kind: string, name: string): Lifecycle | undefined {
     return this.#find(kind, name)?.lifecycle;

@@ -63,8 +63,9 @@ type SettingsView = Partial<Pick<OutputOptions, 'stream' | 'timingsPerToken' | '
 /** The settings of a request by the names of this dialect: numbers and switches, none of its texts. */
 export function settingsBody(controls: GenerationControls, view: SettingsView = {}): object {
   const { sampling } = controls;
-  return {
-    ...Object.fromEntries(samplers.map(([name, field]) => [field, sampling[name]])),
+  const body: Record<string, unknown> = {};
+  for (const [name, field] of samplers) body[field] = sampling[name];
+  return Object.assign(body, {
     max_tokens: controls.maxTokens,
     n_predict: controls.maxTokens,
     n_keep: 0,
@@ -83,7 +84,7 @@ export function settingsBody(controls: GenerationControls, view: SettingsView = 
     post_sampling_probs: view.postSampling ?? false,
     backend_sampling: false,
     lora: [],
-  };
+  });
 }
 
 /** For the sender of the request: its texts too. */
