@@ -9,7 +9,7 @@ const common = { setupFiles: 'test/clean-environment.ts', testTimeout: 60_000, h
 /** Those that load native libraries, whose types can be named only once in a process. */
 const native = [
   'src/engines/**/*.test.ts',
-  'src/conversion/**/*.test.ts',
+  'scripts/conversion/**/*.test.ts',
   'bench/**/*.test.ts',
   ...['src/chat', 'src/grammar']
     .flatMap(testsIn)

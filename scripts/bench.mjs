@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, symlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
-import { root } from './set-up.mjs';
+import { ensureInstalled, root } from './set-up.mjs';
 
 // Measures Parley: all benches, or those that are named. `--server FILE` measures a server that is already built; the
 // other words are told in docs/performance.md.
+ensureInstalled({ tests: true });
 const words = process.argv.slice(2);
 const given = words.indexOf('--server');
 const path = (name) => fileURLToPath(new URL(name, root));

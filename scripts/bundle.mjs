@@ -1,46 +1,68 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { root } from './set-up.mjs';
 
 const slashed = (path) => path.split(sep).join('/');
 
 /**
- * Joins the compiled modules of a folder to a few files in another: Node takes longer to find and open hundreds of small
- * ones than to run them. Each program (the server, and whatever it starts as a process or a thread) keeps its path.
+ * Bundles the TypeScript modules of a folder into a few files in another: Node takes longer to find and open hundreds of
+ * small ones than to run them. Each program (the server, and whatever it starts as a process or a thread) keeps its path.
+ * Types are removed and not checked.
  */
 export async function bundle(from, to) {
   const modules = readdirSync(from, { recursive: true })
     .map(slashed)
-    .filter((name) => name.endsWith('.js'));
+    .filter((name) => name.endsWith('.ts') && !/\.test\.ts$|(^|\/)(testing|fixtures)\/|^engines\/fake\//.test(name));
   const programs = new Set([
-    'main.js',
+    'main',
     ...modules.flatMap((name) => startedBy(name, readFileSync(join(from, name), 'utf8'))),
   ]);
-  const joined = await rolldown({
-    input: Object.fromEntries([...programs].map((name) => [name.replace(/\.js$/, ''), join(from, name)])),
+  await write(from, to, Object.fromEntries([...programs].map((name) => [name, join(from, `${name}.ts`)])));
+}
+
+/** Imports a TypeScript module of this project into a script. */
+export async function importModule(name) {
+  const entry = name.replace(/\.ts$/, '');
+  const folder = new URL('.cache/scripts/', root);
+  await write(fileURLToPath(root), fileURLToPath(folder), { [entry]: fileURLToPath(new URL(name, root)) });
+  return import(new URL(`${entry}.js`, folder));
+}
+
+async function write(from, to, input) {
+  const bundled = await rolldown({
+    input,
     platform: 'node',
-    // The compiler has made what Node understands.
     tsconfig: false,
     transform: { target: 'esnext' },
     external: (id) => !id.startsWith('.') && !id.startsWith(from),
     plugins: [ownAddresses(from)],
   });
-  await joined.write({ dir: to, format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'parts/[name]-[hash].js' });
-  await joined.close();
+  await bundled.write({
+    dir: to,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'parts/[name]-[hash].js',
+  });
+  await bundled.close();
 }
 
-/** The programs that a module names by their address. */
+/** The programs that a module names by their address, without the ending. */
 function startedBy(name, code) {
-  const found = code.matchAll(/new URL\(\s*['"]([^'"]+\.js)['"],\s*import\.meta\.url,?\s*\)/g);
+  const found = code.matchAll(/new URL\(\s*['"]([^'"]+)\.js['"],\s*import\.meta\.url,?\s*\)/g);
   return [...found].map(([, path]) => posix.join(posix.dirname(name), path));
 }
 
-/** A module finds other files from where it stood before it was joined to others. */
+/** A module finds other files from its original location. */
 function ownAddresses(from) {
   return {
     name: 'own-addresses',
     transform: (code, id) =>
-      code.replaceAll('import.meta.url', () => `moduleAddress("${slashed(relative(from, id))}")`),
+      code.replaceAll(
+        'import.meta.url',
+        () => `moduleAddress("${slashed(relative(from, id)).replace(/\.ts$/, '.js')}")`,
+      ),
     renderChunk: (code, { fileName }) =>
       code.replaceAll(/moduleAddress\("([^"]+)"\)/g, (_, name) => {
         const path = posix.relative(posix.dirname(fileName), name);

@@ -1,16 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { build, compiled } from './build.mjs';
+import { build } from './build.mjs';
 import { root } from './set-up.mjs';
 
 // Writes the pages under docs/ that come from tables in the code.
 await build();
-const load = (module) => import(new URL(module, compiled));
-const [{ configurationDocument }, { fidelityByPage }, { fillFields }] = await Promise.all([
-  load('config/help.js'),
-  load('server/fidelity.js'),
-  load('protocols/fidelity/fidelity.js'),
-]);
+// It may have been installed only now.
+const { importModule } = await import('./bundle.mjs');
+const [{ configurationDocument }, { fidelityByPage }, { fillFields }] = await Promise.all(
+  ['config/help', 'server/fidelity', 'protocols/fidelity/fidelity'].map((name) => importModule(`src/${name}.ts`)),
+);
 const write = (name, text) => {
   writeFileSync(fileURLToPath(new URL(name, root)), text);
   console.log(`Written: ${name}`);

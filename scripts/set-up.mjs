@@ -6,20 +6,27 @@ import { fileURLToPath } from 'node:url';
 export const root = new URL('..', import.meta.url);
 const path = (name) => fileURLToPath(new URL(name, root));
 
-/** Installs the packages of the lock file when they are missing or older than it. */
-export function ensureInstalled() {
-  const marker = path('node_modules/.package-lock.json');
-  const lock = path('package-lock.json');
-  if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(lock).mtimeMs - 1000) return;
-  if (existsSync(marker) && sameVersions(marker, lock)) return;
+/**
+ * Installs the packages of the lock file that are missing or have another version. Clients, the browser driver, the linter
+ * and the test runner are packages of the workspace `test`, which only tests and checks need.
+ */
+export function ensureInstalled({ tests = false } = {}) {
+  const installed = packagesOf('node_modules/.package-lock.json');
+  // Installing without tests would remove them.
+  const all = tests || installed['node_modules/vitest'] !== undefined;
+  if (isInstalled(installed, all)) return;
   console.log('Installing packages …');
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const install = (words) =>
-    spawnSync(npm, [...words, '--no-fund', '--no-audit', '--loglevel=error'], {
-      cwd: root,
-      stdio: 'inherit',
-      shell: process.platform === 'win32',
-    }).status;
+    spawnSync(
+      npm,
+      [...words, `--workspaces=${all}`, '--include-workspace-root', '--no-fund', '--no-audit', '--loglevel=error'],
+      {
+        cwd: root,
+        stdio: 'inherit',
+        shell: process.platform === 'win32',
+      },
+    ).status;
   // Exactly what the lock file says. It names the parts of five systems; on another one `npm ci` may miss an optional part
   // that the lock file has never heard of, and a plain install of the same locked versions finds it.
   const status = install(['ci']) === 0 ? 0 : install(['install', '--no-save']);
@@ -29,13 +36,20 @@ export function ensureInstalled() {
   }
 }
 
-/** Git does not keep file times, so a lock file may look new without being different. */
-function sameVersions(marker, lock) {
-  const installed = JSON.parse(readFileSync(marker, 'utf8')).packages;
-  const wanted = JSON.parse(readFileSync(lock, 'utf8')).packages;
-  return Object.entries(wanted).every(
-    ([name, { version, optional }]) => name === '' || optional || installed[name]?.version === version,
+/** Whether all direct dependencies are there, and everything that is there has the version of the lock file. */
+function isInstalled(installed, tests) {
+  const locked = packagesOf('package-lock.json');
+  const wanted = [locked[''], ...(tests ? [locked.test] : [])].flatMap(({ dependencies, devDependencies }) =>
+    Object.keys({ ...dependencies, ...devDependencies }),
   );
+  return (
+    wanted.every((name) => installed[`node_modules/${name}`]) &&
+    Object.entries(installed).every(([name, { version }]) => locked[name]?.version === version)
+  );
+}
+
+function packagesOf(lockFile) {
+  return existsSync(path(lockFile)) ? JSON.parse(readFileSync(path(lockFile), 'utf8')).packages : {};
 }
 
 /** When a file under this folder was last written, in milliseconds. Folders of tools (`.svelte-check`) do not count. */

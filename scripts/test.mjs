@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
-import { root } from './set-up.mjs';
+import { ensureInstalled, root } from './set-up.mjs';
 import { checkTypes } from './types.mjs';
 
 // Everything that must hold before a change lands: types, lint, and all tests (or those whose paths are given).
+ensureInstalled({ tests: true });
 await build();
 checkTypes();
 const tool = (name) => fileURLToPath(new URL(`node_modules/${name}`, root));

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { root } from './set-up.mjs';
+import { ensureInstalled, root } from './set-up.mjs';
 
 const steps = [
   { title: 'Types', command: ['@typescript/native/bin/tsc', '--noEmit'] },
@@ -17,6 +17,7 @@ const steps = [
 
 /** Checks the types of the server and of the pages; ends the process if one of them has errors. */
 export function checkTypes() {
+  ensureInstalled({ tests: true });
   // svelte-check keeps its output for components that no longer exist, and would report errors in it.
   rmSync(new URL('web/.svelte-check/', root), { recursive: true, force: true });
   for (const { title, command } of steps) {

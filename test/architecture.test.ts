@@ -17,7 +17,6 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   chat: ['core', 'grammar', 'patterns'],
   queue: ['core'],
   engines: ['core', 'audio', 'sampling', 'chat', 'config', 'gguf', 'grammar', 'patterns'],
-  conversion: ['engines', 'gguf'],
   http: ['core'],
   protocols: ['core', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
   store: ['core'],
@@ -60,7 +59,7 @@ const files: readonly SourceFile[] = readdirSync(source, { recursive: true, with
 const product = files.filter(({ path }) => !/\.test\.ts$|\/testing\/|\/fixtures\/|^engines\/fake\//.test(path));
 
 /** What is made from the product besides the program: documents and measurements. */
-const workbench = ['bench', 'scripts'].flatMap((folder) => {
+const workbench = ['bench', 'scripts', 'scripts/conversion'].flatMap((folder) => {
   const place = fileURLToPath(new URL(`../${folder}`, import.meta.url));
   const names = readdirSync(place).filter((name) => /\.m?[jt]s$/.test(name) && !name.endsWith('.test.ts'));
   return names.map((name) => readFileSync(join(place, name), 'utf8'));

@@ -11,9 +11,9 @@ const { bundle }: { bundle: (from: string, to: string) => Promise<void> } = awai
 const folder = mkdtempSync(join(tmpdir(), 'parley-bundle-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Modules as a compiler leaves them, joined; `run` starts one of the programs that come of it. */
+/** Bundled modules; `run` starts one of the programs. */
 async function joined(name: string, modules: Record<string, string>) {
-  const [from, to] = [join(folder, name, 'compiled'), join(folder, name, 'dist')];
+  const [from, to] = [join(folder, name, 'src'), join(folder, name, 'dist')];
   for (const [path, code] of Object.entries(modules)) {
     mkdirSync(dirname(join(from, path)), { recursive: true });
     writeFileSync(join(from, path), code);
@@ -31,13 +31,13 @@ async function joined(name: string, modules: Record<string, string>) {
 
 test('bundle: static imports become one file, dynamic imports another', async () => {
   const { files, run } = await joined('few', {
-    'main.js': `#!/usr/bin/env node
-import { a } from './deep/a.js';
+    'main.ts': `#!/usr/bin/env node
+import { a } from './deep/a.ts';
 console.log(a);
-console.log((await import('./later.js')).later);`,
-    'deep/a.js': `import { b } from '../b.js'; export const a = 'a' + b;`,
-    'b.js': `export const b = 'b';`,
-    'later.js': `export const later = 'later';`,
+console.log((await import('./later.ts')).later);`,
+    'deep/a.ts': `import { b } from '../b.ts'; export const a = 'a' + b;`,
+    'b.ts': `export const b = 'b';`,
+    'later.ts': `export const later = 'later';`,
   });
   expect(files.filter((file) => !file.startsWith('parts'))).toEqual(['main.js']);
   expect(files).toHaveLength(2);
@@ -46,10 +46,10 @@ console.log((await import('./later.js')).later);`,
 
 test('bundle: import.meta.url of a module keeps its original location', async () => {
   const { to, run } = await joined('addresses', {
-    'main.js': `import { own } from './deep/down/a.js'; console.log(own); console.log(import.meta.url);
-console.log((await import('./deep/later.js')).own);`,
-    'deep/down/a.js': `export const own = new URL('../../../models/some.gguf', import.meta.url).href;`,
-    'deep/later.js': `export const own = import.meta.url;`,
+    'main.ts': `import { own } from './deep/down/a.ts'; console.log(own); console.log(import.meta.url);
+console.log((await import('./deep/later.ts')).own);`,
+    'deep/down/a.ts': `export const own = new URL('../../../models/some.gguf', import.meta.url).href;`,
+    'deep/later.ts': `export const own = import.meta.url;`,
   });
   const address = (path: string) => new URL(path, `file://${to}/`).href;
   expect(run('main.js')).toEqual([
@@ -61,13 +61,13 @@ console.log((await import('./deep/later.js')).own);`,
 
 test('bundle: a program that is started by URL keeps its path and shares common chunks', async () => {
   const { files, run } = await joined('programs', {
-    'main.js': `import { common } from './common.js'; import { worker } from './run/engine.js'; console.log(common, worker);`,
-    'run/engine.js': `export const worker = new URL(
+    'main.ts': `import { common } from './common.ts'; import { worker } from './run/engine.ts'; console.log(common, worker);`,
+    'run/engine.ts': `export const worker = new URL(
   '../engines/worker/main.js',
   import.meta.url,
 ).pathname.split('/').slice(-3).join('/');`,
-    'engines/worker/main.js': `import { common } from '../../common.js'; console.log('worker', common);`,
-    'common.js': `export const common = { length: 'common'.length }.length;`,
+    'engines/worker/main.ts': `import { common } from '../../common.ts'; console.log('worker', common);`,
+    'common.ts': `export const common = { length: 'common'.length }.length;`,
   });
   expect(files).toContain(join('engines', 'worker', 'main.js'));
   expect(run('main.js')).toEqual(['6 engines/worker/main.js']);
@@ -76,7 +76,7 @@ test('bundle: a program that is started by URL keeps its path and shares common 
 
 test('bundle: packages stay external', async () => {
   const { run } = await joined('packages', {
-    'main.js': `import { sep } from 'node:path';
+    'main.ts': `import { sep } from 'node:path';
 try { await import('some-package-that-nobody-has'); } catch (error) { console.log(sep, error.code); }`,
   });
   expect(run('main.js')).toEqual(['/ ERR_MODULE_NOT_FOUND']);

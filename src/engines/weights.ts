@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 
-/** A file of `weights/`, which the build makes from weight packages (`src/conversion`). */
+/** A file of `weights/`, which the build makes from weight packages (`scripts/conversion`). */
 export interface WeightsFile {
   readonly file: string;
   readonly sha256: string;

@@ -63,9 +63,9 @@ type SettingsView = Partial<Pick<OutputOptions, 'stream' | 'timingsPerToken' | '
 /** The settings of a request by the names of this dialect: numbers and switches, none of its texts. */
 export function settingsBody(controls: GenerationControls, view: SettingsView = {}): object {
   const { sampling } = controls;
-  const body: Record<string, unknown> = {};
-  for (const [name, field] of samplers) body[field] = sampling[name];
-  return Object.assign(body, {
+  const settings: Record<string, unknown> = {};
+  for (const [name, field] of samplers) settings[field] = sampling[name];
+  return Object.assign(settings, {
     max_tokens: controls.maxTokens,
     n_predict: controls.maxTokens,
     n_keep: 0,

@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeModel } from '../engines/onnx/model.ts';
-import { packageFolder } from '../engines/package-folder.ts';
-import { hashOf, type WeightsFile, weights, weightsFolder } from '../engines/weights.ts';
-import { writeGguf } from '../gguf/write.ts';
+import { writeModel } from '../../src/engines/onnx/model.ts';
+import { packageFolder } from '../../src/engines/package-folder.ts';
+import { hashOf, type WeightsFile, weights, weightsFolder } from '../../src/engines/weights.ts';
+import { writeGguf } from '../../src/gguf/write.ts';
 import { bertGguf } from './bert-gguf.ts';
 import { type KerasModel, onnxOfKeras } from './keras-network.ts';
 

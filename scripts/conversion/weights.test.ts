@@ -13,7 +13,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { packageFolder } from '../engines/package-folder.ts';
+import { packageFolder } from '../../src/engines/package-folder.ts';
 import { makeWeights, tokensText, type WeightsSource } from './weights.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { pictureInput, pictureOutput } from '../engines/image/facts.ts';
-import { writeModel } from '../engines/onnx/model.ts';
-import { OnnxSession } from '../engines/onnx/session.ts';
+import { pictureInput, pictureOutput } from '../../src/engines/image/facts.ts';
+import { writeModel } from '../../src/engines/onnx/model.ts';
+import { OnnxSession } from '../../src/engines/onnx/session.ts';
 import { type KerasModel, onnxOfKeras } from './keras-network.ts';
 
 type Layer = KerasModel['modelTopology']['model_config']['config']['layers'][number];
