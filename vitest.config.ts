@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** Tests of the repository itself, which start no server. */
-const serverless = ['test/architecture.test.ts', 'test/bundle.test.ts', 'test/lock-file.test.ts'];
+const serverless = [
+  'test/architecture.test.ts',
+  'test/bundle.test.ts',
+  'test/lock-file.test.ts',
+  'test/updates.test.ts',
+];
 const common = { setupFiles: 'test/clean-environment.ts', testTimeout: 60_000, hookTimeout: 60_000 };
 
 /** Those that load native libraries, whose types can be named only once in a process. */

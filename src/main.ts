@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Settings } from './config/flags.ts';
 import { type Loaded, loadSettings } from './config/load.ts';
+import { configPath } from './config/paths.ts';
+import { ownFolder } from './core/data-folder.ts';
 import { wantsLauncher } from './launcher/wanted.ts';
 import { welcome } from './observe/banner.ts';
 import { streamOutput, Terminal } from './observe/terminal.ts';
@@ -34,7 +36,7 @@ async function main(words: readonly string[]): Promise<void> {
   const loaded = loadSettings({
     arguments: words,
     environment: process.env,
-    readFile: (path) => readFileSync(path, 'utf8'),
+    readFile: (path) => readFileSync(configPath(path, ownFolder('config'), existsSync), 'utf8'),
     exists: existsSync,
   });
   if (opensLauncher(words, loaded)) return launcher(loaded);

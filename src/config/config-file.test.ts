@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readConfigFile, writeConfigFile } from './config-file.ts';
+import { isNewerConfig, readConfigFile, writeConfigFile } from './config-file.ts';
 import { defaultSettings, type Settings } from './flags.ts';
 
 const read = (object: object, allowOnready = false) => {
@@ -111,4 +111,25 @@ test('writeConfigFile: a template omits machine settings and secrets', () => {
     usemmap: false,
     splitmode: 'layer',
   });
+});
+
+test('readConfigFile: refuses a file of a newer version, and says what to do', () => {
+  const { values, problems } = readConfigFile('{"file_version": 2, "port": 1}', {
+    allowOnready: false,
+    path: 'x.kcpps',
+  });
+  expect(values.size).toBe(0);
+  expect(problems.map(({ sentence }) => sentence)).toEqual([
+    'Cannot read config `x.kcpps`: it was written by a newer version of Parley (file version 2; this one reads up to 1); update Parley, or use another file.',
+  ]);
+});
+
+test.each([
+  ['{"file_version": 2}', true],
+  ['{"file_version": "next"}', true],
+  ['{"file_version": 1}', false],
+  ['{"port": 5001}', false],
+  ['{', false],
+])('isNewerConfig: %s is %s', (text, expected) => {
+  expect(isNewerConfig(text)).toBe(expected);
 });

@@ -1,4 +1,5 @@
-import { isObject } from '../core/json.ts';
+import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { badFlags, type FlagValue, type JsonObject, missing, type Problem } from './flag.ts';
 import { type FlagKey, flagByFileKey, flagKeys, flagOf, type NamedFlag, type Settings } from './flags.ts';
 import { type Parsed, SourceValues } from './parse.ts';
@@ -49,8 +50,10 @@ export function readConfigFile(
   let object: Record<string, unknown>;
   try {
     object = parseObject(text);
+    checkVersion(object);
   } catch (error) {
-    return { values: new Map(), notes: [], problems: [unreadable(options.path, jsonReason(text, error as Error))] };
+    const reason = error instanceof NewerFile ? error.message : jsonReason(text, error as Error);
+    return { values: new Map(), notes: [], problems: [unreadable(options.path, reason)] };
   }
 
   for (const [key, value] of Object.entries(plainKeys(object))) {
@@ -86,8 +89,24 @@ export function writeConfigFile(settings: Settings, kind: ConfigKind, only?: Rea
     ...Object.fromEntries(saved.map((key) => [key, fileValue(key, settings[key])])),
     ...(kind === 'template' ? templateValues : {}),
     istemplate: kind === 'template',
+    [versionKey]: 1,
   };
   return `${JSON.stringify(object, undefined, 2)}\n`;
+}
+
+export const newerConfig = (path: string): string =>
+  `${path} was written by a newer version of Parley and is not replaced; choose another name.`;
+
+/** Whether a later version of Parley wrote the file with this text, so that it must not be replaced. */
+export function isNewerConfig(text: string): boolean {
+  const object = tryParseJson(text);
+  if (!isObject(object)) return false;
+  try {
+    checkVersion(object);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 export function unreadable(path: string | undefined, reason: string): Problem {
@@ -113,7 +132,7 @@ function parseObject(text: string): Record<string, unknown> {
 
 /** Replaces the keys that only config files have with those of the flags. */
 function plainKeys(object: Record<string, unknown>): Record<string, unknown> {
-  const { istemplate: _, model_param, port_param, ...rest } = object;
+  const { istemplate: _, [versionKey]: __, model_param, port_param, ...rest } = object;
   const models = [rest.model ?? []].flat();
   if (typeof model_param === 'string' && model_param !== '') {
     rest.model = models[0] === model_param ? models : [model_param];

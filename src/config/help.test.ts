@@ -54,8 +54,9 @@ test('configurationDocument: has every name of every flag', () => {
 });
 
 test('configurationDocument: rows have as many cells as the table head', () => {
-  const rows = configurationDocument()
-    .split('\n')
-    .filter((line) => line.startsWith('|'));
-  for (const row of rows) expect(row.split(/(?<!\\)\|/)).toHaveLength(5);
+  const tables = configurationDocument().match(/(?:^\|.*\n)+/gm) ?? [];
+  const cells = (row: string) => row.split(/(?<!\\)\|/).length;
+  for (const [head = '', ...rows] of tables.map((table) => table.trimEnd().split('\n'))) {
+    expect(new Set(rows.map(cells))).toEqual(new Set([cells(head)]));
+  }
 });

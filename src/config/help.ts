@@ -1,3 +1,4 @@
+import { ownFolder, ownFolders, type SystemFolders } from '../core/data-folder.ts';
 import type { FlagDefinition, FlagShape, FlagValue } from './flag.ts';
 import { deprecatedFlags } from './flags/deprecated.ts';
 import { exclusiveGroups, type FlagGroup, type FlagKey, flagGroups, flagKeys, flagName, flagOf } from './flags.ts';
@@ -100,7 +101,7 @@ export function wrap(text: string, width: number): string[] {
 
 /** The text of docs/configuration.md, generated from the flag table. */
 export function configurationDocument(): string {
-  return `${[introduction(), ...flagGroups.map(groupSection), exclusiveSection(), deprecatedSection()].join('\n\n')}\n`;
+  return `${[introduction(), ...flagGroups.map(groupSection), exclusiveSection(), deprecatedSection(), foldersSection()].join('\n\n')}\n`;
 }
 
 const introduction = (): string => `# Configuration
@@ -136,7 +137,10 @@ are accepted.
 - \`onready\` is ignored in a file unless \`--allow-config-onready\` is on the command line.
 - A template (\`--exporttemplate file.kcppt\`) omits passwords and machine-specific settings: GPU choice, layers, threads,
   memory modes.
-- Config files contain passwords in plain text; templates contain none.`;
+- Config files contain passwords in plain text; templates contain none.
+- A file that is named without a folder and is not in the working folder is looked for in the config folder
+  ([Folders](#folders)).
+- \`file_version\` is the version of the format; a file of a newer one is refused.`;
 
 function groupSection({ title, keys }: FlagGroup): string {
   const rows = keys.map((key) => flagRow(flagOf(key)));
@@ -162,6 +166,39 @@ function deprecatedSection(): string {
       `| ${names.map(code).join(', ')} | ${translate ? 'translated' : 'no effect'} | ${escapeCell(instead)} |`,
   );
   return ['## Deprecated flags', '', '| Flag | Effect | Instead |', '|---|---|---|', ...rows].join('\n');
+}
+
+const documentedSystems = {
+  Linux: { home: '~', platform: 'linux', environment: {} },
+  macOS: { home: '~', platform: 'darwin', environment: {} },
+  Windows: {
+    home: '%USERPROFILE%',
+    platform: 'win32',
+    environment: { APPDATA: '%APPDATA%', LOCALAPPDATA: '%LOCALAPPDATA%' },
+  },
+  'With `PARLEY_HOME`': { home: '~', platform: 'linux', environment: { PARLEY_HOME: '$PARLEY_HOME' } },
+} satisfies Record<string, SystemFolders>;
+
+function foldersSection(): string {
+  const keys = Object.keys(ownFolders) as (keyof typeof ownFolders)[];
+  const rows = keys.map((key) => {
+    const paths = Object.values(documentedSystems).map((system) => code(ownFolder(key, system)));
+    return `| ${ownFolders[key].content} | ${paths.join(' | ')} |`;
+  });
+  return `## Folders
+
+Folders that Parley chooses by itself. Files that a flag names (\`--savedatafile\`, \`--diskcache\`, \`--exportconfig\`) are
+where the flag says.
+
+| Content | ${Object.keys(documentedSystems).join(' | ')} |
+|---|---|---|---|---|
+${rows.join('\n')}
+
+- \`PARLEY_HOME=FOLDER\` moves all of them, and \`PARLEY_PACKS=FOLDER\` the engines alone. They are not moved by themselves:
+  move the files before the next start.
+- On Linux, \`XDG_DATA_HOME\`, \`XDG_CONFIG_HOME\` and \`XDG_CACHE_HOME\` replace \`~/.local/share\`, \`~/.config\` and \`~/.cache\`.
+- Temporary files, such as uploads, are in the folder of the system for them (\`TMPDIR\`, on Windows \`TEMP\`) and are removed
+  after use.`;
 }
 
 const names = (keys: readonly FlagKey[]): string => keys.map((key) => code(flagName(key))).join(', ');

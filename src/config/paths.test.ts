@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expandHome, readDiskCache } from './paths.ts';
+import { configPath, expandHome, readDiskCache } from './paths.ts';
 
 const mega = 2 ** 20;
 const giga = 2 ** 30;
@@ -55,4 +55,13 @@ test.each([
 test('expandHome: undefined without a home folder', () => {
   expect(expandHome('~/cache', undefined)).toBeUndefined();
   expect(expandHome('/cache', undefined)).toBe('/cache');
+});
+
+test.each([
+  ['in the working folder', 'mine.kcpps', ['mine.kcpps', '/config/mine.kcpps'], 'mine.kcpps'],
+  ['in the config folder', 'mine.kcpps', ['/config/mine.kcpps'], '/config/mine.kcpps'],
+  ['in neither', 'mine.kcpps', [], 'mine.kcpps'],
+  ['with a folder of its own', './mine.kcpps', ['/config/mine.kcpps'], './mine.kcpps'],
+])('configPath: a file %s', (_, named, there, expected) => {
+  expect(configPath(named, '/config', (path) => there.includes(path))).toBe(expected);
 });

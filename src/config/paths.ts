@@ -1,3 +1,4 @@
+import { basename, join } from 'node:path';
 import { badFlags, type FlagValue, missing, type Problem, type Read } from './flag.ts';
 import { defaultSettings, type FlagKey, flagKeys, flagName, flagOf, type Settings } from './flags.ts';
 
@@ -78,6 +79,12 @@ function bytesOf(text: string): number | undefined {
 export function expandHome(text: string, home: string | undefined): string | undefined {
   if (!/^~([/\\]|$)/.test(text)) return text;
   return home ? `${home}${text.slice(1)}` : undefined;
+}
+
+/** A config that is named without a folder is looked for in the working folder, then in the config folder. */
+export function configPath(path: string, folder: string, exists: (path: string) => boolean): string {
+  const other = join(folder, path);
+  return path === basename(path) && !exists(path) && exists(other) ? other : path;
 }
 
 /** Expands and validates `--diskcache`. */

@@ -131,6 +131,7 @@ test('configText: contains changed values only', () => {
     model_param: null,
     contextsize: 1024,
     istemplate: false,
+    file_version: 1,
   });
 });
 

@@ -223,6 +223,16 @@ describe('launcher: configs', () => {
     );
   });
 
+  test('does not replace a file of a newer version, even on request', async () => {
+    writeFileSync(join(home, 'later.kcpps'), '{"file_version": 2}');
+    const { status, json } = await world().call('POST', '/launcher/save', { name: 'later', values: {}, replace: true });
+    expect(status).toBe(400);
+    expect(json.problems).toEqual([
+      'later.kcpps was written by a newer version of Parley and is not replaced; choose another name.',
+    ]);
+    expect(readFileSync(join(home, 'later.kcpps'), 'utf8')).toBe('{"file_version": 2}');
+  });
+
   test.each([
     [{ name: '../evil', values: {} }, 'Choose a name'],
     [{ name: 'x', folder: '/etc', values: {} }, 'cannot be written'],

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfigFile } from '../config/config-file.ts';
+import { isNewerConfig, newerConfig, readConfigFile } from '../config/config-file.ts';
 import { defaultSettings, type FlagKey, type Layer, type Settings, settingsFrom } from '../config/flags.ts';
 import { validated } from '../config/load.ts';
 import { contextSizeFor, type ModelShape, memoryNeed, readModelFile } from '../engines/llama/load-options.ts';
@@ -111,6 +111,8 @@ export class LauncherService {
     if (this.parts.exists(path) && sent.replace !== true)
       return { problems: [`${name} is there already.`], exists: true };
     try {
+      if (this.parts.exists(path) && isNewerConfig(await readFile(path, 'utf8')))
+        return { problems: [newerConfig(name)] };
       // It may contain passwords.
       await writeFile(path, configText(written.layer, kind), { mode: 0o600 });
       return { path };

@@ -3,6 +3,8 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 
 interface Wanted {
   readonly url: string;
@@ -51,7 +53,7 @@ type Outcome = { readonly type: 'whole' } | { readonly type: 'broken'; readonly 
 
 async function fetchRest({ url, headers }: Wanted, part: string, parts: DownloadParts): Promise<Outcome> {
   const have = (await stat(part).catch(() => undefined))?.size ?? 0;
-  const mark = have > 0 ? await readFile(markOf(part), 'utf8').catch(() => '') : '';
+  const mark = have > 0 ? await readMark(part) : '';
   // Without an ETag the version is unknown, so the download starts over.
   const resume: Record<string, string> = mark === '' ? {} : { range: `bytes=${have}-`, 'if-range': mark };
   let response: Response;
@@ -82,7 +84,7 @@ async function receive(response: Response, part: string, from: number, parts: Do
   const length = Number(response.headers.get('content-length') ?? Number.NaN);
   const total = Number.isNaN(length) ? undefined : from + length;
   const etag = response.headers.get('etag') ?? '';
-  await writeFile(markOf(part), etag.startsWith('W/') ? '' : etag);
+  await writeMark(part, etag.startsWith('W/') ? '' : etag);
   const file = await open(part, from > 0 ? 'r+' : 'w');
   let done = from;
   try {
@@ -114,8 +116,26 @@ async function check({ expected, target }: Wanted, part: string): Promise<void> 
   );
 }
 
-/** File with the ETag of the partial download. */
+/** File with the ETag of the partial download: the ETag alone in version 1, a JSON object since. */
 const markOf = (part: string): string => `${part}.etag`;
+const markVersion = 2;
+
+function writeMark(part: string, etag: string): Promise<void> {
+  return writeFile(markOf(part), `${JSON.stringify({ [versionKey]: markVersion, etag })}\n`);
+}
+
+async function readMark(part: string): Promise<string> {
+  const text = await readFile(markOf(part), 'utf8').catch(() => '');
+  const mark = tryParseJson(text);
+  if (!isObject(mark)) return text;
+  try {
+    checkVersion(mark, markVersion);
+  } catch (error) {
+    if (error instanceof NewerFile) throw new DownloadError(`${part} is left alone: ${error.message}`);
+    throw error;
+  }
+  return typeof mark.etag === 'string' ? mark.etag : '';
+}
 
 function explain(status: number, reason: string): string {
   if (status === 401 || status === 403) return `${reason}: it wants a key; set HF_TOKEN for models that need one`;

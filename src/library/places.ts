@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { dataFolder, ownFolder, type SystemFolders } from '../core/data-folder.ts';
+import { configFolder, dataFolder, ownFolder, type SystemFolders } from '../core/data-folder.ts';
 
 export type Layout =
   /** Model files in folders of any depth. */
@@ -20,7 +20,7 @@ export interface Place {
 export function knownPlaces(system: SystemFolders): readonly Place[] {
   const { home, platform, environment } = system;
   const data = dataFolder(system);
-  const config = platform === 'linux' ? environment.XDG_CONFIG_HOME || join(home, '.config') : data;
+  const config = configFolder(system);
   const cache = environment.XDG_CACHE_HOME || join(home, '.cache');
   const hub = environment.HF_HUB_CACHE || join(environment.HF_HOME || join(cache, 'huggingface'), 'hub');
   const files = (program: string, ...folders: string[]): Place[] =>

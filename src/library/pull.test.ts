@@ -100,6 +100,19 @@ describe('pull: URL', () => {
     expect(readFileSync(path).equals(model)).toBe(true);
   });
 
+  test('leaves a part of a newer version alone', async () => {
+    const target = folder();
+    const later = '{"file_version":3,"etag":"\\"v1\\""}';
+    writeFileSync(join(target, 'model.gguf.part'), 'later');
+    writeFileSync(join(target, 'model.gguf.part.etag'), later);
+    const { address, asked } = await hub((request, response) => serveFile(request, response, model));
+    const pulled = pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+    await expect(pulled).rejects.toThrow('model.gguf.part is left alone: it was written by a newer version of Parley');
+    expect(asked).toEqual([]);
+    expect(readFileSync(join(target, 'model.gguf.part'), 'utf8')).toBe('later');
+    expect(readFileSync(join(target, 'model.gguf.part.etag'), 'utf8')).toBe(later);
+  });
+
   test('restarts if the remote file has changed, or the version of the part is unknown', async () => {
     for (const etag of ['"old"', undefined]) {
       const target = folder();

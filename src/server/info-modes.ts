@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Settings } from '../config/flags.ts';
 import { fileExitCode, StartError } from './start-error.ts';
 
@@ -27,8 +27,9 @@ async function analyze(path: string): Promise<void> {
 }
 
 async function exportConfig(name: string, ending: '.kcpps' | '.kcppt', settings: Settings): Promise<void> {
-  const { writeConfigFile } = await import('../config/config-file.ts');
+  const { isNewerConfig, newerConfig, writeConfigFile } = await import('../config/config-file.ts');
   const path = name.endsWith(ending) ? name : `${name}${ending}`;
+  if (existsSync(path) && isNewerConfig(readFileSync(path, 'utf8'))) throw new StartError(newerConfig(path), 2);
   writeFileSync(path, writeConfigFile(settings, ending === '.kcpps' ? 'config' : 'template'));
   console.log(`Written: ${path}`);
 }

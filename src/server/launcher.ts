@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
-import { thisSystem } from '../core/data-folder.ts';
+import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { requestScope } from '../http/request-scope.ts';
 import { createHttpServer } from '../http/server.ts';
 import { allowedPlaces } from '../launcher/folders.ts';
@@ -52,6 +52,7 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     launched,
     folders: allowedPlaces(home, process.cwd(), process.platform, [
       fileURLToPath(new URL('../../models', import.meta.url)),
+      offeredFolder(ownFolder('config')),
     ]),
     home,
     places: knownPlaces(thisSystem()),
@@ -80,6 +81,16 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
   if (hasDisplay(process.env, process.platform)) {
     openBrowser(address(), () => terminal.line('No browser could be started; open the address above yourself.'));
   }
+}
+
+/** Folders that do not exist are not offered. */
+function offeredFolder(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch {
+    // The other folders are offered without it.
+  }
+  return path;
 }
 
 /** It is asked to stop by a message, and stops when this process is gone. */

@@ -1,5 +1,6 @@
 import { open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { NewerFile } from '../core/file-version.ts';
 
 export interface AtomicFileOptions<Content> {
   readonly path: string;
@@ -7,7 +8,7 @@ export interface AtomicFileOptions<Content> {
   readonly empty: Content;
   /** Largest size to read or write. */
   readonly mostBytes: number;
-  /** Throws if the file is damaged. */
+  /** Throws `NewerFile`, or any other error if the file is damaged. */
   readonly decode: (bytes: Buffer) => Content | Promise<Content>;
   readonly encode: (content: Content) => readonly Uint8Array[];
   readonly warn: (sentence: string) => void;
@@ -23,8 +24,8 @@ export class FileFull extends Error {
 
 /**
  * Content in one file of bounded size. Changes run one after the other, and each replaces the whole file, so that a crash
- * leaves the old file. A damaged file is renamed and never overwritten. Before each use the file is read again if another
- * program has changed it.
+ * leaves the old file. A damaged file is renamed and never overwritten; one of a later version of Parley is left alone, and reads
+ * and changes reject. Before each use the file is read again if another program has changed it.
  */
 export class AtomicFile<Content> {
   readonly #parts: AtomicFileOptions<Content>;
@@ -84,6 +85,7 @@ export class AtomicFile<Content> {
     try {
       return await decode(bytes);
     } catch (error) {
+      if (error instanceof NewerFile) throw new Error(`${path} is left alone: ${error.message}`, { cause: error });
       await this.#putAside(path, error);
       return empty;
     }

@@ -49,7 +49,7 @@ test('SaveSlots: loads a saved story, also in the next instance', async () => {
 test('SaveSlots: writes an object by slot number, as other programs do', async () => {
   const { path, slots } = slotsIn();
   await slots.save(3, story('Third'));
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ 3: story('Third') });
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ file_version: 1, 3: story('Third') });
 });
 
 test('SaveSlots: reads a file of another program, and preserves unknown entries', async () => {
@@ -63,12 +63,23 @@ test('SaveSlots: reads a file of another program, and preserves unknown entries'
   expect(await load(12)).toBeUndefined();
   await slots.erase(2);
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
+    file_version: 1,
     0: story('Theirs'),
     12: 'y',
     notes: [1, { a: 2 }],
     '': 3,
     '03': [],
   });
+});
+
+test('SaveSlots: leaves a file of a newer version alone', async () => {
+  const { path, slots } = slotsIn();
+  const content = JSON.stringify({ file_version: 2, 0: story('Later') });
+  writeFileSync(path, content);
+  await expect(slots.titles()).rejects.toThrow(`${path} is left alone: it was written by a newer version of Parley`);
+  await expect(slots.save(0, story('Mine'))).rejects.toThrow('update Parley, or use another file');
+  await expect(slots.erase(0)).rejects.toThrow('left alone');
+  expect(readFileSync(path, 'utf8')).toBe(content);
 });
 
 test('SaveSlots: overwrites and erases a slot', async () => {

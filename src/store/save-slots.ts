@@ -1,3 +1,4 @@
+import { checkVersion, versionKey } from '../core/file-version.ts';
 import { inSlices, type Sliced } from '../core/slices.ts';
 import { AtomicFile, type AtomicFileOptions } from './atomic-file.ts';
 
@@ -83,11 +84,12 @@ function* slotOf({ title, format, data }: SavedStory): Sliced<Slot> {
 }
 
 function* decoded(file: Readonly<Record<string, unknown>>): Sliced<Slots> {
+  checkVersion(file);
   const slots = new Map<string, Slot>();
   for (const [key, value] of Object.entries(file)) {
     yield;
-    // An erased slot of another program.
-    if (value === null) continue;
+    // Null is an erased slot of another program.
+    if (value === null || key === versionKey) continue;
     if (isSlot(Number(key)) && key === String(Number(key))) slots.set(key, yield* slotOf(storyIn(value, key)));
     else slots.set(key, { title: '', json: Buffer.from(JSON.stringify(value)) });
   }
@@ -105,11 +107,8 @@ function storyIn(value: unknown, key: string): SavedStory {
 }
 
 function encoded(slots: Slots): readonly Buffer[] {
-  const entries = [...slots].flatMap(([key, { json }], index) => [
-    Buffer.from(`${index > 0 ? ',\n' : ''}${JSON.stringify(key)}:`),
-    json,
-  ]);
-  return [Buffer.from('{'), ...entries, Buffer.from('}\n')];
+  const entries = [...slots].flatMap(([key, { json }]) => [Buffer.from(`,\n${JSON.stringify(key)}:`), json]);
+  return [Buffer.from(`{"${versionKey}":1`), ...entries, Buffer.from('}\n')];
 }
 
 /** Takes some ten microseconds. */

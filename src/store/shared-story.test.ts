@@ -74,7 +74,16 @@ describe('SharedStory', () => {
     expect(await turn()).toMatchObject({ story: '', major: 1, minor: 1 });
     expect(warnings[0]).toContain(`is damaged (${reason})`);
     await update('new');
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ format: 'plain', major: 1, minor: 2, story: 'new' });
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ format: 'plain', major: 1, minor: 2, story: 'new' });
+  });
+
+  test('leaves a file of a newer version alone', async () => {
+    const { path, turn, update } = storyIn();
+    const content = '{"file_version":2,"anything":"else"}';
+    writeFileSync(path, content);
+    await expect(turn()).rejects.toThrow(`${path} is left alone: it was written by a newer version of Parley`);
+    await expect(update('new')).rejects.toThrow('update Parley, or use another file');
+    expect(readFileSync(path, 'utf8')).toBe(content);
   });
 });
 

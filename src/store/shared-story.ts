@@ -1,3 +1,4 @@
+import { checkVersion, versionKey } from '../core/file-version.ts';
 import { inSlices } from '../core/slices.ts';
 import { AtomicFile, type AtomicFileOptions } from './atomic-file.ts';
 import { jsonBytes, StoryTooLong } from './save-slots.ts';
@@ -53,11 +54,13 @@ export class SharedStory {
       mostBytes,
       empty: beginning,
       decode: async (bytes) => {
-        const turn = turnIn(await parse(bytes));
+        const content = await parse(bytes);
+        checkVersion(content);
+        const turn = turnIn(content);
         return { ...turn, json: await storyJson(turn.story) };
       },
       encode: ({ format, major, minor, json }) => {
-        const head = JSON.stringify({ format, major, minor }).slice(0, -1);
+        const head = JSON.stringify({ [versionKey]: 1, format, major, minor }).slice(0, -1);
         return [Buffer.from(`${head},"story":`), json, Buffer.from('}\n')];
       },
     });

@@ -42,6 +42,11 @@ describe('ownFile', () => {
     expect(image?.blob?.type).toBe('image/png');
   });
 
+  test('of a newer version is refused', () => {
+    const text = JSON.stringify({ format: 'parley.chats', version: 2, chats: [] });
+    expect(() => importedChats(text, parts)).toThrow('newer version of Parley');
+  });
+
   test('has the text of a running reply but not its key', async () => {
     const pending = { genkey: 'K', since: 0, prefix: '' };
     const open = withTurn(chat, { id: 'd', parent: 'b2', role: 'assistant', text: 'so far', at: 9, pending });

@@ -89,7 +89,9 @@ function parsedLine(line: string): unknown {
   }
 }
 
-function ownChats({ chats }: Record<string, unknown>, parts: SharingParts): Chat[] {
+function ownChats({ chats, version: found }: Record<string, unknown>, parts: SharingParts): Chat[] {
+  if ((number(found) ?? 1) > version)
+    throw new Error('This file is of a newer version of Parley. Update Parley to read it.');
   return list(chats).flatMap((chat) => {
     if (!isRecord(chat) || !isRecord(chat.turns)) return [];
     const turns = Object.values(chat.turns).flatMap((turn) => ownTurn(turn, parts));

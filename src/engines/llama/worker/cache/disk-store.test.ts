@@ -88,6 +88,21 @@ test('DiskStore: files are readable by the owner only', async () => {
 });
 
 describe('DiskStore: limit', () => {
+  test('snapshots of a newer version are neither counted nor removed nor replaced, and reported once', async () => {
+    const { folder, open, names, told } = world();
+    await (await open()).write(snapshot(1, 400));
+    const [name = ''] = names();
+    const later = readFileSync(join(folder, name));
+    later.write('PARLEYKV2');
+    writeFileSync(join(folder, name), later);
+    const store = await open({ bytes: 1500 });
+    for (const first of [1, 2, 3, 4]) await store.write(snapshot(first, 400));
+    expect(firsts(store)).toEqual([3, 4]);
+    expect(readFileSync(join(folder, name))).toEqual(later);
+    expect(store.health()).toMatchObject({ otherBytes: 0, failures: 0 });
+    expect(told).toEqual([expect.stringContaining('snapshots of a newer version of Parley are left alone')]);
+  });
+
   test('counts snapshots of all models, and evicts the least recently used', async () => {
     const { open, names } = world();
     await (await open(other)).write(snapshot(1, 400));

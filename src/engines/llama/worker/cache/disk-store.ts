@@ -3,6 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { NewerFile } from '../../../../core/file-version.ts';
 import type { StoreHealth } from '../../../../core/text-service.ts';
 import { makeFolder, privately } from '../../cache-folder.ts';
 import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from '../memory/snapshot.ts';
@@ -29,10 +30,12 @@ const coarseMs = 2000;
 
 /**
  * Snapshots on disk; they survive restarts and model swaps. Each is one file that is written under another name and then renamed.
- * Damaged, foreign and deleted files are ignored. A failing disk costs only time, so failures are counted and reported.
+ * Damaged, foreign and deleted files are ignored, and those of a later version of Parley neither counted nor removed. A failing disk costs only time, so failures are counted and reported.
  */
 export class DiskStore implements SnapshotStore {
   readonly #files = new Map<string, SnapshotFile>();
+  /** Files of a later version of Parley. */
+  readonly #newer = new Set<string>();
   readonly #failures: Failures;
   /** Modification time of the folder when it was last listed. */
   #changedAt: number | undefined;
@@ -121,6 +124,7 @@ export class DiskStore implements SnapshotStore {
     const outline = { tokens, checkpoints };
     const sum = await checksum(parts);
     const id = snapshotName(sum);
+    if (this.#newer.has(id)) return;
     const part = join(folder, partName(id, processes.own));
     await makeFolder(folder);
     try {
@@ -138,9 +142,10 @@ export class DiskStore implements SnapshotStore {
 
   /** Lists the folder; of new files only the headers are read. */
   async #survey(): Promise<void> {
-    const { folder, fingerprint, now } = this.options;
+    const { folder, now } = this.options;
     const listed = await readdir(folder, { withFileTypes: true });
-    const names = listed.filter((one) => one.isFile() && isSnapshotName(one.name)).map(({ name }) => name);
+    const named = listed.filter((one) => one.isFile() && isSnapshotName(one.name)).map(({ name }) => name);
+    const names = named.filter((name) => !this.#newer.has(name));
     const present = new Set(names);
     for (const id of this.#files.keys()) if (!present.has(id)) this.#files.delete(id);
     for (const id of names) {
@@ -155,8 +160,21 @@ export class DiskStore implements SnapshotStore {
       // A time in the future would keep a file for ever.
       const usedAt = Math.min(found.mtimeMs, now());
       const same = known && known.bytes === bytes;
-      const outline = same ? known.outline : await readOutline(path, fingerprint).catch(() => undefined);
+      const outline = same ? known.outline : await this.#outlineOf(id);
+      if (this.#newer.has(id)) continue;
       this.#files.set(id, { id, bytes, usedAt: Math.max(usedAt, same ? known.usedAt : 0), outline });
+    }
+  }
+
+  async #outlineOf(id: string): Promise<Outline | undefined> {
+    const { folder, fingerprint, tell } = this.options;
+    try {
+      return await readOutline(join(folder, id), fingerprint);
+    } catch (error) {
+      if (!(error instanceof NewerFile)) return undefined;
+      if (this.#newer.size === 0) tell(`--diskcache ${folder}: snapshots of a newer version of Parley are left alone.`);
+      this.#newer.add(id);
+      return undefined;
     }
   }
 
@@ -258,7 +276,10 @@ export function isAlive(id: number): boolean {
 /** The part of a file before its states. */
 type Outline = Pick<SnapshotEntry, 'tokens' | 'checkpoints'>;
 
-const magic = 'PARLEYKV1';
+const format = 'PARLEYKV';
+/** One digit. */
+const version = 1;
+const magic = `${format}${version}`;
 /** Magic, fingerprint (hex), checksum of all that follows (hex), number of tokens, number of checkpoints. */
 const headerBytes = magic.length + 64 + 64 + 8;
 /** Enough for the same prompt again and for another last turn; each can be as large as the rest. */
@@ -285,14 +306,17 @@ export function headerOf({ tokens, checkpoints }: Outline, fingerprint: string, 
   return Buffer.concat([Buffer.from(magic), Buffer.from(fingerprint), Buffer.from(sum), counts]);
 }
 
-/** Reads the header of a file; undefined if it is not a snapshot with this fingerprint. */
+/** Reads the header of a file; undefined if it is not a snapshot with this fingerprint. Throws `NewerFile`. */
 export async function readOutline(path: string, fingerprint: string): Promise<Outline | undefined> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
     const head = Buffer.alloc(headerBytes);
     await file.read(head, 0, headerBytes, 0);
-    if (head.toString('latin1', 0, magic.length + 64) !== `${magic}${fingerprint}`) return undefined;
+    const start = head.toString('latin1', 0, magic.length + 64);
+    const found = Number(start.charAt(format.length));
+    if (start.startsWith(format) && found > version) throw new NewerFile(found, version);
+    if (start !== `${magic}${fingerprint}`) return undefined;
     const count = { tokens: head.readUInt32LE(headerBytes - 8), checkpoints: head.readUInt32LE(headerBytes - 4) };
     if (headerBytes + count.tokens * 4 + count.checkpoints * 8 > size) return undefined;
     const tokens = new Int32Array(count.tokens);

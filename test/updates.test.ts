@@ -1,0 +1,128 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfigFile } from '../src/config/config-file.ts';
+import { settingsFrom } from '../src/config/flags.ts';
+import { DiskStore } from '../src/engines/llama/worker/cache/disk-store.ts';
+import { download } from '../src/library/download.ts';
+import { SaveSlots } from '../src/store/save-slots.ts';
+import { SharedStory } from '../src/store/shared-story.ts';
+import { importedChats } from '../web/src/chat/model/sharing.ts';
+
+// Updates lose nothing: what each version of Parley has stored is read by the present one. `fixtures/VERSION` has the files as
+// that version wrote them. They are never changed; a new format gets a new file, in the folder of the version that writes it.
+
+const fixtures = fileURLToPath(new URL('./fixtures', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'parley-updates-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** How each kind of stored file is read, by its name: rejects unless it holds what was written. */
+const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
+  'settings.kcpps': async (path) => {
+    const { settings, problems, notes } = readConfig(path);
+    expect([problems, notes]).toEqual([[], []]);
+    expect(settings).toMatchObject({
+      model: ['story.gguf'],
+      port: 5002,
+      contextsize: 8192,
+      gpulayers: 12,
+      password: 'secret',
+      multiuser: 3,
+      lora: ['a.gguf'],
+      gendefaults: { temperature: 0.5 },
+    });
+  },
+  'settings.kcppt': async (path) => {
+    const { settings, problems } = readConfig(path);
+    expect(problems).toEqual([]);
+    expect(settings).toMatchObject({ model: ['story.gguf'], port: 5002, gpulayers: -1, password: null });
+  },
+  'launcher.kcpps': async (path) => {
+    expect(readConfig(path).settings).toMatchObject({ model: ['story.gguf'], contextsize: 8192 });
+  },
+  'slots.jsondb': async (path) => {
+    const slots = new SaveSlots({ path, ...file });
+    const title = 'Über “alles” 🚪';
+    expect(await slots.titles()).toEqual(['The cellar', ...Array.from({ length: 10 }, () => ''), title]);
+    // Changing one slot keeps the others.
+    await slots.save(1, { title: 'New', format: 'plain', data: '' });
+    const kept = (await new SaveSlots({ path, ...file }).load(11)) ?? Buffer.of();
+    expect(JSON.parse(Buffer.from(kept).toString())).toEqual({ title, format: 'plain', data: 'line one\nline two' });
+  },
+  'multiplayer-5001.json': async (path) => {
+    const story = new SharedStory({ path, clock: () => 0, ...file });
+    const written = { story: 'Once upon a time, twice', format: 'plain', major: 2, minor: 2 };
+    expect(await story.turn()).toMatchObject(written);
+    expect(await story.update({ ...written, full: false })).toMatchObject({ major: 2, minor: 3 });
+    expect(await new SharedStory({ path, clock: () => 0, ...file }).turn()).toMatchObject({ major: 2, minor: 3 });
+  },
+  'snapshot.parley-cache': async (path) => {
+    const cache = mkdtempSync(join(folder, 'cache-'));
+    cpSync(path, join(cache, '42af99c6cbed53be215eef5c695c7100.parley-cache'));
+    const store = await DiskStore.open({
+      folder: cache,
+      bytes: 2 ** 20,
+      fingerprint: 'ab'.repeat(32),
+      now: () => Date.now(),
+      processes: { own: process.pid, alive: () => true },
+      tell: never,
+    });
+    const [entry] = store.entries();
+    expect(await store.read(entry?.id ?? '')).toEqual({
+      tokens: Int32Array.of(1, 2, 3, 4, 5),
+      state: Uint8Array.of(9, 8, 7),
+      checkpoints: [{ index: 2, state: Uint8Array.of(6, 5) }],
+    });
+  },
+  // With its side file.
+  'model.gguf.part': async (path) => {
+    const target = path.replace(/\.part$/, '');
+    const asked: unknown[] = [];
+    const rest = ', and the second';
+    const fetchRest: typeof fetch = async (_, options) => {
+      asked.push(options?.headers);
+      return new Response(rest, { status: 206, headers: { etag: '"v1"', 'content-length': String(rest.length) } });
+    };
+    await download({ url: 'https://hub.invalid/model.gguf', target }, { fetch: fetchRest, progress: () => {} });
+    expect(asked).toEqual([{ range: 'bytes=20-', 'if-range': '"v1"' }]);
+    expect(readFileSync(target, 'utf8')).toBe('GGUF, the first half, and the second');
+  },
+  'chats.json': async (path) => {
+    const parts = { toDataUrl: never, toBlob: never, newId: () => 'new', now: 0 };
+    const [chat] = importedChats(readFileSync(path, 'utf8'), parts);
+    expect(chat).toMatchObject({
+      title: 'Animals',
+      folder: 'Home',
+      turns: { b: { text: 'A dog.', reasoning: 'Ears.' } },
+    });
+  },
+};
+
+const never = (...what: unknown[]): never => {
+  throw new Error(`unexpected: ${what.join(' ')}`);
+};
+
+const file = { warn: never, now: () => new Date(0), parse: async (bytes: Buffer) => JSON.parse(bytes.toString()) };
+
+function readConfig(path: string) {
+  const { values, problems, notes } = readConfigFile(readFileSync(path, 'utf8'), { allowOnready: false, path });
+  return { settings: settingsFrom(values), problems, notes };
+}
+
+describe.each(readdirSync(fixtures))('files of Parley %s', (version) => {
+  const names = readdirSync(join(fixtures, version)).filter((name) => !name.endsWith('.etag'));
+  const copy = join(folder, version);
+  beforeAll(() => cpSync(join(fixtures, version), copy, { recursive: true }));
+
+  test.each(names)('%s is read by this version', async (name) => {
+    await stored[name]?.(join(copy, name));
+    expect(stored).toHaveProperty([name]);
+  });
+});
+
+test('every stored file has a fixture', () => {
+  const there = readdirSync(fixtures).flatMap((version) => readdirSync(join(fixtures, version)));
+  expect(Object.keys(stored).filter((name) => !there.includes(name))).toEqual([]);
+});
