@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { nativeClient } from './live/client.ts';
-import { type LiveServer, liveServers } from './live/server.ts';
+import { liveServers } from './live/server.ts';
+import { servesEverything } from './live/serves-everything.ts';
 
 // What people get who install the packed program. `overrides` hold for this repository alone, and not for them.
 
@@ -114,46 +114,11 @@ describe('an install of the packed program', () => {
       expect(readdirSync(join(own, 'models'))).toContain('parley-mini.gguf');
       expect(readdirSync(join(own, 'weights'))).toContain('LICENSES.txt');
       const server = await startServer([], { command: [join(home, 'node_modules/.bin/parley')] });
-      await doesEverything(server);
+      await servesEverything(server.base);
       await server.stop();
     },
   );
 });
-
-async function doesEverything({ base }: LiveServer): Promise<void> {
-  const { text } = await nativeClient(base).generate({ prompt: 'Once upon a time', max_length: 8 });
-  expect(text).toMatch(/^, there was a/);
-
-  const speech = await asked(`${base}/v1/audio/speech`, {
-    input: 'The weather is nice today.',
-    response_format: 'wav',
-  });
-  const recording = Buffer.from(await speech.arrayBuffer());
-  const form = new FormData();
-  form.set('model', 'whisper-1');
-  form.set('file', new Blob([recording]), 'spoken.wav');
-  const heard = await fetch(`${base}/v1/audio/transcriptions`, { method: 'POST', body: form });
-  expect(((await heard.json()) as { text: string }).text).toMatch(/weather/i);
-
-  const embedded = await asked(`${base}/v1/embeddings`, { input: 'weather' });
-  const { data } = (await embedded.json()) as { data: { embedding: number[] }[] };
-  expect(data[0]?.embedding).toHaveLength(384);
-
-  // Larger than the model draws, so that an upscaler is loaded too.
-  const drawn = await asked(`${base}/sdapi/v1/txt2img`, { prompt: 'a red apple', steps: 2, width: 128, height: 128 });
-  const [picture = ''] = ((await drawn.json()) as { images: string[] }).images;
-  expect(Buffer.from(picture, 'base64').subarray(1, 4).toString()).toBe('PNG');
-}
-
-async function asked(url: string, body: object): Promise<Response> {
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
-  return answer;
-}
 
 function hasScript(packageFolder: string): boolean {
   const { scripts = {} } = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as {

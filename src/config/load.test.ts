@@ -41,6 +41,12 @@ test('loadSettings: our environment variable wins over the older one, and an emp
   expect(settings(load('', { environment: { ...both, PARLEY_PASSWORD: '' } })).password).toBe('theirs');
 });
 
+test('loadSettings: PARLEY_HOST sets the address for containers, and --host wins over it', () => {
+  const environment = { PARLEY_HOST: '0.0.0.0' };
+  expect(settings(load('', { environment })).host).toBe('0.0.0.0');
+  expect(settings(load('--host 127.0.0.1', { environment })).host).toBe('127.0.0.1');
+});
+
 test('loadSettings: a flag of the command line replaces exclusive flags of the file', () => {
   const loaded = accepted(load('--config x --usecpu', { file: { usevulkan: [0] } }));
   expect(loaded.settings).toMatchObject({ usecpu: true, usevulkan: null });

@@ -31,7 +31,8 @@ export interface LiveServer {
   says(text: string): Promise<void>;
   /** The newest process of an engine, that for text unless told otherwise; undefined while there is none. */
   worker(engine?: string): number | undefined;
-  stop(): Promise<void>;
+  /** Ends it by SIGTERM, or by force after a while. Resolves to its exit code, which is null in the second case. */
+  stop(): Promise<number | null>;
 }
 
 export interface StartOptions {
@@ -41,6 +42,8 @@ export interface StartOptions {
   readonly listening?: string;
   /** The command that starts it, where it is not the build of this repository. */
   readonly command?: readonly string[];
+  /** A free one unless told otherwise. */
+  readonly port?: number;
 }
 
 export type StartServer = (flags?: readonly string[], options?: StartOptions) => Promise<LiveServer>;
@@ -65,11 +68,12 @@ async function start(
     until = 'Please connect to custom endpoint',
     listening = 'Listening on ',
     command = [process.execPath, program],
+    port: wantedPort = 0,
   }: StartOptions,
   children: Set<ChildProcess>,
 ): Promise<LiveServer> {
   const [file = '', ...first] = command;
-  const child = spawn(file, [...first, '--port', '0', '--threads', '1', ...flags], {
+  const child = spawn(file, [...first, '--port', String(wantedPort), '--threads', '1', ...flags], {
     env: programEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -113,11 +117,12 @@ async function start(
     worker: (engine = 'llama') => childOf(child.pid as number, `engines/${engine}/worker`),
     stop: async () => {
       children.delete(child);
-      if (over) return;
+      if (over) return child.exitCode;
       child.kill('SIGTERM');
       const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
       await once(child, 'close');
       clearTimeout(timer);
+      return child.exitCode;
     },
   };
 }

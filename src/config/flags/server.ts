@@ -24,9 +24,13 @@ export const mainFlags = flagTable({
     min: -1,
     bare: 1,
   }).help('Model layers to offload to the GPU. -1 chooses by free memory, 0 offloads none.'),
-  host: text('ADDRESS', '', { label: 'Host', tab: 'Network', scope: 'server', defaultText: 'this machine only' }).help(
-    'Address to listen on. By default only this machine can connect; 0.0.0.0 opens the server to the network.',
-  ),
+  host: text('ADDRESS', '', {
+    label: 'Host',
+    tab: 'Network',
+    scope: 'server',
+    defaultText: 'this machine only',
+    environment: ['PARLEY_HOST'],
+  }).help('Address to listen on. By default only this machine can connect; 0.0.0.0 opens the server to the network.'),
   port: integer('PORT', 5001, { label: 'Port', tab: 'Network', scope: 'server', min: 0, max: 65535 }).help(
     'Port to listen on. Also the second positional argument. 0 picks a free port.',
   ),
