@@ -30,6 +30,13 @@ export async function importModule(name) {
   return import(new URL(`${entry}.js`, folder));
 }
 
+/** Bundles one module into one CommonJS script. */
+export async function bundleScript(from, to) {
+  const bundled = await rolldown({ input: from, platform: 'node', tsconfig: false, external: /^node:/ });
+  await bundled.write({ file: to, format: 'cjs', codeSplitting: false });
+  await bundled.close();
+}
+
 async function write(from, to, input) {
   const bundled = await rolldown({
     input,

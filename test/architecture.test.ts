@@ -8,6 +8,7 @@ const source = fileURLToPath(new URL('../src', import.meta.url));
 /** What each folder may import of ours, besides itself. `main.ts` may import anything. */
 const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   core: [],
+  'one-file': ['core'],
   patterns: [],
   sampling: ['core', 'patterns'],
   grammar: ['core', 'patterns'],
