@@ -32,7 +32,7 @@ describe('packaging/systemd/parley.service', () => {
     const system = { home: environment.HOME ?? '', platform: 'linux', environment };
     expect(ownFolder('models', system)).toBe('/var/lib/parley/models');
     expect(environment).toMatchObject({ XDG_CACHE_HOME: '/var/cache', XDG_CONFIG_HOME: '/etc' });
-    expect(unit).toMatch(/^StateDirectory=parley\nCacheDirectory=parley\nConfigurationDirectory=parley$/m);
+    expect(unit).toMatch(/^StateDirectory=parley\nCacheDirectory=parley$/m);
   });
 
   test('lets programs make code while they run', () => {
