@@ -205,7 +205,7 @@ test('pack verify: names the damage, and repair fetches only what is broken', as
   const { code, output } = await run('verify');
   expect(code).toBe(1);
   expect(output).toBe(
-    'pictures: broken: codec: 1 missing (package.json), 1 changed (code). Repair it with: parley pack repair pictures\n',
+    'pictures: broken: codec: 1 missing (package.json), 1 changed (code).\nRepair it with: parley pack repair pictures\n',
   );
   expect((await run('list')).output).toContain('pictures  broken: parley pack repair pictures.');
   expect((await run('repair pictures', { gone: 'codec' })).code).toBe(3);

@@ -79,6 +79,7 @@ async function remove(pack: Pack, command: PackCommand): Promise<number> {
 
 async function verify(pack: Pack, command: PackCommand): Promise<number> {
   const { type } = await inspect(pack, command);
+  if (type === 'broken') command.terminal.line(`Repair it with: parley pack repair ${pack.name}`);
   return exitCodes[type];
 }
 
@@ -166,7 +167,7 @@ function verdict(pack: Pack, { type, packages }: PackState): string {
   if (type === 'absent') return `not installed. Type: parley pack add ${pack.name}`;
   if (type === 'broken') {
     const damage = packages.flatMap(({ wanted, state }) => damageOf(wanted, state));
-    return `broken: ${damage.join('; ')}. Repair it with: parley pack repair ${pack.name}`;
+    return `broken: ${damage.join('; ')}.`;
   }
   if (type === 'outdated') return `intact, but of another version; update available: parley pack add ${pack.name}`;
   const counts = packages.map(({ state }) => (state.type === 'installed' ? state.files : undefined));
