@@ -7,6 +7,7 @@ import { readConfigFile } from '../src/config/config-file.ts';
 import { settingsFrom } from '../src/config/flags.ts';
 import { DiskStore } from '../src/engines/llama/worker/cache/disk-store.ts';
 import { download } from '../src/library/download.ts';
+import { checkPackage } from '../src/packs/manifest.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
 import { importedChats } from '../web/src/chat/model/sharing.ts';
@@ -97,6 +98,11 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
       folder: 'Home',
       turns: { b: { text: 'A dog.', reasoning: 'Ears.' } },
     });
+  },
+  // Installed by `parley pack add`.
+  package: async (path) => {
+    expect(await checkPackage({ version: '1.0.0' }, path, 'thorough')).toMatchObject({ type: 'installed' });
+    expect(await checkPackage({ version: '1.1.0' }, path, 'quick')).toEqual({ type: 'outdated', version: '1.0.0' });
   },
 };
 

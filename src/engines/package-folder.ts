@@ -1,17 +1,48 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ownFolder } from '../core/data-folder.ts';
+import { tryParseJson } from '../core/json.ts';
+import { packs } from '../packs/catalogue.ts';
 
-/** Where a package is installed, even one without an entry point; undefined if it is not. */
-export function packageFolder(name: string): string | undefined {
-  return packageFolders(name)[0];
+/** Where a package is installed, even one without an entry point; undefined if it is not. Prefers the version of the packs. */
+export function packageFolder(name: string, folders = packageFolders(name)): string | undefined {
+  const wanted = catalogued(name);
+  const right = wanted && folders.find((folder) => versionOf(folder) === wanted.version);
+  return right ?? folders[0];
 }
 
 /** All folders with a package: of the installed packages, then of the packs. */
-export function packageFolders(name: string, packs = ownFolder('packs')): readonly string[] {
+export function packageFolders(name: string, packsFolder = ownFolder('packs')): readonly string[] {
   const parents = createRequire(import.meta.url).resolve.paths(name) ?? [];
-  return [...parents, join(packs, 'node_modules')]
+  return [...parents, join(packsFolder, 'node_modules')]
     .map((parent) => join(parent, name))
     .filter((folder) => existsSync(join(folder, 'package.json')));
+}
+
+/**
+ * Why a package of a pack cannot be used, with what to do: engines work only with the version of the catalogue, and after an
+ * update of Parley an earlier one may be installed. Undefined if it can be used, or is no part of a pack.
+ */
+export function wrongVersion(folder: string, name: string, pack = catalogued(name)?.pack): string | undefined {
+  const wanted = catalogued(name)?.version;
+  const found = versionOf(folder);
+  if (wanted === undefined || found === undefined || found === wanted) return undefined;
+  return `the pack ${pack} is of another version (${name} ${found}, not ${wanted}). Type: parley pack add ${pack}`;
+}
+
+function catalogued(name: string): { readonly pack: string; readonly version: string } | undefined {
+  for (const { name: pack, packages } of packs) {
+    const found = Object.values(packages)
+      .flat()
+      .find((one) => one.name === name);
+    if (found) return { pack, version: found.version };
+  }
+  return undefined;
+}
+
+function versionOf(folder: string): string | undefined {
+  const path = join(folder, 'package.json');
+  if (!existsSync(path)) return undefined;
+  return (tryParseJson(readFileSync(path, 'utf8')) as { readonly version?: string } | undefined)?.version;
 }

@@ -56,7 +56,7 @@ export function createTextEngine(
     startTimer: engineTimer,
     observer,
     proven,
-    gpuBuilds: [...installedBuilds().keys()],
+    gpuBuilds: [...installedBuilds((sentence) => observer.note?.(`Not used: ${sentence}`)).keys()],
   });
 }
 

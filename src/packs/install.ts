@@ -1,50 +1,97 @@
-import { createWriteStream, existsSync, readFileSync } from 'node:fs';
-import { chmod, mkdir, rename, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, normalize, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DownloadError, type DownloadParts, download, readIntegrity } from '../library/download.ts';
 import { readArchive } from '../library/tar.ts';
 import type { PackPackage } from './catalogue.ts';
+import { checkPackage, type Files, writeManifest } from './manifest.ts';
 
 export interface InstallParts extends DownloadParts {
   /** Asks the npm registry for the URL of a package. */
   readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string }>;
 }
 
-/** Downloads and installs a package atomically. Returns false if it is installed. */
-export async function installPackage(wanted: PackPackage, folder: string, parts: InstallParts): Promise<boolean> {
+/**
+ * Downloads, checks and unpacks a package beside the installed ones. `placePackage` puts it in place, so that a pack can wait for
+ * all of its packages. A staged package is used again by the next run.
+ */
+export async function stagePackage(wanted: PackPackage, folder: string, parts: InstallParts): Promise<void> {
   const { name, version, integrity } = wanted;
-  if (installedVersion(folder, name) === version) return false;
+  const { archive, unpacked, staged } = stagesOf(wanted, folder);
+  if ((await checkPackage(wanted, staged, 'thorough')).type === 'installed') return;
   const expected = readIntegrity(integrity);
   if (!expected) throw new Error(`${name} has no hash that it could be checked by`);
   const { tarball } = await parts.findPackage(`${name}@${version}`);
-  const plain = `${name}-${version}`.replace(/[^\w.-]+/g, '-');
-  const archive = join(folder, `${plain}.tgz`);
   await download({ url: tarball, target: archive, expected }, parts);
-  const unpacked = join(folder, `${plain}.unpacked`);
   try {
     await rm(unpacked, { recursive: true, force: true });
-    await unpack(archive, unpacked);
-    const target = packageFolder(folder, name);
-    await rm(target, { recursive: true, force: true });
-    await mkdir(dirname(target), { recursive: true });
-    await rename(unpacked, target);
+    await writeManifest(unpacked, wanted, await unpack(archive, unpacked));
+    await rm(staged, { recursive: true, force: true });
+    await rename(unpacked, staged);
   } finally {
     await rm(archive, { force: true });
     await rm(unpacked, { recursive: true, force: true });
   }
-  return true;
+}
+
+/** Replaces the installed package by the staged one. The old one is deleted last. */
+export async function placePackage(wanted: PackPackage, folder: string): Promise<void> {
+  const { staged, old } = stagesOf(wanted, folder);
+  const target = packageFolder(folder, wanted.name);
+  await mkdir(dirname(target), { recursive: true });
+  const replaces = await moveAway(target, old);
+  try {
+    await rename(staged, target);
+  } catch (error) {
+    if (replaces) await rename(old, target);
+    throw error;
+  }
+  await removeLeftovers(wanted, folder);
 }
 
 /** Returns whether it was installed. */
-export async function removePackage({ name }: PackPackage, folder: string): Promise<boolean> {
-  const there = installedVersion(folder, name) !== undefined;
-  await rm(packageFolder(folder, name), { recursive: true, force: true });
+export async function removePackage(wanted: PackPackage, folder: string): Promise<boolean> {
+  const there = await moveAway(packageFolder(folder, wanted.name), stagesOf(wanted, folder).old);
+  await removeLeftovers(wanted, folder);
   return there;
 }
 
+/** By one rename, because deleting takes time and could be interrupted. Returns whether it was there. */
+async function moveAway(target: string, old: string): Promise<boolean> {
+  await rm(old, { recursive: true, force: true });
+  try {
+    await rename(target, old);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+const plainName = (name: string): string => name.replace(/[^\w.-]+/g, '-');
+
+/** Where a package is before it is installed, and after it was replaced. */
+function stagesOf({ name, version }: PackPackage, folder: string) {
+  const plain = join(folder, plainName(`${name}-${version}`));
+  return { archive: `${plain}.tgz`, unpacked: `${plain}.unpacked`, staged: `${plain}.staged`, old: `${plain}.old` };
+}
+
+/** What interrupted runs have left of any version of the package. */
+async function removeLeftovers({ name }: PackPackage, folder: string): Promise<void> {
+  const plain = `${plainName(name)}-`;
+  const stage = /^\d+\.\d+\.\d+[\w.+-]*\.(tgz|tgz\.part|tgz\.part\.etag|unpacked|staged|old)$/;
+  for (const entry of await readdir(folder).catch(() => [])) {
+    if (!entry.startsWith(plain) || !stage.test(entry.slice(plain.length))) continue;
+    await rm(join(folder, entry), { recursive: true, force: true });
+  }
+}
+
 /** Unpacks an npm package, without its top folder. */
-async function unpack(archive: string, target: string): Promise<void> {
+async function unpack(archive: string, target: string): Promise<Files> {
+  const files: Record<string, Files[string]> = {};
+  await mkdir(target, { recursive: true });
   for await (const { name, content } of readArchive(archive)) {
     const path = normalize(name.replace(/^[^/]+\//, ''));
     if (path.startsWith('..') || path.startsWith(sep) || path.includes(`${sep}..${sep}`) || /^[A-Za-z]:/.test(path)) {
@@ -52,22 +99,23 @@ async function unpack(archive: string, target: string): Promise<void> {
     }
     const file = join(target, path);
     await mkdir(dirname(file), { recursive: true });
-    await pipeline(content, createWriteStream(file));
+    const hash = createHash('sha256');
+    let bytes = 0;
+    const seen = async function* (pieces: AsyncIterable<Uint8Array>) {
+      for await (const piece of pieces) {
+        hash.update(piece);
+        bytes += piece.length;
+        yield piece;
+      }
+    };
+    await pipeline(content, seen, createWriteStream(file));
     // Registries drop the executable bit, which programs need.
     await chmod(file, 0o755);
+    files[path.split(sep).join('/')] = { bytes, sha256: hash.digest('hex') };
   }
+  return files;
 }
 
 export function packageFolder(packsFolder: string, name: string): string {
   return join(packsFolder, 'node_modules', name);
-}
-
-export function installedVersion(packsFolder: string, name: string): string | undefined {
-  const path = join(packageFolder(packsFolder, name), 'package.json');
-  if (!existsSync(path)) return undefined;
-  try {
-    return (JSON.parse(readFileSync(path, 'utf8')) as { version?: string }).version;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -124,4 +124,144 @@ test('pack add: names a package that the registry does not have', async () => {
   });
   expect(code).toBe(3);
   expect(output).toContain('bare-sidecar 0.3.0: npm does not know bare-sidecar@0.3.0');
+});
+
+/** Packs of several packages, one of which they share, from a registry that counts. */
+function manyPackages() {
+  const folder = mkdtempSync(join(root, 'many-'));
+  const archives = new Map<string, Buffer>();
+  const packageOf = (name: string) => {
+    const bytes = packed({
+      'package/package.json': Buffer.from(JSON.stringify({ name, version: '1.0.0' })),
+      'package/code': Buffer.from(`the code of ${name}`),
+    });
+    archives.set(name, bytes);
+    const hash = `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
+    return { name, version: '1.0.0', integrity: hash, megabytes: 3 };
+  };
+  const runtime = packageOf('runtime');
+  const pack = (name: string, ...others: string[]): Pack => ({
+    name,
+    brings: 'Things.',
+    licence: 'MIT',
+    packages: { 'linux-x64': [runtime, ...others.map(packageOf)] },
+  });
+  const packs = [pack('music', 'music-driver'), pack('pictures', 'picture-driver', 'codec')];
+  const asked: string[] = [];
+  const run = async (words: string, { catalogue: list = packs, gone = '' } = {}) => {
+    let output = '';
+    asked.length = 0;
+    const code = await packCommand({
+      words: words.split(' '),
+      folder,
+      terminal: new Terminal({ write: (text) => (output += text), interactive: false, columns: 200 }),
+      catalogue: list,
+      system: { platform: 'linux', arch: 'x64' },
+      fetch: async (address) => {
+        const name = String(address).split('/').at(-1) ?? '';
+        return new Response(new Uint8Array(archives.get(name) ?? Buffer.of()));
+      },
+      findPackage: async (specifier) => {
+        const name = specifier.replace('@1.0.0', '');
+        if (name === gone) throw new Error(`npm does not know ${specifier}`);
+        asked.push(name);
+        return { tarball: `https://packages.invalid/${name}` };
+      },
+      now: () => 0,
+    });
+    return { code, output };
+  };
+  const file = (name: string) => join(folder, 'node_modules', name);
+  return { folder, run, packs, asked, file };
+}
+
+test('pack add: installs all packages of a pack or none, and goes on from there', async () => {
+  const { folder, run, asked } = manyPackages();
+  const { code } = await run('add pictures', { gone: 'codec' });
+  expect(code).toBe(3);
+  expect(existsSync(join(folder, 'node_modules'))).toBe(false);
+  expect((await run('list')).output).toContain('pictures  9 MB to fetch.');
+  expect((await run('add pictures')).code).toBe(0);
+  expect(asked).toEqual(['codec']);
+  expect(readdirSync(folder)).toEqual(['node_modules']);
+  expect((await run('list')).output).toMatch(/music {5}3 MB to fetch.*\npictures {2}installed\./);
+});
+
+test('pack verify: an intact pack, and nothing installed', async () => {
+  const { run } = manyPackages();
+  expect(await run('verify')).toEqual({ code: 0, output: 'No packs are installed.\n' });
+  expect(await run('verify music')).toEqual({ code: 1, output: 'music: not installed. Type: parley pack add music\n' });
+  await run('add music');
+  expect(await run('verify')).toEqual({ code: 0, output: 'music: intact, 4 files checked.\n' });
+});
+
+test('pack verify: names the damage, and repair fetches only what is broken', async () => {
+  const { run, file, asked } = manyPackages();
+  await run('add pictures');
+  await run('add music');
+  writeFileSync(file('codec/code'), 'x'.repeat(17));
+  rmSync(file('codec/package.json'));
+  rmSync(file('music-driver'), { recursive: true });
+  const { code, output } = await run('verify');
+  expect(code).toBe(1);
+  expect(output).toBe(
+    'pictures: broken: codec: 1 missing (package.json), 1 changed (code).\nRepair it with: parley pack repair pictures\n',
+  );
+  expect((await run('list')).output).toContain('pictures  broken: parley pack repair pictures.');
+  expect((await run('repair pictures', { gone: 'codec' })).code).toBe(3);
+  expect(readFileSync(file('codec/code'), 'utf8')).toBe('x'.repeat(17));
+  const repaired = await run('repair');
+  expect([repaired.code, asked]).toEqual([0, ['codec']]);
+  expect(repaired.output).toContain('pictures is repaired.');
+  expect(await run('verify pictures')).toEqual({ code: 0, output: 'pictures: intact, 6 files checked.\n' });
+  expect(await run('repair pictures')).toEqual({ code: 0, output: 'pictures: intact, 6 files checked.\n' });
+});
+
+test('pack verify: names a missing package, and add fetches it too', async () => {
+  const { run, file, asked } = manyPackages();
+  await run('add pictures');
+  rmSync(file('codec'), { recursive: true });
+  expect(await run('verify')).toMatchObject({ code: 1, output: expect.stringContaining('broken: codec is missing.') });
+  expect((await run('add pictures')).code).toBe(0);
+  expect(asked).toEqual(['codec']);
+});
+
+test('pack verify: says what it could not check of a pack without a manifest', async () => {
+  const { run, file } = manyPackages();
+  for (const name of ['runtime', 'music-driver']) {
+    mkdirSync(file(name), { recursive: true });
+    writeFileSync(join(file(name), 'package.json'), '{"version": "1.0.0"}');
+  }
+  const { code, output } = await run('verify');
+  expect(code).toBe(0);
+  expect(output).toContain('music: no damage found. It was installed without a list of its files');
+  expect((await run('list')).output).toContain('music     installed.');
+});
+
+test('pack list: names the update to the version of the catalogue', async () => {
+  const { run, packs } = manyPackages();
+  await run('add music');
+  const later = packs.map((pack) => ({
+    ...pack,
+    packages: { 'linux-x64': (pack.packages['linux-x64'] ?? []).map((one) => ({ ...one, version: '1.1.0' })) },
+  }));
+  expect((await run('list', { catalogue: later })).output).toContain(
+    'music     update available: parley pack add music.',
+  );
+  const { code, output } = await run('verify', { catalogue: later });
+  expect([code, output]).toEqual([
+    0,
+    'music: intact, but of another version; update available: parley pack add music\n',
+  ]);
+});
+
+test('pack remove: keeps a package that another installed pack needs', async () => {
+  const { run, file } = manyPackages();
+  await run('add music');
+  await run('add pictures');
+  await run('remove music');
+  expect([existsSync(file('runtime')), existsSync(file('music-driver'))]).toEqual([true, false]);
+  expect(await run('verify')).toEqual({ code: 0, output: 'pictures: intact, 6 files checked.\n' });
+  await run('remove pictures');
+  expect(existsSync(file('runtime'))).toBe(false);
 });

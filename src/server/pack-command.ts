@@ -1,16 +1,14 @@
 import { progressOf, type Terminal } from '../observe/terminal.ts';
 import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue.ts';
-import { type InstallParts, installedVersion, installPackage, removePackage } from '../packs/install.ts';
+import { type CheckParts, checkPack, type PackState, unsharedPackages } from '../packs/check.ts';
+import { type InstallParts, placePackage, removePackage, stagePackage } from '../packs/install.ts';
+import type { PackageState } from '../packs/manifest.ts';
 import { askNpm } from './npm-package.ts';
 
-export interface PackCommand {
+export interface PackCommand extends CheckParts {
   readonly words: readonly string[];
-  /** Where packs are put. */
-  readonly folder: string;
   readonly terminal: Terminal;
   readonly fetch: typeof fetch;
-  readonly catalogue?: readonly Pack[];
-  readonly system?: Pick<NodeJS.Process, 'platform' | 'arch'>;
   readonly findPackage?: InstallParts['findPackage'];
   readonly signal?: AbortSignal;
   /** Milliseconds of a clock that never goes back. */
@@ -19,81 +17,180 @@ export interface PackCommand {
 
 const usage = `parley pack list            the packs that there are, what each brings, and which are here
 parley pack add NAME        fetch one, checked by its hash; what broke off is taken up again by the same command
-parley pack remove NAME     delete it`;
+parley pack remove NAME     delete it
+parley pack verify [NAME]   check every file of what is installed
+parley pack repair [NAME]   fetch again what is broken`;
+
+type Action = (pack: Pack, command: PackCommand) => Promise<number>;
+const actions: Readonly<Record<string, Action>> = { add, remove, verify, repair };
+/** Without a name they are for all installed packs. */
+const forAll: readonly string[] = ['verify', 'repair'];
 
 /** `parley pack`: resolves to the exit code. */
 export async function packCommand(command: PackCommand): Promise<number> {
   const { words, terminal, catalogue = packs } = command;
-  const [action = 'list', name, ...rest] = words;
-  if (action === 'list' && name === undefined) {
-    for (const line of listLines(command)) terminal.line(line);
+  const [word = 'list', name, ...rest] = words;
+  if (word === 'list' && name === undefined) {
+    for (const line of await listLines(command)) terminal.line(line);
     return 0;
   }
-  if ((action !== 'add' && action !== 'remove') || name === undefined || rest.length > 0) {
+  const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
+  if (!action || rest.length > 0 || (name === undefined && !forAll.includes(word))) {
     terminal.line(usage);
     return 2;
   }
+  if (name === undefined) return eachInstalled(action, command);
   const pack = catalogue.find((one) => one.name === name);
   if (!pack) {
     terminal.line(`There is no pack ${name}; there are ${catalogue.map((one) => one.name).join(', ')}.`);
     return 2;
   }
-  return action === 'add' ? add(pack, command) : remove(pack, command);
+  return action(pack, command);
+}
+
+async function eachInstalled(action: Action, command: PackCommand): Promise<number> {
+  const codes: number[] = [];
+  for (const pack of command.catalogue ?? packs) {
+    const { type } = await checkPack(pack, command, 'quick');
+    if (type !== 'absent' && type !== 'unsupported') codes.push(await action(pack, command));
+  }
+  if (codes.length === 0) command.terminal.line('No packs are installed.');
+  return Math.max(0, ...codes);
 }
 
 async function add(pack: Pack, command: PackCommand): Promise<number> {
   const { terminal, folder } = command;
-  const packages = packagesOf(pack, command);
-  if (!packages) {
-    const system = systemOf(command.system ?? process);
-    terminal.line(`${pack.name} has no part for this system (${system}); it has ${systems(pack)}.`);
-    return 2;
-  }
-  let fetched = 0;
-  for (const one of packages) {
-    const bar = progressOf(terminal, command.now);
-    try {
-      const isNew = await installPackage(one, folder, {
-        fetch: command.fetch,
-        progress: bar.show,
-        findPackage: command.findPackage ?? askNpm,
-        ...(command.signal && { signal: command.signal }),
-      });
-      if (isNew) fetched += 1;
-    } catch (error) {
-      terminal.line(`${pack.name} could not be installed: ${one.name} ${one.version}: ${(error as Error).message}`);
-      return 3;
-    }
-  }
-  const what = fetched === 0 ? 'is here already' : 'is installed';
+  const { type, packages } = await checkPack(pack, command, 'quick');
+  if (type === 'unsupported') return unsupported(pack, command);
+  const wanted = packages.filter(({ state }) => state.type !== 'installed').map((one) => one.wanted);
+  if (!(await install(pack, wanted, command))) return 3;
+  const what = wanted.length === 0 ? 'is here already' : 'is installed';
   terminal.line(`${pack.name} ${what}, in ${folder}. It is used from the next start on.`);
   return 0;
 }
 
 async function remove(pack: Pack, command: PackCommand): Promise<number> {
   const { terminal, folder } = command;
-  const removed = await Promise.all((packagesOf(pack, command) ?? []).map((one) => removePackage(one, folder)));
+  const packages = await unsharedPackages(pack, command);
+  const removed = await Promise.all(packages.map((one) => removePackage(one, folder)));
   terminal.line(removed.some(Boolean) ? `${pack.name} is gone.` : `${pack.name} was not here.`);
   return 0;
 }
 
-function listLines(command: PackCommand): string[] {
-  const { catalogue = packs, folder } = command;
+async function verify(pack: Pack, command: PackCommand): Promise<number> {
+  const { type } = await inspect(pack, command);
+  if (type === 'broken') command.terminal.line(`Repair it with: parley pack repair ${pack.name}`);
+  return exitCodes[type];
+}
+
+const exitCodes: Readonly<Record<PackState['type'], number>> = {
+  unsupported: 2,
+  absent: 1,
+  broken: 1,
+  outdated: 0,
+  installed: 0,
+};
+
+async function inspect(pack: Pack, command: PackCommand): Promise<PackState> {
+  command.terminal.status(`Checking ${pack.name} …`);
+  const state = await checkPack(pack, command, 'thorough');
+  if (state.type === 'unsupported') unsupported(pack, command);
+  else command.terminal.line(`${pack.name}: ${verdict(pack, state)}`);
+  return state;
+}
+
+async function repair(pack: Pack, command: PackCommand): Promise<number> {
+  const { type, packages } = await inspect(pack, command);
+  if (type !== 'broken') return exitCodes[type];
+  const wanted = packages.filter(({ state }) => state.type === 'broken' || state.type === 'missing');
+  const again = wanted.map((one) => one.wanted);
+  if (!(await install(pack, again, command))) return 3;
+  command.terminal.line(`${pack.name} is repaired. It is used from the next start on.`);
+  return 0;
+}
+
+/** Fetches all packages before it changes one. */
+async function install(pack: Pack, wanted: readonly PackPackage[], command: PackCommand): Promise<boolean> {
+  const { terminal, folder } = command;
+  const attempt = async (one: PackPackage, step: () => Promise<void>): Promise<boolean> => {
+    try {
+      await step();
+      return true;
+    } catch (error) {
+      terminal.line(`${pack.name} could not be installed: ${one.name} ${one.version}: ${(error as Error).message}`);
+      return false;
+    }
+  };
+  for (const one of wanted) {
+    const parts = {
+      fetch: command.fetch,
+      progress: progressOf(terminal, command.now).show,
+      findPackage: command.findPackage ?? askNpm,
+      ...(command.signal && { signal: command.signal }),
+    };
+    if (!(await attempt(one, () => stagePackage(one, folder, parts)))) return false;
+  }
+  for (const one of wanted) if (!(await attempt(one, () => placePackage(one, folder)))) return false;
+  return true;
+}
+
+async function listLines(command: PackCommand): Promise<string[]> {
+  const { catalogue = packs } = command;
   const width = Math.max(...catalogue.map(({ name }) => name.length));
-  return catalogue.map((pack) => {
-    const packages = packagesOf(pack, command);
-    return `${pack.name.padEnd(width)}  ${packStatus(pack, packages, folder)}  ${pack.brings} (${pack.licence})`;
-  });
+  return Promise.all(
+    catalogue.map(async (pack) => {
+      const status = packStatus(pack, await checkPack(pack, command, 'quick'));
+      return `${pack.name.padEnd(width)}  ${status}  ${pack.brings} (${pack.licence})`;
+    }),
+  );
 }
 
-function packStatus(pack: Pack, packages: readonly PackPackage[] | undefined, folder: string): string {
-  if (!packages) return `not for this system: it has ${systems(pack)}.`;
-  if (packages.every(({ name, version }) => installedVersion(folder, name) === version)) return 'installed.';
-  return `${packages.reduce((sum, { megabytes }) => sum + megabytes, 0)} MB to fetch.`;
+function packStatus(pack: Pack, { type, packages }: PackState): string {
+  switch (type) {
+    case 'unsupported':
+      return `not for this system: it has ${systems(pack)}.`;
+    case 'absent': {
+      const missing = packages.filter(({ state }) => state.type === 'missing');
+      return `${missing.reduce((sum, { wanted }) => sum + wanted.megabytes, 0)} MB to fetch.`;
+    }
+    case 'broken':
+      return `broken: parley pack repair ${pack.name}.`;
+    case 'outdated':
+      return `update available: parley pack add ${pack.name}.`;
+    case 'installed':
+      return 'installed.';
+  }
 }
 
-function packagesOf(pack: Pack, { system = process }: PackCommand): readonly PackPackage[] | undefined {
-  return pack.packages[systemOf(system)];
+/** The result of a thorough check. */
+function verdict(pack: Pack, { type, packages }: PackState): string {
+  if (type === 'absent') return `not installed. Type: parley pack add ${pack.name}`;
+  if (type === 'broken') {
+    const damage = packages.flatMap(({ wanted, state }) => damageOf(wanted, state));
+    return `broken: ${damage.join('; ')}.`;
+  }
+  if (type === 'outdated') return `intact, but of another version; update available: parley pack add ${pack.name}`;
+  const counts = packages.map(({ state }) => (state.type === 'installed' ? state.files : undefined));
+  if (counts.includes(undefined)) {
+    return 'no damage found. It was installed without a list of its files, so only versions and main files were checked.';
+  }
+  return `intact, ${counts.reduce((sum: number, count) => sum + (count ?? 0), 0)} files checked.`;
+}
+
+function damageOf({ name }: PackPackage, state: PackageState): string[] {
+  if (state.type === 'missing') return [`${name} is missing`];
+  if (state.type !== 'broken') return [];
+  const kinds = (['missing', 'changed', 'extra'] as const).filter((kind) => state[kind].length > 0);
+  return [`${name}: ${kinds.map((kind) => `${state[kind].length} ${kind} (${someOf(state[kind])})`).join(', ')}`];
+}
+
+function someOf(names: readonly string[]): string {
+  return names.length <= 3 ? names.join(', ') : `${names.slice(0, 3).join(', ')}, …`;
+}
+
+function unsupported(pack: Pack, { terminal, system = process }: PackCommand): number {
+  terminal.line(`${pack.name} has no part for this system (${systemOf(system)}); it has ${systems(pack)}.`);
+  return 2;
 }
 
 function systems({ packages }: Pack): string {

@@ -56,3 +56,15 @@ test('findBarePack: names the package without a build for this system', () => {
     '@qvac/diffusion-cpp has no part for this system (win32-x64)',
   );
 });
+
+test('findBarePack: a package of another version gives the command that updates the pack', () => {
+  const old = (name: string) => {
+    const place = join(folder, 'old', name);
+    mkdirSync(place, { recursive: true });
+    writeFileSync(join(place, 'package.json'), '{"version": "0.1.0"}');
+    return place;
+  };
+  expect(() => findBarePack('music', old, linux)).toThrow(
+    /^the pack music is of another version \(bare-sidecar 0\.1\.0, not [\d.]+\)\. Type: parley pack add music$/,
+  );
+});

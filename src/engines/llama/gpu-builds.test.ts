@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
+  engineVersion,
   failedForGood,
   fallBackNote,
   gpuBuilds,
@@ -27,7 +28,7 @@ function found(names: readonly string[], system = { platform: 'linux', arch: 'x6
     mkdirSync(bins, { recursive: true });
     if (extension) writeFileSync(join(bins, 'libggml-cuda.so'), '');
   }
-  return installedBuilds((name) => (names.includes(name) ? join(folder, name) : undefined), system);
+  return installedBuilds(undefined, (name) => (names.includes(name) ? join(folder, name) : undefined), system);
 }
 
 describe('packagesFor', () => {
@@ -72,6 +73,24 @@ describe('installedBuilds', () => {
   test('packages of other systems do not count', () => {
     expect(found(['@node-llama-cpp/win-x64-vulkan']).size).toBe(0);
     expect(found(['@node-llama-cpp/mac-arm64-metal'], { platform: 'linux', arch: 'x64' }).size).toBe(0);
+  });
+
+  test('a pack of another version is not used, and named once', () => {
+    const folder = mkdtempSync(join(root, 'packages-'));
+    const name = '@node-llama-cpp/linux-x64-cuda';
+    mkdirSync(join(folder, name, 'bins', 'some-system'), { recursive: true });
+    const told: string[] = [];
+    const builds = (version: string) => {
+      writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ version }));
+      const find = (asked: string) => (asked === name ? join(folder, name) : undefined);
+      return installedBuilds((sentence) => told.push(sentence), find, { platform: 'linux', arch: 'x64' });
+    };
+    expect([...builds(engineVersion).keys()].sort()).toEqual(['cuda', 'none']);
+    expect(told).toEqual([]);
+    expect(builds('3.0.0').size).toBe(0);
+    expect(told).toEqual([
+      `the pack cuda is of another version (${name} 3.0.0, not ${engineVersion}). Type: parley pack add cuda`,
+    ]);
   });
 
   test('contains at least the CPU on this machine', () => {

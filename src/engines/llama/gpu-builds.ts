@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageFolder } from '../package-folder.ts';
+import { packageFolder, wrongVersion } from '../package-folder.ts';
 import type { GpuBuild, LoadOptions } from './load-options.ts';
 
 /** The required version of the engine packages. */
@@ -28,12 +28,22 @@ export function packagesFor(build: GpuBuild, platform: string, arch: string): st
   return endings[build].map((ending) => `@node-llama-cpp/${system}-${arch}${ending}`);
 }
 
-/** The installed builds; `find` gives the folder of a package. */
+/** The installed builds. `tell` is called with a sentence for each package of another version, which is not used. */
 export function installedBuilds(
-  find: (name: string) => string | undefined = packageFolder,
+  tell: (sentence: string) => void = () => undefined,
+  installed: (name: string) => string | undefined = packageFolder,
   { platform, arch }: Pick<NodeJS.Process, 'platform' | 'arch'> = process,
 ): InstalledBuilds {
   const found = new Map<GpuBuild, BuildFiles>();
+  const told = new Set<string>();
+  const find = (name: string): string | undefined => {
+    const folder = installed(name);
+    const reason = folder && wrongVersion(folder, name);
+    if (!reason) return folder;
+    if (!told.has(name)) tell(reason);
+    told.add(name);
+    return undefined;
+  };
   for (const build of Object.keys(endings) as GpuBuild[]) {
     for (const name of packagesFor(build, platform, arch)) {
       const folder = binaries(find(name));

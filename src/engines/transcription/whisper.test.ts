@@ -166,6 +166,17 @@ describe('loadWhisperAddon', () => {
     expect(notes).toEqual(['whisper-cuda could not be used: libcuda.so: cannot open']);
   });
 
+  test('loads the next build instead of a pack of another version, with a note', () => {
+    const { parts, notes } = world([base, `${base}-cuda`]);
+    const old = mkdtempSync(join(folder, 'old-'));
+    writeFileSync(join(old, 'package.json'), '{"version": "0.1.0"}');
+    const find = (name: string) => (name === `${base}-cuda` ? old : parts.find?.(name));
+    expect(loadWhisperAddon({ ...parts, find }).gpu).toBe(false);
+    expect(notes).toEqual([
+      expect.stringMatching(/the pack whisper-cuda is of another version .*\. Type: parley pack add whisper-cuda$/),
+    ]);
+  });
+
   test('cpuOnly ignores GPU builds', () => {
     const { parts } = world([base, `${base}-cuda`]);
     expect(loadWhisperAddon({ ...parts, cpuOnly: true }).gpu).toBe(false);

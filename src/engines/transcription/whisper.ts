@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { languageCodes } from '../../core/languages.ts';
 import type { Segment, TimedWord } from '../../core/transcription.ts';
 import { unlessAborted } from '../../core/unless-aborted.ts';
-import { packageFolder } from '../package-folder.ts';
+import { packageFolder, wrongVersion } from '../package-folder.ts';
 import type { RecogniserOptions } from './host.ts';
 import type { Recogniser } from './recogniser.ts';
 
@@ -179,6 +179,8 @@ export function loadWhisperAddon({
     const folder = find(`${base}${variant}`);
     if (folder === undefined) continue;
     try {
+      const reason = wrongVersion(folder, `${base}${variant}`);
+      if (reason !== undefined) throw new Error(reason);
       return { addon: load(folder) as WhisperAddon, gpu: variant !== '' };
     } catch (error) {
       const [reason] = (error as Error).message.split('\n');

@@ -38,6 +38,14 @@ describe('chosenBuild', () => {
 
 const runnable = ['sapphirerapids', 'icelake', 'haswell', 'sandybridge', 'sse42', 'x64'];
 
+test('chosenBuild: a CUDA pack of another version is named, unless another build is there', () => {
+  const outdated = ['the pack cuda is of another version'];
+  const cuda = { backend: 'cuda', failedGpuBuilds: [] } as const;
+  expect(() => chosenBuild(cuda, installed('vulkan', 'none'), outdated)).toThrow('cuda is of another version');
+  const auto = { backend: 'auto', failedGpuBuilds: [] } as const;
+  expect(chosenBuild(auto, installed('none'), outdated).build).toBe('none');
+});
+
 test('cpuBuilds: every runnable build by default', () =>
   expect(cpuBuilds(runnable, { cpuLevel: 'best', cpuBuild: undefined })).toEqual(runnable));
 
@@ -87,7 +95,9 @@ test('mediaLibraryFolder: finds the package in PARLEY_PACKS', () => {
 
 test('mediaLibraryFolder: refuses another version by its number', () => {
   pack('0.16.1');
-  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', packs))).toThrow('0.16.1 is there');
+  expect(() => mediaLibraryFolder(packageFolders('@qvac/fabric', packs))).toThrow(
+    'the pack vision is of another version (@qvac/fabric 0.16.1, not 0.15.0). Type: parley pack add vision',
+  );
 });
 
 test('mediaLibraryFolder: names an unsupported system', () => {

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Watch } from '../../../host/heartbeat.ts';
-import { packageFolders } from '../../../package-folder.ts';
+import { packageFolder, packageFolders, wrongVersion } from '../../../package-folder.ts';
 import {
   type BuildFiles,
   engineVersion,
@@ -28,7 +28,14 @@ type EngineOptions = Pick<
 
 /** Loads the library and its backends. The CPU build is chosen here and not by the library; see `cpuBuilds`. */
 export function openEngine(options: EngineOptions): Engine {
-  const { build, files } = options.projector ? mediaBuild(options) : chosenBuild(options, installedBuilds());
+  const outdated: string[] = [];
+  const { build, files } = options.projector
+    ? mediaBuild(options)
+    : chosenBuild(
+        options,
+        installedBuilds((sentence) => outdated.push(sentence)),
+        outdated,
+      );
   const { native, media } = files
     ? { native: openLibraries(files.folder), media: undefined }
     : openFabric(mediaLibraryFolder());
@@ -52,14 +59,16 @@ function mediaBuild({ backend, failedGpuBuilds }: EngineOptions): { build: GpuBu
   return { build: processorOnly ? 'none' : 'vulkan', files: undefined };
 }
 
-/** The best build that is installed and has not failed. */
+/** The best build that is installed and has not failed. Throws what to do, first of all with packages of another version. */
 export function chosenBuild(
   { backend, failedGpuBuilds }: Pick<LoadOptions, 'backend' | 'failedGpuBuilds'>,
   installed: InstalledBuilds,
+  outdated: readonly string[] = [],
 ): { readonly build: GpuBuild; readonly files: BuildFiles } {
   const build = nextGpuBuild(backend, [...installed.keys()], failedGpuBuilds);
   const files = build && installed.get(build);
   if (build && files) return { build, files };
+  if (outdated[0] !== undefined && backend === 'cuda') throw new Error(outdated[0]);
   const wanted = gpuBuilds[backend].flatMap((one) => packagesFor(one, process.platform, process.arch));
   const names = [...new Set(wanted)];
   const best = backend === 'auto' ? packagesFor('none', process.platform, process.arch)[0] : names[0];
@@ -99,29 +108,22 @@ export function cpuBuilds(
 }
 
 const packageName = '@qvac/fabric';
-const packageVersion = '0.15.0';
 
 /** The package for images and audio is large and not a dependency: it is installed separately, or as a pack. */
 export function mediaLibraryFolder(found: readonly string[] = packageFolders(packageName)): string {
-  const install = 'fetch it with: parley pack add vision';
-  const [first] = found;
-  if (first === undefined) throw new Error(`pictures and sound (--mmproj) need the package ${packageName}; ${install}`);
-  const folder = found.find((one) => versionOf(one) === packageVersion);
+  const folder = packageFolder(packageName, found);
   if (folder === undefined) {
     throw new Error(
-      `pictures and sound (--mmproj) need version ${packageVersion} of ${packageName}, and ${versionOf(first)} is there; ${install}`,
+      `pictures and sound (--mmproj) need the package ${packageName}; fetch it with: parley pack add vision`,
     );
   }
+  const reason = wrongVersion(folder, packageName);
+  if (reason !== undefined) throw new Error(`pictures and sound (--mmproj) cannot be used: ${reason}`);
   const libraries = join(folder, 'prebuilds', `${process.platform}-${process.arch}`);
   if (!existsSync(libraries)) {
     throw new Error(`${packageName} has no library for this system (${process.platform}-${process.arch})`);
   }
   return libraries;
-}
-
-function versionOf(folder: string): string {
-  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
-  return version;
 }
 
 /** Limits for copying a state and for encoding a medium. */

@@ -1,0 +1,56 @@
+import { type Pack, type PackPackage, packs, systemOf } from './catalogue.ts';
+import { packageFolder } from './install.ts';
+import { checkPackage, type PackageState } from './manifest.ts';
+
+export interface CheckParts {
+  /** Where packs are installed. */
+  readonly folder: string;
+  readonly catalogue?: readonly Pack[];
+  readonly system?: Pick<NodeJS.Process, 'platform' | 'arch'>;
+}
+
+/** `outdated`: intact, but not of the versions of the catalogue, with which the engines of this program work. */
+export interface PackState {
+  readonly type: 'unsupported' | 'absent' | 'broken' | 'outdated' | 'installed';
+  readonly packages: readonly { readonly wanted: PackPackage; readonly state: PackageState }[];
+}
+
+/** The state of a pack on this system; `quick` reads names and sizes only. */
+export async function checkPack(pack: Pack, parts: CheckParts, how: 'quick' | 'thorough'): Promise<PackState> {
+  const wanted = packagesOf(pack, parts);
+  if (!wanted) return { type: 'unsupported', packages: [] };
+  const packages: { readonly wanted: PackPackage; readonly state: PackageState }[] = [];
+  for (const one of wanted) {
+    packages.push({ wanted: one, state: await checkPackage(one, packageFolder(parts.folder, one.name), how) });
+  }
+  const shared = new Set(
+    others(pack, parts)
+      .flatMap((other) => packagesOf(other, parts) ?? [])
+      .map(({ name }) => name),
+  );
+  // A package of two packs says nothing about either.
+  const own = packages.filter(({ wanted: { name } }) => !shared.has(name));
+  if ((own.length > 0 ? own : packages).every(({ state }) => state.type === 'missing'))
+    return { type: 'absent', packages };
+  const has = (type: PackageState['type']) => packages.some(({ state }) => state.type === type);
+  if (has('broken')) return { type: 'broken', packages };
+  if (has('outdated')) return { type: 'outdated', packages };
+  return { type: has('missing') ? 'broken' : 'installed', packages };
+}
+
+/** The packages of a pack that no other installed pack needs. */
+export async function unsharedPackages(pack: Pack, parts: CheckParts): Promise<readonly PackPackage[]> {
+  const needed = new Set<string>();
+  for (const other of others(pack, parts)) {
+    const { type, packages } = await checkPack(other, parts, 'quick');
+    if (type !== 'absent') for (const { wanted } of packages) needed.add(wanted.name);
+  }
+  return (packagesOf(pack, parts) ?? []).filter(({ name }) => !needed.has(name));
+}
+
+function packagesOf(pack: Pack, { system = process }: CheckParts): readonly PackPackage[] | undefined {
+  return pack.packages[systemOf(system)];
+}
+
+const others = (pack: Pack, { catalogue = packs }: CheckParts): readonly Pack[] =>
+  catalogue.filter(({ name }) => name !== pack.name);
