@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, root } from './set-up.mjs';
 
@@ -24,7 +24,16 @@ export async function build() {
   await bundle(fileURLToPath(compiled), fileURLToPath(dist));
   const { buildWeb } = await import('./web.mjs');
   await buildWeb();
+  writeFileSync(new URL('build.json', dist), `${JSON.stringify({ commit: builtCommit() })}\n`);
   chmodSync(new URL('main.js', dist), 0o755);
+}
+
+/** The commit that is built, with `-dirty` if files differ from it. Undefined without git, and outside of our own repository. */
+function builtCommit() {
+  const git = (...words) => spawnSync('git', words, { cwd: root, encoding: 'utf8' }).stdout?.trim() || undefined;
+  const top = git('rev-parse', '--show-toplevel');
+  if (!top || realpathSync(top) !== realpathSync(fileURLToPath(root))) return undefined;
+  return git('describe', '--always', '--dirty', '--abbrev=12', '--exclude=*');
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await build();

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Settings } from './config/flags.ts';
 import { type Loaded, loadSettings } from './config/load.ts';
+import { product } from './core/product.ts';
 import { wantsLauncher } from './launcher/wanted.ts';
 import { welcome } from './observe/banner.ts';
 import { streamOutput, Terminal } from './observe/terminal.ts';
@@ -15,8 +16,6 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 const stops = new Stops(process, (code) => process.exit(code));
 // Child processes must not inherit it.
 delete process.env[launcherVariable];
-
-const product = { name: 'Parley', version: packageVersion() };
 
 await main(process.argv.slice(2)).catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : String(error));
@@ -75,9 +74,4 @@ async function launcher(loaded: Loaded): Promise<void> {
 /** Modes that only print or write something and load no model. */
 function informs({ help, version, analyze, exportconfig, exporttemplate }: Settings): boolean {
   return Boolean(help || version || analyze || exportconfig || exporttemplate);
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
