@@ -6,7 +6,10 @@ import { ensureInstalled, root } from './set-up.mjs';
 /** The modules one by one, as they come from the compiler. */
 export const compiled = new URL('.cache/compiled/', root);
 
-/** Compiles src/, joins what comes of it in dist/, puts the pages of web/ beside it, and converts weights into weights/. */
+/**
+ * Compiles src/, joins what comes of it in dist/, puts the pages of web/ beside it, and converts weights into weights/. Beside the program
+ * lie `build.json` (the commit) and `licenses.json` (of packages whose code is in the pages).
+ */
 export async function build() {
   ensureInstalled();
   const dist = new URL('dist/', root);
@@ -23,7 +26,9 @@ export async function build() {
   const { bundle } = await import('./bundle.mjs');
   await bundle(fileURLToPath(compiled), fileURLToPath(dist));
   const { buildWeb } = await import('./web.mjs');
-  await buildWeb();
+  const inPages = await buildWeb();
+  const { readPackage } = await import(new URL('server/licenses.js', compiled));
+  writeFileSync(new URL('licenses.json', dist), `${JSON.stringify(inPages.map(readPackage), undefined, 1)}\n`);
   writeFileSync(new URL('build.json', dist), `${JSON.stringify({ commit: builtCommit() })}\n`);
   chmodSync(new URL('main.js', dist), 0o755);
 }

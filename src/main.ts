@@ -6,6 +6,7 @@ import { product } from './core/product.ts';
 import { wantsLauncher } from './launcher/wanted.ts';
 import { welcome } from './observe/banner.ts';
 import { streamOutput, Terminal } from './observe/terminal.ts';
+import type { CommandName } from './server/commands.ts';
 import { ReachedOutput } from './server/reached-output.ts';
 import { StartError } from './server/start-error.ts';
 import { launcherVariable, Stops } from './server/stops.ts';
@@ -17,6 +18,8 @@ const stops = new Stops(process, (code) => process.exit(code));
 // Child processes must not inherit it.
 delete process.env[launcherVariable];
 
+const commandNames: readonly CommandName[] = ['models', 'pull', 'pack', 'doctor', 'licenses'];
+
 await main(process.argv.slice(2)).catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : String(error));
   process.exit(error instanceof StartError ? error.exitCode : 1);
@@ -25,9 +28,12 @@ await main(process.argv.slice(2)).catch((error: unknown) => {
 /** Reads the command line and chooses a mode. */
 async function main(words: readonly string[]): Promise<void> {
   const [command = '', ...rest] = words;
-  if (command === 'models' || command === 'pull' || command === 'pack') {
-    const { libraryCommand } = await import('./server/library-commands.ts');
-    process.exitCode = await libraryCommand(command, rest, stops);
+  const name = commandNames.find((one) => one === command);
+  const output = new ReachedOutput(process.stdout);
+  if (name) {
+    const { runCommand } = await import('./server/commands.ts');
+    const code = await runCommand(name, { words: rest, stops, output });
+    process.exitCode = code || (await output.settled(console.error));
     return;
   }
   const loaded = loadSettings({
@@ -41,7 +47,6 @@ async function main(words: readonly string[]): Promise<void> {
     for (const line of [...loaded.notes, ...loaded.problems.map(({ sentence }) => sentence)]) console.error(line);
     process.exit(loaded.exitCode);
   }
-  const output = new ReachedOutput(process.stdout);
   if (informs(loaded.settings)) {
     const { inform } = await import('./server/info-modes.ts');
     await inform(loaded.settings, product);

@@ -6,7 +6,7 @@ import { packageFolder } from '../engines/package-folder.ts';
 import type { engineKinds } from './engine-kinds.ts';
 
 type Kind = Exclude<keyof typeof engineKinds, 'textEmbedding'>;
-type System = Pick<NodeJS.Process, 'platform' | 'arch'>;
+export type System = Pick<NodeJS.Process, 'platform' | 'arch'>;
 
 /** The packages with the native code or program of each engine kind, also those of packs. */
 const enginePackages: Readonly<Record<Kind, (system: System) => readonly string[]>> = {
@@ -18,11 +18,11 @@ const enginePackages: Readonly<Record<Kind, (system: System) => readonly string[
   music: ({ platform, arch }) => [`@qvac/audiogen-ggml-${platform}-${arch}`],
 };
 
-function llamaPackages({ platform, arch }: System): readonly string[] {
+export function llamaPackages({ platform, arch }: System): readonly string[] {
   return [...new Set(gpuBuilds.auto.flatMap((build) => packagesFor(build, platform, arch)))];
 }
 
-function onnxPackage({ platform, arch }: System): string {
+export function onnxPackage({ platform, arch }: System): string {
   return `sherpa-onnx-${platform === 'win32' ? 'win' : platform}-${arch}`;
 }
 
