@@ -4,9 +4,11 @@ import type { Settings } from './config/flags.ts';
 import { type Loaded, loadSettings } from './config/load.ts';
 import { configPath } from './config/paths.ts';
 import { ownFolder } from './core/data-folder.ts';
+import { product } from './core/product.ts';
 import { wantsLauncher } from './launcher/wanted.ts';
 import { welcome } from './observe/banner.ts';
 import { streamOutput, Terminal } from './observe/terminal.ts';
+import type { CommandName } from './server/commands.ts';
 import { ReachedOutput } from './server/reached-output.ts';
 import { StartError } from './server/start-error.ts';
 import { launcherVariable, Stops } from './server/stops.ts';
@@ -18,7 +20,7 @@ const stops = new Stops(process, (code) => process.exit(code));
 // Child processes must not inherit it.
 delete process.env[launcherVariable];
 
-const product = { name: 'Parley', version: packageVersion() };
+const commandNames: readonly CommandName[] = ['models', 'pull', 'pack', 'doctor', 'licenses'];
 
 await main(process.argv.slice(2)).catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : String(error));
@@ -28,9 +30,12 @@ await main(process.argv.slice(2)).catch((error: unknown) => {
 /** Reads the command line and chooses a mode. */
 async function main(words: readonly string[]): Promise<void> {
   const [command = '', ...rest] = words;
-  if (command === 'models' || command === 'pull' || command === 'pack') {
-    const { libraryCommand } = await import('./server/library-commands.ts');
-    process.exitCode = await libraryCommand(command, rest, stops);
+  const name = commandNames.find((one) => one === command);
+  const output = new ReachedOutput(process.stdout);
+  if (name) {
+    const { runCommand } = await import('./server/commands.ts');
+    const code = await runCommand(name, { words: rest, stops, output });
+    process.exitCode = code || (await output.settled(console.error));
     return;
   }
   const loaded = loadSettings({
@@ -44,7 +49,6 @@ async function main(words: readonly string[]): Promise<void> {
     for (const line of [...loaded.notes, ...loaded.problems.map(({ sentence }) => sentence)]) console.error(line);
     process.exit(loaded.exitCode);
   }
-  const output = new ReachedOutput(process.stdout);
   if (informs(loaded.settings)) {
     const { inform } = await import('./server/info-modes.ts');
     await inform(loaded.settings, product);
@@ -77,9 +81,4 @@ async function launcher(loaded: Loaded): Promise<void> {
 /** Modes that only print or write something and load no model. */
 function informs({ help, version, analyze, exportconfig, exporttemplate }: Settings): boolean {
   return Boolean(help || version || analyze || exportconfig || exporttemplate);
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -22,7 +22,9 @@ const usage = `Usage: parley [model.gguf] [port] [flags]
        parley models             list local models
        parley pull SOURCE        download a model
        parley pack add NAME      download an engine
-       parley pack verify        check downloaded engines`;
+       parley pack verify        check downloaded engines
+       parley doctor             check this installation
+       parley licenses           print all licences`;
 const closing =
   'Values follow their flag or an equals sign. Deprecated KoboldCpp flags are accepted and reported. ' +
   'See docs/configuration.md for details.';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isNewerConfig, newerConfig, readConfigFile } from '../config/config-file.ts';
 import { defaultSettings, type FlagKey, type Layer, type Settings, settingsFrom } from '../config/flags.ts';
 import { validated } from '../config/load.ts';
+import type { Product } from '../core/product.ts';
 import { contextSizeFor, type ModelShape, memoryNeed, readModelFile } from '../engines/llama/load-options.ts';
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
@@ -13,7 +14,7 @@ import { commandLine, configText, readValues, shownValues } from './form.ts';
 import type { Launched } from './launched.ts';
 
 export interface LauncherParts {
-  readonly product: { readonly name: string; readonly version: string };
+  readonly product: Product;
   readonly settings: Settings;
   readonly notes: readonly string[];
   readonly launched: Launched;

@@ -1,6 +1,8 @@
-import { lossLine } from '../engines/host/engine-state.ts';
+import { reportFacts, versionList } from '../core/product.ts';
+import { type Loss, lossLine } from '../engines/host/engine-state.ts';
 import type { TaskObserver } from '../engines/host/task-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import { installedEngineVersions } from './engine-packages.ts';
 
 export interface EngineConsoleOptions<Facts> {
   /** Shows the output of the engine itself (`--debugmode`). */
@@ -21,8 +23,26 @@ export function engineConsole<Facts>(
   return {
     ...(loaded ? { loaded: (facts: Facts) => terminal.line(loaded(facts)) } : {}),
     failed: (reason) => terminal.line(`${name} could not be loaded: ${reason}`),
-    lost: (loss) => terminal.line(lossLine(kind, loss, advice)),
+    lost: (loss) => terminal.line(lossReport(kind, loss, advice)),
     note: (text) => terminal.line(text),
     ...(debug ? { line: (line: string) => terminal.line(`${name}: ${line}`) } : {}),
   };
+}
+
+/** The console line of a lost engine. The first crash of a row has the versions that a report needs. */
+export function lossReport(kind: string, loss: Loss, advice: string): string {
+  const line = lossLine(kind, loss, advice);
+  if (!isCrash(loss) || loss.failures > 1) return line;
+  const engine = versionList(installedEngineVersions()[kind]);
+  return `${line} For a report: ${[reportFacts(), engine].filter(Boolean).join(', ')}.`;
+}
+
+/** Signals by which the system or a person ends a process; others come from its own faults. */
+const endedFromOutside: ReadonlySet<string> = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP']);
+/** Exit codes of faults on Windows, such as 0xC0000005. */
+const firstFaultCode = 0xc0000000;
+
+function isCrash({ type, exit }: Loss): boolean {
+  if (type !== 'died' || !exit) return false;
+  return exit.signal ? !endedFromOutside.has(exit.signal) : (exit.code ?? 0) >= firstFaultCode;
 }

@@ -2,13 +2,13 @@ import type { ServerTools } from '../chat/server-tools/loop.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
-import { lossLine } from '../engines/host/engine-state.ts';
 import type { LlamaObserver } from '../engines/llama/host.ts';
 import { expectedContextSize, type ModelFile, memoryNeed } from '../engines/llama/load-options.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { contextFact, LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { type ChatFormat, loadChatFormat } from './chat-format.ts';
+import { lossReport } from './engine-console.ts';
 import { type TaskModels, taskModels } from './engine-kinds.ts';
 import { EngineLifecycle } from './engine-lifecycle.ts';
 import type { ModelSpec } from './lifecycle.ts';
@@ -112,7 +112,7 @@ function consoleObserver(
       if (format.adapter.consoleLine) terminal.line(format.adapter.consoleLine);
     },
     failed: (reason) => log.failed(reason),
-    lost: (loss) => terminal.line(lossLine('text', loss, adviceForLosses)),
+    lost: (loss) => terminal.line(lossReport('text', loss, adviceForLosses)),
     note: (text) => terminal.line(text),
     ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
   };

@@ -6,15 +6,21 @@ import { guardFaults } from './guard-faults.ts';
 function world(scope?: RequestScope) {
   const process = new EventEmitter();
   const lines: string[] = [];
-  guardFaults({ process, scope: () => scope, say: (line) => void lines.push(line), later: () => undefined });
+  const say = (line: string) => void lines.push(line);
+  guardFaults({ process, scope: () => scope, facts: 'Parley 1.2.3', say, later: () => undefined });
   return { process, lines };
 }
 
-test.each(['uncaughtException', 'unhandledRejection'])('guardFaults: logs the stack of an %s', (event) => {
-  const { process, lines } = world();
-  process.emit(event, new TypeError('x is not a function'));
-  expect(lines.join('\n')).toMatch(/The server goes on[\s\S]*TypeError: x is not a function\n\s+at /);
-});
+test.each(['uncaughtException', 'unhandledRejection'])(
+  'guardFaults: logs the stack of an %s, with the version',
+  (event) => {
+    const { process, lines } = world();
+    process.emit(event, new TypeError('x is not a function'));
+    expect(lines.join('\n')).toMatch(
+      /The server goes on.*\(Parley 1\.2\.3\)[\s\S]*TypeError: x is not a function\n\s+at /,
+    );
+  },
+);
 
 test('guardFaults: fails the request of the exception, and leaves the report to it', () => {
   const failed: unknown[] = [];

@@ -7,6 +7,8 @@ export interface FaultyProcess {
 }
 
 export interface FaultGuardParts extends RepeatsOptions {
+  /** Versions for a report. */
+  readonly facts: string;
   readonly process: FaultyProcess;
   /** The request that the failing code belongs to. */
   readonly scope: () => RequestScope | undefined;
@@ -18,14 +20,14 @@ export interface FaultGuardParts extends RepeatsOptions {
  * the server goes on: each request has its own state, engines are processes of their own, and ending the server would end
  * every request that runs. The log is bounded: the first few faults of one kind in a minute are written, the rest counted.
  */
-export function guardFaults({ process, scope, ...logging }: FaultGuardParts): void {
+export function guardFaults({ process, scope, facts, ...logging }: FaultGuardParts): void {
   const repeats = new Repeats(logging);
   const take = (what: string) => (error: unknown) => {
     // The request reports the fault itself.
     if (scope()?.fail(error)) return;
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
     if (isConnectionError(error)) repeats.tell('failed connections', `A connection failed: ${stack}`);
-    else repeats.tell(what, `${what}. The server goes on, but please report this: ${stack}`);
+    else repeats.tell(what, `${what}. The server goes on, but please report this (${facts}): ${stack}`);
   };
   process.on('uncaughtException', take('An exception was not caught'));
   process.on('unhandledRejection', take('A rejected promise was not handled'));

@@ -1,14 +1,30 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Settings } from '../config/flags.ts';
+import { type EngineVersions, type Product, versionList } from '../core/product.ts';
 import { fileExitCode, StartError } from './start-error.ts';
 
 /** `--help`, `--version`, `--analyze`, `--exportconfig` and `--exporttemplate`. */
-export async function inform(settings: Settings, product: { readonly version: string }): Promise<void> {
+export async function inform(settings: Settings, product: Product): Promise<void> {
   if (settings.help) await help();
-  else if (settings.version) console.log(product.version);
+  else if (settings.version) await version(product);
   else if (settings.analyze) await analyze(settings.analyze);
   else if (settings.exportconfig) await exportConfig(settings.exportconfig, '.kcpps', settings);
   else await exportConfig(settings.exporttemplate, '.kcppt', settings);
+}
+
+/** The first line is the version alone, for scripts. */
+async function version(product: Product): Promise<void> {
+  const { engineVersions } = await import('../models/engine-packages.ts');
+  for (const line of versionLines(product, engineVersions())) console.log(line);
+}
+
+export function versionLines({ version, commit }: Product, engines: EngineVersions): readonly string[] {
+  const installed = Object.entries(engines).filter(([, versions]) => Object.keys(versions).length > 0);
+  return [
+    version,
+    ...(commit ? [`commit: ${commit}`] : []),
+    ...installed.map(([kind, versions]) => `${kind}: ${versionList(versions)}`),
+  ];
 }
 
 async function help(): Promise<void> {

@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import { type Product, reportFacts } from '../core/product.ts';
 import { requestScope } from '../http/request-scope.ts';
 import { createHttpServer } from '../http/server.ts';
 import { allowedPlaces } from '../launcher/folders.ts';
@@ -22,7 +23,7 @@ import { openBrowser } from './open-browser.ts';
 import { launcherVariable, type Stops } from './stops.ts';
 
 export interface LauncherParts {
-  readonly product: { readonly name: string; readonly version: string };
+  readonly product: Product;
   readonly settings: Settings;
   readonly notes: readonly string[];
   readonly terminal: Terminal;
@@ -73,7 +74,8 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
   });
   const { port } = await server.listen();
   const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
-  guardFaults({ process, scope: () => requestScope.getStore(), say: (line) => terminal.line(line), later });
+  const say = (line: string): void => terminal.line(line);
+  guardFaults({ process, scope: () => requestScope.getStore(), facts: reportFacts(product), say, later });
   base = `http://localhost:${port}`;
   stops.handle(end);
   terminal.line(`The launcher is at ${address()}`);

@@ -15,6 +15,7 @@ import {
   taskCounters,
   taskFeatures,
 } from '../models/engine-kinds.ts';
+import { installedEngineVersions } from '../models/engine-packages.ts';
 import { adminLevel } from '../protocols/admin/access.ts';
 import type { AdminContext } from '../protocols/admin/routes.ts';
 import type { ControlParts } from '../protocols/controls/decode.ts';
@@ -104,6 +105,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     taskServices,
     name,
     product,
+    engineVersions: installedEngineVersions,
     sizes: { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft },
     imageDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
     randomSeed: () => randomInt(100_000, 1_000_000),

@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { FlagKey, Settings } from '../config/flags.ts';
+import { type Product, reportFacts } from '../core/product.ts';
 import { requestScope } from '../http/request-scope.ts';
 import { givenModels } from '../models/engine-kinds.ts';
 import { welcome } from '../observe/banner.ts';
@@ -20,7 +21,7 @@ export interface Invocation {
 }
 
 export interface ModelModeParts {
-  readonly product: { readonly name: string; readonly version: string };
+  readonly product: Product;
   readonly stops: Stops;
   readonly output: ReachedOutput;
 }
@@ -66,7 +67,13 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
     load: () => registry.load(kind, name),
   }));
   const listening = (): void =>
-    guardFaults({ process, scope: () => requestScope.getStore(), say: (line) => terminal.line(line), later });
+    guardFaults({
+      process,
+      scope: () => requestScope.getStore(),
+      facts: reportFacts(),
+      say: (line) => terminal.line(line),
+      later,
+    });
   await serve({ app, engine, model, given, settings, terminal, exit: (code) => void exit(code), listening });
 }
 

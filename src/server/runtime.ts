@@ -4,6 +4,7 @@ import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { readDiskCache } from '../config/paths.ts';
 import { ownFolder } from '../core/data-folder.ts';
+import type { Product } from '../core/product.ts';
 import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import { tryFolder } from '../engines/llama/cache-folder.ts';
@@ -34,7 +35,7 @@ export interface RuntimeParts {
   readonly settings: Settings;
   readonly given: ReadonlySet<FlagKey>;
   readonly terminal: Terminal;
-  readonly product: { readonly name: string; readonly version: string };
+  readonly product: Product;
   /** Whether a server is started, and not only a mode of the terminal. */
   readonly served: boolean;
   readonly quiet: boolean;

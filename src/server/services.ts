@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import type { Settings } from '../config/flags.ts';
 import type { ModelsView } from '../core/models-view.ts';
 import type { PictureEditor } from '../core/pictures.ts';
+import type { Product } from '../core/product.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
@@ -29,7 +30,7 @@ export interface ServiceParts {
   readonly models?: ModelsView;
   /** The servers of `--mcpfile`. */
   readonly tools?: ToolServers | undefined;
-  readonly product: { readonly name: string; readonly version: string };
+  readonly product: Product;
   readonly clients?: ClientServices;
   readonly observer: TextObserver;
   readonly taskObserver?: TaskObserver;

@@ -75,7 +75,10 @@ describe('--benchmark', () => {
 
 describe('modes without a model', () => {
   test('--version and --help', async () => {
-    expect(await runProgram(['--version'])).toEqual({ code: 0, stdout: `${packageFacts.version}\n`, stderr: '' });
+    const version = await runProgram(['--version']);
+    expect(version).toMatchObject({ code: 0, stderr: '' });
+    expect(version.stdout.split('\n')[0]).toBe(packageFacts.version);
+    expect(version.stdout).toMatch(/^text: @node-llama-cpp\/\S+ \d/m);
     const { code, stdout } = await runProgram(['--help']);
     expect(code).toBe(0);
     for (const flag of ['--model', '--port', '--multiuser', '--password']) expect(stdout).toContain(flag);

@@ -57,7 +57,7 @@ export const mainFlags = flagTable({
     'Compute with Vulkan, optionally on the devices with these numbers.',
   ),
   usecpu: toggle({ label: 'CPU only' }).help('Compute on the CPU only, even if a GPU is present.'),
-  version: toggle({ saved: false }).help('Print the version and exit.'),
+  version: toggle({ saved: false }).help('Print the version, the commit and the engine versions, and exit.'),
   help: toggle({ also: ['-h'], saved: false }).help('Print this list and exit.'),
 });
 

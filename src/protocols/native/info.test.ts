@@ -30,7 +30,8 @@ function parts(state: TextState, own: Partial<InfoParts> = {}, performance = bef
   const service: Partial<TextService> = { state: () => state, contextSize: () => 8192, performance: () => performance };
   return {
     text: service as TextService,
-    product: { name: 'Parley', version: '0.1.0' },
+    product: { name: 'Parley', version: '0.1.0', commit: '1a2b3c' },
+    engineVersions: () => ({ text: { llama: '3' } }),
     modelName: () => 'koboldcpp/mini',
     features: () => ({ protected: true, jinja: true, admin: 2 }),
     counters: () => ({ total_img_gens: 1, total_tts_gens: 2, total_transcribe_gens: 3 }),
@@ -94,9 +95,15 @@ test('version: has every feature in order, and the name of this program', async 
     vision: false,
     admin: 2,
     jinja: true,
-    parley: { name: 'Parley', version: '0.1.0' },
+    parley: { name: 'Parley', version: '0.1.0', commit: '1a2b3c', engines: { text: { llama: '3' } } },
   });
   expect(await get(parts(none), '/api/extra/version')).toMatchObject({ llm: false });
+});
+
+test('version: without a commit if the build has none', async () => {
+  const unknown = parts(none, { product: { name: 'Parley', version: '0.1.0' } });
+  const { parley } = (await get(unknown, '/api/extra/version')) as { parley: object };
+  expect(parley).toEqual({ name: 'Parley', version: '0.1.0', engines: { text: { llama: '3' } } });
 });
 
 test('perf: zeros for a server that has done nothing', async () => {

@@ -1,4 +1,5 @@
 import { hiddenModelName } from '../../core/model-names.ts';
+import type { EngineVersions, Product } from '../../core/product.ts';
 import type { CacheReport, Performance, SnapshotFigures, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { type DialectParts, modalities } from '../dialect.ts';
@@ -37,7 +38,8 @@ type Features = { readonly [Name in Exclude<FeatureName, 'admin'>]?: boolean } &
 };
 
 export interface InfoParts extends Pick<DialectParts, 'text' | 'modelName'> {
-  readonly product: { readonly name: string; readonly version: string; readonly homepage?: string };
+  readonly product: Product & { readonly homepage?: string };
+  readonly engineVersions: () => EngineVersions;
   readonly features: () => Features;
   /** How many tasks of other kinds were done, by their names in the performance reply. */
   readonly counters: () => Readonly<Record<string, number>>;
@@ -88,7 +90,7 @@ export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
   row('/api/extra/preloadstory', 'The story that clients open at first.', story, { match: 'exact' }),
 ];
 
-function version({ text, product, features }: InfoParts): object {
+function version({ text, product: { name, version, commit }, engineVersions, features }: InfoParts): object {
   const state = text.state();
   const on = { ...modalities(state), ...features() };
   return {
@@ -97,7 +99,7 @@ function version({ text, product, features }: InfoParts): object {
     protected: on.protected,
     llm: state.type === 'ready' || state.type === 'loading',
     ...Object.fromEntries(featureNames.map((name) => [name, on[name] ?? (name === 'admin' ? 0 : false)])),
-    parley: { name: product.name, version: product.version },
+    parley: { name, version, ...(commit && { commit }), engines: engineVersions() },
   };
 }
 

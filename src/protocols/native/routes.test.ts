@@ -117,6 +117,7 @@ function parts(service: TextService, own: Partial<NativeParts> = {}): NativePart
     replacePlaceholders: (texts) => texts,
     schemaToGrammar,
     startTimer: () => ({ restart: () => undefined, cancel: () => undefined }),
+    engineVersions: () => ({}),
     product: { name: 'Parley', version: '0.1.0' },
     modelName: () => 'koboldcpp/mini',
     features: () => ({ protected: false }),

@@ -1,6 +1,15 @@
 import { read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
 
+/** The program that serves this page; another one may serve the same API. */
+export interface About {
+  readonly name: string;
+  readonly version: string;
+  readonly commit?: string;
+  /** Versions of packages, by engine kind. */
+  readonly engines?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
 /** Features from `GET /api/extra/version`. */
 export interface Features {
   readonly result: string;
@@ -20,6 +29,7 @@ export interface Features {
   readonly router: boolean;
   readonly savedata: boolean;
   readonly jinja: boolean;
+  readonly parley: About;
 }
 
 export interface Performance {

@@ -33,7 +33,7 @@ export type ServerState =
   | { readonly type: 'ended'; readonly code: number | null };
 
 export interface Form {
-  readonly product: { readonly name: string; readonly version: string };
+  readonly product: { readonly name: string; readonly version: string; readonly commit?: string };
   readonly tabs: readonly { readonly name: string; readonly keys: readonly string[] }[];
   readonly fields: Readonly<Record<string, Field>>;
   readonly defaults: Values;

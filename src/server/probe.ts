@@ -1,0 +1,69 @@
+import { fileURLToPath } from 'node:url';
+import { type ChildExit, type Spawn, spawnChild } from '../engines/host/child.ts';
+import type { StartTimer } from '../engines/host/engine-process.ts';
+import { howItDied } from '../engines/host/engine-state.ts';
+import type { GpuBuild } from '../engines/llama/load-options.ts';
+import { systemTimer } from '../http/timers.ts';
+
+/** A native part that can be loaded to see whether it works here. */
+export type Probe =
+  | `llama ${GpuBuild}`
+  | 'fabric'
+  | 'onnx'
+  | 'flite'
+  | 'sherpa'
+  | 'sharp'
+  | `whisper${'' | '-vulkan' | '-cuda'}`
+  | `bare ${'diffusion' | 'music'}`;
+
+/** A processor or graphics card that a library can compute with. */
+export interface ProbedDevice {
+  readonly name: string;
+  readonly graphics: boolean;
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+}
+
+/** What a library says about itself. */
+export interface Probed {
+  readonly version?: string;
+  readonly devices?: readonly ProbedDevice[];
+}
+
+export type ProbeResult = ({ readonly type: 'loaded' } & Probed) | { readonly type: 'failed'; readonly reason: string };
+
+/** Graphics drivers may need many seconds at their first use. */
+const longestMs = 30_000;
+
+interface ProbeParts {
+  readonly spawn: Spawn;
+  readonly startTimer: StartTimer;
+}
+
+function lastWords({ lastLines }: ChildExit): readonly string[] {
+  const words = lastLines.findLast((line) => /error/i.test(line)) ?? lastLines.at(-1);
+  return words ? [words.trim()] : [];
+}
+
+/** Loads a native part in a process of its own, because it may crash or hang. Never rejects. */
+export function runProbe(
+  probe: Probe,
+  { spawn, startTimer }: ProbeParts = { spawn: spawnChild, startTimer: systemTimer },
+): Promise<ProbeResult> {
+  const result = new Promise<ProbeResult>((resolve) => {
+    const entry = fileURLToPath(new URL('./probe-worker.js', import.meta.url));
+    const failed = (reason: string): void => end({ type: 'failed', reason });
+    const child = spawn<Probe, ProbeResult>(entry, {
+      message: (result) => end(result),
+      exit: (exit) => failed([howItDied(exit), ...lastWords(exit)].join(': ')),
+    });
+    const timer = startTimer(longestMs, () => failed(`it did not load within ${longestMs / 1000} seconds`));
+    function end(result: ProbeResult): void {
+      timer.cancel();
+      resolve(result);
+      child.kill();
+    }
+    child.send(probe);
+  });
+  return result.catch((error: Error) => ({ type: 'failed', reason: error.message }));
+}
