@@ -91,7 +91,8 @@ export function streamOutput(stream: TextStream, { moving }: { readonly moving: 
   return {
     interactive: moving && stream.isTTY === true,
     get columns() {
-      return stream.columns ?? 80;
+      // Some terminals report 0.
+      return stream.columns || 80;
     },
     write(text) {
       if (gone) return;
