@@ -71,6 +71,7 @@ test('inContainer: by a file or a variable of the container', () => {
   expect(inContainer({ container: 'podman' }, none)).toBe(true);
   expect(inContainer({ KUBERNETES_SERVICE_HOST: '192.0.2.1' }, none)).toBe(true);
   expect(inContainer({}, (path) => path === '/.dockerenv')).toBe(true);
+  expect(inContainer({ container: '' }, () => true)).toBe(false);
 });
 
 test.each([

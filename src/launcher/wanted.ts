@@ -90,10 +90,11 @@ function isPipe({ JOURNAL_STREAM }: Environment): boolean {
   }
 }
 
-/** Docker, Podman, systemd-nspawn, LXC and Kubernetes. */
+/** Docker, Podman, systemd-nspawn, LXC and Kubernetes. The variable `container` decides if it is set; empty means no container. */
 export function inContainer(environment: Environment, exists = existsSync): boolean {
-  const marked = environment.container || environment.KUBERNETES_SERVICE_HOST;
-  return Boolean(marked) || ['/.dockerenv', '/run/.containerenv'].some((path) => exists(path));
+  const { container, KUBERNETES_SERVICE_HOST } = environment;
+  if (container !== undefined) return container !== '';
+  return Boolean(KUBERNETES_SERVICE_HOST) || ['/.dockerenv', '/run/.containerenv'].some((path) => exists(path));
 }
 
 /** How to start the program again, for hints: as it was started. */
