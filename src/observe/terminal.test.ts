@@ -16,6 +16,14 @@ test('Terminal: replaces the status in place, and erases it before a line', () =
   expect(written()).toBe('\rLoading 10%\rDone       \r    \rready\n');
 });
 
+test('Terminal: an empty status removes it', () => {
+  const { terminal, written } = record(true);
+  terminal.status('Done');
+  terminal.status('');
+  terminal.line('ready');
+  expect(written()).toBe('\rDone\r    \rready\n');
+});
+
 test('Terminal: writes no status to a log file', () => {
   const { terminal, written } = record(false);
   terminal.status('Loading 10%');

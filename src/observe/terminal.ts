@@ -28,8 +28,13 @@ export class Terminal {
     return this.#latest.some((line) => line.endsWith(ending));
   }
 
+  /** An empty text removes the status. */
   status(text: string): void {
     if (!this.output.interactive) return;
+    if (text === '') {
+      this.#erase();
+      return;
+    }
     const fitting = text.slice(0, Math.max(10, this.output.columns - 1));
     const padding = ' '.repeat(Math.max(0, this.#status.length - fitting.length));
     this.output.write(`\r${fitting}${padding}`);
