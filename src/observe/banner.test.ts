@@ -56,12 +56,12 @@ test.each([
 });
 
 test('hintLines: how to use a bigger model, reach the launcher and stop', () => {
-  const bigger = 'For a bigger model: npm start -- pull OWNER/NAME/FILE.gguf, then npm start -- --model FILE.gguf';
+  const larger = 'For a larger model: npm start -- pull OWNER/NAME/FILE.gguf, then npm start -- --model FILE.gguf';
   const keys = 'For all settings on a page: npm start -- --showgui. To stop: Ctrl+C';
   const hints = (builtIn: boolean, interactive: boolean) =>
     hintLines({ command: 'npm start --', builtIn, interactive });
-  expect(hints(true, true)).toEqual([bigger, keys]);
+  expect(hints(true, true)).toEqual([larger, keys]);
   expect(hints(false, true)).toEqual([keys]);
-  expect(hints(true, false)).toEqual([bigger]);
+  expect(hints(true, false)).toEqual([larger]);
   expect(hints(false, false)).toEqual([]);
 });

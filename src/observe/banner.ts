@@ -83,9 +83,9 @@ interface Hints {
 
 /** What to do next. */
 export function hintLines({ command, builtIn, interactive }: Hints): readonly string[] {
-  const bigger = `For a bigger model: ${command} pull OWNER/NAME/FILE.gguf, then ${command} --model FILE.gguf`;
+  const larger = `For a larger model: ${command} pull OWNER/NAME/FILE.gguf, then ${command} --model FILE.gguf`;
   return [
-    ...(builtIn ? [bigger] : []),
+    ...(builtIn ? [larger] : []),
     ...(interactive ? [`For all settings on a page: ${command} --showgui. To stop: Ctrl+C`] : []),
   ];
 }

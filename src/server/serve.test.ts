@@ -95,7 +95,7 @@ describe('serve', () => {
   ])('the hint about bigger models with the text model: %s', async (_, file, expected) => {
     const { running, written } = world({}, file === undefined ? {} : { file });
     await running;
-    expect(written().includes('For a bigger model: ')).toBe(expected);
+    expect(written().includes('For a larger model: ')).toBe(expected);
   });
 
   test('exits if a model of the command line cannot be loaded', async () => {
