@@ -38,7 +38,7 @@ export async function pullCommand(command: PullCommand): Promise<number> {
     terminal.line(usage);
     return 2;
   }
-  const bar = progressOf(terminal, command.now);
+  const bar = progressOf(terminal, command.now, wishes.source.replace(/^.*\//, ''));
   try {
     const path = await pull(
       source,
