@@ -1,11 +1,12 @@
 #!/usr/bin/env node
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Settings } from './config/flags.ts';
 import { type Loaded, loadSettings } from './config/load.ts';
 import { configPath } from './config/paths.ts';
 import { ownFolder } from './core/data-folder.ts';
 import { product } from './core/product.ts';
-import { wantsLauncher } from './launcher/wanted.ts';
+import { type FirstPage, firstPage, inContainer, ownStreams } from './launcher/wanted.ts';
 import { welcome } from './observe/banner.ts';
 import { streamOutput, Terminal } from './observe/terminal.ts';
 import type { CommandName } from './server/commands.ts';
@@ -44,7 +45,8 @@ async function main(words: readonly string[]): Promise<void> {
     readFile: (path) => readFileSync(configPath(path, ownFolder('config'), existsSync), 'utf8'),
     exists: existsSync,
   });
-  if (opensLauncher(words, loaded)) return launcher(loaded);
+  const opens = pageOf(words, loaded);
+  if (opens === 'launcher') return launcher(loaded);
   if (loaded.type === 'refused') {
     for (const line of [...loaded.notes, ...loaded.problems.map(({ sentence }) => sentence)]) console.error(line);
     process.exit(loaded.exitCode);
@@ -56,14 +58,31 @@ async function main(words: readonly string[]): Promise<void> {
     return;
   }
   const { runModel } = await import('./server/model-modes.ts');
-  await runModel(loaded, { product, stops, output });
+  await runModel(loaded, { product, stops, output, opensPage: opens === 'web client' });
 }
 
-function opensLauncher(words: readonly string[], loaded: Loaded): boolean {
+/** What opens in the browser. */
+function pageOf(words: readonly string[], loaded: Loaded): FirstPage {
   const { showgui, skiplauncher, help, version } = loaded.settings;
-  const given = words.length > 0 || (loaded.type !== 'refused' && loaded.given.size > 0);
-  const { env: environment, platform } = process;
-  return !help && !version && wantsLauncher({ showgui, skiplauncher, given, environment, platform });
+  if (help || version) return 'none';
+  const { env: environment, platform, pid, ppid } = process;
+  return firstPage({
+    showgui,
+    skiplauncher,
+    given: words.length > 0 || (loaded.type !== 'refused' && loaded.given.size > 0),
+    environment,
+    platform,
+    streams: ownStreams(environment),
+    container: inContainer(environment),
+    pids: [pid, ppid],
+    parentName: () => programName(ppid),
+  });
+}
+
+/** On Windows. */
+function programName(pid: number): string {
+  const { stdout = '' } = spawnSync('tasklist', ['/FI', `PID eq ${pid}`, '/FO', 'CSV', '/NH'], { encoding: 'utf8' });
+  return /^"([^"]+)"/.exec(stdout.trim())?.[1] ?? '';
 }
 
 /** Problems with the flags are shown in the launcher, where they can be corrected. */
@@ -72,7 +91,7 @@ async function launcher(loaded: Loaded): Promise<void> {
   const settings = refused ? loaded.settings : (loaded.beforeRules ?? loaded.settings);
   const problems = refused ? loaded.problems.map(({ sentence }) => sentence) : [];
   const terminal = new Terminal(streamOutput(process.stdout, { moving: true }));
-  for (const line of welcome(product.version)) terminal.line(line);
+  terminal.line(welcome(product.version));
   const { launcher: open } = await import('./server/launcher.ts');
   const exit = (code: number): void => process.exit(code);
   await open({ product, settings, notes: [...problems, ...loaded.notes], terminal, stops, exit });

@@ -1,22 +1,107 @@
+import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
+import { isatty } from 'node:tty';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How the program was started. */
 export interface Start {
   readonly showgui: boolean;
   readonly skiplauncher: boolean;
   /** Whether any flag or environment variable is set. */
   readonly given: boolean;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   readonly platform: string;
+  readonly streams: Streams;
+  readonly container: boolean;
+  /** Process ids of this program and its parent. */
+  readonly pids: readonly number[];
+  /** File name of the parent program. */
+  readonly parentName: () => string;
 }
 
-/** Whether to open the launcher: on request, or when the program is started without settings on a machine with a display. */
-export function wantsLauncher({ showgui, skiplauncher, given, environment, platform }: Start): boolean {
-  if (skiplauncher) return false;
-  if (showgui) return true;
-  return !given && hasDisplay(environment, platform) && !environment.CI;
+/**
+ * Where input and output go: `terminal`, `detached` if nobody reads the output (no controlling terminal, and no pipe), or `redirected`.
+ */
+type Streams = 'terminal' | 'redirected' | 'detached';
+
+/** What opens in the browser: the launcher, the page of the server once it is ready, or nothing. */
+export type FirstPage = 'launcher' | 'web client' | 'none';
+
+/**
+ * The launcher opens on request and for a double-clicked file, the web client for a person who started the program in a terminal
+ * without any settings. Scripts, services and remote machines get the server only.
+ */
+export function firstPage(start: Start): FirstPage {
+  const { showgui, skiplauncher, given, environment, platform, container, streams } = start;
+  if (skiplauncher) return 'none';
+  if (showgui) return 'launcher';
+  if (given || container || environment.CI || !hasDisplay(environment, platform)) return 'none';
+  if (isDoubleClick(start)) return 'launcher';
+  return streams === 'terminal' ? 'web client' : 'none';
 }
 
-/** Whether a browser can be opened. */
-export function hasDisplay(environment: Start['environment'], platform: string): boolean {
-  const remote = Boolean(environment.SSH_CONNECTION || environment.SSH_TTY);
-  if (platform === 'darwin' || platform === 'win32') return !remote;
+/** Whether a browser can be opened. The display of an SSH session is on another machine. */
+export function hasDisplay(environment: Environment, platform: string): boolean {
+  if (environment.SSH_CONNECTION || environment.SSH_TTY) return false;
+  if (platform === 'darwin' || platform === 'win32') return true;
   return Boolean(environment.DISPLAY || environment.WAYLAND_DISPLAY);
+}
+
+/**
+ * Only the single-file program can be double-clicked. Windows opens a console for it, so the parent tells; other systems give it no
+ * terminal. (macOS opens Terminal for a bare program, which looks like typing its name.)
+ */
+function isDoubleClick(start: Start): boolean {
+  if (start.environment.PARLEY_SINGLE_FILE !== '1') return false;
+  if (start.platform === 'win32') return /^explorer\.exe$/i.test(start.parentName());
+  return start.streams === 'detached' && !isService(start);
+}
+
+/** Whether systemd or launchd started it, of a desktop session too. Applications have a launchd name that begins with `application`. */
+function isService({ environment, platform, pids }: Start): boolean {
+  if (platform !== 'darwin') return pids.includes(Number(environment.SYSTEMD_EXEC_PID));
+  const label = environment.XPC_SERVICE_NAME ?? '0';
+  return label !== '0' && !label.startsWith('application.');
+}
+
+/** Where the input and output of this process go. */
+export function ownStreams(environment: Environment): Streams {
+  if (isatty(0) && isatty(1)) return 'terminal';
+  if (hasControllingTerminal() || isPipe(environment)) return 'redirected';
+  return 'detached';
+}
+
+function hasControllingTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a program reads the output. The journal, which desktops connect their applications to, does not count. */
+function isPipe({ JOURNAL_STREAM }: Environment): boolean {
+  try {
+    const output = fstatSync(1);
+    return output.isFIFO() || (output.isSocket() && JOURNAL_STREAM !== `${output.dev}:${output.ino}`);
+  } catch {
+    return false;
+  }
+}
+
+/** Docker, Podman, systemd-nspawn, LXC and Kubernetes. The variable `container` decides if it is set; empty means no container. */
+export function inContainer(environment: Environment, exists = existsSync): boolean {
+  const { container, KUBERNETES_SERVICE_HOST } = environment;
+  if (container !== undefined) return container !== '';
+  return Boolean(KUBERNETES_SERVICE_HOST) || ['/.dockerenv', '/run/.containerenv'].some((path) => exists(path));
+}
+
+/** How to start the program again, for hints: as it was started. */
+export function ownCommand(environment: Environment, program = process.execPath): string {
+  const { PARLEY_SINGLE_FILE, npm_lifecycle_event: event, npm_package_name: name } = environment;
+  const file = /([/\\])(parley[^/\\]*)$/i.exec(program);
+  if (PARLEY_SINGLE_FILE === '1' && file) return `.${file[1]}${file[2]}`;
+  if (event === 'start' && name === 'parley') return 'npm start --';
+  return event === 'npx' ? 'npx parley' : 'parley';
 }

@@ -1,7 +1,7 @@
 import { reportFacts, versionList } from '../core/product.ts';
 import { type Loss, lossLine } from '../engines/host/engine-state.ts';
 import type { TaskObserver } from '../engines/host/task-engine.ts';
-import type { Terminal } from '../observe/terminal.ts';
+import { progressBar, type Terminal } from '../observe/terminal.ts';
 import { installedEngineVersions } from './engine-packages.ts';
 
 export interface EngineConsoleOptions<Facts> {
@@ -13,15 +13,18 @@ export interface EngineConsoleOptions<Facts> {
   readonly advice: string;
 }
 
-/** Console lines of an engine: loaded, failed, crashed. */
+/** Console lines of an engine: loading, loaded, failed, crashed. Few engines know how far they have loaded. */
 export function engineConsole<Facts>(
   kind: string,
   name: string,
-  terminal: Pick<Terminal, 'line'>,
+  terminal: Pick<Terminal, 'line' | 'status' | 'interactive'>,
   { debug = false, loaded, advice }: EngineConsoleOptions<Facts>,
 ): TaskObserver<Facts> {
+  const loading = `Loading ${name.replace(/^The /, 'the ')}`;
   return {
-    ...(loaded ? { loaded: (facts: Facts) => terminal.line(loaded(facts)) } : {}),
+    starting: () => (terminal.interactive ? terminal.status(`${loading} …`) : terminal.line(`${loading} …`)),
+    progress: (fraction) => terminal.status(`${loading} ${progressBar(fraction)}`),
+    loaded: (facts) => (loaded ? terminal.line(loaded(facts)) : terminal.status('')),
     failed: (reason) => terminal.line(`${name} could not be loaded: ${reason}`),
     lost: (loss) => terminal.line(lossReport(kind, loss, advice)),
     note: (text) => terminal.line(text),

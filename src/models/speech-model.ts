@@ -50,7 +50,6 @@ function voiceModel(settings: Settings, terminal: Terminal): SpeechModel {
   // The caller that loads a given model reports the failure.
   const observer: TaskObserver<SpeechFacts> = {
     ...lines,
-    starting: () => terminal.line(`Loading the voice ${name}.`),
     loaded: ({ voices }) =>
       terminal.line(`Load TTS Model OK: True (${name}, ${voices.length} ${voices.length === 1 ? 'voice' : 'voices'})`),
   };

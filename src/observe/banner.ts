@@ -13,18 +13,41 @@ export function baseUrl({ scheme, port, host }: Addresses): string {
   return `${scheme}://${name}:${port}`;
 }
 
-export function welcome(version: string): readonly string[] {
-  return ['***', `Welcome to Parley - Version ${version}`];
+export function welcome(version: string): string {
+  return `Welcome to Parley - Version ${version}`;
 }
 
-/** Printed when everything is loaded. Launchers of KoboldCpp wait for these lines. */
-export function readyLines(
-  addresses: Addresses,
-  settings: Settings,
-  engines: Readonly<Record<string, boolean>>,
-): readonly string[] {
+/** What the server offers, by the module names of KoboldCpp. */
+export type Modules = Readonly<Record<string, boolean>>;
+
+/** The modules in plain words. */
+const offers: Readonly<Record<string, string>> = {
+  TextGeneration: 'text',
+  ImageGeneration: 'images',
+  VoiceRecognition: 'transcription',
+  TextToSpeech: 'speech',
+  VectorEmbeddings: 'embeddings',
+  MusicGen: 'music',
+};
+
+/** Printed when everything is loaded. Launchers of KoboldCpp wait for `Starting Kobold API` and for the last line. */
+export function readyLines(addresses: Addresses, settings: Settings, modules: Modules): readonly string[] {
+  const { port } = addresses;
   const url = baseUrl(addresses);
-  const modules = {
+  const offered = Object.entries(modules).flatMap(([name, on]) => (on ? [offers[name] ?? name] : []));
+  return [
+    ...(settings.debugmode === 1 ? moduleLines(settings, modules) : []),
+    ...openWarning(addresses, settings),
+    `Ready: ${offered.join(', ') || 'no model'}. Web page: ${url}`,
+    `Starting Kobold API on port ${port} at ${url}/api/`,
+    `Starting OpenAI Compatible API on port ${port} at ${url}/v1/`,
+    `Please connect to custom endpoint at ${url}`,
+  ];
+}
+
+/** As KoboldCpp prints them. */
+function moduleLines(settings: Settings, engines: Modules): readonly string[] {
+  const modules = Object.entries({
     ...engines,
     NetworkMultiplayer: settings.multiplayer,
     WebSearchProxy: settings.websearch,
@@ -32,23 +55,12 @@ export function readyLines(
     AdminControl: settings.admin,
     MCPBridge: settings.mcpfile !== '',
     RouterMode: settings.routermode,
-  };
-  const names = (active: boolean) =>
-    Object.entries(modules)
-      .filter(([, on]) => on === active)
-      .map(([name]) => name)
-      .join(' ');
+  });
+  const names = (active: boolean) => modules.flatMap(([name, on]) => (on === active ? [name] : [])).join(' ');
   return [
-    '======',
     `Active Modules: ${names(true) || 'none'}`,
     `Inactive Modules: ${names(false) || 'none'}`,
     'Enabled APIs: KoboldCppApi OpenAiApi OllamaApi AnthropicApi LlamaCppApi OpenAiAudioApi XttsApi A1111ForgeApi ComfyUiApi',
-    ...openWarning(addresses, settings),
-    `Starting Kobold API on port ${addresses.port} at ${url}/api/`,
-    `Starting OpenAI Compatible API on port ${addresses.port} at ${url}/v1/`,
-    `Web client at ${url}/ and API page at ${url}/api`,
-    '======',
-    `Please connect to custom endpoint at ${url}`,
   ];
 }
 
@@ -57,5 +69,23 @@ function openWarning({ host }: Addresses, { password }: Settings): readonly stri
   if (local) return [];
   return [
     `Open to the network on ${host}${password ? ', behind the password' : ': anybody who reaches this address can use it (set --password to prevent that)'}.`,
+  ];
+}
+
+interface Hints {
+  /** How the program is started, such as `parley` or `npm start --`. */
+  readonly command: string;
+  /** Whether the text model is the built-in one, which is small. */
+  readonly builtIn: boolean;
+  /** Whether a person reads the output: others cannot press keys. */
+  readonly interactive: boolean;
+}
+
+/** What to do next. */
+export function hintLines({ command, builtIn, interactive }: Hints): readonly string[] {
+  const larger = `For a larger model: ${command} pull OWNER/NAME/FILE.gguf, then ${command} --model FILE.gguf`;
+  return [
+    ...(builtIn ? [larger] : []),
+    ...(interactive ? [`For all settings on a page: ${command} --showgui. To stop: Ctrl+C`] : []),
   ];
 }

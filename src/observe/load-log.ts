@@ -1,6 +1,9 @@
 import { progressBar, type Terminal } from './terminal.ts';
 
-/** Progress of loading a model: a bar on a terminal, a line per quarter in a log file. */
+/** A load that takes less is not logged in parts. */
+const shortMs = 3000;
+
+/** Progress of loading a model: a bar on a terminal, a line per quarter of a longer load in a log file. */
 export class LoadLog {
   #quarter = 0;
   #startedAt = 0;
@@ -28,7 +31,8 @@ export class LoadLog {
     const quarter = Math.floor(fraction * 4);
     if (quarter <= this.#quarter) return;
     this.#quarter = quarter;
-    if (!this.terminal.interactive) this.terminal.line(`Loading ${this.name}: ${quarter * 25}%`);
+    if (this.terminal.interactive || this.now() - this.#startedAt < shortMs) return;
+    this.terminal.line(`Loading ${this.name}: ${quarter * 25}%`);
   }
 
   done(facts: readonly string[]): void {
@@ -54,9 +58,7 @@ interface ContextSizes {
 /** The context size, and why it differs from the setting. */
 export function contextFact({ wanted, given, trained, actual }: ContextSizes): string {
   const size = `context ${actual}`;
-  if (actual < wanted && actual === trained && !given) {
-    return `${size} (lowered from ${wanted} to what the model was trained for; --contextsize stretches it)`;
-  }
+  if (actual < wanted && actual === trained && !given) return `${size} (as trained)`;
   if (actual < wanted) return `${size} (lowered from ${wanted} by the engine)`;
   if (given && actual < trained) return `${size} (as --contextsize asks; the model was trained for ${trained})`;
   return size;

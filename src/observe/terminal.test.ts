@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
-import { progressBar, streamOutput, Terminal } from './terminal.ts';
+import { progressBar, progressOf, streamOutput, Terminal } from './terminal.ts';
 
-function record(interactive: boolean) {
+function record(interactive: boolean, columns = 40) {
   let written = '';
-  const terminal = new Terminal({ interactive, columns: 40, write: (text) => (written += text) });
+  const terminal = new Terminal({ interactive, columns, write: (text) => (written += text) });
   return { terminal, written: () => written };
 }
 
@@ -14,6 +14,14 @@ test('Terminal: replaces the status in place, and erases it before a line', () =
   terminal.status('Done');
   terminal.line('ready');
   expect(written()).toBe('\rLoading 10%\rDone       \r    \rready\n');
+});
+
+test('Terminal: an empty status removes it', () => {
+  const { terminal, written } = record(true);
+  terminal.status('Done');
+  terminal.status('');
+  terminal.line('ready');
+  expect(written()).toBe('\rDone\r    \rready\n');
 });
 
 test('Terminal: writes no status to a log file', () => {
@@ -32,6 +40,42 @@ test('Terminal: cuts a status to the width', () => {
 test('progressBar: shows the fraction', () => {
   expect(progressBar(0.5, 10)).toBe('[█████░░░░░] 50%');
   expect(progressBar(1, 4)).toBe('[████] 100%');
+});
+
+test('progressOf: a terminal gets a bar with amount and speed, and hears what happens before and after', () => {
+  const { terminal, written } = record(true, 100);
+  let now = 0;
+  const bar = progressOf(terminal, () => now, 'large.gguf');
+  for (const done of [10e6, 50e6, 100e6]) {
+    bar.show(done, 100e6);
+    now += 2000;
+  }
+  const states = written()
+    .split('\r')
+    .slice(1)
+    .map((text) => text.trimEnd());
+  expect(states).toEqual([
+    'large.gguf: connecting …',
+    `large.gguf ${progressBar(0.1)} 10 of 100 MB`,
+    `large.gguf ${progressBar(0.5)} 50 of 100 MB, 20.0 MB/s`,
+    'large.gguf: checking …',
+  ]);
+});
+
+test('progressOf: a log file gets a line per tenth', () => {
+  const { terminal, written } = record(false);
+  const bar = progressOf(terminal, () => 0, 'large.gguf');
+  for (let done = 0; done <= 100e6; done += 1e6) bar.show(done, 100e6);
+  const lines = written().trim().split('\n');
+  expect(lines).toHaveLength(10);
+  expect([lines[0], lines[9]]).toEqual(['large.gguf: 10% (10 of 100 MB)', 'large.gguf: 100% (100 of 100 MB)']);
+});
+
+test('progressOf: without a known size, a terminal gets the amount, and a log file nothing', () => {
+  const [shown, logged] = [record(true), record(false)];
+  for (const { terminal } of [shown, logged]) progressOf(terminal, () => 0).show(3e6, undefined);
+  expect(shown.written()).toContain('Download 3 MB');
+  expect(logged.written()).toBe('');
 });
 
 /** A stream whose every write can be made to fail, as those of the system do: later, by an event. */

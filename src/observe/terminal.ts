@@ -28,8 +28,13 @@ export class Terminal {
     return this.#latest.some((line) => line.endsWith(ending));
   }
 
+  /** An empty text removes the status. */
   status(text: string): void {
     if (!this.output.interactive) return;
+    if (text === '') {
+      this.#erase();
+      return;
+    }
     const fitting = text.slice(0, Math.max(10, this.output.columns - 1));
     const padding = ' '.repeat(Math.max(0, this.#status.length - fitting.length));
     this.output.write(`\r${fitting}${padding}`);
@@ -48,9 +53,10 @@ export function progressBar(fraction: number, width = 30): string {
 }
 
 /** Progress of a download: a bar on a terminal, a line per tenth in a log file. */
-export function progressOf(terminal: Terminal, now: () => number) {
+export function progressOf(terminal: Terminal, now: () => number, name = 'Download') {
   let started: { readonly at: number; readonly with: number } | undefined;
   let toldTenths = 0;
+  terminal.status(`${name}: connecting …`);
   return {
     /** Bytes so far, and in total if known. */
     show(done: number, total: number | undefined): void {
@@ -58,11 +64,13 @@ export function progressOf(terminal: Terminal, now: () => number) {
       const seconds = (now() - started.at) / 1000;
       const speed = seconds > 1 ? `, ${((done - started.with) / 1e6 / seconds).toFixed(1)} MB/s` : '';
       const amount = `${(done / 1e6).toFixed(0)}${total === undefined ? '' : ` of ${(total / 1e6).toFixed(0)}`} MB${speed}`;
-      terminal.status(total === undefined ? amount : `${progressBar(done / total)} ${amount}`);
+      const bar = total === undefined ? '' : `${progressBar(done / total)} `;
+      // Once everything is here it is checked and unpacked, which takes a while.
+      terminal.status(done === total ? `${name}: checking …` : `${name} ${bar}${amount}`);
       const tenths = total === undefined ? 0 : Math.floor((done / total) * 10);
       if (tenths <= toldTenths) return;
       toldTenths = tenths;
-      if (!terminal.interactive) terminal.line(`${tenths * 10}% (${amount})`);
+      if (!terminal.interactive) terminal.line(`${name}: ${tenths * 10}% (${amount})`);
     },
   };
 }
@@ -91,7 +99,8 @@ export function streamOutput(stream: TextStream, { moving }: { readonly moving: 
   return {
     interactive: moving && stream.isTTY === true,
     get columns() {
-      return stream.columns ?? 80;
+      // Some terminals report 0.
+      return stream.columns || 80;
     },
     write(text) {
       if (gone) return;

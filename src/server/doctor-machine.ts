@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { cpus, freemem, release, totalmem, type } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import { ownFolder, ownFolders, thisSystem } from '../core/data-folder.ts';
 import { product } from '../core/product.ts';
 import { sketch } from '../engines/image/facts.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
@@ -16,7 +16,7 @@ import { knownPlaces } from '../library/places.ts';
 import { packageVersion } from '../models/engine-packages.ts';
 import { embeddedModel } from '../models/text-engine.ts';
 import { packs } from '../packs/catalogue.ts';
-import { installedVersion } from '../packs/install.ts';
+import { checkPack } from '../packs/check.ts';
 import type { FolderFacts, Machine, OwnFile } from './doctor.ts';
 import { runProbe } from './probe.ts';
 
@@ -31,11 +31,11 @@ export function thisMachine(): Machine {
     probe: (probe) => runProbe(probe),
     ownFiles,
     catalogue: packs,
-    packVersionOf: (name) => installedVersion(ownFolder('packs'), name),
+    packState: async (pack) => (await checkPack(pack, { folder: ownFolder('packs') }, 'quick')).type,
     builds: () => [...installedBuilds().keys()],
     cards: () => (platform === 'linux' ? linuxCards() : []),
     models: async () => Promise.all((await findModels(knownPlaces(thisSystem()))).map(modelFacts)),
-    folders: (['models', 'packs', 'output', 'stories'] as const).map((name) => ({ name, path: ownFolder(name) })),
+    folders: (Object.keys(ownFolders) as (keyof typeof ownFolders)[]).map((name) => ({ name, path: ownFolder(name) })),
     folder: folderFacts,
     port: portState,
   };

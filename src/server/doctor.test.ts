@@ -15,7 +15,7 @@ function machine(own: Partial<Machine> = {}): Machine {
     probe: async () => ({ type: 'loaded', version: '7' }),
     ownFiles: [{ name: 'Text', content: 'mini', needed: true, check: async () => undefined }],
     catalogue: [],
-    packVersionOf: () => undefined,
+    packState: async () => 'absent',
     builds: () => ['none'],
     cards: () => [],
     models: async () => [],
@@ -139,18 +139,18 @@ describe('Packs', () => {
   ];
 
   test.each([
-    ['no package', {}, 'missing', 'parley pack add vision downloads it (200 MB).'],
-    ['one of two packages', { a: '2.0.0' }, 'problem', 'parley pack add vision completes it.'],
-    ['another version', { a: '2.0.0', b: '1.0.0' }, 'problem', 'parley pack add vision completes it.'],
-    ['all packages', { a: '2.0.0', b: '2.0.0' }, 'ok', undefined],
-  ])('with %s: %j is %s', async (_, installed: Readonly<Record<string, string>>, status, advice) => {
-    const [found, ...others] = await findings('Packs', { catalogue, packVersionOf: (name) => installed[name] });
+    ['absent', 'missing', 'parley pack add vision downloads it (200 MB).'],
+    ['broken', 'problem', 'parley pack repair vision downloads what is broken.'],
+    ['outdated', 'problem', 'parley pack add vision updates it.'],
+    ['installed', 'ok', undefined],
+  ] as const)('a pack that is %s: %s', async (state, status, advice) => {
+    const [found, ...others] = await findings('Packs', { catalogue, packState: async () => state });
     expect([found?.name, found?.status, found?.advice]).toEqual(['vision', status, advice]);
     expect(others).toEqual([]);
   });
 
   test('an installed pack that does not load is a problem', async () => {
-    const own = { catalogue, packVersionOf: () => '2.0.0', probe: failing('fabric', 'wrong system') };
+    const own = { catalogue, packState: async () => 'installed' as const, probe: failing('fabric', 'wrong system') };
     expect(await findings('Packs', own)).toMatchObject([
       { status: 'problem', detail: 'cannot be loaded: wrong system', advice: expect.stringContaining('parley pack') },
     ]);

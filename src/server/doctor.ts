@@ -3,6 +3,7 @@ import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { ModelFacts } from '../library/model-facts.ts';
 import { llamaPackages, onnxPackage, type System } from '../models/engine-packages.ts';
 import { type Pack, systemOf } from '../packs/catalogue.ts';
+import type { PackState } from '../packs/check.ts';
 import type { Probe, ProbeResult } from './probe.ts';
 
 /** One line of the report. */
@@ -34,7 +35,7 @@ export interface Machine {
   readonly ownFiles: readonly OwnFile[];
   readonly catalogue: readonly Pack[];
   /** Version of an installed package of a pack. */
-  readonly packVersionOf: (name: string) => string | undefined;
+  readonly packState: (pack: Pack) => Promise<PackState['type']>;
   /** Builds of llama.cpp that are installed. */
   readonly builds: () => readonly GpuBuild[];
   /** Graphics cards that the system knows, where that can be read. */
@@ -200,27 +201,39 @@ const packProbes: Readonly<Record<string, Probe>> = {
   'whisper-cuda': 'whisper-cuda',
 };
 
-async function packs({ catalogue, system, packVersionOf, probe }: Machine): Promise<readonly Part[]> {
+async function packs({ catalogue, system, packState, probe }: Machine): Promise<readonly Part[]> {
   const fitting = catalogue.filter(({ packages }) => systemOf(system) in packages);
   return Promise.all(
-    fitting.map(async ({ name, brings, packages }): Promise<Part> => {
-      const wanted = packages[systemOf(system)] ?? [];
-      const right = wanted.filter((one) => packVersionOf(one.name) === one.version);
-      const megabytes = wanted.reduce((sum, one) => sum + one.megabytes, 0);
-      if (wanted.every((one) => packVersionOf(one.name) === undefined)) {
-        const advice = `parley pack add ${name} downloads it (${megabytes} MB).`;
-        return { name, status: 'missing', detail: `not installed (optional). ${brings}`, advice };
+    fitting.map(async (pack): Promise<Part> => {
+      const { name, brings, packages } = pack;
+      switch (await packState(pack)) {
+        case 'broken':
+          return {
+            name,
+            status: 'problem',
+            detail: 'incomplete or damaged',
+            advice: `parley pack repair ${name} downloads what is broken.`,
+          };
+        case 'outdated':
+          return {
+            name,
+            status: 'problem',
+            detail: 'of another version than this program needs',
+            advice: `parley pack add ${name} updates it.`,
+          };
+        case 'installed': {
+          const loading = packProbes[name];
+          const result: ProbeResult = loading ? await probe(loading) : { type: 'loaded' };
+          if (result.type === 'loaded') return ok(name, `installed. ${brings}`);
+          const advice = `parley pack remove ${name}, then parley pack add ${name}, installs it anew.`;
+          return { name, status: 'problem', detail: `cannot be loaded: ${result.reason}`, advice };
+        }
+        default: {
+          const megabytes = (packages[systemOf(system)] ?? []).reduce((sum, one) => sum + one.megabytes, 0);
+          const advice = `parley pack add ${name} downloads it (${megabytes} MB).`;
+          return { name, status: 'missing', detail: `not installed (optional). ${brings}`, advice };
+        }
       }
-      const repair = `parley pack remove ${name}, then parley pack add ${name}, installs it anew.`;
-      if (right.length < wanted.length) {
-        const wrong = wanted.filter((one) => !right.includes(one)).map((one) => `${one.name} ${one.version}`);
-        const detail = `incomplete or of another version: ${wrong.join(', ')}`;
-        return { name, status: 'problem', detail, advice: `parley pack add ${name} completes it.` };
-      }
-      const loading = packProbes[name];
-      const result: ProbeResult = loading ? await probe(loading) : { type: 'loaded' };
-      if (result.type === 'loaded') return ok(name, `installed. ${brings}`);
-      return { name, status: 'problem', detail: `cannot be loaded: ${result.reason}`, advice: repair };
     }),
   );
 }

@@ -24,6 +24,8 @@ export interface ModelModeParts {
   readonly product: Product;
   readonly stops: Stops;
   readonly output: ReachedOutput;
+  /** Open the web client in the browser when the server is ready. */
+  readonly opensPage: boolean;
 }
 
 /** `--prompt`: one reply; `--cli`: a chat in the terminal; `--benchmark`; or the server. */
@@ -38,20 +40,20 @@ function modeOf({ prompt, cli, benchmark }: Settings): Mode {
 /** Runs a mode that loads a model. */
 export async function runModel(
   { settings, given, notes }: Invocation,
-  { product, stops, output }: ModelModeParts,
+  { product, stops, output, opensPage }: ModelModeParts,
 ): Promise<void> {
   const mode = modeOf(settings);
   // With --prompt, standard output is the reply and nothing else.
   const scripted = mode === 'prompt';
   const terminal = new Terminal(streamOutput(scripted ? process.stderr : process.stdout, { moving: !scripted }));
-  for (const line of scripted ? notes : [...welcome(product.version), ...notes]) terminal.line(line);
+  for (const line of scripted ? notes : [welcome(product.version), ...notes]) terminal.line(line);
   if (settings.highpriority) raisePriority(terminal);
   const served = mode === 'serve';
   const quiet = settings.quiet || settings.debugmode === -1 || scripted || mode === 'chat';
   const observed = served || mode === 'benchmark';
   const runtime = await createRuntime({ settings, given, terminal, product, served, quiet, observed });
   stops.handle(runtime.stop);
-  if (served) return serveModel(runtime, settings, terminal);
+  if (served) return serveModel(runtime, settings, terminal, opensPage);
   await runtime.engine.start();
   const { type } = runtime.engine.state();
   if (type !== 'ready') return runtime.exit(type === 'none' ? 2 : 3);
@@ -59,7 +61,7 @@ export async function runModel(
   await runtime.exit(await output.settled(console.error));
 }
 
-async function serveModel(runtime: Runtime, settings: Settings, terminal: Terminal): Promise<void> {
+async function serveModel(runtime: Runtime, settings: Settings, terminal: Terminal, opensPage: boolean): Promise<void> {
   const { app, engine, model, registry, exit } = runtime;
   const given = givenModels(model.taskModels).map(({ spec: { kind, name }, optional = false }) => ({
     name,
@@ -74,7 +76,17 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
       say: (line) => terminal.line(line),
       later,
     });
-  await serve({ app, engine, model, given, settings, terminal, exit: (code) => void exit(code), listening });
+  await serve({
+    app,
+    engine,
+    model,
+    given,
+    settings,
+    terminal,
+    opensPage,
+    exit: (code) => void exit(code),
+    listening,
+  });
 }
 
 type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, output: ReachedOutput) => Promise<void>;

@@ -1,3 +1,4 @@
+import { ownCommand } from '../launcher/wanted.ts';
 import { type Expected, readSha256 } from '../library/download.ts';
 import { type PullParts, pull, readSource } from '../library/pull.ts';
 import { progressOf, type Terminal } from '../observe/terminal.ts';
@@ -38,7 +39,7 @@ export async function pullCommand(command: PullCommand): Promise<number> {
     terminal.line(usage);
     return 2;
   }
-  const bar = progressOf(terminal, command.now);
+  const bar = progressOf(terminal, command.now, wishes.source.replace(/^.*\//, ''));
   try {
     const path = await pull(
       source,
@@ -55,8 +56,8 @@ export async function pullCommand(command: PullCommand): Promise<number> {
         ...(command.signal && { signal: command.signal }),
       },
     );
-    terminal.line(`Here it is: ${path}`);
-    terminal.line(`Start it with: parley --model ${JSON.stringify(path)}`);
+    terminal.line(`Saved: ${path}`);
+    terminal.line(`Start it with: ${ownCommand(environment)} --model ${JSON.stringify(path)}`);
     return 0;
   } catch (error) {
     terminal.line(`${wishes.source} could not be fetched: ${(error as Error).message}`);

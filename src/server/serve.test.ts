@@ -4,6 +4,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
+import type { ModelFile } from '../engines/llama/load-options.ts';
+import { embeddedModel } from '../models/text-engine.ts';
 import { Terminal } from '../observe/terminal.ts';
 import type { App } from './app.ts';
 import { type Serving, serve } from './serve.ts';
@@ -15,8 +17,17 @@ function world(
     failures = [],
     state,
     given = [],
+    file,
+    opensPage = false,
     onTerminal,
-  }: { failures?: Error[]; state?: TextState; given?: Serving['given']; onTerminal?: (made: Terminal) => void } = {},
+  }: {
+    failures?: Error[];
+    state?: TextState;
+    given?: Serving['given'];
+    file?: string;
+    opensPage?: boolean;
+    onTerminal?: (made: Terminal) => void;
+  } = {},
 ) {
   const { engine } = fakeService(() => ({ pieces: [] }));
   if (state) engine.become(state);
@@ -43,9 +54,14 @@ function world(
       },
     },
     given: given ?? [],
-    model: { taskModels: {} },
+    model: { taskModels: {}, file: file === undefined ? undefined : ({ path: file } as ModelFile) },
     settings: { ...defaultSettings, ...changes },
     terminal,
+    opensPage,
+    open: (url, failed) => {
+      happened.push(`opened ${url}`);
+      failed();
+    },
     exit: (code) => void happened.push(`exit ${code}`),
     wait: async (milliseconds) => void happened.push(`waited ${milliseconds}`),
   });
@@ -58,7 +74,28 @@ describe('serve', () => {
     await running;
     expect(happened).toEqual(['listening', 'engine started']);
     expect(written()).toMatch(/^Listening on http:\/\/localhost:5001\n[\s\S]*Please connect to custom endpoint at/);
-    expect(written()).toContain('Active Modules: TextGeneration');
+    expect(written()).toContain('Ready: text.');
+  });
+
+  test.each<[string, Partial<Settings>, boolean, boolean]>([
+    ['--launch', { launch: true }, false, true],
+    ['a start by a person at a display', {}, true, true],
+    ['any other start', {}, false, false],
+  ])('page: %s', async (_, settings, opensPage, opened) => {
+    const { running, happened, written } = world(settings, { opensPage });
+    await running;
+    expect(happened.includes('opened http://localhost:5001')).toBe(opened);
+    expect(written().includes('No browser could be started; open http://localhost:5001 yourself.')).toBe(opened);
+  });
+
+  test.each([
+    ['the built-in one', embeddedModel, true],
+    ['another one', '/models/large.gguf', false],
+    ['none', undefined, false],
+  ])('the hint about bigger models with the text model: %s', async (_, file, expected) => {
+    const { running, written } = world({}, file === undefined ? {} : { file });
+    await running;
+    expect(written().includes('For a larger model: ')).toBe(expected);
   });
 
   test('exits if a model of the command line cannot be loaded', async () => {
@@ -102,7 +139,7 @@ describe('serve', () => {
   test('without a model: is ready, and reports the missing model', async () => {
     const { running, written } = world({}, { state: { type: 'none' } });
     await running;
-    expect(written()).toContain('Inactive Modules: TextGeneration');
+    expect(written()).toContain('Ready: no model.');
   });
 
   test('autoswap: is ready at once, and the first request loads the model', async () => {
@@ -110,14 +147,14 @@ describe('serve', () => {
     const { running, happened, written } = world({ autoswapmode: true }, { state });
     await running;
     expect(happened).toEqual(['listening']);
-    expect(written()).toContain('Active Modules: TextGeneration');
+    expect(written()).toContain('Ready: text.');
     expect(written()).toContain('Please connect to custom endpoint');
   });
 
   test('autoswap without a model: reports the missing model', async () => {
     const { running, written } = world({ autoswapmode: true }, { state: { type: 'none' } });
     await running;
-    expect(written()).toContain('Inactive Modules: TextGeneration');
+    expect(written()).toContain('Ready: no model.');
   });
 
   test('failed load: closes the port and exits with code 3, without the ready line', async () => {

@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process';
 import { setTimeout as systemWait } from 'node:timers/promises';
 import type { Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
+import { ownCommand } from '../launcher/wanted.ts';
 import { kindModules } from '../models/engine-kinds.ts';
 import type { PreparedModel } from '../models/prepared-model.ts';
-import { type Addresses, baseUrl, readyLines } from '../observe/banner.ts';
+import { embeddedModel } from '../models/text-engine.ts';
+import { type Addresses, baseUrl, hintLines, readyLines } from '../observe/banner.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { App } from './app.ts';
 import { openBrowser } from './open-browser.ts';
@@ -13,11 +15,14 @@ import type { StartableModel } from './runtime.ts';
 export interface Serving {
   readonly app: App;
   readonly engine: StartableModel;
-  readonly model: Pick<PreparedModel, 'taskModels'>;
+  readonly model: Pick<PreparedModel, 'taskModels' | 'file'>;
   /** Models of other kinds that flags name; they are loaded after the text model. */
   readonly given?: readonly { readonly name: string; readonly optional?: boolean; load(): Promise<void> }[];
   readonly settings: Settings;
   readonly terminal: Terminal;
+  /** Open the web client in the browser, as with `--launch`. */
+  readonly opensPage?: boolean;
+  readonly open?: typeof openBrowser;
   readonly exit: (code: number) => void;
   /** Called when the port is open: from then on a fault in one request must not end the others. */
   readonly listening?: () => void;
@@ -48,9 +53,13 @@ export async function serve(serving: Serving): Promise<void> {
   }
   const modules = kindModules(serving.model.taskModels, state.type !== 'none');
   for (const line of readyLines(addresses, settings, modules)) terminal.line(line);
-  if (settings.launch) {
+  const builtIn = serving.model.file?.path === embeddedModel;
+  const hints = hintLines({ command: ownCommand(process.env), builtIn, interactive: terminal.interactive });
+  for (const line of hints) terminal.line(line);
+  if (settings.launch || serving.opensPage) {
     const url = baseUrl(addresses);
-    openBrowser(url, () => terminal.line(`No browser could be started; open ${url} yourself.`));
+    const { open = openBrowser } = serving;
+    open(url, () => terminal.line(`No browser could be started; open ${url} yourself.`));
   }
   if (settings.onready) runOnReady(settings.onready, terminal);
 }

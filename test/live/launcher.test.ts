@@ -1,8 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { program } from './server.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -145,3 +158,80 @@ describe.skipIf(process.platform !== 'linux')('a server that was started without
     await allGone(launched.others);
   });
 });
+
+describe.skipIf(process.platform !== 'linux')('a start without arguments at a display', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-start-test-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const opened = join(folder, 'opened');
+  const log = join(folder, 'log');
+  /** A browser that notes the address, on a machine that is no container. */
+  const environment = () => {
+    writeFileSync(
+      join(folder, 'xdg-open'),
+      `#!/bin/sh\necho "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`,
+    );
+    chmodSync(join(folder, 'xdg-open'), 0o755);
+    rmSync(opened, { force: true });
+    return { HOME: folder, PATH: `${folder}${delimiter}/usr/bin${delimiter}/bin`, DISPLAY: ':99', container: '' };
+  };
+  const start = (file: string, words: readonly string[], own: Readonly<Record<string, string>> = {}) => {
+    const output = openSync(log, 'w');
+    // In a session of its own it has no terminal.
+    const child = spawn(file, words, {
+      env: { ...environment(), ...own },
+      stdio: ['ignore', output, output],
+      detached: true,
+    });
+    started.add(child.pid as number);
+    return child;
+  };
+  const address = async (child: ChildProcess) => {
+    while (!existsSync(opened)) {
+      expect(child.exitCode, readFileSync(log, 'utf8')).toBeNull();
+      await wait(50);
+    }
+    return readFileSync(opened, 'utf8').trim();
+  };
+
+  test('a double click on the single file opens the launcher', async () => {
+    const child = start(process.execPath, [program], { PARLEY_SINGLE_FILE: '1' });
+    expect(await address(child)).toMatch(/^http:\/\/localhost:\d+\/\?token=[\w-]{32}$/);
+    expect(readFileSync(log, 'utf8')).not.toContain('Loading');
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    expect(child.exitCode).toBe(0);
+  });
+
+  test('in a terminal: serves, opens the web client and names the launcher, in a dozen lines', async (context) => {
+    if (!existsSync('/usr/bin/script') || !(await isFree(5001))) return context.skip();
+    const child = start('script', ['-qefc', `"${process.execPath}" "${program}"`, join(folder, 'typescript')]);
+    expect(await address(child)).toBe('http://localhost:5001');
+    const others = descendants(child.pid as number);
+    for (const { pid } of others) started.add(pid);
+    expect((await fetch('http://localhost:5001/api/v1/model')).status).toBe(200);
+    const lines = readFileSync(log, 'utf8').trim().split('\n');
+    expect(lines.at(-1)).toContain('For all settings on a page: parley --showgui. To stop: Ctrl+C');
+    expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(12);
+    const server = others.find(({ command }) => command.startsWith(`${process.execPath} ${program}`));
+    process.kill(server?.pid as number, 'SIGINT');
+    await allGone(others);
+  });
+
+  test('with its output in a pipe: opens nothing', async () => {
+    const child = spawn(process.execPath, [program], { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+    started.add(child.pid as number);
+    // Whether the port is free or not: a launcher would have come first.
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    expect(existsSync(opened)).toBe(false);
+  });
+});
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+      .once('error', () => resolve(false))
+      .listen(port, () => probe.close(() => resolve(true)));
+  });
+}

@@ -76,7 +76,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await page.getByText(/parley-mini is a tiny built-in model/).waitFor();
     for (const name of ['Write', 'Draw']) await page.getByRole('main').getByRole('link', { name }).waitFor();
     await button(page, 'Use a larger model').click();
-    await page.getByText('npm start -- --model path/to/model.gguf').waitFor();
+    for (const text of ['parley --showgui', 'parley --model path/to/model.gguf']) await page.getByText(text).waitFor();
     await page.keyboard.press('Escape');
     await button(page, 'Connect an app').click();
     await page

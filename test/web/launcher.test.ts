@@ -1,38 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { freePort } from '../live/free-port.ts';
-import { liveServers, program } from '../live/server.ts';
+import { liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
 const open = browserPages();
 const folder = mkdtempSync(join(tmpdir(), 'parley-launcher-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-test.skipIf(process.platform !== 'linux')(
-  'started without arguments on a display, Parley opens the launcher',
-  async () => {
-    // Nothing is found that could open a page: then the address is what one has.
-    const child = spawn(process.execPath, [program], {
-      env: { HOME: folder, PATH: folder, DISPLAY: ':99' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let output = '';
-    for await (const text of child.stdout.setEncoding('utf8')) {
-      output += text;
-      if (output.includes('No browser could be started')) break;
-    }
-    expect(output).toMatch(/The launcher is at http:\/\/localhost:\d+\/\?token=[\w-]{32}\n/);
-    expect(output).not.toContain('Loading');
-    child.kill('SIGTERM');
-    const [code] = await once(child, 'exit');
-    expect(code).toBe(0);
-  },
-);
 
 describe.skipIf(withoutBrowser)('launcher page', () => {
   test('starts a server from a config and stops it', async () => {

@@ -25,6 +25,7 @@ describe.skipIf(withoutBrowser)('web client', () => {
     await page.getByLabel('Temperature', { exact: true }).fill('1.25');
     await page.getByLabel('Reply length').fill('64');
     await page.getByText('Polling', { exact: true }).click();
+    await page.getByText('npm start -- --showgui').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.reload();
     await page.getByRole('button', { name: 'Settings' }).click();

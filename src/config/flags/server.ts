@@ -82,7 +82,7 @@ export const runFlags = flagTable({
   unpack: folder({ saved: false, unsupported: true }).help('Extract the program files to a folder and exit.'),
   showgui: toggle().help('Open the launcher, a page on this machine to choose settings and start the server.'),
   skiplauncher: toggle().help(
-    'Start the server directly. Otherwise the launcher opens if no flags are given on a machine with a display.',
+    'Start the server and open nothing in the browser. Without any flag, at a display, the web client opens when the server is ready, or the launcher if the program file was double-clicked.',
   ),
 });
 
