@@ -92,25 +92,15 @@ export function embeddingOptions(
 ): EmbeddingOptions {
   const isText = shape !== noShape;
   const facts = { model: '', name: '', shape, threads: engineThreads(0, settings), contextSizeGiven: false };
-  const said = loadOptions(settings, facts);
+  const options = loadOptions(settings, facts);
   return {
+    ...options,
+    ...(isText ? {} : { tensorSplit: [], metadataOverrides: [], tensorOverrides: [] }),
     model,
     maxTokens: settings.embeddingsmaxctx,
-    backend: settings.embeddingsgpu ? said.backend : 'cpu',
+    backend: settings.embeddingsgpu ? options.backend : 'cpu',
     gpuLayers: settings.embeddingsgpu ? 'auto' : 0,
-    devices: said.devices,
-    mainGpu: said.mainGpu,
-    tensorSplit: isText ? said.tensorSplit : [],
-    splitMode: said.splitMode,
     loadMode: 'auto',
-    metadataOverrides: isText ? said.metadataOverrides : [],
-    tensorOverrides: isText ? said.tensorOverrides : [],
-    threads: said.threads,
-    flashAttention: said.flashAttention,
-    cpuLevel: said.cpuLevel,
-    cpuBuild: said.cpuBuild,
-    skipCpuVariants: 0,
-    failedGpuBuilds: [],
   };
 }
 

@@ -11,7 +11,7 @@ import { textWork, type WorkKind } from '../queue/work.ts';
 import type { LoadTimeout } from './arrival.ts';
 import { embeddingModel, textEmbeddingModel } from './embedding-models.ts';
 import { imageModel } from './image-model.ts';
-import { encodedImageSource, imageSource } from './image-source.ts';
+import { encodedImageSource } from './image-source.ts';
 import { musicModel } from './music-model.ts';
 import type { Registry } from './registry.ts';
 import { engineSourceOf } from './registry-source.ts';
@@ -78,7 +78,7 @@ export const engineKinds = {
     model: imageModel,
     uses: ({ encoder }: ImageModel) => (encoder ? [encoder] : []),
     source: (model: ImageModel, sourceOf): ImageSource => ({
-      ...(model.encoder ? encodedImageSource(sourceOf(model), sourceOf(model.encoder)) : imageSource(sourceOf(model))),
+      ...(model.encoder ? encodedImageSource(sourceOf(model), sourceOf(model.encoder)) : sourceOf(model)),
       facts: model.facts,
     }),
     service: imageService,

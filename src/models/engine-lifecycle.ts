@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type Spawn, spawnChild } from '../engines/host/child.ts';
-import type { StartTimer } from '../engines/host/engine-process.ts';
+import { spawnChild } from '../engines/host/child.ts';
+import type { EngineProcessParts, StartTimer } from '../engines/host/engine-process.ts';
 import type { Lifecycle, LifecycleState } from './lifecycle.ts';
 
 /** An engine in its own process, or on a remote backend. */
@@ -46,16 +46,11 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
 }
 
 /** What every engine process is started with. */
-export interface EngineProcessParts {
-  readonly spawn: Spawn;
-  readonly startTimer: StartTimer;
-  /** The model was loaded before, so that a failure may be temporary: the engine is started again. */
-  readonly proven: boolean;
-}
+type ProcessParts = Required<Pick<EngineProcessParts<never, never>, 'spawn' | 'startTimer' | 'proven'>>;
 
 /** The lifecycles of one model: the second one knows that the first was loaded. */
 export function lifecycles<Engine extends HostedEngine>(
-  make: (parts: EngineProcessParts) => Engine,
+  make: (parts: ProcessParts) => Engine,
 ): () => EngineLifecycle<Engine> {
   let proven = false;
   return () =>

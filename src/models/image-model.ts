@@ -55,9 +55,7 @@ export function diffusionModel(
   const { name } = options.facts;
   const entry = fileURLToPath(new URL('../engines/image/diffusion/worker/main.js', import.meta.url));
   const observer = imageConsole(name, settings, terminal);
-  const make = lifecycles(
-    (parts) => new ImageHost<DiffusionOptions>({ ...parts, entry, options, readsPrompts: true, observer }),
-  );
+  const make = lifecycles((parts) => new ImageHost<DiffusionOptions>({ ...parts, entry, options, observer }));
   return {
     given: true,
     // The settings are valid without the pack: everything else is served, and image requests get an error that names the pack.

@@ -2,39 +2,30 @@ import { AppError } from '../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
 import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
 
-/** Embeddings of texts, and whether one of them was truncated. */
-export type Condition = (
-  texts: readonly string[],
-  signal: AbortSignal,
-) => Promise<{ readonly vectors: readonly Float32Array[]; readonly shortened: boolean }>;
+/** Embeddings of the prompt and of the negative prompt, and whether one of them was truncated. */
+export interface PromptVectors {
+  readonly vectors: readonly Float32Array[];
+  readonly shortened: boolean;
+}
 
-/** An image engine whose prompts are embedded by another engine. */
-export interface ConditionedEngine extends Omit<ImageEngine, 'draw'> {
-  draw(request: ImageRequest, signal: AbortSignal, condition: Condition): AsyncIterable<ImageEvent>;
+/** An image engine that has its own text encoder, or gets the embeddings of its prompts. */
+export interface ConditionedEngine extends ImageEngine {
+  draw(request: ImageRequest, signal: AbortSignal, read?: PromptVectors): AsyncIterable<ImageEvent>;
 }
 
 const capability = 'image';
-
-interface ImageHostParts<Options> extends Omit<TaskEngineParts<Options, ImageFacts>, 'capability'> {
-  /** The engine has its own text encoder. */
-  readonly readsPrompts?: boolean;
-}
 
 /** Host of an image worker process. */
 export class ImageHost<Options = ImageOptions>
   extends TaskEngine<Options, ImageFacts, ImageTask, ImageTold>
   implements ConditionedEngine
 {
-  readonly #readsPrompts: boolean;
-
-  constructor({ readsPrompts = false, ...parts }: ImageHostParts<Options>) {
+  constructor(parts: Omit<TaskEngineParts<Options, ImageFacts>, 'capability'>) {
     super({ ...parts, capability });
-    this.#readsPrompts = readsPrompts;
   }
 
-  async *draw(request: ImageRequest, signal: AbortSignal, condition: Condition): AsyncGenerator<ImageEvent> {
+  async *draw(request: ImageRequest, signal: AbortSignal, read?: PromptVectors): AsyncGenerator<ImageEvent> {
     const { initial, mask, ...rest } = request;
-    const read = this.#readsPrompts ? undefined : await condition([request.prompt, request.negativePrompt], signal);
     const shortened = read?.shortened ?? false;
     const parts = {
       ...(read && { conditions: bytesOf(read.vectors) }),

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ChildExit } from '../host/child.ts';
 import { packageFolder } from '../package-folder.ts';
 import type { GpuBuild, LoadOptions } from './load-options.ts';
 
@@ -102,6 +103,18 @@ const title: Readonly<Record<GpuBuild, string>> = {
   metal: 'Metal',
   none: 'the CPU',
 };
+
+/** More CPU builds than any package has: more illegal instructions than this have another cause. */
+const maximumVariants = 24;
+
+/** Options with the next lower CPU build after an illegal instruction; undefined after another exit. */
+export function withLowerCpuBuild<Options extends Pick<LoadOptions, 'skipCpuVariants'>>(
+  { signal }: Pick<ChildExit, 'signal'>,
+  options: Options,
+): Options | undefined {
+  const skipCpuVariants = options.skipCpuVariants + 1;
+  return signal === 'SIGILL' && skipCpuVariants <= maximumVariants ? { ...options, skipCpuVariants } : undefined;
+}
 
 /** A sentence for the console if a build cannot be used and another one can. */
 export function fallBackNote(failed: GpuBuild, reason: string, next: GpuBuild): string {

@@ -1,10 +1,11 @@
 import { AppError } from '../../../core/errors.ts';
+import { abortedUnstarted } from '../../../core/events.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { splitBans } from '../../../sampling/bans.ts';
 import { type DryBreakers, dryBreakers } from '../../../sampling/dry.ts';
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
-import { type FromWorker, type Piece, type ToWorker, unstarted } from '../messages.ts';
+import type { FromWorker, Piece, ToWorker } from '../messages.ts';
 import type { CacheMissLog, SnapshotCache } from './cache/snapshot-cache.ts';
 import { drafter } from './draft.ts';
 import { Generation, type Planned } from './generation.ts';
@@ -77,7 +78,7 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginPart
     stop: () =>
       leave([
         { type: 'start', id, ...none, seed },
-        { id, ...unstarted },
+        { id, ...abortedUnstarted },
       ]),
   });
   try {
