@@ -16,10 +16,9 @@ import {
 import { embeddingModel as builtInWeights } from '../engines/weights.ts';
 import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { engineConsole } from './engine-console.ts';
-import { lifecycles } from './engine-lifecycle.ts';
+import { lifecycles } from './lifecycle.ts';
 import { remoteEmbedding } from './remote-task-models.ts';
-import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
+import { builtIn, engineConsole, type ModelTools, type TaskModel } from './task-model.ts';
 import { displayName, engineThreads } from './text-engine.ts';
 
 type EmbeddingModel = TaskModel<EmbeddingEngine>;

@@ -1,20 +1,22 @@
 import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
-import { embeddingService } from '../queue/embedding.ts';
 import { type ImageSource, imageService, type RunningDrawings } from '../queue/image.ts';
-import { musicService } from '../queue/music.ts';
+import { textWork, type WorkKind } from '../queue/queue.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
-import { type SpeechSource, speechService } from '../queue/speech.ts';
+import {
+  embeddingService,
+  musicService,
+  type SpeechSource,
+  speechService,
+  transcriptionService,
+} from '../queue/task-services.ts';
 import { laneOf, type TaskObserver } from '../queue/tasks.ts';
-import { transcriptionService } from '../queue/transcription.ts';
-import { textWork, type WorkKind } from '../queue/work.ts';
-import type { LoadTimeout } from './arrival.ts';
 import { embeddingModel, textEmbeddingModel } from './embedding-models.ts';
 import { imageModel } from './image-model.ts';
 import { encodedImageSource } from './image-source.ts';
 import { musicModel } from './music-model.ts';
 import type { Registry } from './registry.ts';
-import { engineSourceOf } from './registry-source.ts';
+import { engineSourceOf, type LoadTimeout } from './registry-source.ts';
 import { type SpeechModel, speechModel } from './speech-model.ts';
 import type { ImageModel, ModelTools, TaskModel } from './task-model.ts';
 import { transcriptionModel } from './transcription-model.ts';

@@ -14,10 +14,10 @@ import { isBlankBody, jsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
 import type { ModelEndpoint, ModelSelection } from '../protocols/endpoint.ts';
 import { namingOf, shownName } from '../protocols/native/model-name.ts';
-import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './arrival.ts';
 import { specsOf } from './engine-kinds.ts';
 import { hasText, type PreparedModel } from './prepared-model.ts';
 import type { Registry } from './registry.ts';
+import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './registry-source.ts';
 import type { Selected } from './routed.ts';
 import { displayName } from './text-engine.ts';
 

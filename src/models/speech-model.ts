@@ -10,9 +10,8 @@ import { fliteVoices } from '../engines/speech/flite/voices.ts';
 import { SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
 import { espeakFolders, readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { engineConsole } from './engine-console.ts';
-import { lifecycles } from './engine-lifecycle.ts';
-import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
+import { lifecycles } from './lifecycle.ts';
+import { builtIn, engineConsole, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 export type SpeechModel = TaskModel<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;

@@ -1,11 +1,12 @@
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageFacts } from '../core/image.ts';
+import { lossLine } from '../engines/host/engine-state.ts';
+import type { TaskObserver } from '../engines/host/task-engine.ts';
 import type { ConditionedEngine } from '../engines/image/host.ts';
 import type { ModelFile } from '../engines/llama/load-options.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import type { EngineLifecycle, HostedEngine } from './engine-lifecycle.ts';
-import type { ModelSpec } from './lifecycle.ts';
+import type { EngineLifecycle, HostedEngine, ModelSpec } from './lifecycle.ts';
 
 /** A model of another kind than text: from a file, built in, or on a remote backend. */
 export interface TaskModel<Engine> {
@@ -53,4 +54,29 @@ export function isMissing(find: () => unknown): boolean {
   } catch {
     return true;
   }
+}
+
+interface EngineConsoleOptions<Facts> {
+  /** Shows the output of the engine itself (`--debugmode`). */
+  readonly debug?: boolean;
+  /** The line that is shown when the model is loaded. */
+  readonly loaded?: (facts: Facts) => string;
+  /** What a person can do if the engine crashes again and again. */
+  readonly advice: string;
+}
+
+/** Console lines of an engine: loaded, failed, crashed. */
+export function engineConsole<Facts>(
+  kind: string,
+  name: string,
+  terminal: Pick<Terminal, 'line'>,
+  { debug = false, loaded, advice }: EngineConsoleOptions<Facts>,
+): TaskObserver<Facts> {
+  return {
+    ...(loaded ? { loaded: (facts: Facts) => terminal.line(loaded(facts)) } : {}),
+    failed: (reason) => terminal.line(`${name} could not be loaded: ${reason}`),
+    lost: (loss) => terminal.line(lossLine(kind, loss, advice)),
+    note: (text) => terminal.line(text),
+    ...(debug ? { line: (line: string) => terminal.line(`${name}: ${line}`) } : {}),
+  };
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
-import { type Place, Queue } from './queue.ts';
-import { stateWork } from './work.ts';
+import { type Place, Queue, stateWork } from './queue.ts';
 
 async function begun(place: Place): Promise<boolean> {
   return Promise.race([place.turn.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);

@@ -3,8 +3,7 @@ import type { QueuePosition, QueueStatus, Ticket } from '../core/request.ts';
 import type { TextState } from '../core/text-service.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
-import type { Place, Queue } from './queue.ts';
-import type { WorkKind } from './work.ts';
+import type { Place, Queue, WorkKind } from './queue.ts';
 
 export interface EnterOptions {
   readonly work: WorkKind;

@@ -4,8 +4,8 @@ import { AppError } from '../core/errors.ts';
 import type { Ticket } from '../core/request.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Job } from './jobs.ts';
+import type { WorkKind } from './queue.ts';
 import { queued, type RequestQueue } from './request-queue.ts';
-import type { WorkKind } from './work.ts';
 
 export interface TaskParts<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {
   readonly requestQueue: RequestQueue;

@@ -19,9 +19,8 @@ import type {
 import type { TextSource } from '../core/text-source.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
-import type { Place } from './queue.ts';
+import { type Place, stateWork, textWork } from './queue.ts';
 import { loading, queued, type RequestQueue } from './request-queue.ts';
-import { stateWork, textWork } from './work.ts';
 
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TextObserver {
