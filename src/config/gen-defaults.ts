@@ -164,10 +164,7 @@ export function textDefaults(defaults: RequestDefaults): RequestDefaults {
   return Object.fromEntries(found);
 }
 
-/**
- * Adds the defaults to a request. A field that the request sets under any name of any API keeps its value, or is replaced
- * with `overwrite`; null counts as unset.
- */
+/** Adds the defaults to a request, without those that it sets under any name of any API, unless `overwrite`. */
 export function applyDefaults<Sent extends Body>(
   body: Sent,
   defaults: RequestDefaults,

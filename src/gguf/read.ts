@@ -172,10 +172,7 @@ function small(value: bigint): number | bigint {
 
 const chunkSize = 1 << 18;
 
-/**
- * Reads a file from front to back in chunks, little endian. Each read first makes sure that the bytes are there, so
- * that a damaged length can neither read past the end nor ask for more memory than the file has bytes.
- */
+/** Reads a file in chunks. Checks first that the bytes exist: a damaged length must not ask for more memory. */
 class Cursor {
   #buffer: Buffer = Buffer.alloc(0);
   #start = 0;

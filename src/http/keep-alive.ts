@@ -41,10 +41,7 @@ export function requestsPadding({ headers }: Call): boolean {
   return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
 }
 
-/**
- * A result within the keep-alive time is sent with its own status. After that the response starts as 200 with padding, so
- * that a later error can only be reported in the body.
- */
+/** A result in time has its own status. A later one starts as 200 with padding, and reports errors in the body. */
 export async function paddedReply(
   answer: Promise<string>,
   failure: (error: unknown) => string,

@@ -17,10 +17,7 @@ export interface LinkPolicy {
   readonly onSkipped?: (name: string) => void;
 }
 
-/**
- * The names under a folder that a server can be switched to: its configs and models, and those one folder deeper. Links that
- * lead out of it, unless that is allowed, or nowhere, are none of them.
- */
+/** The configs and models of a folder and one folder deeper. Links that lead out are skipped, unless allowed. */
 export async function adminFiles(folder: string, links: LinkPolicy = {}): Promise<readonly string[]> {
   const entries = await entriesOf(folder);
   const below = await Promise.all(

@@ -2,10 +2,7 @@ import { readFileSync } from 'node:fs';
 import { spawnChild } from '../engines/host/child.ts';
 import type { EngineProcessParts, StartTimer } from '../engines/host/engine-process.ts';
 
-/**
- * What the registry needs to know of an engine: how to start and stop it, and its state. An engine that restarts after a
- * crash is `loading` meanwhile.
- */
+/** What the registry needs to know of an engine. One that restarts after a crash is `loading` meanwhile. */
 export interface Lifecycle {
   start(): void;
   /** Resolves when its process has ended and its memory is free. */

@@ -131,10 +131,7 @@ export class ModelRouter<Context> {
     return [...first, ...others.map(({ names: [id = '', ...aliases], path }) => entry(id, { path, aliases }))];
   }
 
-  /**
-   * Swaps run one after the other. Resolves when the new model is loaded, or the old one is restored. Requests that arrive meanwhile
-   * wait for the last swap that was requested.
-   */
+  /** Swaps run in order; requests wait for the last one. Resolves when a model is loaded, the new or the old one. */
   async swapTo(model: PreparedModel, answered?: Promise<void>): Promise<void> {
     const queued = this.#queue(model.name, answered);
     if (queued) {

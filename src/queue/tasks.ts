@@ -56,10 +56,7 @@ export interface StreamOptions {
 
 type Item<Event> = { readonly event: Event } | { readonly error: unknown };
 
-/**
- * Tasks of one kind for one engine. A task is queued with all other requests, can be polled and aborted by its key, and is aborted
- * when its client disconnects. It is admitted or refused at once.
- */
+/** Tasks of one kind for one engine. A task is admitted or refused at once; it can be polled and aborted by its key. */
 export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} }: TaskParts<Engine>) {
   const lane = laneOf(kind, source.name);
 

@@ -155,10 +155,7 @@ function digest(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url');
 }
 
-/**
- * An aborted task throws the reason, so that a partial result is never taken for a whole one. An item is taken when the reader asks for
- * the next one.
- */
+/** Throws the reason of an abort, so that a partial result is never taken for a whole one. */
 async function* unpacked<Event>(
   items: Channel<Item<Event>>,
   signal: AbortSignal,

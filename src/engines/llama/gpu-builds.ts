@@ -61,10 +61,7 @@ function fallbackLibrary(packageFolderPath: string | undefined): string | undefi
   return ['libggml-cuda.so', 'ggml-cuda.dll'].map((file) => join(folder, 'fallback', file)).find(existsSync);
 }
 
-/**
- * The reason of a GPU failure in the last lines of the engine. Often the library ends the process at the first computation with
- * "…/ggml-cuda.cu:108: CUDA error"; the reason is some lines above.
- */
+/** The reason of a GPU failure in the last lines; the very last is often just "…/ggml-cuda.cu:108: CUDA error". */
 export function gpuFailure(lines: readonly string[]): string | undefined {
   const said = lines.map((line) => /\b(?:CUDA|HIP|MUSA|Metal) error: (?<reason>.*\S)/.exec(line)?.groups?.reason);
   const unexplained = lines.findLast((line) => /\bggml-(cuda|vulkan|metal)\b.*(error|abort|assert)/i.test(line));

@@ -51,10 +51,7 @@ function hash32(text: string): number {
 const longestBeginning = 4096;
 const shortestBeginning = 256;
 
-/**
- * Affinity key of a conversation: its beginning up to the first user message. All turns have the same key and prefer the same
- * backend, which has most of the prompt in its prefix cache.
- */
+/** Affinity key of a conversation: its beginning up to the first user message, which all its turns share. */
 export function chatAffinity({ messages, tools }: Conversation): string {
   const first = messages.findIndex(({ role }) => role === 'user');
   const beginning = messages.slice(0, first === -1 ? 1 : first + 1);
@@ -63,10 +60,7 @@ export function chatAffinity({ messages, tools }: Conversation): string {
   return digest([names, ...texts]);
 }
 
-/**
- * Affinity key of a plain prompt: its beginning, cut to a power of two, up to a limit. The key changes only a few times while the
- * text grows, and long texts with a common beginning get different keys.
- */
+/** Affinity key of a plain prompt: its beginning, cut to a power of two, so that it seldom changes as text is added. */
 export function textAffinity(request: Pick<GenerationRequest, 'memory' | 'prompt' | 'promptTokens'>): string {
   const { memory, prompt, promptTokens } = request;
   if (promptTokens) return digest([promptTokens.slice(0, rounded(promptTokens.length)).join()]);

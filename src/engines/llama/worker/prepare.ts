@@ -57,10 +57,7 @@ interface BeginParts {
   readonly send: (message: FromWorker) => void;
 }
 
-/**
- * Reads media, prompt and snapshot while other requests go on; the request can be stopped meanwhile. Then takes a slot. Sequences
- * share tables of the library, so that must not happen during a batch.
- */
+/** Reads media, prompt and snapshot while other requests go on, then takes a slot between two batches. */
 export async function beginGeneration({ worker, loop, reading, send }: BeginParts, message: GenerateMessage) {
   const { id, request, seed } = message;
   const pieces: Piece[] = [];

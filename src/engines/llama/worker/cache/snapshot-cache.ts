@@ -250,10 +250,7 @@ export class CacheMissLog {
     return [...this.#misses];
   }
 
-  /**
-   * `kept` is the slot before `wanted` is put there; `reach` gives how much of a common prefix can be reused. A text that simply
-   * continues is no miss, nor is one of another chat.
-   */
+  /** `kept` is the slot before `wanted` is put there. A text that continues is no miss, nor is one of another chat. */
   look(kept: KeptText, wanted: Int32Array, reach: (common: number) => number): CacheMiss | undefined {
     const { cached } = kept;
     const partedAt = commonPrefix(cached, wanted);
