@@ -105,7 +105,7 @@ export function embeddingOptions(
 
 /** Options are read from the flags when the model is loaded, so that wrong ones do not stop a server that needs no embeddings. */
 function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal): EmbeddingModel['spec']['make'] {
-  return lifecycles((parts) => {
+  return lifecycles('embedding', (parts) => {
     const chosen = options();
     return new EmbeddingHost({ ...parts, entry, options: chosen, observer: consoleObserver(name, chosen, terminal) });
   });

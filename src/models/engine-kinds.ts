@@ -28,7 +28,7 @@ interface KindNames {
   /** In the list of modules at the start. */
   readonly module?: string;
   /** In `/api/extra/version`. */
-  readonly features?: readonly string[];
+  readonly feature?: string;
   /** In `/api/extra/perf`: how many tasks were done. */
   readonly counter?: string;
 }
@@ -70,12 +70,12 @@ const embedding = {
 
 /** Everything that the server needs to know about the kinds of engines. A new kind is a new row. */
 export const engineKinds = {
-  text: { work: textWork, module: 'TextGeneration', noun: 'Text', features: ['llm'] },
+  text: { work: textWork, module: 'TextGeneration', noun: 'Text', feature: 'llm' },
   image: row({
     work: { name: 'image', cost: 2, firstGuessSeconds: 20 },
     module: 'ImageGeneration',
     noun: 'Image',
-    features: ['txt2img'],
+    feature: 'txt2img',
     counter: 'total_img_gens',
     model: imageModel,
     uses: ({ encoder }: ImageModel) => (encoder ? [encoder] : []),
@@ -89,7 +89,7 @@ export const engineKinds = {
     work: { name: 'transcription', cost: 1, firstGuessSeconds: 5 },
     module: 'VoiceRecognition',
     noun: 'Transcription',
-    features: ['transcribe'],
+    feature: 'transcribe',
     counter: 'total_transcribe_gens',
     model: transcriptionModel,
     source: (model, sourceOf) => sourceOf(model),
@@ -99,7 +99,7 @@ export const engineKinds = {
     work: { name: 'speech', cost: 0.5, firstGuessSeconds: 2 },
     module: 'TextToSpeech',
     noun: 'Speech',
-    features: ['tts'],
+    feature: 'tts',
     counter: 'total_tts_gens',
     model: speechModel,
     source: (model: SpeechModel, sourceOf): SpeechSource => {
@@ -111,7 +111,7 @@ export const engineKinds = {
   embedding: row({
     ...embedding,
     module: 'VectorEmbeddings',
-    features: ['embeddings'],
+    feature: 'embeddings',
     model: embeddingModel,
     source: (model, sourceOf) => sourceOf(model),
   }),
@@ -121,7 +121,7 @@ export const engineKinds = {
     work: { name: 'music', cost: 4, firstGuessSeconds: 60 },
     module: 'MusicGen',
     noun: 'Music',
-    features: ['music'],
+    feature: 'music',
     model: musicModel,
     source: (model, sourceOf) => sourceOf(model),
     service: musicService,
@@ -176,9 +176,7 @@ export function taskCapacities(sources: TaskSources): readonly (readonly [lane: 
 /** `/api/extra/version`: whether there is an engine of each kind. */
 export function taskFeatures(services: EngineServices): Readonly<Record<string, boolean>> {
   return Object.fromEntries(
-    taskKinds.flatMap(([name, { features = [] }]) =>
-      features.map((feature) => [feature, services[name] !== undefined]),
-    ),
+    taskKinds.flatMap(([name, { feature }]) => (feature ? [[feature, services[name] !== undefined]] : [])),
   );
 }
 

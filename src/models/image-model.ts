@@ -30,7 +30,7 @@ function sketchModel(settings: Settings, { terminal }: ModelTools): ImageModel {
   const entry = fileURLToPath(new URL('../engines/image/worker/main.js', import.meta.url));
   const options = { path: sketchPath, threads: engineThreads(settings.sdthreads, settings) };
   const observer = imageConsole(name, settings, terminal);
-  const make = lifecycles((parts) => new ImageHost({ ...parts, entry, options, observer }));
+  const make = lifecycles('image', (parts) => new ImageHost({ ...parts, entry, options, observer }));
   return {
     given: false,
     encoder: builtInEmbedding(settings, terminal),
@@ -54,7 +54,7 @@ export function diffusionModel(
   const { name } = options.facts;
   const entry = fileURLToPath(new URL('../engines/image/diffusion/worker/main.js', import.meta.url));
   const observer = imageConsole(name, settings, terminal);
-  const make = lifecycles((parts) => new ImageHost<DiffusionOptions>({ ...parts, entry, options, observer }));
+  const make = lifecycles('image', (parts) => new ImageHost<DiffusionOptions>({ ...parts, entry, options, observer }));
   return {
     given: true,
     // The settings are valid without the pack: everything else is served, and image requests get an error that names the pack.

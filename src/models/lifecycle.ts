@@ -107,15 +107,16 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
 }
 
 /** What every engine process is started with. */
-type ProcessParts = Required<Pick<EngineProcessParts<never, never>, 'spawn' | 'startTimer' | 'proven'>>;
+type ProcessParts = Required<Pick<EngineProcessParts<never, never>, 'capability' | 'spawn' | 'startTimer' | 'proven'>>;
 
 /** The lifecycles of one model: the second one knows that the first was loaded. */
 export function lifecycles<Engine extends HostedEngine>(
+  capability: string,
   make: (parts: ProcessParts) => Engine,
 ): () => EngineLifecycle<Engine> {
   let proven = false;
   return () =>
-    new EngineLifecycle(make({ spawn: spawnChild, startTimer: engineTimer, proven }), () => {
+    new EngineLifecycle(make({ capability, spawn: spawnChild, startTimer: engineTimer, proven }), () => {
       proven = true;
     });
 }

@@ -27,7 +27,7 @@ export function musicModel(
     loaded: () => `Loaded ${name} for music.`,
     advice: 'If this goes on, --debugmode shows what the engine says.',
   });
-  const make = lifecycles((parts) => new MusicHost({ ...parts, entry, options, observer }));
+  const make = lifecycles('music', (parts) => new MusicHost({ ...parts, entry, options, observer }));
   const need = async (): Promise<number> => {
     const sizes = await Promise.all(Object.values(options.files).map(async (path) => (await stat(path)).size));
     return sizes.reduce((sum, size) => sum + size, workingBytes);

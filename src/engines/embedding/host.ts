@@ -13,8 +13,6 @@ import { TaskEngine, type TaskEngineParts, type Told } from '../host/task-engine
 import { gpuFailure, loadReason, withLowerCpuBuild } from '../llama/gpu-builds.ts';
 import type { LoadOptions } from '../llama/load-options.ts';
 
-const capability = 'embedding';
-
 type Parts = TaskEngineParts<EmbeddingOptions, EmbeddingFacts>;
 type Event<Type extends EmbeddingEvent['type']> = Extract<EmbeddingEvent, { type: Type }>;
 
@@ -23,10 +21,9 @@ export class EmbeddingHost
   extends TaskEngine<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>
   implements EmbeddingEngine
 {
-  constructor(parts: Omit<Parts, 'capability' | 'startsOver' | 'loadReason'>) {
+  constructor(parts: Omit<Parts, 'startsOver' | 'loadReason'>) {
     super({
       ...parts,
-      capability,
       startsOver: (exit, options) => {
         const next = startsOver(exit, options);
         const failure = next && next.backend !== options.backend ? gpuFailure(exit.lastLines) : undefined;
@@ -58,7 +55,7 @@ export class EmbeddingHost
     for await (const result of this.run(task, signal)) {
       if (result.event.type === type) found = result as Told<Event<Type>>;
     }
-    if (!found) throw new AppError('engine-failed', { capability, reason: 'it gave no result' });
+    if (!found) throw new AppError('engine-failed', { capability: 'embedding', reason: 'it gave no result' });
     return found;
   }
 }

@@ -20,7 +20,13 @@ const byLength = (...texts: string[]) => ({
 function world() {
   const fakes = fakeWorkers<ToTaskWorker<ImageOptions, ImageTask>, FromTaskWorker<ImageFacts, ImageTold>>();
   const options = { path: '/models/sketch.onnx', threads: 2 };
-  const host = new ImageHost({ entry: 'main.js', options, spawn: fakes.spawn, startTimer: fakes.startTimer });
+  const host = new ImageHost({
+    capability: 'image',
+    entry: 'main.js',
+    options,
+    spawn: fakes.spawn,
+    startTimer: fakes.startTimer,
+  });
   host.start();
   fakes.worker().say({ type: 'loaded', facts });
   const begun = () => fakes.worker().sent.flatMap((message) => (message.type === 'begin' ? [message] : []));
@@ -128,7 +134,7 @@ describe('ImageHost.draw', () => {
 test('an engine with its own text encoder needs no embeddings', async () => {
   const fakes = fakeWorkers<ToTaskWorker<{ path: string }, ImageTask>, FromTaskWorker<ImageFacts, ImageTold>>();
   const { spawn, startTimer } = fakes;
-  const host = new ImageHost({ entry: 'main.js', options: { path: '/m' }, spawn, startTimer });
+  const host = new ImageHost({ capability: 'image', entry: 'main.js', options: { path: '/m' }, spawn, startTimer });
   host.start();
   fakes.worker().say({ type: 'loaded', facts });
   const events = all(host.draw(imageRequest({ initial: Uint8Array.of(1) }), never));

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
-import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
+import { TaskEngine } from '../host/task-engine.ts';
 
 /** Embeddings of the prompt and of the negative prompt, and whether one of them was truncated. */
 export interface PromptVectors {
@@ -13,17 +13,11 @@ export interface ConditionedEngine extends ImageEngine {
   draw(request: ImageRequest, signal: AbortSignal, read?: PromptVectors): AsyncIterable<ImageEvent>;
 }
 
-const capability = 'image';
-
 /** Host of an image worker process. */
 export class ImageHost<Options = ImageOptions>
   extends TaskEngine<Options, ImageFacts, ImageTask, ImageTold>
   implements ConditionedEngine
 {
-  constructor(parts: Omit<TaskEngineParts<Options, ImageFacts>, 'capability'>) {
-    super({ ...parts, capability });
-  }
-
   async *draw(request: ImageRequest, signal: AbortSignal, read?: PromptVectors): AsyncGenerator<ImageEvent> {
     const { initial, mask, ...rest } = request;
     const shortened = read?.shortened ?? false;
@@ -47,7 +41,7 @@ export class ImageHost<Options = ImageOptions>
     for await (const { event, attachments } of this.run({ type: 'upscale', request }, signal, [picture])) {
       if (event.type === 'upscaled') found = attachments[0];
     }
-    if (!found) throw new AppError('engine-failed', { capability, reason: 'it gave no picture' });
+    if (!found) throw new AppError('engine-failed', { capability: 'image', reason: 'it gave no picture' });
     return found;
   }
 }
