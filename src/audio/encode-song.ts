@@ -25,7 +25,9 @@ export async function* encodeSong(samples: Int16Array, options: SongOptions): As
     yield* encodeMp3(parts, { sampleRate, channels, bitrate: stereo ? bitrates.stereo : bitrates.mono });
     return;
   }
-  const chunks = stereo ? [bytesOf(samples)] : Array.from(parts, ([mono = nothing]) => int16Bytes(mono));
+  const chunks = stereo
+    ? [new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength)]
+    : Array.from(parts, ([mono = nothing]) => int16Bytes(mono));
   const bytes = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
   yield wavHeader(sampleRate, bytes, channels);
   for (const chunk of chunks) yield* slicesOf(chunk, pieceBytes);
@@ -33,10 +35,6 @@ export async function* encodeSong(samples: Int16Array, options: SongOptions): As
 
 const nothing = new Float32Array(0);
 const pieceBytes = 2 ** 18;
-
-function bytesOf({ buffer, byteOffset, byteLength }: Int16Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
-}
 
 async function* encodeMp3(
   parts: Iterable<Float32Array[]>,

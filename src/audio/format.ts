@@ -92,15 +92,14 @@ export function describeOther(bytes: Uint8Array): string {
   const head = ascii(bytes, 0, 4);
   const known = otherKinds.find(([beginning]) => head.startsWith(beginning));
   if (known) return known[1];
-  if (head === 'RIFF') return `a RIFF file of another kind (${printable(ascii(bytes, 8, 12))})`;
+  if (head === 'RIFF')
+    return `a RIFF file of another kind (${ascii(bytes, 8, 12)
+      .replace(/[^\x20-\x7e]/g, '?')
+      .trim()})`;
   if (head === 'OggS') return 'an Ogg file without a codec that we know';
   const start = bytes.subarray(0, 512);
   const isText = start.every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
   return isText ? 'text' : 'nothing that we know';
-}
-
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?').trim();
 }
 
 /** Kilobits per second by the index in the frame header. */

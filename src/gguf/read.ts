@@ -163,11 +163,7 @@ function decode(bytes: Buffer, type: ValueType, what: string): GgufValue {
   const value = bytes[`read${method}`]();
   if (type === 'bool' && value > 1) throw damaged(`${what} is neither true nor false`);
   if (type === 'bool') return value === 1;
-  return typeof value === 'bigint' ? small(value) : value;
-}
-
-function small(value: bigint): number | bigint {
-  return BigInt(Number(value)) === value && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
 const chunkSize = 1 << 18;

@@ -7,9 +7,10 @@ import { type DiffusionOptions, diffusionOptions } from '../engines/image/diffus
 import { sketch, sketchFacts } from '../engines/image/facts.ts';
 import { ImageHost } from '../engines/image/host.ts';
 import { builtInEmbedding } from './embedding-models.ts';
+import { engineConsole } from './engine-console.ts';
 import { lifecycles } from './lifecycle.ts';
 import { remoteDrawing, remoteImage } from './remote-task-models.ts';
-import { builtIn, engineConsole, type ImageModel, isMissing, type ModelTools } from './task-model.ts';
+import { builtIn, type ImageModel, isMissing, type ModelTools } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 /** The built-in model with an upscaler, measured. */

@@ -5,8 +5,9 @@ import type { MusicEngine, MusicFacts } from '../core/music.ts';
 import { findBarePack } from '../engines/bare/pack.ts';
 import { MusicHost } from '../engines/music/host.ts';
 import { musicOptions } from '../engines/music/messages.ts';
+import { engineConsole } from './engine-console.ts';
 import { lifecycles } from './lifecycle.ts';
-import { engineConsole, isMissing, type ModelTools, type TaskModel } from './task-model.ts';
+import { isMissing, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 /** Memory beside the weights, for a song of two minutes. */

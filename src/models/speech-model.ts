@@ -9,8 +9,9 @@ import type { TaskObserver } from '../engines/host/task-engine.ts';
 import { fliteVoices, SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
 import { espeakFolders, readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import { engineConsole } from './engine-console.ts';
 import { lifecycles } from './lifecycle.ts';
-import { builtIn, engineConsole, type ModelTools, type TaskModel } from './task-model.ts';
+import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 export type SpeechModel = TaskModel<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;

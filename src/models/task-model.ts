@@ -1,8 +1,6 @@
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageFacts } from '../core/image.ts';
-import { lossLine } from '../engines/host/engine-state.ts';
-import type { TaskObserver } from '../engines/host/task-engine.ts';
 import type { ConditionedEngine } from '../engines/image/host.ts';
 import type { ModelFile } from '../engines/llama/load-options.ts';
 import type { Terminal } from '../observe/terminal.ts';
@@ -32,12 +30,7 @@ export interface ImageModel extends TaskModel<ConditionedEngine> {
 export interface ModelTools {
   readonly terminal: Terminal;
   /** The text model of the same configuration. */
-  readonly text: TextModelFile;
-}
-
-export interface TextModelFile {
-  readonly name: string;
-  readonly file: ModelFile | undefined;
+  readonly text: { readonly name: string; readonly file: ModelFile | undefined };
 }
 
 /** Built-in models are small, and are unloaded ten minutes after their last use. */
@@ -54,29 +47,4 @@ export function isMissing(find: () => unknown): boolean {
   } catch {
     return true;
   }
-}
-
-interface EngineConsoleOptions<Facts> {
-  /** Shows the output of the engine itself (`--debugmode`). */
-  readonly debug?: boolean;
-  /** The line that is shown when the model is loaded. */
-  readonly loaded?: (facts: Facts) => string;
-  /** What a person can do if the engine crashes again and again. */
-  readonly advice: string;
-}
-
-/** Console lines of an engine: loaded, failed, crashed. */
-export function engineConsole<Facts>(
-  kind: string,
-  name: string,
-  terminal: Pick<Terminal, 'line'>,
-  { debug = false, loaded, advice }: EngineConsoleOptions<Facts>,
-): TaskObserver<Facts> {
-  return {
-    ...(loaded ? { loaded: (facts: Facts) => terminal.line(loaded(facts)) } : {}),
-    failed: (reason) => terminal.line(`${name} could not be loaded: ${reason}`),
-    lost: (loss) => terminal.line(lossLine(kind, loss, advice)),
-    note: (text) => terminal.line(text),
-    ...(debug ? { line: (line: string) => terminal.line(`${name}: ${line}`) } : {}),
-  };
 }

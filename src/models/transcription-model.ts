@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import { type RecogniserOptions, TranscriptionHost } from '../engines/transcription/host.ts';
+import { engineConsole } from './engine-console.ts';
 import { lifecycles } from './lifecycle.ts';
-import { builtIn, engineConsole, type ModelTools, type TaskModel } from './task-model.ts';
+import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
 /** Memory of the built-in recogniser, measured after a minute of speech. */

@@ -148,7 +148,8 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     }
     if (begunAt === undefined) return;
     requestQueue.finished(kind.name, error === undefined);
-    observer.ended?.(job, requestQueue.now() - begunAt, error === undefined ? undefined : failureOf(error));
+    const failure = error === undefined || error instanceof AppError ? error : new AppError('stopped', {});
+    observer.ended?.(job, requestQueue.now() - begunAt, failure);
   }
 
   return {
@@ -165,10 +166,6 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       return all[0] as Result;
     },
   };
-}
-
-function failureOf(error: unknown): AppError {
-  return error instanceof AppError ? error : new AppError('stopped', {});
 }
 
 interface Run {

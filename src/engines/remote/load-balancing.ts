@@ -25,18 +25,14 @@ export function choose<Some extends Candidate>(candidates: readonly Some[], affi
   const hasRoom = ({ running, weight }: Some): boolean => running < shareOf(total + 1, weight / weights);
   const open = candidates.filter(hasRoom);
   if (open.length <= 1) return open[0] ?? candidates[0];
-  const scores = open.map((candidate) => scoreOf(candidate, affinity));
+  // The hash becomes a number between 0 and 1, both excluded.
+  const scores = open.map(({ id, weight }) => -weight / Math.log((hash32(`${id}\u0000${affinity}`) + 0.5) / 2 ** 32));
   return open[scores.indexOf(Math.max(...scores))];
 }
 
 /** Maximum load of a candidate, given the total load. */
 export function shareOf(total: number, part: number): number {
   return Math.ceil(slack * total * part);
-}
-
-/** Weighted rendezvous score; the highest is first. The hash becomes a number between 0 and 1, both excluded. */
-function scoreOf({ id, weight }: Candidate, affinity: string): number {
-  return -weight / Math.log((hash32(`${id}\u0000${affinity}`) + 0.5) / 2 ** 32);
 }
 
 /** FNV-1a with a final mix: cheap for short texts, and uniform enough for load balancing. */

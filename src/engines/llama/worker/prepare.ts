@@ -233,9 +233,9 @@ async function promptPlan(
   const marks = text.prompt.endsWith(request.prompt) ? text.prompt.slice(0, -request.prompt.length || undefined) : '';
   const front = plan.front + (await tokens(marks)).length;
   // The last position must be a token, since it gives the logits, even after an empty prompt.
-  return (plan.tokens.at(-1) ?? -1) >= 0
-    ? { ...plan, front }
-    : { ...plan, tokens: Int32Array.of(...plan.tokens, firstToken(vocabulary)), front: front + 1 };
+  if ((plan.tokens.at(-1) ?? -1) >= 0) return { ...plan, front };
+  const first = vocabulary.bos >= 0 ? vocabulary.bos : (vocabulary.endTokens[0] ?? 0);
+  return { ...plan, tokens: Int32Array.of(...plan.tokens, first), front: front + 1 };
 }
 
 /** The prompt as tokens from the client; a BOS token after the memory is dropped. */
@@ -251,10 +251,6 @@ function sentTokens({ memory }: GenerationRequest, sent: readonly number[], voca
 function withoutMedia(what: string): AppError {
   const feature = `${what} together with pictures or sound`;
   return new AppError('unsupported', { feature, instead: 'leave out one of them' });
-}
-
-function firstToken(vocabulary: Vocabulary): number {
-  return vocabulary.bos >= 0 ? vocabulary.bos : (vocabulary.endTokens[0] ?? 0);
 }
 
 /** Whether the request may use the cache; with prompt logprobs all of it must be computed. */

@@ -1,3 +1,4 @@
+import { isAlive } from '../../../../core/is-alive.ts';
 import type {
   CacheMiss,
   CacheReport,
@@ -27,7 +28,7 @@ import {
   usualCoverage,
   wholly,
 } from '../memory/snapshot.ts';
-import { DiskStore, isAlive } from './disk-store.ts';
+import { DiskStore } from './disk-store.ts';
 import { computerName, fingerprint } from './fingerprint.ts';
 
 export interface SnapshotCacheParts {
