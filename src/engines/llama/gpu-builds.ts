@@ -1,6 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ChildExit } from '../host/child.ts';
 import { packageFolder } from '../package-folder.ts';
 import type { GpuBuild, LoadOptions } from './load-options.ts';
 
@@ -106,7 +105,7 @@ const maximumVariants = 24;
 
 /** Options with the next lower CPU build after an illegal instruction; undefined after another exit. */
 export function withLowerCpuBuild<Options extends Pick<LoadOptions, 'skipCpuVariants'>>(
-  { signal }: Pick<ChildExit, 'signal'>,
+  { signal }: { readonly signal: string | null },
   options: Options,
 ): Options | undefined {
   const skipCpuVariants = options.skipCpuVariants + 1;
