@@ -39,10 +39,7 @@ export async function* decodeContainer(
   } else throw undecodable(`Sound in ${codec ? `the codec ${codec}` : 'an unknown codec'}`, 'convert it');
 }
 
-/**
- * Throws when the parser reads too often. On some broken files mediabunny searches for the next element in an endless loop without
- * yielding, so that neither a timer nor an abort signal could end it.
- */
+/** Throws when the parser reads too often: on some broken files mediabunny loops forever without yielding. */
 function withReadLimit(source: BufferSource, length: number): BufferSource {
   const reads = source as unknown as { _read(start: number, end: number, ...rest: unknown[]): unknown };
   const read = reads._read.bind(source);
@@ -125,10 +122,7 @@ const rate = 16_000;
 /** ffmpeg writes every few milliseconds while it decodes. */
 const defaultTimeoutMs = 20_000;
 
-/**
- * Decodes AAC with ffmpeg if it is installed, because there is no decoder that Parley may ship. ffmpeg reads the elementary
- * stream from a pipe: no file, no container, no URL that it could follow.
- */
+/** Decodes AAC with ffmpeg, because Parley may ship no decoder. It reads a pipe: no file, no URL to follow. */
 export async function* decodeAac(
   frames: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   feature: string,
@@ -179,10 +173,7 @@ export async function* decodeAac(
   }
 }
 
-/**
- * Puts an ADTS header before each AAC packet. The result is an elementary stream that can be decoded without a container and
- * without seeking.
- */
+/** Puts an ADTS header before each AAC packet, so that they can be decoded without a container and without seeking. */
 async function* adtsFrames(config: Uint8Array, packets: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const [first = 0, second = 0] = config;
   const kind = first >> 3;

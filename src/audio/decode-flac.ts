@@ -29,10 +29,7 @@ export async function* decodeFlac(file: Uint8Array, limit: DurationLimit): Async
   }
 }
 
-/**
- * Skips the metadata blocks. The decoder would search a cover picture for frames, and would take the header without the rest for
- * the whole file. Each frame can be decoded by itself.
- */
+/** Skips the metadata: the decoder would search cover pictures for frames, and stop after a header without the rest. */
 function framesOf(bytes: Uint8Array): Uint8Array {
   let end = 4;
   for (let isLast = false; !isLast && end + 4 <= bytes.length; ) {

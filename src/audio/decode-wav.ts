@@ -1,16 +1,5 @@
 import { type AudioChunk, ascii, type DurationLimit, undecodable, unreadable } from './decoder.ts';
 
-export interface WavHeader {
-  readonly rate: number;
-  readonly channels: number;
-  /** Bytes of one sample of all channels. */
-  readonly frameBytes: number;
-  readonly read: ReadSample;
-  /** Byte range of the samples. */
-  readonly start: number;
-  readonly end: number;
-}
-
 const framesPerChunk = 32_768;
 
 export function* decodeWav(bytes: Uint8Array, limit: DurationLimit): Generator<AudioChunk> {
@@ -34,10 +23,11 @@ export function* decodeWav(bytes: Uint8Array, limit: DurationLimit): Generator<A
 /** Data sizes that recorders write while the length is unknown. */
 const unknownSizes = new Set([0, 0xffffffff, 0x7fffffff, 0x7ffff000, 0xffffffda]);
 
-export function wavHeader(bytes: Uint8Array): WavHeader {
+/** Format of the samples, and the byte range of the samples. */
+export function wavHeader(bytes: Uint8Array) {
   const isBig = ascii(bytes, 0, 4) === 'RIFX';
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let format: Omit<WavHeader, 'start' | 'end'> | undefined;
+  let format: ReturnType<typeof readFormat> | undefined;
   for (let place = 12; place + 8 <= bytes.length; ) {
     const name = ascii(bytes, place, place + 4);
     const size = view.getUint32(place + 4, !isBig);
@@ -58,7 +48,8 @@ function dataEnd(length: number, start: number, size: number, isLong: boolean): 
   throw unreadable(`this WAV file is cut off: ${length - start} of ${size} bytes of sound are there`);
 }
 
-function readFormat(bytes: Uint8Array, start: number, size: number, isBig: boolean): Omit<WavHeader, 'start' | 'end'> {
+/** `frameBytes` are those of one sample of all channels. */
+function readFormat(bytes: Uint8Array, start: number, size: number, isBig: boolean) {
   if (size < 16 || start + size > bytes.length) throw unreadable('this WAV file ends within its header');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const short = (place: number) => view.getUint16(start + place, !isBig);
@@ -68,52 +59,32 @@ function readFormat(bytes: Uint8Array, start: number, size: number, isBig: boole
   // WAVE_FORMAT_EXTENSIBLE has the actual format tag in its extension.
   const kind = short(0) === 0xfffe && size >= 26 ? short(24) : short(0);
   if (channels < 1 || channels > 64) throw unreadable(`this WAV file says that it has ${channels} channels`);
-  const read = sampleReader(kind, bits, isBig);
+  const bytesPerSample = Math.ceil(bits / 8);
+  const read = readers[`${kind} ${kind === integer ? 8 * bytesPerSample : bits}`]?.(!isBig);
   if (!read) throw undecodable(`A WAV file with samples of kind ${kind} and ${bits} bits`, 'convert it to 16-bit PCM');
-  return { rate, channels, frameBytes: Math.ceil(bits / 8) * channels, read };
+  return { rate, channels, frameBytes: bytesPerSample * channels, read };
 }
 
 /** One sample, between -1 and 1. */
 type ReadSample = (view: DataView, place: number) => number;
 
-const kinds = { integer: 1, float: 3, aLaw: 6, muLaw: 7 } as const;
+const integer = 1;
 
-/** Undefined for codecs other than PCM, float and G.711. */
-function sampleReader(kind: number, bits: number, isBig: boolean): ReadSample | undefined {
-  const little = !isBig;
-  switch (kind) {
-    case kinds.integer:
-      return integerReader(bits, little);
-    case kinds.float:
-      if (bits === 32) return (view, place) => finite(view.getFloat32(place, little));
-      return bits === 64 ? (view, place) => finite(view.getFloat64(place, little)) : undefined;
-    case kinds.aLaw:
-      return bits === 8 ? (view, place) => aLaw(view.getUint8(place)) : undefined;
-    case kinds.muLaw:
-      return bits === 8 ? (view, place) => muLaw(view.getUint8(place)) : undefined;
-    default:
-      return undefined;
-  }
-}
-
-function integerReader(bits: number, little: boolean): ReadSample | undefined {
-  switch (Math.ceil(bits / 8)) {
-    case 1:
-      return (view, place) => (view.getUint8(place) - 128) / 128;
-    case 2:
-      return (view, place) => view.getInt16(place, little) / 32_768;
-    case 3:
-      return (view, place) => {
-        const high = view.getInt8(place + (little ? 2 : 0));
-        const low = view.getUint8(place + (little ? 0 : 2));
-        return ((high << 16) | (view.getUint8(place + 1) << 8) | low) / 8_388_608;
-      };
-    case 4:
-      return (view, place) => view.getInt32(place, little) / 2_147_483_648;
-    default:
-      return undefined;
-  }
-}
+/** Readers by format tag and bits: PCM, float, A-law and mu-law. */
+const readers: Readonly<Record<string, (little: boolean) => ReadSample>> = {
+  '1 8': () => (view, place) => (view.getUint8(place) - 128) / 128,
+  '1 16': (little) => (view, place) => view.getInt16(place, little) / 32_768,
+  '1 24': (little) => (view, place) => {
+    const high = view.getInt8(place + (little ? 2 : 0));
+    const low = view.getUint8(place + (little ? 0 : 2));
+    return ((high << 16) | (view.getUint8(place + 1) << 8) | low) / 8_388_608;
+  },
+  '1 32': (little) => (view, place) => view.getInt32(place, little) / 2_147_483_648,
+  '3 32': (little) => (view, place) => finite(view.getFloat32(place, little)),
+  '3 64': (little) => (view, place) => finite(view.getFloat64(place, little)),
+  '6 8': () => (view, place) => aLaw(view.getUint8(place)),
+  '7 8': () => (view, place) => muLaw(view.getUint8(place)),
+};
 
 /** A single NaN would spread through the filters to the whole recording. */
 function finite(sample: number): number {

@@ -53,10 +53,7 @@ const decoders: Readonly<Partial<Record<AudioFormat, Decoder>>> = {
 /** Samples per channel. Bounds the time that processing of a chunk blocks the event loop. */
 const maxChunk = 32_768;
 
-/**
- * Decodes a recording to chunks of bounded length. Yields to the event loop after each chunk, and after each slice of a file that
- * gives no samples. Errors name the detected format and the formats that can be read.
- */
+/** Decodes a recording to chunks of bounded length, and yields to the event loop after each chunk or empty slice. */
 export async function* decodeAudio(bytes: Uint8Array, options: DecodeOptions): AsyncGenerator<AudioChunk> {
   if (bytes.length === 0) throw unreadable('this file is empty');
   const format = detectFormat(bytes);
@@ -100,10 +97,7 @@ interface RecordingOptions extends DecodeOptions {
   readonly bufferSeconds: number;
 }
 
-/**
- * Decodes a recording completely, and rejects if any part is invalid, so that no partial transcript is sent before the error.
- * Returns its duration and its samples, mono at the requested rate.
- */
+/** Decodes a recording completely first, so that an invalid part is an error and no partial transcript is sent. */
 export async function openRecording(bytes: Uint8Array, options: RecordingOptions) {
   const { rate, bufferSeconds } = options;
   const mixer = new MonoMixer(rate);

@@ -87,14 +87,11 @@ interface Decoded {
 
 export type OpenDecoder = () => Promise<StreamDecoder>;
 
-/**
- * A decoder cannot be interrupted within a slice. The slice size therefore bounds the samples of one call too: silence in Opus or
- * Vorbis takes few bytes, and one page holds up to 30 seconds of it.
- */
+/** A decoder cannot be interrupted within a slice, and 1 KB of silence in Opus or Vorbis holds many samples. */
 const sliceBytes = 1024;
 
-export function* slicesOf(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += sliceBytes) yield bytes.subarray(start, start + sliceBytes);
+export function* slicesOf(bytes: Uint8Array, size = sliceBytes): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
 
 export async function* decodeSlices(

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { SongFormat } from '../core/music.ts';
+import { slicesOf } from './decoder.ts';
 import { int16Bytes, wavHeader } from './encode.ts';
 import { Resampler } from './resample.ts';
 
@@ -24,22 +25,16 @@ export async function* encodeSong(samples: Int16Array, options: SongOptions): As
     yield* encodeMp3(parts, { sampleRate, channels, bitrate: stereo ? bitrates.stereo : bitrates.mono });
     return;
   }
-  const chunks = stereo ? [bytesOf(samples)] : Array.from(parts, ([mono = nothing]) => int16Bytes(mono));
+  const chunks = stereo
+    ? [new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength)]
+    : Array.from(parts, ([mono = nothing]) => int16Bytes(mono));
   const bytes = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
   yield wavHeader(sampleRate, bytes, channels);
-  for (const chunk of chunks) yield* pieces(chunk);
+  for (const chunk of chunks) yield* slicesOf(chunk, pieceBytes);
 }
 
 const nothing = new Float32Array(0);
 const pieceBytes = 2 ** 18;
-
-function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += pieceBytes) yield bytes.subarray(start, start + pieceBytes);
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: Int16Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
-}
 
 async function* encodeMp3(
   parts: Iterable<Float32Array[]>,

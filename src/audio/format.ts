@@ -92,15 +92,14 @@ export function describeOther(bytes: Uint8Array): string {
   const head = ascii(bytes, 0, 4);
   const known = otherKinds.find(([beginning]) => head.startsWith(beginning));
   if (known) return known[1];
-  if (head === 'RIFF') return `a RIFF file of another kind (${printable(ascii(bytes, 8, 12))})`;
+  if (head === 'RIFF')
+    return `a RIFF file of another kind (${ascii(bytes, 8, 12)
+      .replace(/[^\x20-\x7e]/g, '?')
+      .trim()})`;
   if (head === 'OggS') return 'an Ogg file without a codec that we know';
   const start = bytes.subarray(0, 512);
   const isText = start.every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
   return isText ? 'text' : 'nothing that we know';
-}
-
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?').trim();
 }
 
 /** Kilobits per second by the index in the frame header. */
@@ -115,10 +114,7 @@ const bitrates = {
 
 const rates = [44_100, 48_000, 32_000];
 
-/**
- * Whether two MPEG audio frames follow each other here (or one ends the file). One is not enough: the sync code has only eleven
- * bits, and UTF-16 texts begin with it too.
- */
+/** Whether two MPEG frames follow each other here, or one ends the file: UTF-16 texts begin with the sync code too. */
 function isMpegAudio(bytes: Uint8Array, start: number): boolean {
   const frame = mpegFrame(bytes, start);
   if (!frame) return false;
@@ -126,10 +122,7 @@ function isMpegAudio(bytes: Uint8Array, start: number): boolean {
   return next >= bytes.length - 4 || mpegFrame(bytes, next) !== undefined;
 }
 
-/**
- * Duration in seconds from the Xing or Info frame, which is the first frame of files with a variable bitrate and has the number of
- * frames. 0 if there is none.
- */
+/** Duration in seconds from the Xing or Info frame of files with a variable bitrate; 0 if there is none. */
 export function mpegSeconds(bytes: Uint8Array, start: number): number {
   const frame = mpegFrame(bytes, start);
   if (!frame) return 0;
@@ -180,10 +173,7 @@ interface LogicalStream {
   last: number;
 }
 
-/**
- * Duration in seconds that the pages of an Ogg file declare. Files may be concatenated. Each stream counts from its first granule
- * position, which is not 0 in recordings of live streams.
- */
+/** Duration in seconds that an Ogg file declares. Each of its streams counts from its first granule position. */
 export function oggSeconds(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -9,10 +9,7 @@ const maxPhases = 2000;
 /** Relative to half of the lower rate. Low enough that the whole transition band lies below it: nothing aliases. */
 const antiAliasCutoff = 0.9;
 
-/**
- * Converts the sample rate with a windowed sinc, incrementally: the output does not depend on how the input is cut. The first
- * sample of the input and of the output have the same time.
- */
+/** Converts the sample rate with a windowed sinc; the output does not depend on how the input is cut. */
 export class Resampler {
   readonly #from: number;
   readonly #to: number;

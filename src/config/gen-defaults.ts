@@ -40,6 +40,10 @@ function field(
   return { names, kind, equivalents, overriding };
 }
 
+/** Fields of one name each. */
+const fields = (kind: ValueKind, ...names: readonly string[]): DefaultField[] =>
+  names.map((name) => field(kind, [name]));
+
 const samplers = Object.values(samplingFields).map(({ wire, type }) => field(type, wire));
 
 /** Fields for the format of the reply. */
@@ -63,11 +67,7 @@ export const textFields: readonly DefaultField[] = [
   field('texts', ['dry_sequence_breakers']),
   field('integer', ['max_context_length', 'num_ctx']),
   field('texts', ['stop_sequence', 'stop', 'stop_sequences']),
-  field('flag', ['trim_stop']),
   field('flag', ['ban_eos_token', 'use_default_badwordsids', 'ignore_eos']),
-  field('flag', ['bypass_eos']),
-  field('flag', ['render_special']),
-  field('flag', ['replace_instruct_placeholders']),
   field('flag', ['logprobs'], ['n_probs']),
   field('effort', ['reasoning_effort'], [...thinkingBudget, ...thinking], ownThinking),
   field('integer', thinkingBudget, ['reasoning_effort', ...thinking], ownThinking),
@@ -75,35 +75,34 @@ export const textFields: readonly DefaultField[] = [
   field('bans', ['custom_token_bans']),
   field('texts', ['banned_tokens', 'banned_strings']),
   field('grammar', ['grammar'], outputFormats),
-  field('flag', ['grammar_retain_state']),
-  field('text', ['negative_prompt']),
   field('number', ['guidance_scale']),
-  field('text', ['memory']),
-  field('text', ['genkey']),
-  field('flag', ['quiet']),
-  field('flag', ['cache_prompt']),
-  field('object', ['adapter']),
-  field('object', ['chat_template_kwargs']),
-  field('flag', ['continue_assistant_turn']),
-  field('flag', ['encapsulate_thinking']),
+  ...fields(
+    'flag',
+    'trim_stop',
+    'bypass_eos',
+    'render_special',
+    'replace_instruct_placeholders',
+    'quiet',
+    'cache_prompt',
+  ),
+  ...fields('flag', 'grammar_retain_state', 'continue_assistant_turn', 'encapsulate_thinking'),
+  ...fields('text', 'negative_prompt', 'memory', 'genkey'),
+  ...fields('object', 'adapter', 'chat_template_kwargs'),
 ];
-
-const images = (kind: ValueKind, ...names: readonly string[]): DefaultField[] =>
-  names.map((name) => field(kind, [name]));
 
 /** Fields of the image API that are not text fields too. */
 export const imageFields: readonly DefaultField[] = [
-  ...images('text', 'prompt', 'sampler_name', 'sampler_index', 'scheduler', 'mask'),
-  ...images('text', 'extra_sample_args', 'ref_image_args', 'cache_mode', 'cache_options'),
-  ...images('text', 'video_start_frame', 'video_end_frame'),
-  ...images('integer', 'steps', 'width', 'height', 'batch_size', 'n_iter', 'clip_skip', 'shifted_timestep'),
-  ...images('integer', 'frames', 'fps', 'video_output_type'),
-  ...images('number', 'cfg_scale', 'denoising_strength', 'eta', 'distilled_guidance', 'distilled_cfg_scale'),
-  ...images('number', 'flow_shift', 'add_sd_step_limit', 'add_sd_cfg_limit'),
-  ...images('flag', 'inpainting_mask_invert', 'enable_hr', 'send_images', 'send_as_refimg', 'keepalive'),
-  ...images('flag', 'circular_x', 'circular_y', 'tiling', 'remove_limits', 'keep_image_gen_on_disconnect'),
-  ...images('list', 'init_images', 'extra_images', 'lora'),
-  ...images('object', 'kcpp_extra_args', 'override_settings'),
+  ...fields('text', 'prompt', 'sampler_name', 'sampler_index', 'scheduler', 'mask'),
+  ...fields('text', 'extra_sample_args', 'ref_image_args', 'cache_mode', 'cache_options'),
+  ...fields('text', 'video_start_frame', 'video_end_frame'),
+  ...fields('integer', 'steps', 'width', 'height', 'batch_size', 'n_iter', 'clip_skip', 'shifted_timestep'),
+  ...fields('integer', 'frames', 'fps', 'video_output_type'),
+  ...fields('number', 'cfg_scale', 'denoising_strength', 'eta', 'distilled_guidance', 'distilled_cfg_scale'),
+  ...fields('number', 'flow_shift', 'add_sd_step_limit', 'add_sd_cfg_limit'),
+  ...fields('flag', 'inpainting_mask_invert', 'enable_hr', 'send_images', 'send_as_refimg', 'keepalive'),
+  ...fields('flag', 'circular_x', 'circular_y', 'tiling', 'remove_limits', 'keep_image_gen_on_disconnect'),
+  ...fields('list', 'init_images', 'extra_images', 'lora'),
+  ...fields('object', 'kcpp_extra_args', 'override_settings'),
 ];
 
 /** Aliases from the command lines of image programs. */
@@ -164,10 +163,7 @@ export function textDefaults(defaults: RequestDefaults): RequestDefaults {
   return Object.fromEntries(found);
 }
 
-/**
- * Adds the defaults to a request. A field that the request sets under any name of any API keeps its value, or is replaced
- * with `overwrite`; null counts as unset.
- */
+/** Adds the defaults to a request, without those that it sets under any name of any API, unless `overwrite`. */
 export function applyDefaults<Sent extends Body>(
   body: Sent,
   defaults: RequestDefaults,

@@ -29,11 +29,6 @@ const closing =
   'Values follow their flag or an equals sign. Deprecated KoboldCpp flags are accepted and reported. ' +
   'See docs/configuration.md for details.';
 
-/** `--contextsize, -c TOKENS` */
-function flagSyntax(definition: FlagDefinition): string {
-  return [definition.names.join(', '), valueSyntax(definition)].filter(Boolean).join(' ');
-}
-
 /** The value after the name: `[LAYERS]` is optional, `FILE …` can be repeated. */
 function valueSyntax(definition: FlagDefinition): string {
   const noun = definition.metavar ?? 'VALUE';
@@ -80,7 +75,8 @@ function valueText(value: FlagValue): string {
 }
 
 function flagLines(definition: FlagDefinition, columns: number): string[] {
-  const syntax = ' '.repeat(indent) + flagSyntax(definition);
+  // `--contextsize, -c TOKENS`
+  const syntax = `${' '.repeat(indent)}${definition.names.join(', ')} ${valueSyntax(definition)}`.trimEnd();
   const facts = flagFacts(definition);
   const text = facts.length > 0 ? `${definition.help} (${facts.join('; ')})` : definition.help;
   const lines = wrap(text, columns - nameColumn).map((line) => ' '.repeat(nameColumn) + line);

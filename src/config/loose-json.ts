@@ -2,10 +2,7 @@ import type { JsonObject } from './flag.ts';
 
 const maxDepth = 64;
 
-/**
- * Parses an object as typed into a shell: braces may be missing, quotes may be single or escaped once too often, and `True`,
- * `False` and `None` are accepted. Returns `undefined` for anything else.
- */
+/** Parses an object as typed into a shell: without braces, with odd quotes, with `True`, `False` and `None`. */
 export function parseLooseObject(text: string): JsonObject | undefined {
   return parseTokens(text) ?? parseTokens(text.replaceAll('\\"', '"').replaceAll('\\\\', '\\'));
 }

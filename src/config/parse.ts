@@ -19,10 +19,7 @@ export interface Parsed {
   readonly problems: readonly Problem[];
 }
 
-/**
- * Collects the values of one source (command line, config file) and translates deprecated flags. A translated value never
- * overrides one that the same source gives under the current name, in either order.
- */
+/** Collects the values of one source and translates deprecated flags, which never override a current name. */
 export class SourceValues {
   readonly notes: string[] = [];
   readonly #values = new Map<FlagKey, FlagValue>();

@@ -53,10 +53,7 @@ const defaultBytes = 20 * 2 ** 30;
 const minBytes = 2 ** 20;
 const diskCacheForm = 'FOLDER or FOLDER:SIZE with a size such as 20G or 500MB';
 
-/**
- * Parses `FOLDER[:SIZE]`. The text after the last colon is a size unless it contains a path separator (`C:\cache`): a
- * mistyped size is rejected rather than becoming part of a folder name.
- */
+/** Parses `FOLDER[:SIZE]`. A mistyped size is rejected; a text with a path separator (`C:\cache`) is no size. */
 export function readDiskCache(text: string): Read<{ readonly folder: string; readonly bytes: number }> {
   const { folder, size } = /^(?<folder>.*):(?<size>[^:/\\]*)$/s.exec(text)?.groups ?? { folder: text };
   if (folder === undefined || folder.trim() === '' || (size === undefined && bytesOf(folder) !== undefined)) {

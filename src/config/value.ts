@@ -14,10 +14,7 @@ export function readTexts(shape: FlagShape, texts: readonly string[]): Reading {
   return 'bare' in shape && shape.bare !== undefined ? good(shape.bare) : bad(shape);
 }
 
-/**
- * Parses a value from a config file. More lenient than the command line, because files of many versions exist: `null` is the
- * default, numbers may be strings and vice versa, and a single value may stand for a list.
- */
+/** Parses a value from a config file; leniently, because files of many versions exist. */
 export function readJson(shape: FlagShape, json: unknown): Reading {
   if (json === null || json === undefined) return good(shape.default);
   switch (shape.type) {

@@ -163,19 +163,12 @@ function decode(bytes: Buffer, type: ValueType, what: string): GgufValue {
   const value = bytes[`read${method}`]();
   if (type === 'bool' && value > 1) throw damaged(`${what} is neither true nor false`);
   if (type === 'bool') return value === 1;
-  return typeof value === 'bigint' ? small(value) : value;
-}
-
-function small(value: bigint): number | bigint {
-  return BigInt(Number(value)) === value && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
 const chunkSize = 1 << 18;
 
-/**
- * Reads a file from front to back in chunks, little endian. Each read first makes sure that the bytes are there, so
- * that a damaged length can neither read past the end nor ask for more memory than the file has bytes.
- */
+/** Reads a file in chunks. Checks first that the bytes exist: a damaged length must not ask for more memory. */
 class Cursor {
   #buffer: Buffer = Buffer.alloc(0);
   #start = 0;

@@ -20,10 +20,7 @@ export function plainAddress(address: string | undefined): string {
   return address?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
 }
 
-/**
- * IPv4 networks that are not public: loopback, private, shared, link-local (cloud metadata), documentation, benchmarks,
- * relays, multicast, reserved.
- */
+/** IPv4 networks that are not public: loopback, private, link-local (cloud metadata), multicast and others. */
 const reservedV4 = `
   0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
   192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4`;

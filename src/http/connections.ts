@@ -8,10 +8,7 @@ interface PendingRequest {
   readonly controller: AbortController;
 }
 
-/**
- * The requests in flight on each socket. The `close` event of the socket is what counts: it comes in every phase (body,
- * queue, stream), over TLS too, and for pipelined requests.
- */
+/** The requests in flight on each socket. Its `close` event counts: it comes in every phase, and over TLS too. */
 export function createConnections() {
   const sockets = new Set<Duplex>();
   let closing = false;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
+import { isAlive } from '../core/is-alive.ts';
 import type { BodyLimits } from './body.ts';
 
 /** A `multipart/form-data` body: fields in memory, files on disk. */
@@ -172,13 +173,4 @@ export async function removeLeftovers(parent = tmpdir(), alive: (pid: number) =>
     return Number.isInteger(pid) && pid > 0 && !alive(pid);
   });
   await Promise.all(left.map((name) => removeUploads(join(parent, name)).catch(() => undefined)));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

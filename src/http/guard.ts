@@ -21,10 +21,7 @@ export type Guard = ReturnType<typeof createGuard>;
 /** Hosted clients that call servers on the machine of their user. */
 const hostedClients = ['https://lite.koboldai.net'];
 
-/**
- * Access decisions from the headers alone, before the body is read: the Host header (against DNS rebinding), the origin of
- * the calling page (against pages that a user merely visits), and the key.
- */
+/** Access by the headers alone: the host (DNS rebinding), the origin (pages that a user merely visits) and the key. */
 export function createGuard(options: GuardOptions) {
   const protectedByKey = Boolean(options.password);
   const keys = [options.password, options.adminPassword].flatMap((key) => (key ? [digest(key)] : []));
@@ -76,10 +73,7 @@ export function createGuard(options: GuardOptions) {
   };
 }
 
-/**
- * The origin of the page that makes this request, if a page does. For pictures, frames and links on pages of other sites,
- * browsers send Sec-Fetch-Site instead of Origin, and often a Referer.
- */
+/** The origin of the calling page, if any. For pictures and links, browsers send Sec-Fetch-Site instead of Origin. */
 function callingPage(headers: IncomingHttpHeaders): string | undefined {
   if (headers.origin !== undefined) return headers.origin;
   if (headers['sec-fetch-site'] !== 'cross-site') return undefined;

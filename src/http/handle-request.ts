@@ -40,10 +40,7 @@ interface Answer {
   readonly afterwards?: () => Promise<void>;
 }
 
-/**
- * One request from its head to the end of its response. Never rejects: a failure becomes an error response, or the end of
- * the connection. So does an uncaught exception that belongs to this request.
- */
+/** One request from its head to the end of its response. Never rejects: a failure is a response or a closed socket. */
 export function handleRequest(parts: RequestParts, incoming: Incoming): Promise<void> {
   const { response, controller } = incoming;
   let fail: (error: unknown) => void = () => undefined;

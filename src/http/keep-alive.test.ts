@@ -145,14 +145,14 @@ function withResolvers(): PromiseWithResolvers {
 }
 
 test('queueStatusComments: reports the position at first and on each change, until the request runs', () => {
-  const standings: (QueueStatus | undefined)[] = [
+  const statuses: (QueueStatus | undefined)[] = [
     { type: 'queued', position: 3, estimateSeconds: 15 },
     { type: 'queued', position: 3, estimateSeconds: 14 },
     { type: 'queued', position: 2, estimateSeconds: 9 },
     { type: 'queued', position: 4, estimateSeconds: 19 },
     undefined,
   ];
-  const { next, milliseconds } = queueStatusComments(() => standings.shift());
+  const { next, milliseconds } = queueStatusComments(() => statuses.shift());
   expect([1, 2, 3, 4, 5].map(() => next())).toEqual([
     ': queue position 3, about 15 s\n\n',
     '',
@@ -165,14 +165,14 @@ test('queueStatusComments: reports the position at first and on each change, unt
 
 describe('queueStatusComments: model load', () => {
   const loading = (progress: number, model = 'mini'): QueueStatus => ({ type: 'loading', model, progress });
-  const told = (...standings: (QueueStatus | undefined)[]) => {
+  const comments = (...statuses: (QueueStatus | undefined)[]) => {
     let asked = 0;
-    const { next } = queueStatusComments(() => standings[asked++]);
-    return Array.from(standings, () => next());
+    const { next } = queueStatusComments(() => statuses[asked++]);
+    return Array.from(statuses, () => next());
   };
 
   test('reports the progress in whole percent, on each change', () => {
-    expect(told(loading(0), loading(0.004), loading(0.419), loading(0.42), loading(0.999), undefined)).toEqual([
+    expect(comments(loading(0), loading(0.004), loading(0.419), loading(0.42), loading(0.999), undefined)).toEqual([
       ': loading mini, 0 %\n\n',
       '',
       ': loading mini, 41 %\n\n',
@@ -183,15 +183,13 @@ describe('queueStatusComments: model load', () => {
   });
 
   test('reports the load after the queue position', () => {
-    expect(told({ type: 'queued', position: 1, estimateSeconds: 4 }, loading(0.01), loading(0.01, 'other'))).toEqual([
-      ': queue position 1, about 4 s\n\n',
-      ': loading mini, 1 %\n\n',
-      ': loading other, 1 %\n\n',
-    ]);
+    expect(
+      comments({ type: 'queued', position: 1, estimateSeconds: 4 }, loading(0.01), loading(0.01, 'other')),
+    ).toEqual([': queue position 1, about 4 s\n\n', ': loading mini, 1 %\n\n', ': loading other, 1 %\n\n']);
   });
 
   test('reports lower progress when the load restarts', () => {
-    expect(told(loading(0.8), loading(0))).toEqual([': loading mini, 80 %\n\n', ': loading mini, 0 %\n\n']);
+    expect(comments(loading(0.8), loading(0))).toEqual([': loading mini, 80 %\n\n', ': loading mini, 0 %\n\n']);
   });
 
   test.each([

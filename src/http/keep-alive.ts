@@ -41,10 +41,7 @@ export function requestsPadding({ headers }: Call): boolean {
   return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
 }
 
-/**
- * A result within the keep-alive time is sent with its own status. After that the response starts as 200 with padding, so
- * that a later error can only be reported in the body.
- */
+/** A result in time has its own status. A later one starts as 200 with padding, and reports errors in the body. */
 export async function paddedReply(
   answer: Promise<string>,
   failure: (error: unknown) => string,
@@ -118,35 +115,33 @@ const statusCommentMs = 1000;
 
 /** Comments with the queue position or load progress: the first at once, then one for each change. */
 export function queueStatusComments(
-  standing: () => QueueStatus | undefined,
-  frame: (standing: QueueStatus) => string = queueStatusComment,
+  status: () => QueueStatus | undefined,
+  frame: (status: QueueStatus) => string = queueStatusComment,
 ): StatusComments {
   let reported = '';
   return {
     milliseconds: statusCommentMs,
     next() {
-      const present = standing();
-      const figure = present && figureOf(present);
-      if (!present || figure === undefined || figure === reported) return present && '';
+      const current = status();
+      const figure = current && figureOf(current);
+      if (!current || figure === undefined || figure === reported) return current && '';
       reported = figure;
-      return frame(present);
+      return frame(current);
     },
   };
 }
 
 /** An SSE comment: parsers skip it, people can read it. */
-export function queueStatusComment(standing: QueueStatus): string {
-  if (standing.type === 'loading') {
-    return commentFrame(`loading ${inOneLine(standing.model)}, ${percentOf(standing.progress)} %`);
+export function queueStatusComment(status: QueueStatus): string {
+  if (status.type === 'loading') {
+    return commentFrame(`loading ${inOneLine(status.model)}, ${percentOf(status.progress)} %`);
   }
-  return commentFrame(`queue position ${standing.position}, about ${standing.estimateSeconds} s`);
+  return commentFrame(`queue position ${status.position}, about ${status.estimateSeconds} s`);
 }
 
 /** Key of what a comment reports. The estimate is left out: it changes every second. */
-function figureOf(standing: QueueStatus): string {
-  return standing.type === 'loading'
-    ? `${percentOf(standing.progress)} % of ${standing.model}`
-    : `place ${standing.position}`;
+function figureOf(status: QueueStatus): string {
+  return status.type === 'loading' ? `${percentOf(status.progress)} % of ${status.model}` : `place ${status.position}`;
 }
 
 const percentOf = (progress: number): number => Math.floor(Math.min(1, Math.max(0, progress)) * 100);

@@ -1,9 +1,6 @@
 import type { Sliced } from '../core/slices.ts';
 
-/**
- * Parses a large JSON text in slices, with the result of `JSON.parse`. One pass over the bytes finds where large lists and
- * objects can be split; then each piece is parsed by `JSON.parse`.
- */
+/** Parses a large JSON text in slices: one pass finds where it can be split, then `JSON.parse` reads each piece. */
 export function* parseLargeJson(bytes: Buffer, deepest: number, pieceBytes = 64 * 1024): Sliced<unknown> {
   const root = yield* findContainers(bytes, deepest, pieceBytes);
   if (root === undefined) return JSON.parse(bytes.toString('utf8'));

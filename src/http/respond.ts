@@ -55,10 +55,7 @@ export function discard(reply: Reply): void {
   if ('stream' in reply) Promise.resolve(reply.stream[Symbol.asyncIterator]().return?.()).catch(() => undefined);
 }
 
-/**
- * Reads and drops the rest of a body, for a limited time. Closing the connection meanwhile would reset it, and a client that
- * sends its whole body before it reads would not see the response.
- */
+/** Drops the rest of a body for a while: closing would reset the connection of a client that sends before it reads. */
 function drained(request: IncomingMessage, { startTimer, lingerMilliseconds }: RespondParts): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -88,10 +85,7 @@ function merged(common: Record<string, string>, own: Readonly<Record<string, str
   return headers;
 }
 
-/**
- * CORS headers. A page that may not call gets none. Without an Origin header `*` is safe, because it never covers requests
- * with credentials, and some proxies and programs expect it.
- */
+/** CORS headers. Without an Origin header `*` is safe, because it never covers requests with credentials. */
 export function corsHeaders(origin: string | undefined, permitted: boolean, requested = ''): Headers {
   if (origin === undefined) return { 'access-control-allow-origin': '*', ...permission('*', requested), ...vary };
   if (!permitted) return vary;

@@ -177,10 +177,7 @@ export function watchWrites(socket: Socket, { startTimer, stallTimeoutMs }: Writ
   };
 }
 
-/**
- * Bytes that the system has not taken. `writableLength` counts a write in progress as a whole; only the handle knows how
- * much of it is left, as Node's own socket time-out uses it.
- */
+/** Bytes that the system has not taken. Only the handle knows how much of a write in progress is left. */
 function unsentBytes(socket: Socket): number {
   const handle = (socket as { readonly _handle?: { readonly writeQueueSize?: number } | null })._handle;
   return socket.writableLength + (handle?.writeQueueSize ?? 0);

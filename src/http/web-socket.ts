@@ -7,7 +7,7 @@ import { plainAddress } from './address.ts';
 import type { AccessRule, Call, Endpoint, Reply } from './call.ts';
 import { errorRefusal } from './error-reply.ts';
 import type { Guard } from './guard.ts';
-import { plainPath, queryOf, type Router, router } from './router.ts';
+import { plainPath, queryOf, router } from './router.ts';
 import type { StartTimer } from './timers.ts';
 
 interface UpgradeParts extends LiveSocketParts {
@@ -27,7 +27,7 @@ interface UpgradeParts extends LiveSocketParts {
  */
 export function createUpgrades(parts: UpgradeParts) {
   const { endpoints, guard, refuse, mostMessageBytes, answered, webSockets = () => import('ws') } = parts;
-  const routes: Router<SocketRoute> = router(endpoints.map(asRoute));
+  const routes = router(endpoints.map((endpoint) => ({ ...endpoint, method: 'GET' as const })));
   let sockets: Promise<WebSocketServer> | undefined;
   // Imported on first use: most servers never need it.
   const opening = async (): Promise<WebSocketServer> => {
@@ -58,7 +58,7 @@ export function createUpgrades(parts: UpgradeParts) {
       try {
         const { headers, url = '' } = request;
         const remoteAddress = plainAddress(request.socket.remoteAddress);
-        found?.socket.open({ path, query: queryOf(url), headers, remoteAddress }, liveSocket(opened, parts));
+        found?.open({ path, query: queryOf(url), headers, remoteAddress }, liveSocket(opened, parts));
       } catch (error) {
         parts.onError(error);
         opened.close(1011, 'something unexpected went wrong');
@@ -67,18 +67,7 @@ export function createUpgrades(parts: UpgradeParts) {
   };
 }
 
-/** A GET endpoint, as the guard and the router need it. */
-interface SocketRoute extends Endpoint {
-  readonly socket: SocketEndpoint;
-}
-
-function asRoute(socket: SocketEndpoint): SocketRoute {
-  const { path } = socket;
-  const handle = (): Reply => errorRefusal(new AppError('not-found', { method: 'GET', path }));
-  return { ...socket, method: 'GET', rateLimited: false, handle, socket };
-}
-
-function refusalFor(guard: Guard, { headers }: IncomingMessage, route: SocketRoute): AppError | undefined {
+function refusalFor(guard: Guard, { headers }: IncomingMessage, route: SocketEndpoint): AppError | undefined {
   return guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route) ?? guard.refuseKey(headers, route);
 }
 

@@ -17,10 +17,7 @@ export interface LinkPolicy {
   readonly onSkipped?: (name: string) => void;
 }
 
-/**
- * The names under a folder that a server can be switched to: its configs and models, and those one folder deeper. Links that
- * lead out of it, unless that is allowed, or nowhere, are none of them.
- */
+/** The configs and models of a folder and one folder deeper. Links that lead out are skipped, unless allowed. */
 export async function adminFiles(folder: string, links: LinkPolicy = {}): Promise<readonly string[]> {
   const entries = await entriesOf(folder);
   const below = await Promise.all(
@@ -74,19 +71,14 @@ export async function fileOfFolder(
   }
 }
 
-/** The model of the start: its name is its own, and that of its file where the file is a listed one. */
-export interface InitialName {
-  readonly name: string;
-  readonly file: string | undefined;
-}
-
 /**
  * What each listed file answers to, its id first: `small` where only one file is called so, or else as much of `sub/small.gguf`
  * as it takes to tell it from the others. A short name that several could have means the config, or else the first of them.
  */
 export function optionNames(
   files: readonly string[],
-  initial?: InitialName,
+  /** The model of the start, and its file if that is listed. */
+  initial?: { readonly name: string; readonly file: string | undefined },
 ): ReadonlyMap<string, readonly [string, ...string[]]> {
   const others = files.filter((file) => file !== initial?.file);
   const ids = uniqueNames(others.map(formsOf), initial ? [initial.name] : []);

@@ -21,14 +21,17 @@ export async function loadChatFormat(
   warn: (text: string) => void,
 ): Promise<ChatFormat> {
   const templateText = settings.jinjatemplate ? await chosenTemplate(settings.jinjatemplate) : modelTemplate;
-  const loaded = await loadAdapter(settings.chatcompletionsadapter, readOptional);
+  const loaded = await loadAdapter(settings.chatcompletionsadapter, async (path) =>
+    existsSync(path) ? readFile(path, 'utf8') : undefined,
+  );
   for (const warning of loaded.warnings) warn(warning);
   let compiled: Promise<PromptTemplate | undefined> | undefined;
   const compile = async (): Promise<PromptTemplate | undefined> => {
     if (!settings.jinja || templateText === undefined) return undefined;
     try {
       const inline = await compileTemplate(templateText);
-      return promptTemplate(inline, threadRenderer(templateText, { start: startThread, startTimer: systemTimer }));
+      const start = () => startWorkerThread(new URL('../chat/rendering/main.js', import.meta.url));
+      return promptTemplate(inline, threadRenderer(templateText, { start, startTimer: systemTimer }));
     } catch (error) {
       warn(`The chat template cannot be used, so the chat adapter is: ${(error as Error).message}`);
       return undefined;
@@ -56,12 +59,4 @@ async function chosenTemplate(path: string): Promise<string> {
   if (!fault) return text;
   const { line, column, near, reason } = fault;
   throw new Error(`--jinjatemplate: ${path} is no template: line ${line}, column ${column}, at ${near}: ${reason}.`);
-}
-
-function startThread() {
-  return startWorkerThread(new URL('../chat/rendering/main.js', import.meta.url));
-}
-
-async function readOptional(path: string): Promise<string | undefined> {
-  return existsSync(path) ? readFile(path, 'utf8') : undefined;
 }

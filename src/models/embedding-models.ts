@@ -17,7 +17,7 @@ import { embeddingModel as builtInWeights } from '../engines/weights.ts';
 import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
-import { lifecycles } from './engine-lifecycle.ts';
+import { lifecycles } from './lifecycle.ts';
 import { remoteEmbedding } from './remote-task-models.ts';
 import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
 import { displayName, engineThreads } from './text-engine.ts';
@@ -32,8 +32,9 @@ export function embeddingModel(settings: Settings, { terminal }: ModelTools): Em
   if (remote) return remote;
   const { embeddingsmodel } = settings;
   if (embeddingsmodel === '') {
-    const facts = builtInFileFacts();
-    return { ...builtInEmbedding(settings, terminal), file: () => facts };
+    // Dated by the installation, because files of packages have no dates.
+    const modifiedAt = statSync(entry, { throwIfNoEntry: false })?.ctimeMs ?? 0;
+    return { ...builtInEmbedding(settings, terminal), file: () => ({ sizeBytes: builtInWeights.bytes, modifiedAt }) };
   }
   const path = resolve(embeddingsmodel);
   const options = () => embeddingOptions(settings, { path }, noShape);
@@ -42,7 +43,10 @@ export function embeddingModel(settings: Settings, { terminal }: ModelTools): Em
   return {
     spec: { name, kind: 'embedding', need, make: maker(name, options, terminal) },
     given: true,
-    file: () => fileFacts(path),
+    file: () => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      return stat && { sizeBytes: stat.size, modifiedAt: stat.mtimeMs };
+    },
   };
 }
 
@@ -66,18 +70,7 @@ export function builtInEmbedding(settings: Settings, terminal: Terminal): Embedd
   return { given: false, spec: { name, kind: 'embedding', ...builtIn, need, make: maker(name, options, terminal) } };
 }
 
-function fileFacts(path: string): ReturnType<NonNullable<EmbeddingModel['file']>> {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat && { sizeBytes: stat.size, modifiedAt: stat.mtimeMs };
-}
-
 const entry = fileURLToPath(new URL('../engines/embedding/worker/main.js', import.meta.url));
-
-/** Dated by the installation, because files of packages have no dates. */
-function builtInFileFacts(): ReturnType<NonNullable<EmbeddingModel['file']>> {
-  const stat = statSync(entry, { throwIfNoEntry: false });
-  return { sizeBytes: builtInWeights.bytes, modifiedAt: stat?.ctimeMs ?? 0 };
-}
 
 function needOf({ shape }: ModelFile, { embeddingsmaxctx }: Settings): number {
   const trained = shape.trainedContext || embeddingsmaxctx;
@@ -92,31 +85,21 @@ export function embeddingOptions(
 ): EmbeddingOptions {
   const isText = shape !== noShape;
   const facts = { model: '', name: '', shape, threads: engineThreads(0, settings), contextSizeGiven: false };
-  const said = loadOptions(settings, facts);
+  const options = loadOptions(settings, facts);
   return {
+    ...options,
+    ...(isText ? {} : { tensorSplit: [], metadataOverrides: [], tensorOverrides: [] }),
     model,
     maxTokens: settings.embeddingsmaxctx,
-    backend: settings.embeddingsgpu ? said.backend : 'cpu',
+    backend: settings.embeddingsgpu ? options.backend : 'cpu',
     gpuLayers: settings.embeddingsgpu ? 'auto' : 0,
-    devices: said.devices,
-    mainGpu: said.mainGpu,
-    tensorSplit: isText ? said.tensorSplit : [],
-    splitMode: said.splitMode,
     loadMode: 'auto',
-    metadataOverrides: isText ? said.metadataOverrides : [],
-    tensorOverrides: isText ? said.tensorOverrides : [],
-    threads: said.threads,
-    flashAttention: said.flashAttention,
-    cpuLevel: said.cpuLevel,
-    cpuBuild: said.cpuBuild,
-    skipCpuVariants: 0,
-    failedGpuBuilds: [],
   };
 }
 
 /** Options are read from the flags when the model is loaded, so that wrong ones do not stop a server that needs no embeddings. */
 function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal): EmbeddingModel['spec']['make'] {
-  return lifecycles((parts) => {
+  return lifecycles('embedding', (parts) => {
     const chosen = options();
     return new EmbeddingHost({ ...parts, entry, options: chosen, observer: consoleObserver(name, chosen, terminal) });
   });

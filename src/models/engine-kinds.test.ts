@@ -17,7 +17,7 @@ import {
   taskFeatures,
   taskSources,
 } from './engine-kinds.ts';
-import { EngineLifecycle, type HostedEngine } from './engine-lifecycle.ts';
+import { EngineLifecycle, type HostedEngine } from './lifecycle.ts';
 import { Registry } from './registry.ts';
 import type { TaskModel } from './task-model.ts';
 

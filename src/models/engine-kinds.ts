@@ -1,20 +1,22 @@
 import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
-import { embeddingService } from '../queue/embedding.ts';
 import { type ImageSource, imageService, type RunningDrawings } from '../queue/image.ts';
-import { musicService } from '../queue/music.ts';
+import { textWork, type WorkKind } from '../queue/queue.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
-import { type SpeechSource, speechService } from '../queue/speech.ts';
+import {
+  embeddingService,
+  musicService,
+  type SpeechSource,
+  speechService,
+  transcriptionService,
+} from '../queue/task-services.ts';
 import { laneOf, type TaskObserver } from '../queue/tasks.ts';
-import { transcriptionService } from '../queue/transcription.ts';
-import { textWork, type WorkKind } from '../queue/work.ts';
-import type { LoadTimeout } from './arrival.ts';
 import { embeddingModel, textEmbeddingModel } from './embedding-models.ts';
 import { imageModel } from './image-model.ts';
-import { encodedImageSource, imageSource } from './image-source.ts';
+import { encodedImageSource } from './image-source.ts';
 import { musicModel } from './music-model.ts';
 import type { Registry } from './registry.ts';
-import { engineSourceOf } from './registry-source.ts';
+import { engineSourceOf, type LoadTimeout } from './registry-source.ts';
 import { type SpeechModel, speechModel } from './speech-model.ts';
 import type { ImageModel, ModelTools, TaskModel } from './task-model.ts';
 import { transcriptionModel } from './transcription-model.ts';
@@ -26,7 +28,7 @@ interface KindNames {
   /** In the list of modules at the start. */
   readonly module?: string;
   /** In `/api/extra/version`. */
-  readonly features?: readonly string[];
+  readonly feature?: string;
   /** In `/api/extra/perf`: how many tasks were done. */
   readonly counter?: string;
 }
@@ -68,17 +70,17 @@ const embedding = {
 
 /** Everything that the server needs to know about the kinds of engines. A new kind is a new row. */
 export const engineKinds = {
-  text: { work: textWork, module: 'TextGeneration', noun: 'Text', features: ['llm'] },
+  text: { work: textWork, module: 'TextGeneration', noun: 'Text', feature: 'llm' },
   image: row({
     work: { name: 'image', cost: 2, firstGuessSeconds: 20 },
     module: 'ImageGeneration',
     noun: 'Image',
-    features: ['txt2img'],
+    feature: 'txt2img',
     counter: 'total_img_gens',
     model: imageModel,
     uses: ({ encoder }: ImageModel) => (encoder ? [encoder] : []),
     source: (model: ImageModel, sourceOf): ImageSource => ({
-      ...(model.encoder ? encodedImageSource(sourceOf(model), sourceOf(model.encoder)) : imageSource(sourceOf(model))),
+      ...(model.encoder ? encodedImageSource(sourceOf(model), sourceOf(model.encoder)) : sourceOf(model)),
       facts: model.facts,
     }),
     service: imageService,
@@ -87,7 +89,7 @@ export const engineKinds = {
     work: { name: 'transcription', cost: 1, firstGuessSeconds: 5 },
     module: 'VoiceRecognition',
     noun: 'Transcription',
-    features: ['transcribe'],
+    feature: 'transcribe',
     counter: 'total_transcribe_gens',
     model: transcriptionModel,
     source: (model, sourceOf) => sourceOf(model),
@@ -97,7 +99,7 @@ export const engineKinds = {
     work: { name: 'speech', cost: 0.5, firstGuessSeconds: 2 },
     module: 'TextToSpeech',
     noun: 'Speech',
-    features: ['tts'],
+    feature: 'tts',
     counter: 'total_tts_gens',
     model: speechModel,
     source: (model: SpeechModel, sourceOf): SpeechSource => {
@@ -109,7 +111,7 @@ export const engineKinds = {
   embedding: row({
     ...embedding,
     module: 'VectorEmbeddings',
-    features: ['embeddings'],
+    feature: 'embeddings',
     model: embeddingModel,
     source: (model, sourceOf) => sourceOf(model),
   }),
@@ -119,7 +121,7 @@ export const engineKinds = {
     work: { name: 'music', cost: 4, firstGuessSeconds: 60 },
     module: 'MusicGen',
     noun: 'Music',
-    features: ['music'],
+    feature: 'music',
     model: musicModel,
     source: (model, sourceOf) => sourceOf(model),
     service: musicService,
@@ -174,9 +176,7 @@ export function taskCapacities(sources: TaskSources): readonly (readonly [lane: 
 /** `/api/extra/version`: whether there is an engine of each kind. */
 export function taskFeatures(services: EngineServices): Readonly<Record<string, boolean>> {
   return Object.fromEntries(
-    taskKinds.flatMap(([name, { features = [] }]) =>
-      features.map((feature) => [feature, services[name] !== undefined]),
-    ),
+    taskKinds.flatMap(([name, { feature }]) => (feature ? [[feature, services[name] !== undefined]] : [])),
   );
 }
 

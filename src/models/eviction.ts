@@ -35,7 +35,9 @@ export function evict(
   newcomer: Newcomer,
   budget: MemoryBudget,
 ): readonly string[] | 'cannot' {
-  const order = residents.filter(({ pinned }) => !pinned).sort(byWhoGoesFirst);
+  const order = residents
+    .filter(({ pinned }) => !pinned)
+    .sort((a, b) => Number(a.busy) - Number(b.busy) || a.lastUsed - b.lastUsed);
   const fitsWithout = (gone: readonly Resident[]): boolean =>
     fits(
       residents.filter((resident) => !gone.includes(resident)),
@@ -62,10 +64,6 @@ export function fits(residents: readonly Resident[], newcomer: Newcomer, budget:
   if (newcomer.auxiliary && newcomer.bytes === 0) return true;
   const counted = residents.filter(({ auxiliary }) => !auxiliary).length;
   return (newcomer.auxiliary || counted < budget.count) && sum(residents) + newcomer.bytes <= budget.bytes;
-}
-
-function byWhoGoesFirst(a: Resident, b: Resident): number {
-  return Number(a.busy) - Number(b.busy) || a.lastUsed - b.lastUsed;
 }
 
 const sum = (residents: readonly Resident[]): number => residents.reduce((total, { bytes }) => total + bytes, 0);

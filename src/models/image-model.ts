@@ -8,7 +8,7 @@ import { sketch, sketchFacts } from '../engines/image/facts.ts';
 import { ImageHost } from '../engines/image/host.ts';
 import { builtInEmbedding } from './embedding-models.ts';
 import { engineConsole } from './engine-console.ts';
-import { lifecycles } from './engine-lifecycle.ts';
+import { lifecycles } from './lifecycle.ts';
 import { remoteDrawing, remoteImage } from './remote-task-models.ts';
 import { builtIn, type ImageModel, isMissing, type ModelTools } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
@@ -31,7 +31,7 @@ function sketchModel(settings: Settings, { terminal }: ModelTools): ImageModel {
   const entry = fileURLToPath(new URL('../engines/image/worker/main.js', import.meta.url));
   const options = { path: sketchPath, threads: engineThreads(settings.sdthreads, settings) };
   const observer = imageConsole(name, settings, terminal);
-  const make = lifecycles((parts) => new ImageHost({ ...parts, entry, options, observer }));
+  const make = lifecycles('image', (parts) => new ImageHost({ ...parts, entry, options, observer }));
   return {
     given: false,
     encoder: builtInEmbedding(settings, terminal),
@@ -55,9 +55,7 @@ export function diffusionModel(
   const { name } = options.facts;
   const entry = fileURLToPath(new URL('../engines/image/diffusion/worker/main.js', import.meta.url));
   const observer = imageConsole(name, settings, terminal);
-  const make = lifecycles(
-    (parts) => new ImageHost<DiffusionOptions>({ ...parts, entry, options, readsPrompts: true, observer }),
-  );
+  const make = lifecycles('image', (parts) => new ImageHost<DiffusionOptions>({ ...parts, entry, options, observer }));
   return {
     given: true,
     // The settings are valid without the pack: everything else is served, and image requests get an error that names the pack.

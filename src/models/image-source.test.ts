@@ -4,11 +4,11 @@ import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageEvent } from '../core/image.ts';
 import { sketch, sketchFacts } from '../engines/image/facts.ts';
-import type { Condition, ConditionedEngine } from '../engines/image/host.ts';
+import type { ConditionedEngine, PromptVectors } from '../engines/image/host.ts';
 import { imageRequest } from '../engines/image/testing/request.ts';
 import { specsOf, type TaskModels, taskModels, taskSources } from './engine-kinds.ts';
 import { imageModel } from './image-model.ts';
-import { encodedImageSource, imageSource } from './image-source.ts';
+import { encodedImageSource } from './image-source.ts';
 import { Registry } from './registry.ts';
 
 const never = new AbortController().signal;
@@ -28,7 +28,7 @@ function source<Engine>(name: string, engine: Engine, log: string[]): EngineSour
 /** Each text becomes as many numbers as the network wants, the first of them its length. */
 function world({ tooLong = '' } = {}) {
   const log: string[] = [];
-  const seen: { vectors: readonly Float32Array[]; shortened: boolean }[] = [];
+  const seen: (PromptVectors | undefined)[] = [];
   const encoder: Pick<EmbeddingEngine, 'embed'> = {
     embed: async ({ inputs, truncate }) => {
       log.push(`embed ${inputs.join('|')} ${truncate}`);
@@ -43,8 +43,8 @@ function world({ tooLong = '' } = {}) {
   };
   const engine: ConditionedEngine = {
     facts: () => sketchFacts('/m'),
-    draw: async function* (request, signal, condition): AsyncGenerator<ImageEvent> {
-      seen.push(await condition([request.prompt, request.negativePrompt], signal));
+    draw: async function* (_request, _signal, read): AsyncGenerator<ImageEvent> {
+      seen.push(read);
       yield { type: 'progress', step: 1, steps: 1 };
     },
     upscale: async () => Uint8Array.of(5),
@@ -60,6 +60,29 @@ function world({ tooLong = '' } = {}) {
       release();
     },
   };
+}
+
+/** A model of 100 bytes. */
+function specOf(kind: string, engine: object) {
+  const lifecycle = {
+    engine,
+    start: () => undefined,
+    stop: async () => undefined,
+    state: () => ({ type: 'ready' }) as const,
+    settled: async () => undefined,
+    bytes: () => 100,
+  };
+  return { name: kind, kind, need: async () => 100, make: () => lifecycle };
+}
+
+/** A registry in which each load evicts the other engine, once it is idle. */
+function registryOf(): Registry {
+  return new Registry({
+    memoryBudget: () => ({ bytes: 150, count: 2 }),
+    startTimer: () => ({ cancel: () => undefined }),
+    now: () => 0,
+    defaultKeepMs: () => Number.POSITIVE_INFINITY,
+  });
 }
 
 const start = (vector: Float32Array | undefined) =>
@@ -90,6 +113,16 @@ describe('imageSource: prompts', () => {
     expect(seen[1]?.vectors.every((vector) => vector.length === sketch.conditionLength)).toBe(true);
   });
 
+  test('an encoder that fails rejects the request, and the image engine is not loaded', async () => {
+    const log: string[] = [];
+    const encoder = { embed: () => Promise.reject(new Error('it cannot read')) } as unknown as EmbeddingEngine;
+    const engine = {} as ConditionedEngine;
+    const whole = encodedImageSource(source('image', engine, log), source('encoder', encoder, log));
+    const events = (await whole.use()).engine.draw(imageRequest({ prompt: 'a' }), never);
+    await expect(events[Symbol.asyncIterator]().next()).rejects.toThrow('it cannot read');
+    expect(log).toEqual(['encoder used', 'encoder released']);
+  });
+
   test('reports truncated prompts', async () => {
     const { draw, seen } = world({ tooLong: 'pear' });
     await draw('apple', 'pear');
@@ -108,17 +141,18 @@ describe('imageSource: engine', () => {
 
   test('one that encodes its prompts is held from use to release, and no encoder is loaded', async () => {
     const log: string[] = [];
-    const own: ConditionedEngine = {
-      facts: () => sketchFacts('/m'),
+    const engine = {
       draw: async function* (): AsyncGenerator<ImageEvent> {
+        log.push('drawn');
         yield { type: 'progress', step: 1, steps: 1 };
       },
-      upscale: async () => Uint8Array.of(),
     };
-    const { engine, release } = await imageSource(source('image', own, log)).use();
-    for await (const _ of engine.draw(imageRequest(), never));
-    release();
-    expect(log).toEqual(['image used', 'image released']);
+    const models = { image: { spec: specOf('image', engine), given: false, facts: sketchFacts('/m') } };
+    const sources = taskSources(registryOf(), models as unknown as TaskModels);
+    const use = await sources.image?.use();
+    for await (const _ of use?.engine.draw(imageRequest(), never) ?? []);
+    use?.release();
+    expect([log, Object.keys(sources)]).toEqual([['drawn'], ['image']]);
   });
 
   test('facts are readable without a load', () => {
@@ -160,16 +194,7 @@ describe('imageModel: built-in', () => {
 });
 
 describe('imageSource: memory for one engine', () => {
-  /** A registry in which each load evicts the other engine, once it is idle. */
   function tight() {
-    const lifecycle = <Engine>(engine: Engine) => ({
-      engine,
-      start: () => undefined,
-      stop: async () => undefined,
-      state: () => ({ type: 'ready' }) as const,
-      settled: async () => undefined,
-      bytes: () => 100,
-    });
     const vector = new Float32Array(sketch.conditionLength).fill(1);
     const encoder = {
       embed: async ({ inputs }: { readonly inputs: readonly string[] }) => ({
@@ -179,32 +204,19 @@ describe('imageSource: memory for one engine', () => {
     };
     const image = {
       facts: () => sketchFacts('/m'),
-      draw: async function* (_: unknown, signal: AbortSignal, condition: Condition): AsyncGenerator<ImageEvent> {
-        await condition(['a'], signal);
+      draw: async function* (): AsyncGenerator<ImageEvent> {
         yield { type: 'progress', step: 1, steps: 1 };
       },
     };
-    const spec = (kind: string, engine: object) => ({
-      name: kind,
-      kind,
-      need: async () => 100,
-      make: () => lifecycle(engine),
-    });
-    const registry = new Registry({
-      memoryBudget: () => ({ bytes: 150, count: 2 }),
-      startTimer: () => ({ cancel: () => undefined }),
-      now: () => 0,
-      defaultKeepMs: () => Number.POSITIVE_INFINITY,
-    });
     const models = {
       image: {
-        spec: spec('image', image),
+        spec: specOf('image', image),
         given: false,
-        encoder: { spec: spec('embedding', encoder), given: false },
+        encoder: { spec: specOf('embedding', encoder), given: false },
         facts: sketchFacts('/m'),
       },
     } as unknown as TaskModels;
-    return taskSources(registry, models);
+    return taskSources(registryOf(), models);
   }
 
   test('draws without a deadlock: the encoder evicts the image engine while the prompt is encoded', async () => {

@@ -3,27 +3,7 @@ import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageEngine } from '../core/image.ts';
 import { unit } from '../core/vectors.ts';
 import { sketch } from '../engines/image/facts.ts';
-import type { Condition, ConditionedEngine } from '../engines/image/host.ts';
-
-/** An image engine that encodes its prompts itself. */
-export function imageSource(source: EngineSource<ConditionedEngine>): EngineSource<ImageEngine> {
-  const whole = (engine: ConditionedEngine): ImageEngine => ({
-    facts: () => engine.facts(),
-    draw: (request, signal) => engine.draw(request, signal, () => Promise.reject(new Error('it has no encoder'))),
-    upscale: (request, signal) => engine.upscale(request, signal),
-  });
-  return {
-    ...source,
-    use: async (signal) => {
-      const { engine, release } = await source.use(signal);
-      return { engine: whole(engine), release };
-    },
-    peek: () => {
-      const engine = source.peek();
-      return engine && whole(engine);
-    },
-  };
-}
+import type { ConditionedEngine, PromptVectors } from '../engines/image/host.ts';
 
 /**
  * An image engine whose prompts an embedding engine encodes. Neither is in use while the other is loaded, because each may have to be
@@ -33,14 +13,13 @@ export function encodedImageSource(
   source: EngineSource<ConditionedEngine>,
   encoder: EngineSource<EmbeddingEngine>,
 ): EngineSource<ImageEngine> {
-  const condition = promptReader(encoder);
   const engine: ImageEngine = {
     facts: () => source.peek()?.facts(),
     draw: async function* (request, signal) {
-      const read = await condition([request.prompt, request.negativePrompt], signal);
+      const read = await readPrompts(encoder, [request.prompt, request.negativePrompt], signal);
       const use = await source.use(signal);
       try {
-        yield* use.engine.draw(request, signal, async () => read);
+        yield* use.engine.draw(request, signal, read);
       } finally {
         use.release();
       }
@@ -65,18 +44,20 @@ export function encodedImageSource(
 }
 
 /** An empty prompt is the zero vector and needs no encoder. */
-function promptReader(encoder: EngineSource<EmbeddingEngine>): Condition {
-  return async (texts, signal) => {
-    const inputs = texts.filter((text) => text.trim() !== '');
-    const none = new Float32Array(sketch.conditionLength);
-    if (inputs.length === 0) return { vectors: texts.map(() => none), shortened: false };
-    const { engine, release } = await encoder.use(signal);
-    try {
-      const { vectors, truncated } = await engine.embed({ inputs, truncate: true }, signal);
-      const read = new Map(inputs.map((text, index) => [text, unit(vectors[index]?.[0] ?? none)]));
-      return { vectors: texts.map((text) => read.get(text) ?? none), shortened: truncated.length > 0 };
-    } finally {
-      release();
-    }
-  };
+async function readPrompts(
+  encoder: EngineSource<EmbeddingEngine>,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<PromptVectors> {
+  const inputs = texts.filter((text) => text.trim() !== '');
+  const none = new Float32Array(sketch.conditionLength);
+  if (inputs.length === 0) return { vectors: texts.map(() => none), shortened: false };
+  const { engine, release } = await encoder.use(signal);
+  try {
+    const { vectors, truncated } = await engine.embed({ inputs, truncate: true }, signal);
+    const read = new Map(inputs.map((text, index) => [text, unit(vectors[index]?.[0] ?? none)]));
+    return { vectors: texts.map((text) => read.get(text) ?? none), shortened: truncated.length > 0 };
+  } finally {
+    release();
+  }
 }

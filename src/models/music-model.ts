@@ -6,7 +6,7 @@ import { findBarePack } from '../engines/bare/pack.ts';
 import { MusicHost } from '../engines/music/host.ts';
 import { musicOptions } from '../engines/music/messages.ts';
 import { engineConsole } from './engine-console.ts';
-import { lifecycles } from './engine-lifecycle.ts';
+import { lifecycles } from './lifecycle.ts';
 import { isMissing, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
@@ -28,7 +28,7 @@ export function musicModel(
     loaded: () => `Loaded ${name} for music.`,
     advice: 'If this goes on, --debugmode shows what the engine says.',
   });
-  const make = lifecycles((parts) => new MusicHost({ ...parts, entry, options, observer }));
+  const make = lifecycles('music', (parts) => new MusicHost({ ...parts, entry, options, observer }));
   const need = async (): Promise<number> => {
     const sizes = await Promise.all(Object.values(options.files).map(async (path) => (await stat(path)).size));
     return sizes.reduce((sum, size) => sum + size, workingBytes);

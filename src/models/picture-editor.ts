@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { spawnChild } from '../engines/host/child.ts';
 import { PictureHost } from '../engines/pictures/host.ts';
-import { engineTimer } from './engine-lifecycle.ts';
+import { engineTimer } from './lifecycle.ts';
 
 /** Decodes and encodes pictures for the whole server, in one process that the first picture starts. */
 export const pictureEditor = new PictureHost({

@@ -10,8 +10,7 @@ import type { Terminal } from '../observe/terminal.ts';
 import { type ChatFormat, loadChatFormat } from './chat-format.ts';
 import { lossReport } from './engine-console.ts';
 import { type TaskModels, taskModels } from './engine-kinds.ts';
-import { EngineLifecycle } from './engine-lifecycle.ts';
-import type { ModelSpec } from './lifecycle.ts';
+import { EngineLifecycle, type ModelSpec } from './lifecycle.ts';
 import { createTextEngine, type TextEngineProcess, textLoadOptions } from './text-engine.ts';
 
 const adviceForLosses =

@@ -3,11 +3,9 @@ import { AppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
 import { fakeEngine } from '../engines/testing/fake-engine.ts';
 import { handTimer } from '../http/testing/world.ts';
-import { type Arrival, Arriving } from './arrival.ts';
-import { EngineLifecycle } from './engine-lifecycle.ts';
-import type { LifecycleState } from './lifecycle.ts';
+import { EngineLifecycle, type LifecycleState } from './lifecycle.ts';
 import { Registry } from './registry.ts';
-import { textSourceOf } from './registry-source.ts';
+import { type Arrival, Arriving, textSourceOf } from './registry-source.ts';
 
 const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { TextState } from '../core/text-service.ts';
-import type { EngineLifecycle } from './engine-lifecycle.ts';
-import type { LifecycleState, ModelSpec } from './lifecycle.ts';
+import type { EngineLifecycle, LifecycleState, ModelSpec } from './lifecycle.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { Registry } from './registry.ts';
 import { textSourceOf } from './registry-source.ts';

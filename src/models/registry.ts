@@ -69,10 +69,7 @@ export class Registry {
     return this.#find(kind, name)?.lifecycle;
   }
 
-  /**
-   * Loads the model unless it is loaded. Rejects if it cannot be loaded, or with the reason of the signal. The model stays loaded until
-   * it is released.
-   */
+  /** Loads the model if needed; rejects if it cannot be loaded, or on abort. It stays loaded until released. */
   async use(kind: string, name: string, signal?: AbortSignal): Promise<Use> {
     signal?.throwIfAborted();
     const entry = this.#find(kind, name);
@@ -231,9 +228,7 @@ export class Registry {
     return all.slice(0, all.indexOf(load)).filter(({ phase }) => phase === 'waiting');
   }
 
-  /**
-   * The models in memory once all evictions are done and all earlier loads are loaded. Models that were not used yet cannot be evicted.
-   */
+  /** The models in memory after all evictions and earlier loads. Models that were not used yet cannot be evicted. */
   #afterwards(residents: readonly RegistryEntry[], earlier: readonly Load[]): readonly Resident[] {
     const staying = residents
       .filter((other) => other.open)

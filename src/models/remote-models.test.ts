@@ -117,8 +117,7 @@ describe('remote task models', () => {
     const request = { prompt: 'x', negativePrompt: '', width: 8, height: 8, steps: 1, guidance: 1, sampler: 'default' };
     const rest = { scheduler: 'default', seed: 1, count: 1, clipSkip: 0, strength: 0, previewEvery: 0 };
     const told: string[] = [];
-    const unread = async () => ({ vectors: [], shortened: false });
-    for await (const event of image?.engine.draw({ ...request, ...rest }, never, unread) ?? []) {
+    for await (const event of image?.engine.draw({ ...request, ...rest }, never) ?? []) {
       told.push(event.type === 'finish' ? `${event.width}x${event.height}` : event.type);
     }
     expect(told).toEqual(['progress', 'picture', '1x1']);

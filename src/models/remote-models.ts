@@ -7,7 +7,7 @@ import { RemoteTokens } from '../engines/remote/tokens.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { loadChatFormat } from './chat-format.ts';
 import { taskModels } from './engine-kinds.ts';
-import { EngineLifecycle } from './engine-lifecycle.ts';
+import { EngineLifecycle } from './lifecycle.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { backendPool } from './remote-task-models.ts';
 import type { ModelOffer } from './router.ts';

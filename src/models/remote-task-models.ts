@@ -10,7 +10,7 @@ import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
 import { shownName } from '../engines/remote/kinds.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { EngineLifecycle, engineTimer } from './engine-lifecycle.ts';
+import { EngineLifecycle, engineTimer } from './lifecycle.ts';
 import { pictureEditor } from './picture-editor.ts';
 import { type ImageModel, remoteSpec, type TaskModel } from './task-model.ts';
 

@@ -14,10 +14,10 @@ import { isBlankBody, jsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
 import type { ModelEndpoint, ModelSelection } from '../protocols/endpoint.ts';
 import { namingOf, shownName } from '../protocols/native/model-name.ts';
-import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './arrival.ts';
 import { specsOf } from './engine-kinds.ts';
 import { hasText, type PreparedModel } from './prepared-model.ts';
 import type { Registry } from './registry.ts';
+import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './registry-source.ts';
 import type { Selected } from './routed.ts';
 import { displayName } from './text-engine.ts';
 
@@ -131,10 +131,7 @@ export class ModelRouter<Context> {
     return [...first, ...others.map(({ names: [id = '', ...aliases], path }) => entry(id, { path, aliases }))];
   }
 
-  /**
-   * Swaps run one after the other. Resolves when the new model is loaded, or the old one is restored. Requests that arrive meanwhile
-   * wait for the last swap that was requested.
-   */
+  /** Swaps run in order; requests wait for the last one. Resolves when a model is loaded, the new or the old one. */
   async swapTo(model: PreparedModel, answered?: Promise<void>): Promise<void> {
     const queued = this.#queue(model.name, answered);
     if (queued) {

@@ -6,12 +6,11 @@ import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { SpeechEngine, SpeechFacts, SpeechService, Voice } from '../core/speech.ts';
 import type { TaskObserver } from '../engines/host/task-engine.ts';
-import { fliteVoices } from '../engines/speech/flite/voices.ts';
-import { SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
+import { fliteVoices, SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
 import { espeakFolders, readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
-import { lifecycles } from './engine-lifecycle.ts';
+import { lifecycles } from './lifecycle.ts';
 import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
@@ -31,7 +30,7 @@ function fliteModel({ ttsdir, ttsmaxlen }: Settings, terminal: Terminal): Speech
   const name = 'flite';
   const observer = speechConsole(name, terminal);
   const options: SpeechOptions = { name, engine: { type: 'flite', path } };
-  const make = lifecycles((parts) => new SpeechHost({ ...parts, entry, options, observer }));
+  const make = lifecycles('speech', (parts) => new SpeechHost({ ...parts, entry, options, observer }));
   return {
     given: false,
     maxWords: ttsmaxlen,
@@ -54,7 +53,7 @@ function voiceModel(settings: Settings, terminal: Terminal): SpeechModel {
       terminal.line(`Load TTS Model OK: True (${name}, ${voices.length} ${voices.length === 1 ? 'voice' : 'voices'})`),
   };
   let model: Awaited<ReturnType<typeof read>> | undefined;
-  const make = lifecycles((parts) => {
+  const make = lifecycles('speech', (parts) => {
     if (!model) throw new Error('need() reads the model before it is made');
     const options: SpeechOptions = { name, engine: { type: 'sherpa', model, threads } };
     return new SpeechHost({ ...parts, entry, options, observer });

@@ -4,8 +4,7 @@ import type { ImageFacts } from '../core/image.ts';
 import type { ConditionedEngine } from '../engines/image/host.ts';
 import type { ModelFile } from '../engines/llama/load-options.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import type { EngineLifecycle, HostedEngine } from './engine-lifecycle.ts';
-import type { ModelSpec } from './lifecycle.ts';
+import type { EngineLifecycle, HostedEngine, ModelSpec } from './lifecycle.ts';
 
 /** A model of another kind than text: from a file, built in, or on a remote backend. */
 export interface TaskModel<Engine> {
@@ -31,12 +30,7 @@ export interface ImageModel extends TaskModel<ConditionedEngine> {
 export interface ModelTools {
   readonly terminal: Terminal;
   /** The text model of the same configuration. */
-  readonly text: TextModelFile;
-}
-
-export interface TextModelFile {
-  readonly name: string;
-  readonly file: ModelFile | undefined;
+  readonly text: { readonly name: string; readonly file: ModelFile | undefined };
 }
 
 /** Built-in models are small, and are unloaded ten minutes after their last use. */

@@ -9,7 +9,8 @@ import { spawnChild } from '../engines/host/child.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
 import { type LoadOptions, loadOptions, type ModelFile } from '../engines/llama/load-options.ts';
-import { engineTimer } from './engine-lifecycle.ts';
+import type { BatchingSettings } from '../queue/batching.ts';
+import { engineTimer } from './lifecycle.ts';
 
 /** The model that comes with Parley, so that it works the minute it is installed. */
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
@@ -75,4 +76,14 @@ function processors(): Processors {
       return undefined;
     }
   });
+}
+
+/** The settings that decide whether requests share a batch. */
+export function batchingSettings(settings: Settings): BatchingSettings {
+  const { noshift, smartcontext, smartcache, draftmodel, usemtp, enableguidance } = settings;
+  return {
+    parallelRequests: settings.parallelrequests,
+    batchAll: settings.batchall,
+    blocked: !noshift || smartcontext || smartcache > 0 || draftmodel !== '' || usemtp || enableguidance,
+  };
 }

@@ -5,7 +5,7 @@ import type { Settings } from '../config/flags.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import { type RecogniserOptions, TranscriptionHost } from '../engines/transcription/host.ts';
 import { engineConsole } from './engine-console.ts';
-import { lifecycles } from './engine-lifecycle.ts';
+import { lifecycles } from './lifecycle.ts';
 import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
@@ -30,7 +30,10 @@ export function transcriptionModel(settings: Settings, { terminal }: ModelTools)
     advice: 'If this goes on, --debugmode shows what the recogniser says.',
   });
   const entry = fileURLToPath(new URL('../engines/transcription/worker/main.js', import.meta.url));
-  const make = lifecycles((parts) => new TranscriptionHost({ ...parts, entry, options: { recogniser }, observer }));
+  const make = lifecycles(
+    'transcription',
+    (parts) => new TranscriptionHost({ ...parts, entry, options: { recogniser }, observer }),
+  );
   const spec = { name, kind: 'transcription', make };
   if (path === undefined) return { given: false, spec: { ...spec, ...builtIn, need: async () => moonshineBytes } };
   return { given: true, spec: { ...spec, need: async () => (await stat(path)).size * 1.5 } };

@@ -6,11 +6,7 @@ import { type BatchingSettings, sharingOf } from './batching.ts';
 const settings: BatchingSettings = {
   parallelRequests: 4,
   batchAll: false,
-  contextShift: false,
-  smartContext: false,
-  smartCache: false,
-  draft: false,
-  guidance: false,
+  blocked: false,
 };
 const plain = {
   grammar: undefined,
@@ -49,12 +45,8 @@ test.each<[string, object]>([
   expect(sharingOf({ ...plain, ...changes }, settings)).toEqual({ type: 'alone', reason });
 });
 
-test.each(['contextShift', 'smartContext', 'smartCache', 'draft', 'guidance'] as const)(
-  'sharingOf: %s disables sharing',
-  (name) => {
-    expect(sharingOf(plain, { ...settings, [name]: true })).toEqual({ type: 'alone', reason: 'loaded settings' });
-  },
-);
+test('sharingOf: settings with which KoboldCpp does not batch keep every request alone', () =>
+  expect(sharingOf(plain, { ...settings, blocked: true })).toEqual({ type: 'alone', reason: 'loaded settings' }));
 
 describe('sharingOf: --batchall', () => {
   const all = { ...settings, batchAll: true };

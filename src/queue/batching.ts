@@ -6,11 +6,8 @@ export interface BatchingSettings {
   readonly parallelRequests: number;
   /** Every request that can may join: our samplers work per sequence. */
   readonly batchAll: boolean;
-  readonly contextShift: boolean;
-  readonly smartContext: boolean;
-  readonly smartCache: boolean;
-  readonly draft: boolean;
-  readonly guidance: boolean;
+  /** A setting is on with which KoboldCpp does not batch requests. */
+  readonly blocked: boolean;
 }
 
 interface Test {
@@ -20,11 +17,7 @@ interface Test {
 
 /** Checked in this order; the first failure is the one that is logged. */
 const tests: readonly Test[] = [
-  {
-    reason: 'loaded settings',
-    fails: (_, { contextShift, smartContext, smartCache, draft, guidance }) =>
-      contextShift || smartContext || smartCache || draft || guidance,
-  },
+  { reason: 'loaded settings', fails: (_, { blocked }) => blocked },
   { reason: 'media', fails: ({ guidance, media }) => guidance !== undefined || media.length > 0 },
   {
     reason: 'grammar or bans',

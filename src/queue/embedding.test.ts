@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
 import type { EngineSource, SourceState } from '../core/engine-source.ts';
 import type { Ticket } from '../core/request.ts';
-import { embeddingService } from './embedding.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
+import { embeddingService } from './task-services.ts';
 
 const facts: EmbeddingFacts = {
   dimensions: 2,

@@ -73,22 +73,18 @@ export class RunningDrawings implements Drawings {
   }
 }
 
-interface Order {
-  readonly request: ImageRequest;
-  readonly genkey: string;
-  readonly stop: AbortController;
-}
-
 export function imageService({ drawings, ...parts }: ImageParts): ImageService {
   const own = tasks(parts);
 
-  async function* watched(engine: ImageEngine, order: Order, signal: AbortSignal): AsyncGenerator<ImageEvent> {
-    const { request, genkey, stop } = order;
-    const { steps, count } = request;
-    const start = { genkey, skipped: false, step: 0, steps, pictures: 0, count };
-    const drawing = drawings.begin(start, stop);
+  async function* watched(
+    engine: ImageEngine,
+    request: ImageRequest,
+    drawing: Drawing,
+    signal: AbortSignal,
+  ): AsyncGenerator<ImageEvent> {
+    const start = drawing.progress;
     try {
-      while (drawing.progress.pictures < count) {
+      while (drawing.progress.pictures < request.count) {
         yield* untilSkipped(engine, drawing, request, signal);
         if (!drawing.skip.signal.aborted) return;
         drawing.skip = new AbortController();
@@ -129,7 +125,9 @@ export function imageService({ drawings, ...parts }: ImageParts): ImageService {
         signal,
         draw: async function* (request) {
           const { engine } = await begin();
-          yield* watched(engine, { request, genkey, stop }, signal);
+          const { steps, count } = request;
+          const start = { genkey, skipped: false, step: 0, steps, pictures: 0, count };
+          yield* watched(engine, request, drawings.begin(start, stop), signal);
         },
         upscale: async (request) => (await begin()).engine.upscale(request, signal),
       }),

@@ -30,10 +30,7 @@ export interface Job {
 /** Order in which requests with the same key are looked up: running ones first. */
 const precedence: readonly JobState[] = ['running', 'waiting', 'done'];
 
-/**
- * Which request belongs to which key. Finished ones are remembered for a while, because a client that lost its
- * connection fetches its reply by key; the number is bounded, and the oldest go first.
- */
+/** Requests by key; also the last finished ones, because a client that lost its connection fetches its reply by key. */
 export class Jobs {
   readonly #jobs: Job[] = [];
 
@@ -46,20 +43,14 @@ export class Jobs {
     if (oldest !== -1) this.#jobs.splice(oldest, 1);
   }
 
-  /**
-   * The requests of a key, oldest first: the running ones, else the waiting ones, else the finished ones. There may be several,
-   * because clients use one key for a session.
-   */
+  /** The running requests of a key, else the waiting or the finished ones; clients use one key for a session. */
   withKey(genkey: string): readonly Job[] {
     const own = this.#jobs.filter((job) => job.genkey === genkey);
     const state = precedence.find((one) => own.some((job) => job.state === one));
     return own.filter((job) => job.state === state);
   }
 
-  /**
-   * The request that an abort without a key means: the client's own running one. A client without requests means the only running
-   * one, and none if several run, because they may belong to other clients.
-   */
+  /** The target of an abort without a key: the client's own request, or the only running one if the client has none. */
   running(client: string): Job | undefined {
     const active = this.#active();
     const own = active.filter((job) => job.client === client);
@@ -73,10 +64,7 @@ export class Jobs {
     return this.#active().length === 0;
   }
 
-  /**
-   * The request whose output a poll returns. Without a key: a request without a key that is the only active one, the last one if none
-   * is active, or the client's own if several are.
-   */
+  /** What a poll returns. Without a key, a request without one: the only active, the last, or the client's own. */
   visible(genkey: string, client: string): Job | undefined {
     if (genkey !== '') return this.withKey(genkey).at(-1);
     const active = this.#active();

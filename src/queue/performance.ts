@@ -1,18 +1,5 @@
-import type { FinishCause, GenerationEvent } from '../core/events.ts';
+import type { GenerationEvent } from '../core/events.ts';
 import type { Performance } from '../core/text-service.ts';
-
-const stops: Record<FinishCause, Performance['stop']> = {
-  'end-token': 'end-token',
-  'stop-text': 'stop-text',
-  limit: 'limit',
-  aborted: 'limit',
-};
-
-export interface QueueFigures {
-  readonly waiting: number;
-  readonly running: number;
-  readonly estimateSeconds: number;
-}
 
 /** The figures of the last generation, kept from its events. */
 export class PerformanceLog {
@@ -58,16 +45,15 @@ export class PerformanceLog {
       draftAccepted: timings.draft?.accepted ?? 0,
       draftRejected: timings.draft?.rejected ?? 0,
       generations: this.#last.generations + 1,
-      stop: stops[cause],
+      stop: cause === 'aborted' ? 'limit' : cause,
     };
   }
 
-  report({ waiting, running, estimateSeconds }: QueueFigures): Performance {
+  report({ running, ...queue }: Pick<Performance, 'waiting' | 'estimateSeconds'> & { running: number }): Performance {
     const now = this.now();
     return {
       ...this.#last,
-      waiting,
-      estimateSeconds,
+      ...queue,
       idle: running === 0,
       uptimeSeconds: (now - this.#startedAt) / 1000,
       idleSeconds: (now - this.#usedAt) / 1000,

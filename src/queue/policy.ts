@@ -101,19 +101,14 @@ export function servingOrder<Entry extends Waiting>(ring: Ring, waiting: readonl
   return order;
 }
 
-/** A request for admission. */
-export interface Newcomer {
-  /** Whether its client already has a running or waiting request. */
-  readonly hasRequests: boolean;
-  /** How many other clients were refused and are expected to retry. */
-  readonly expectedClients: number;
-}
-
 /**
  * Whether a request is admitted. A client without requests gets any free place; a client with requests leaves one for each refused
  * client that is expected to retry. So one client may use the whole queue, but not while others are refused.
  */
-export function isAdmitted({ hasRequests, expectedClients }: Newcomer, free: number): boolean {
+export function isAdmitted(
+  { hasRequests, expectedClients }: { readonly hasRequests: boolean; readonly expectedClients: number },
+  free: number,
+): boolean {
   return free > (hasRequests ? expectedClients : 0);
 }
 

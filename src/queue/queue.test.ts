@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
-import { type Place, Queue } from './queue.ts';
-import { stateWork } from './work.ts';
+import { type Place, Queue, stateWork } from './queue.ts';
 
 async function begun(place: Place): Promise<boolean> {
   return Promise.race([place.turn.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
@@ -103,10 +102,10 @@ test('Queue: a waiting request has its position and expected wait', () => {
 test('Queue: a request that no later client overtakes keeps its position', () => {
   const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
   const [, second, third] = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
-  const standings = () => [second, third].map((place) => place?.position()?.position);
-  expect(standings()).toEqual([1, 2]);
+  const positions = () => [second, third].map((place) => place?.position()?.position);
+  expect(positions()).toEqual([1, 2]);
   const single = queue.enter({ client: 'single' });
-  expect([...standings(), single.position()?.position]).toEqual([1, 3, 2]);
+  expect([...positions(), single.position()?.position]).toEqual([1, 3, 2]);
 });
 
 test('Queue: the wait of a new client considers that it does not go last', () => {

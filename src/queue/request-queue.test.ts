@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { Queue } from './queue.ts';
+import { Queue, textWork } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
-import { textWork } from './work.ts';
 
 const requestQueue = (now = () => 0) => new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 3 }), now);
 

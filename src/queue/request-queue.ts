@@ -3,8 +3,7 @@ import type { QueuePosition, QueueStatus, Ticket } from '../core/request.ts';
 import type { TextState } from '../core/text-service.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
-import type { Place, Queue } from './queue.ts';
-import type { WorkKind } from './work.ts';
+import type { Place, Queue, WorkKind } from './queue.ts';
 
 export interface EnterOptions {
   readonly work: WorkKind;
@@ -13,19 +12,6 @@ export interface EnterOptions {
   readonly alone?: boolean;
   /** Called when it may begin, with the milliseconds that it waited. */
   readonly onTurn?: ((waited: number) => void) | undefined;
-}
-
-export interface AdmitOptions extends EnterOptions {
-  /** Called when the client disconnects, when an abort is requested, and when the output is not read any more. */
-  readonly abort: (job: Job, by: AbortCause) => void;
-}
-
-/** A request in the queue. */
-export interface Admitted {
-  readonly place: Place;
-  readonly job: Job;
-  /** Leaves the queue. The job can still be polled by its key. */
-  done(): void;
 }
 
 /** Shared by all engines: admission and order, requests by key, and the figures of the last requests. */
@@ -51,8 +37,11 @@ export class RequestQueue {
     return place;
   }
 
-  /** Admits a request, or throws `busy`. From then on it can be polled and aborted by its key. */
-  admit(ticket: Ticket, { abort, ...options }: AdmitOptions): Admitted {
+  /**
+   * Admits a request, or throws `busy`. From then on it can be polled and aborted by its key. `abort` is called when the client
+   * disconnects, when an abort is requested, and when the output is not read any more.
+   */
+  admit(ticket: Ticket, { abort, ...options }: EnterOptions & { readonly abort: (job: Job, by: AbortCause) => void }) {
     const { client, genkey, signal } = ticket;
     const place = this.enter(ticket, options);
     this.#number += 1;
@@ -76,7 +65,8 @@ export class RequestQueue {
     return {
       place,
       job,
-      done: () => {
+      /** Leaves the queue. The job can still be polled by its key. */
+      done: (): void => {
         job.state = 'done';
         signal.removeEventListener('abort', onAbort);
         place.leave();

@@ -4,8 +4,8 @@ import { AppError } from '../core/errors.ts';
 import type { Ticket } from '../core/request.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Job } from './jobs.ts';
+import type { WorkKind } from './queue.ts';
 import { queued, type RequestQueue } from './request-queue.ts';
-import type { WorkKind } from './work.ts';
 
 export interface TaskParts<Engine, Source extends EngineSource<Engine> = EngineSource<Engine>> {
   readonly requestQueue: RequestQueue;
@@ -56,10 +56,7 @@ export interface StreamOptions {
 
 type Item<Event> = { readonly event: Event } | { readonly error: unknown };
 
-/**
- * Tasks of one kind for one engine. A task is queued with all other requests, can be polled and aborted by its key, and is aborted
- * when its client disconnects. It is admitted or refused at once.
- */
+/** Tasks of one kind for one engine. A task is admitted or refused at once; it can be polled and aborted by its key. */
 export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} }: TaskParts<Engine>) {
   const lane = laneOf(kind, source.name);
 
@@ -151,7 +148,8 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     }
     if (begunAt === undefined) return;
     requestQueue.finished(kind.name, error === undefined);
-    observer.ended?.(job, requestQueue.now() - begunAt, error === undefined ? undefined : failureOf(error));
+    const failure = error === undefined || error instanceof AppError ? error : new AppError('stopped', {});
+    observer.ended?.(job, requestQueue.now() - begunAt, failure);
   }
 
   return {
@@ -168,10 +166,6 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       return all[0] as Result;
     },
   };
-}
-
-function failureOf(error: unknown): AppError {
-  return error instanceof AppError ? error : new AppError('stopped', {});
 }
 
 interface Run {

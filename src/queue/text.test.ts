@@ -349,15 +349,15 @@ test('text service: keeps the seed of the request, and draws a random one', asyn
 
 test('text service: a waiting request has its position, also by key', async () => {
   const { service, step, finishAll } = world();
-  const standings: (() => QueueStatus | undefined)[] = [];
-  const placed = (position: () => QueueStatus | undefined) => void standings.push(position);
+  const positions: (() => QueueStatus | undefined)[] = [];
+  const placed = (position: () => QueueStatus | undefined) => void positions.push(position);
   const { signal } = new AbortController();
   const replies = ['first', 'second'].map((genkey) =>
     fold(service.generate(plainRequest('Hello', 10), { genkey, client: genkey, signal, placed })),
   );
   await step();
   const waiting = { position: 1, estimateSeconds: expect.any(Number) };
-  expect(standings.map((position) => position())).toEqual([undefined, { type: 'queued', ...waiting }]);
+  expect(positions.map((position) => position())).toEqual([undefined, { type: 'queued', ...waiting }]);
   expect([service.queuePosition('second'), service.queuePosition('first'), service.queuePosition('')]).toEqual([
     waiting,
     undefined,
@@ -365,7 +365,7 @@ test('text service: a waiting request has its position, also by key', async () =
   ]);
   await finishAll();
   await Promise.all(replies);
-  expect([standings[1]?.(), service.queuePosition('second')]).toEqual([undefined, undefined]);
+  expect([positions[1]?.(), service.queuePosition('second')]).toEqual([undefined, undefined]);
 });
 
 test('text service: the wait of a new request is that of its engine', async () => {

@@ -14,14 +14,12 @@ import type {
   RunningGeneration,
   TextEngine,
   TextService,
-  TextState,
 } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
-import type { Place } from './queue.ts';
+import { type Place, stateWork, textWork } from './queue.ts';
 import { loading, queued, type RequestQueue } from './request-queue.ts';
-import { stateWork, textWork } from './work.ts';
 
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TextObserver {
@@ -215,7 +213,7 @@ export function textService({
 
   /** For a call that bypasses the queue; `without` if there is no model. */
   async function askEngine<Answer>(call: (engine: TextEngine) => Promise<Answer>, without: Answer): Promise<Answer> {
-    if (isAbsent(source.state())) return without;
+    if (['none', 'failed'].includes(source.state().type)) return without;
     const { engine, release } = await source.use();
     try {
       const state = engine.state();
@@ -274,10 +272,6 @@ const byPrompt =
     engine.generate(request, seed, sink);
 
 const alone = (): Sharing => ({ type: 'alone', reason: undefined });
-
-function isAbsent({ type }: TextState): boolean {
-  return type === 'none' || type === 'failed';
-}
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

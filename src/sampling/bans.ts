@@ -170,10 +170,7 @@ function tokensContaining(parts: readonly string[], vocabulary: Vocabulary): Int
   return Int32Array.from(tokens);
 }
 
-/**
- * Lower case that does not depend on the neighbours, so that pieces folded one by one join to the folded whole: the two
- * small forms of sigma, which differ by their place in the word, become one.
- */
+/** Lower case that does not depend on the neighbours: the two small forms of sigma become one. */
 function foldCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ');
 }

@@ -73,10 +73,7 @@ const fewEntries = 128;
 const digitCount = 2048;
 const digitMask = digitCount - 1;
 
-/**
- * Stable radix sort of floats with their ids, highest first: three passes by eleven bits of the key. The passes are unrolled: a loop
- * with swapped arrays takes a third longer.
- */
+/** Stable radix sort of floats with their ids, highest first. Unrolled: a loop over the passes takes a third longer. */
 export class RadixSort {
   readonly #keys: Int32Array;
   readonly #nextKeys: Int32Array;

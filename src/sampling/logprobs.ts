@@ -2,10 +2,7 @@ import type { Candidates } from './candidates.ts';
 
 const leastProbability = 0.0001;
 
-/**
- * Natural logarithms over the remaining candidates; any other token counts as the least probable. `top` are the most likely
- * tokens, best first; the picked one is among them if it is one of the best.
- */
+/** Logprobs over the remaining candidates; other tokens count as the least probable. `top` are the likeliest tokens. */
 export function logprobsOf(candidates: Candidates, picked: number, count: number) {
   const { ids, probabilities, size } = candidates;
   const logprobAt = (index: number): number => Math.log(Math.max(leastProbability, probabilities[index] as number));

@@ -23,10 +23,7 @@ const width = 0.3;
 const peak = 5;
 const sharpness = 10;
 
-/**
- * Prefers tokens whose probability is near a target, and moves the aim against the recent choices, so that their average stays at
- * the target.
- */
+/** Prefers tokens near a target probability, and moves the aim against recent choices to keep their average there. */
 export class AdaptiveP {
   readonly #ids: Int32Array;
   readonly #before: Float32Array;

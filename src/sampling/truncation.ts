@@ -112,10 +112,7 @@ export function nSigma(candidates: Candidates, width: number): void {
 
 const exclusion = 999;
 
-/**
- * Exclude Top Choices: with `probability`, of the candidates at least as likely as `threshold` only the least likely stays. Draws
- * once if enabled and there is more than one candidate.
- */
+/** XTC: with `probability`, of the candidates above `threshold` only the least likely stays. Draws at most once. */
 export function xtc(candidates: Candidates, threshold: number, probability: number, random: Random): void {
   if (threshold > 0.5 || probability <= 0 || candidates.size <= 1) return;
   if (random.next() >= probability) return;

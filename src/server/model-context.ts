@@ -7,7 +7,6 @@ import { emptyCacheReport, type TextService } from '../core/text-service.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import type { JsonObject } from '../http/body.ts';
 import { systemTimer } from '../http/timers.ts';
-import { batchingSettings } from '../models/batching-settings.ts';
 import {
   createTaskServices,
   type EngineServices,
@@ -16,6 +15,7 @@ import {
   taskFeatures,
 } from '../models/engine-kinds.ts';
 import { installedEngineVersions } from '../models/engine-packages.ts';
+import { batchingSettings } from '../models/text-engine.ts';
 import { adminLevel } from '../protocols/admin/access.ts';
 import type { AdminContext } from '../protocols/admin/routes.ts';
 import type { ControlParts } from '../protocols/controls/decode.ts';

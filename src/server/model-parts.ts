@@ -6,12 +6,11 @@ import { fixedTextSource, type TextSource } from '../core/text-source.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { systemTimer } from '../http/timers.ts';
-import type { Arrival, LoadTimeout } from '../models/arrival.ts';
 import type { ChatFormat } from '../models/chat-format.ts';
 import { type TaskSources, taskSources } from '../models/engine-kinds.ts';
 import { hasText, type PreparedModel, type RemoteModel } from '../models/prepared-model.ts';
 import type { Registry } from '../models/registry.ts';
-import { textSourceOf } from '../models/registry-source.ts';
+import { type Arrival, type LoadTimeout, textSourceOf } from '../models/registry-source.ts';
 import { printable } from '../observe/printable.ts';
 import { randomId } from '../protocols/dialect.ts';
 

@@ -18,10 +18,10 @@ import {
   optionNames,
   unloadModel,
 } from '../models/admin-options.ts';
-import type { Arrival } from '../models/arrival.ts';
 import { specsOf } from '../models/engine-kinds.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import type { Registry } from '../models/registry.ts';
+import type { Arrival } from '../models/registry-source.ts';
 import { type ModelOffer, ModelRouter } from '../models/router.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';

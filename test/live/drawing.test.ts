@@ -19,9 +19,10 @@ const common = { spawn: spawnChild, startTimer: systemTimer };
 const shape = { architecture: '', layers: 0, trainedContext: 0, sizeBytes: 0, cacheBytesPerToken: 0 };
 const path = fileURLToPath(new URL('../../models/parley-sketch.onnx', import.meta.url));
 
-const host = new ImageHost({ ...common, entry: worker('image'), options: { path, threads: 2 } });
+const host = new ImageHost({ ...common, capability: 'image', entry: worker('image'), options: { path, threads: 2 } });
 const encoder = new EmbeddingHost({
   ...common,
+  capability: 'embedding',
   entry: worker('embedding'),
   options: embeddingOptions(defaultSettings, { builtIn: true }, shape),
 });

@@ -1,9 +1,6 @@
 import { type DeprecatedFlag, flagTable, integer, json, list, text, toggle } from '../flag.ts';
 
-/**
- * Old flags, accepted on the command line and in config files. Switches whose meaning was inverted since are translated
- * for `false` as well: `flashattention: false` in an old config file turns flash attention off.
- */
+/** Old flags. Switches whose meaning was inverted count for `false` too: `flashattention: false` turns it off. */
 export const deprecatedFlags: Readonly<Record<string, DeprecatedFlag>> = flagTable({
   flashattention: toggle({ also: ['--flash-attn', '-fa'] }).instead(
     'it is on unless --noflashattention is given',

@@ -26,11 +26,6 @@ interface Job<Progress> {
   readonly reject: (error: Error) => void;
 }
 
-export interface RunTools<Progress> extends Pick<Job<Progress>, 'progress'> {
-  readonly input?: Uint8Array | undefined;
-  readonly signal: AbortSignal;
-}
-
 /** A native driver in the Bare runtime, with a loaded model. */
 export class DriverProcess<Load, Task, Progress> {
   readonly #process: ReturnType<SpawnDriver<Load, Task, Progress>>;
@@ -67,7 +62,14 @@ export class DriverProcess<Load, Task, Progress> {
   }
 
   /** Resolves to the bytes of the result; rejects with the reason of the signal if it aborts. */
-  async run(task: Task, { input, progress, signal }: RunTools<Progress>): Promise<Uint8Array> {
+  async run(
+    task: Task,
+    {
+      input,
+      progress,
+      signal,
+    }: Pick<Job<Progress>, 'progress'> & { input?: Uint8Array | undefined; signal: AbortSignal },
+  ): Promise<Uint8Array> {
     signal.throwIfAborted();
     const id = ++this.#lastId;
     let grace: { cancel(): void } | undefined;

@@ -40,7 +40,13 @@ function world() {
     ToTaskWorker<EmbeddingOptions, EmbeddingTask>,
     FromTaskWorker<EmbeddingFacts, EmbeddingEvent>
   >();
-  const host = new EmbeddingHost({ entry: 'main.js', options, spawn: fakes.spawn, startTimer: fakes.startTimer });
+  const host = new EmbeddingHost({
+    capability: 'embedding',
+    entry: 'main.js',
+    options,
+    spawn: fakes.spawn,
+    startTimer: fakes.startTimer,
+  });
   host.start();
   fakes.worker().say({ type: 'loaded', facts });
   const id = () =>
@@ -140,7 +146,14 @@ describe('EmbeddingHost: restart', () => {
     const onCard = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
     const observer = { note: (text: string) => notes.push(text) };
     const { spawn, startTimer } = fakes;
-    new EmbeddingHost({ entry: 'main.js', options: onCard, spawn, startTimer, observer }).start();
+    new EmbeddingHost({
+      capability: 'embedding',
+      entry: 'main.js',
+      options: onCard,
+      spawn,
+      startTimer,
+      observer,
+    }).start();
     fakes.worker().exit({ signal: 'SIGABRT', lastLines: ['CUDA error: out of memory'] });
     expect(notes).toEqual(['Embeddings cannot be computed on the GPU (out of memory); the CPU does it.']);
     expect(fakes.worker().sent[0]).toMatchObject({ options: { backend: 'cpu', gpuLayers: 0 } });
@@ -158,7 +171,13 @@ test('EmbeddingHost: a load failure has the last lines of native code', async ()
     ToTaskWorker<EmbeddingOptions, EmbeddingTask>,
     FromTaskWorker<EmbeddingFacts, EmbeddingEvent>
   >();
-  const host = new EmbeddingHost({ entry: 'main.js', options, spawn: fakes.spawn, startTimer: fakes.startTimer });
+  const host = new EmbeddingHost({
+    capability: 'embedding',
+    entry: 'main.js',
+    options,
+    spawn: fakes.spawn,
+    startTimer: fakes.startTimer,
+  });
   host.start();
   fakes.worker().say({ type: 'load-failed', reason: null });
   fakes

@@ -10,13 +10,8 @@ import { AppError } from '../../core/errors.ts';
 import type { ChildExit } from '../host/child.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { TaskEngine, type TaskEngineParts, type Told } from '../host/task-engine.ts';
-import { gpuFailure, loadReason } from '../llama/gpu-builds.ts';
+import { gpuFailure, loadReason, withLowerCpuBuild } from '../llama/gpu-builds.ts';
 import type { LoadOptions } from '../llama/load-options.ts';
-
-const capability = 'embedding';
-
-/** More CPU builds than any package has. */
-const maximumVariants = 24;
 
 type Parts = TaskEngineParts<EmbeddingOptions, EmbeddingFacts>;
 type Event<Type extends EmbeddingEvent['type']> = Extract<EmbeddingEvent, { type: Type }>;
@@ -26,10 +21,9 @@ export class EmbeddingHost
   extends TaskEngine<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>
   implements EmbeddingEngine
 {
-  constructor(parts: Omit<Parts, 'capability' | 'startsOver' | 'loadReason'>) {
+  constructor(parts: Omit<Parts, 'startsOver' | 'loadReason'>) {
     super({
       ...parts,
-      capability,
       startsOver: (exit, options) => {
         const next = startsOver(exit, options);
         const failure = next && next.backend !== options.backend ? gpuFailure(exit.lastLines) : undefined;
@@ -61,18 +55,16 @@ export class EmbeddingHost
     for await (const result of this.run(task, signal)) {
       if (result.event.type === type) found = result as Told<Event<Type>>;
     }
-    if (!found) throw new AppError('engine-failed', { capability, reason: 'it gave no result' });
+    if (!found) throw new AppError('engine-failed', { capability: 'embedding', reason: 'it gave no result' });
     return found;
   }
 }
 
 /** After an illegal instruction the next lower CPU build is used, after a GPU error the CPU. */
 export function startsOver(exit: ChildExit, options: EmbeddingOptions): EmbeddingOptions | undefined {
-  const { skipCpuVariants, backend } = options;
-  if (exit.signal === 'SIGILL' && skipCpuVariants < maximumVariants) {
-    return { ...options, skipCpuVariants: skipCpuVariants + 1 };
-  }
-  return backend !== 'cpu' && gpuFailure(exit.lastLines) ? { ...options, backend: 'cpu', gpuLayers: 0 } : undefined;
+  const lower = withLowerCpuBuild(exit, options);
+  if (lower || options.backend === 'cpu' || !gpuFailure(exit.lastLines)) return lower;
+  return { ...options, backend: 'cpu', gpuLayers: 0 };
 }
 
 function cutApart(bytes: Uint8Array, counts: readonly number[], dimensions: number): Float32Array[][] {
@@ -86,26 +78,12 @@ function cutApart(bytes: Uint8Array, counts: readonly number[], dimensions: numb
   );
 }
 
-/** Options that text models have too. */
-type SharedOptions =
-  | 'backend'
-  | 'gpuLayers'
-  | 'devices'
-  | 'mainGpu'
-  | 'tensorSplit'
-  | 'splitMode'
-  | 'loadMode'
-  | 'metadataOverrides'
-  | 'tensorOverrides'
-  | 'threads'
-  | 'flashAttention'
-  | 'cpuLevel'
-  | 'cpuBuild'
-  | 'skipCpuVariants'
-  | 'failedGpuBuilds';
+type GpuOptions = 'backend' | 'gpuLayers' | 'devices' | 'mainGpu' | 'failedGpuBuilds';
+type CpuOptions = 'threads' | 'flashAttention' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants';
+type WeightOptions = 'tensorSplit' | 'splitMode' | 'loadMode' | 'metadataOverrides' | 'tensorOverrides';
 
-/** Load options, as JSON. */
-export interface EmbeddingOptions extends Pick<LoadOptions, SharedOptions> {
+/** Load options, as JSON. Most of them are those of text models. */
+export interface EmbeddingOptions extends Pick<LoadOptions, GpuOptions | CpuOptions | WeightOptions> {
   /** A file, or the built-in model. */
   readonly model: { readonly path: string } | { readonly builtIn: true };
   /** Maximum input length; 0 means that of the model. */

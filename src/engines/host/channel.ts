@@ -79,14 +79,21 @@ function isAnnounced(raw: unknown): raw is Announced {
 /** The pipes of a worker beside its standard streams and the channel for messages (3). */
 export const descriptors = { pulse: 4, attachments: 5 };
 
-/** Parses the pulses of a watchdog from chunks of any size. */
-export function pulseReader(listener: (pulse: Pulse) => void): (text: string) => void {
-  let open = '';
-  return (text) => {
-    const lines = (open + text).split('\n');
-    open = lines.pop() ?? '';
-    for (const line of lines) {
-      listener(line === 'hung' ? { hung: true, patienceMs: 0 } : { hung: false, patienceMs: Number(line) });
-    }
-  };
+/** A line of a watchdog. */
+export function pulseOf(line: string): Pulse {
+  return line === 'hung' ? { hung: true, patienceMs: 0 } : { hung: false, patienceMs: Number(line) };
+}
+
+/** Joins chunks of any size to lines. */
+export class LineReader {
+  /** The last line, which has no end yet. */
+  open = '';
+
+  constructor(private readonly onLine: (line: string) => void) {}
+
+  push(text: string): void {
+    const lines = (this.open + text).split('\n');
+    this.open = (lines.pop() ?? '').slice(-4096);
+    for (const line of lines) this.onLine(line);
+  }
 }

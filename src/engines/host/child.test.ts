@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { type Child, type ChildExit, LineRing, spawnChild } from './child.ts';
+import { type Child, type ChildExit, spawnChild } from './child.ts';
 import type { Pulse } from './heartbeat.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-child-'));
@@ -131,13 +131,4 @@ test('spawnChild: a child that dies during its attachments delivers no message',
   expect((await exit).signal).toBe('SIGKILL');
   const nothing = {};
   expect(await Promise.race([next(), Promise.resolve(nothing)])).toBe(nothing);
-});
-
-test('LineRing: joins chunks to lines and keeps the last ones', () => {
-  const seen: string[] = [];
-  const ring = new LineRing(2, (line) => seen.push(line));
-  ring.push('one\ntw');
-  ring.push('o\nthree\nfo');
-  expect(seen).toEqual(['one', 'two', 'three']);
-  expect(ring.last()).toEqual(['two', 'three', 'fo']);
 });

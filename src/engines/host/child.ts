@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Duplex } from 'node:stream';
-import { AttachmentReader, type Attachments, announced, descriptors, pulseReader } from './channel.ts';
+import { AttachmentReader, type Attachments, announced, descriptors, LineReader, pulseOf } from './channel.ts';
 import type { Pulse } from './heartbeat.ts';
 
 export interface ChildExit {
@@ -33,12 +33,19 @@ export type Spawn = <Outgoing, Incoming>(entry: string, listeners: ChildListener
 
 /** A process that the system cannot end, because a driver hangs, is not waited for any longer. */
 const longestDyingMs = 5000;
+/** Of the standard error. */
+const mostLines = 60;
 
 export const spawnChild: Spawn = <Outgoing, Incoming>(
   entry: string,
   listeners: ChildListeners<Incoming>,
 ): Child<Outgoing> => {
-  const lines = new LineRing(60, listeners.line);
+  const lastLines: string[] = [];
+  const errors = new LineReader((line) => {
+    lastLines.push(line);
+    if (lastLines.length > mostLines) lastLines.shift();
+    listeners.line?.(line);
+  });
   const child = fork(entry, [], {
     // On Windows only overlapped pipes can be read and written at the same time; elsewhere all can.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'overlapped', 'overlapped'],
@@ -55,12 +62,12 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
       over = true;
       pulse?.destroy();
       attachmentsPipe?.destroy();
-      listeners.exit({ code, signal, lastLines: lines.last() });
+      listeners.exit({ code, signal, lastLines: errors.open === '' ? lastLines : [...lastLines, errors.open] });
       resolve();
     };
     // `on` and not `once`: a kill or send that fails emits another error event, which must have a listener.
     child.on('error', (error) => {
-      lines.push(`${error.message}\n`);
+      errors.push(`${error.message}\n`);
       report(null, null);
     });
     // The last lines may arrive after the exit. The child's own `close` would wait for them too, but it never comes
@@ -74,12 +81,12 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
   child.stderr
     ?.setEncoding('utf8')
     .on('error', () => {})
-    .on('data', (text: string) => lines.push(text));
+    .on('data', (text: string) => errors.push(text));
   const reader = new AttachmentReader((message, attachments) => listeners.message(message as Incoming, attachments));
   child.on('message', (message) => reader.message(message as object));
   attachmentsPipe?.on('data', (chunk: Uint8Array) => reader.bytes(chunk));
-  const { pulse: pulseListener } = listeners;
-  if (pulseListener) pulse?.setEncoding('utf8').on('data', pulseReader(pulseListener));
+  const pulses = new LineReader((line) => listeners.pulse?.(pulseOf(line)));
+  pulse?.setEncoding('utf8').on('data', (text: string) => pulses.push(text));
   return {
     pid: child.pid,
     send: (message, attachments = []) => {
@@ -109,29 +116,4 @@ async function stopChild(child: ChildProcess, exited: Promise<void>, graceMs: nu
   });
   await Promise.race([exited, givenUp]);
   for (const timer of timers) clearTimeout(timer);
-}
-
-/** Keeps the last lines of an endless text. */
-export class LineRing {
-  readonly #lines: string[] = [];
-  #open = '';
-
-  constructor(
-    private readonly size: number,
-    private readonly onLine: (line: string) => void = () => {},
-  ) {}
-
-  push(text: string): void {
-    const parts = (this.#open + text).split('\n');
-    this.#open = (parts.pop() ?? '').slice(-4096);
-    for (const line of parts) {
-      this.#lines.push(line);
-      this.onLine(line);
-    }
-    if (this.#lines.length > this.size) this.#lines.splice(0, this.#lines.length - this.size);
-  }
-
-  last(): readonly string[] {
-    return this.#open === '' ? [...this.#lines] : [...this.#lines, this.#open];
-  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pulseReader } from './channel.ts';
+import { LineReader, pulseOf } from './channel.ts';
 import { Heartbeat } from './engine-process.ts';
 import { HeartbeatMemory, type Pulse, StallDetector, Stillness, tickMs } from './heartbeat.ts';
 
@@ -182,9 +182,10 @@ test('Heartbeat: a process without any pulse is not hung, one whose pulses end i
   expect(ticks.indexOf(true)).toBe(17);
 });
 
-test('pulseReader: reads pulses from any chunks', () => {
+test('LineReader, pulseOf: read pulses from any chunks', () => {
   const pulses: Pulse[] = [];
-  const read = pulseReader((pulse) => pulses.push(pulse));
+  const reader = new LineReader((line) => pulses.push(pulseOf(line)));
+  const read = (text: string) => reader.push(text);
   for (const piece of ['0\n80', '00\nhu', 'ng', '\n', '12\n7']) read(piece);
   expect(pulses).toEqual([
     { hung: false, patienceMs: 0 },

@@ -4,20 +4,12 @@ import { AttachmentReader, type Attachments, announced, descriptors } from './ch
 import { HeartbeatMemory, tickMs, type Watch } from './heartbeat.ts';
 import type { WatchdogData } from './watchdog.ts';
 
-export interface ParentListeners<Incoming> {
+/** The server's side of a worker's channel. Called once in a worker, before any long work. */
+export function openParent<Incoming, Outgoing extends object>(listeners: {
   message(message: Incoming, attachments: Attachments): void;
   /** The channel was closed, or the server is gone. The process ends when this is done. */
   closed(): Promise<void> | undefined;
-}
-
-/** The server's side of a worker's channel. */
-export interface Parent<Outgoing> {
-  send(message: Outgoing, attachments?: Attachments, sent?: () => void): void;
-  readonly watch: Watch;
-}
-
-/** Called once in a worker, before any long work. */
-export function openParent<Incoming, Outgoing extends object>(listeners: ParentListeners<Incoming>): Parent<Outgoing> {
+}) {
   // Ctrl+C in a terminal reaches all processes of the program; the server decides when its workers end.
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   const watch = startWatchdog();
@@ -30,11 +22,11 @@ export function openParent<Incoming, Outgoing extends object>(listeners: ParentL
     void Promise.resolve(listeners.closed()).finally(endNow);
   });
   return {
-    send: (message, attachments = [], sent = () => {}) => {
+    send: (message: Outgoing, attachments: Attachments = [], sent = () => {}): void => {
       process.send?.(announced(message, attachments), undefined, undefined, () => sent());
       for (const bytes of attachments) pipe.write(bytes);
     },
-    watch,
+    watch: watch as Watch,
   };
 }
 

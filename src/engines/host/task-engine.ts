@@ -2,24 +2,18 @@ import { createHash } from 'node:crypto';
 import { Channel } from '../../core/channel.ts';
 import { type AppError, reviveError } from '../../core/errors.ts';
 import type { Attachments } from './channel.ts';
-import type { ChildExit, Spawn } from './child.ts';
-import { type EngineObserver, EngineProcess, type StartTimer } from './engine-process.ts';
+import type { ChildExit } from './child.ts';
+import { type EngineObserver, EngineProcess, type EngineProcessParts } from './engine-process.ts';
+import type { EngineState } from './engine-state.ts';
 import { fingerprint } from './in-flight.ts';
 import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
 
-export interface TaskEngineParts<Options, Facts> {
-  /** The kind of engine, for error messages: `speech`, `embedding`, … */
-  readonly capability: string;
-  readonly entry: string;
+type SharedParts = 'capability' | 'entry' | 'spawn' | 'startTimer' | 'proven' | 'loadReason';
+
+export interface TaskEngineParts<Options, Facts> extends Pick<EngineProcessParts<never, never>, SharedParts> {
   readonly options: Options;
-  readonly spawn: Spawn;
-  readonly startTimer: StartTimer;
-  /** The model was loaded before, so that a failure may be temporary: the process is started again. */
-  readonly proven?: boolean;
   /** Options for another start after this exit; undefined to count a failure. */
   readonly startsOver?: (exit: ChildExit, options: Options) => Options | undefined;
-  /** Why it could not load, if it did not report a reason. */
-  readonly loadReason?: (exit: ChildExit) => string;
   readonly observer?: TaskObserver<Facts>;
 }
 
@@ -45,20 +39,13 @@ export class TaskEngine<Options, Facts, Task, Event> {
   #options: Options;
 
   constructor(private readonly parts: TaskEngineParts<Options, Facts>) {
-    const { capability, entry, options, spawn, startTimer, proven = false, observer = {}, loadReason } = parts;
-    this.#options = options;
+    this.#options = parts.options;
     this.#process = new EngineProcess({
-      capability,
-      entry,
-      spawn,
-      startTimer,
-      proven,
-      observer,
+      ...parts,
       closingMs,
       opening: () => ({ type: 'load', options: this.#options }),
       receive: (message, attachments) => this.#receive(message, attachments),
       startsOver: (exit) => this.#startsOver(exit),
-      ...(loadReason ? { loadReason } : {}),
     });
   }
 
@@ -74,7 +61,7 @@ export class TaskEngine<Options, Facts, Task, Event> {
     return this.#process.pid;
   }
 
-  state(): ReturnType<EngineProcess<never, never>['state']> {
+  state(): EngineState {
     return this.#process.state();
   }
 
@@ -168,10 +155,7 @@ function digest(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url');
 }
 
-/**
- * An aborted task throws the reason, so that a partial result is never taken for a whole one. An item is taken when the reader asks for
- * the next one.
- */
+/** Throws the reason of an abort, so that a partial result is never taken for a whole one. */
 async function* unpacked<Event>(
   items: Channel<Item<Event>>,
   signal: AbortSignal,

@@ -1,8 +1,8 @@
-import { AppError, type PlainError, plainError } from '../../core/errors.ts';
+import { AppError, plainError } from '../../core/errors.ts';
 import type { Attachments } from './channel.ts';
 import type { StartTimer } from './engine-process.ts';
 import type { Watch } from './heartbeat.ts';
-import { openParent, type Parent } from './parent.ts';
+import { openParent } from './parent.ts';
 import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
 
 /** A loaded engine. */
@@ -40,10 +40,7 @@ export function serveTasks<Options, Facts, Task, Event>(
   const waiting: { readonly id: number; readonly task: Task; readonly attachments: Attachments }[] = [];
   const running = new Map<number, { readonly stop: AbortController; readonly credit: ReaderCredit }>();
 
-  const parent: Parent<FromTaskWorker<Facts, Event>> = openParent<
-    ToTaskWorker<Options, Task>,
-    FromTaskWorker<Facts, Event>
-  >({
+  const parent = openParent<ToTaskWorker<Options, Task>, FromTaskWorker<Facts, Event>>({
     message: (message, attachments) => {
       switch (message.type) {
         case 'load':
@@ -105,17 +102,16 @@ export function serveTasks<Options, Facts, Task, Event>(
     const stop = new AbortController();
     const credit = new ReaderCredit(stop.signal, startTimer);
     running.set(id, { stop, credit });
-    const error = await outcome(
-      engine.run(task, attachments, {
-        tell: (told, bytes = []) => {
-          credit.told(bytes.reduce((sum, { byteLength }) => sum + byteLength, 0));
-          parent.send({ type: 'told', id, told }, bytes);
-        },
-        room: () => credit.room(),
-        signal: stop.signal,
-        watch: parent.watch,
-      }),
-    );
+    const tools: TaskTools<Event> = {
+      tell: (told, bytes = []) => {
+        credit.told(bytes.reduce((sum, { byteLength }) => sum + byteLength, 0));
+        parent.send({ type: 'told', id, told }, bytes);
+      },
+      room: () => credit.room(),
+      signal: stop.signal,
+      watch: parent.watch,
+    };
+    const error = await engine.run(task, attachments, tools).then(() => undefined, plainError);
     running.delete(id);
     parent.send(error && !stop.signal.aborted ? { type: 'failed', id, error } : { type: 'ended', id });
     beginNext();
@@ -125,15 +121,6 @@ export function serveTasks<Options, Facts, Task, Event>(
 export function startTimer(milliseconds: number, passed: () => void): { cancel(): void } {
   const timer = setTimeout(passed, milliseconds);
   return { cancel: () => clearTimeout(timer) };
-}
-
-async function outcome(work: Promise<void>): Promise<PlainError | undefined> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    return plainError(error);
-  }
 }
 
 /** Most bytes of a task that its reader has not taken: about five minutes of speech as WAV. A shorter task never waits for its reader. */

@@ -7,10 +7,7 @@ export interface WatchdogData {
   readonly descriptor: number;
 }
 
-/**
- * A thread in each worker that runs while the main thread is in native code. It reports the state of the main thread to the server, and
- * ends the process when the server is gone.
- */
+/** Runs while the main thread is in native code: reports its state to the server, and ends an orphaned process. */
 const { memory, descriptor } = workerData as WatchdogData;
 const signs = new HeartbeatMemory(memory);
 const detector = new StallDetector();

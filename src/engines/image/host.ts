@@ -1,23 +1,16 @@
 import { AppError } from '../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
-import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
+import { TaskEngine } from '../host/task-engine.ts';
 
-/** Embeddings of texts, and whether one of them was truncated. */
-export type Condition = (
-  texts: readonly string[],
-  signal: AbortSignal,
-) => Promise<{ readonly vectors: readonly Float32Array[]; readonly shortened: boolean }>;
-
-/** An image engine whose prompts are embedded by another engine. */
-export interface ConditionedEngine extends Omit<ImageEngine, 'draw'> {
-  draw(request: ImageRequest, signal: AbortSignal, condition: Condition): AsyncIterable<ImageEvent>;
+/** Embeddings of the prompt and of the negative prompt, and whether one of them was truncated. */
+export interface PromptVectors {
+  readonly vectors: readonly Float32Array[];
+  readonly shortened: boolean;
 }
 
-const capability = 'image';
-
-interface ImageHostParts<Options> extends Omit<TaskEngineParts<Options, ImageFacts>, 'capability'> {
-  /** The engine has its own text encoder. */
-  readonly readsPrompts?: boolean;
+/** An image engine that has its own text encoder, or gets the embeddings of its prompts. */
+export interface ConditionedEngine extends ImageEngine {
+  draw(request: ImageRequest, signal: AbortSignal, read?: PromptVectors): AsyncIterable<ImageEvent>;
 }
 
 /** Host of an image worker process. */
@@ -25,16 +18,8 @@ export class ImageHost<Options = ImageOptions>
   extends TaskEngine<Options, ImageFacts, ImageTask, ImageTold>
   implements ConditionedEngine
 {
-  readonly #readsPrompts: boolean;
-
-  constructor({ readsPrompts = false, ...parts }: ImageHostParts<Options>) {
-    super({ ...parts, capability });
-    this.#readsPrompts = readsPrompts;
-  }
-
-  async *draw(request: ImageRequest, signal: AbortSignal, condition: Condition): AsyncGenerator<ImageEvent> {
+  async *draw(request: ImageRequest, signal: AbortSignal, read?: PromptVectors): AsyncGenerator<ImageEvent> {
     const { initial, mask, ...rest } = request;
-    const read = this.#readsPrompts ? undefined : await condition([request.prompt, request.negativePrompt], signal);
     const shortened = read?.shortened ?? false;
     const parts = {
       ...(read && { conditions: bytesOf(read.vectors) }),
@@ -56,7 +41,7 @@ export class ImageHost<Options = ImageOptions>
     for await (const { event, attachments } of this.run({ type: 'upscale', request }, signal, [picture])) {
       if (event.type === 'upscaled') found = attachments[0];
     }
-    if (!found) throw new AppError('engine-failed', { capability, reason: 'it gave no picture' });
+    if (!found) throw new AppError('engine-failed', { capability: 'image', reason: 'it gave no picture' });
     return found;
   }
 }

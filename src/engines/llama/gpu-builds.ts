@@ -70,10 +70,7 @@ function fallbackLibrary(packageFolderPath: string | undefined): string | undefi
   return ['libggml-cuda.so', 'ggml-cuda.dll'].map((file) => join(folder, 'fallback', file)).find(existsSync);
 }
 
-/**
- * The reason of a GPU failure in the last lines of the engine. Often the library ends the process at the first computation with
- * "…/ggml-cuda.cu:108: CUDA error"; the reason is some lines above.
- */
+/** The reason of a GPU failure in the last lines; the very last is often just "…/ggml-cuda.cu:108: CUDA error". */
 export function gpuFailure(lines: readonly string[]): string | undefined {
   const said = lines.map((line) => /\b(?:CUDA|HIP|MUSA|Metal) error: (?<reason>.*\S)/.exec(line)?.groups?.reason);
   const unexplained = lines.findLast((line) => /\bggml-(cuda|vulkan|metal)\b.*(error|abort|assert)/i.test(line));
@@ -112,6 +109,18 @@ const title: Readonly<Record<GpuBuild, string>> = {
   metal: 'Metal',
   none: 'the CPU',
 };
+
+/** More CPU builds than any package has: more illegal instructions than this have another cause. */
+const maximumVariants = 24;
+
+/** Options with the next lower CPU build after an illegal instruction; undefined after another exit. */
+export function withLowerCpuBuild<Options extends Pick<LoadOptions, 'skipCpuVariants'>>(
+  { signal }: { readonly signal: string | null },
+  options: Options,
+): Options | undefined {
+  const skipCpuVariants = options.skipCpuVariants + 1;
+  return signal === 'SIGILL' && skipCpuVariants <= maximumVariants ? { ...options, skipCpuVariants } : undefined;
+}
 
 /** A sentence for the console if a build cannot be used and another one can. */
 export function fallBackNote(failed: GpuBuild, reason: string, next: GpuBuild): string {

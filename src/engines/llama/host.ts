@@ -1,4 +1,5 @@
 import { reviveError } from '../../core/errors.ts';
+import { abortedUnstarted } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import {
   type CacheReport,
@@ -13,12 +14,13 @@ import {
   type TokenPiece,
 } from '../../core/text-service.ts';
 import type { ChildExit } from '../host/child.ts';
-import { type EngineObserver, EngineProcess, type EngineProcessParts } from '../host/engine-process.ts';
+import { EngineProcess, type EngineProcessParts } from '../host/engine-process.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
-import { failedForGood, fallBackNote, gpuFailure, loadReason, nextGpuBuild } from './gpu-builds.ts';
+import type { TaskObserver } from '../host/task-engine.ts';
+import { failedForGood, fallBackNote, gpuFailure, loadReason, nextGpuBuild, withLowerCpuBuild } from './gpu-builds.ts';
 import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
-import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker, unstarted } from './messages.ts';
+import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
 
 type ProcessParts = Pick<EngineProcessParts<ToWorker, FromWorker>, 'spawn' | 'entry' | 'startTimer' | 'proven'>;
 
@@ -28,27 +30,17 @@ export interface LlamaHostParts extends ProcessParts {
   readonly observer?: LlamaObserver;
 }
 
-export interface LlamaObserver extends EngineObserver {
-  progress?(fraction: number): void;
-  loaded?(model: LoadedModel): void;
-  /** Information for people; no request fails. */
-  note?(text: string): void;
-}
-
-/** More CPU builds than any package has: more illegal instructions than this have another cause. */
-const maximumVariants = 24;
+export type LlamaObserver = TaskObserver<LoadedModel>;
 
 /** The text engine as the server sees it: the messages to a worker process with one model. Its lifecycle is in `EngineProcess`. */
 export class LlamaHost implements TextEngine {
   readonly #process: EngineProcess<ToWorker, FromWorker>;
   readonly #generations = new Map<number, GenerationSink>();
   #model: TextModel | undefined;
-  #skipCpuVariants = 0;
-  /** Builds whose graphics card failed during the load. */
-  readonly #failedGpuBuilds: GpuBuild[] = [];
 
   constructor(
-    private readonly options: LoadOptions,
+    /** Without the builds that have failed. */
+    private options: LoadOptions,
     private readonly parts: LlamaHostParts,
   ) {
     const { gpuBuilds: _, ...process } = parts;
@@ -56,9 +48,9 @@ export class LlamaHost implements TextEngine {
       ...process,
       capability: 'text',
       closingMs: options.diskCache ? closingMs.writing : closingMs.plain,
-      opening: () => ({ type: 'load', options: this.#loadOptions() }),
+      opening: () => ({ type: 'load', options: this.options }),
       receive: (message) => this.#receive(message),
-      startsOver: (exit) => this.#takesLowerBuild(exit) || this.#takesOtherGpuBuild(exit),
+      startsOver: (exit) => this.#startsOver(exit),
       loadReason: (exit) => this.#loadReason(exit),
     });
   }
@@ -104,7 +96,7 @@ export class LlamaHost implements TextEngine {
         this.#process.send({ type: 'generate', id, request, seed });
       },
       abort: (id) => this.#process.send({ type: 'abort', id }),
-      withdrawn: () => sink.event(unstarted),
+      withdrawn: () => sink.event(abortedUnstarted),
       lost: (error, id) => {
         this.#generations.delete(id);
         sink.event({ type: 'error', error });
@@ -194,28 +186,26 @@ export class LlamaHost implements TextEngine {
     if (last) this.#process.ended(id);
   }
 
-  #loadOptions(): LoadOptions {
-    return { ...this.options, skipCpuVariants: this.#skipCpuVariants, failedGpuBuilds: [...this.#failedGpuBuilds] };
+  #startsOver(exit: ChildExit): boolean {
+    const next = withLowerCpuBuild(exit, this.options) ?? this.#withOtherGpuBuild(exit);
+    if (next) this.options = next;
+    return next !== undefined;
   }
 
-  #gpuBuild(): GpuBuild | undefined {
-    return nextGpuBuild(this.options.backend, this.parts.gpuBuilds ?? [], this.#failedGpuBuilds);
+  #gpuBuild({ backend, failedGpuBuilds } = this.options): GpuBuild | undefined {
+    return nextGpuBuild(backend, this.parts.gpuBuilds ?? [], failedGpuBuilds);
   }
 
   /** A card that failed during the load is not used again if another build can be used. */
-  #takesOtherGpuBuild({ lastLines }: ChildExit): boolean {
+  #withOtherGpuBuild({ lastLines }: ChildExit): LoadOptions | undefined {
     const failed = this.#gpuBuild();
     const failure = gpuFailure(lastLines);
     // A card that has worked before is tried again.
-    if (!failure || this.#model || failed === undefined || failed === 'none') return false;
-    this.#failedGpuBuilds.push(failed);
-    const next = this.#gpuBuild();
-    if (next === undefined) {
-      this.#failedGpuBuilds.pop();
-      return false;
-    }
-    this.parts.observer?.note?.(fallBackNote(failed, failure, next));
-    return true;
+    if (!failure || this.#model || failed === undefined || failed === 'none') return undefined;
+    const options = { ...this.options, failedGpuBuilds: [...this.options.failedGpuBuilds, failed] };
+    const next = this.#gpuBuild(options);
+    if (next !== undefined) this.parts.observer?.note?.(fallBackNote(failed, failure, next));
+    return next && options;
   }
 
   #loadReason(exit: ChildExit): string {
@@ -223,11 +213,5 @@ export class LlamaHost implements TextEngine {
     const build = this.#gpuBuild();
     if (failure && build && build !== 'none') return failedForGood(build, failure, this.parts.gpuBuilds ?? []);
     return loadReason(exit.lastLines, howItDied(exit));
-  }
-
-  #takesLowerBuild({ signal }: ChildExit): boolean {
-    if (signal !== 'SIGILL' || this.#skipCpuVariants >= maximumVariants) return false;
-    this.#skipCpuVariants += 1;
-    return true;
   }
 }

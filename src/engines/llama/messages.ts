@@ -41,12 +41,3 @@ export type Piece = { readonly id: number } & (
   | ({ readonly type: 'prompt-progress' } & PromptProgress)
   | { readonly type: 'error'; readonly error: PlainError }
 );
-
-/** The end of a generation that was aborted before it began. */
-export const unstarted = {
-  type: 'finish',
-  reason: 'aborted',
-  cause: 'aborted',
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-  timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
-} as const satisfies GenerationEvent;

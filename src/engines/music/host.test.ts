@@ -14,7 +14,7 @@ function world() {
     ToTaskWorker<MusicOptions, MusicRequest>,
     FromTaskWorker<MusicFacts, MusicTold>
   >();
-  const host = new MusicHost({ entry: 'main.js', options, spawn, startTimer });
+  const host = new MusicHost({ capability: 'music', entry: 'main.js', options, spawn, startTimer });
   host.start();
   worker().say({ type: 'loaded', facts });
   const stop = new AbortController();

@@ -1,13 +1,9 @@
 import type { MusicEngine, MusicEvent, MusicFacts, MusicRequest } from '../../core/music.ts';
-import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
+import { TaskEngine } from '../host/task-engine.ts';
 import type { MusicOptions, MusicTold } from './messages.ts';
 
 /** Host of the music worker process. */
 export class MusicHost extends TaskEngine<MusicOptions, MusicFacts, MusicRequest, MusicTold> implements MusicEngine {
-  constructor(parts: Omit<TaskEngineParts<MusicOptions, MusicFacts>, 'capability'>) {
-    super({ ...parts, capability: 'music' });
-  }
-
   async *generate(request: MusicRequest, signal: AbortSignal): AsyncGenerator<MusicEvent> {
     for await (const { event, attachments } of this.run(request, signal)) {
       if (event.type !== 'audio') yield event;

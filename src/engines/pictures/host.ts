@@ -1,13 +1,5 @@
 import type { EditedPicture, PictureEdit, PictureEditor } from '../../core/pictures.ts';
-import type { Spawn } from '../host/child.ts';
-import type { StartTimer } from '../host/engine-process.ts';
-import { TaskEngine } from '../host/task-engine.ts';
-
-interface PictureHostParts {
-  readonly entry: string;
-  readonly spawn: Spawn;
-  readonly startTimer: StartTimer;
-}
+import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
 
 type Engine = TaskEngine<object, object, EditTask, Edited>;
 
@@ -20,7 +12,7 @@ export class PictureHost implements PictureEditor {
   #running = 0;
   #idle: { cancel(): void } | undefined;
 
-  constructor(private readonly parts: PictureHostParts) {}
+  constructor(private readonly parts: Pick<TaskEngineParts<object, object>, 'entry' | 'spawn' | 'startTimer'>) {}
 
   async edit(
     edit: PictureEdit,

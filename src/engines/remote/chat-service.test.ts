@@ -33,7 +33,7 @@ async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: Tex
     sharing: () => ({ type: 'shared' }),
     randomSeed: () => 5,
   });
-  const chat = remoteChatService({ text: desktop, tokens: new RemoteTokens(pool, undefined) });
+  const chat = remoteChatService({ text: desktop, tokens: new RemoteTokens(pool, undefined), serverTools: undefined });
   return { chat, one, text: desktop };
 }
 
@@ -84,7 +84,7 @@ test('remoteChatService: an engine without messages is an error', async () => {
 
 test('remoteChatService: the console shows the last turn and its pictures', () => {
   const { service, asked } = scriptedText(['Hello']);
-  const chat = remoteChatService({ text: service, tokens: {} as RemoteTokens });
+  const chat = remoteChatService({ text: service, tokens: {} as RemoteTokens, serverTools: undefined });
   const content = [...text('Look at this'), { type: 'medium', index: 0 } as const];
   const media = [{ kind: 'image', base64: 'AAAA' } as const];
   chat.reply(chatRequest({ conversation: { messages: [{ role: 'user', content }], media, tools: [] } }), ticket());

@@ -2,26 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { mediumPlaceholder, wordsOf } from '../../chat/messages.ts';
 import { repliesBy } from '../../chat/replies.ts';
 import { type ChatRequest, refuseUnknownTool } from '../../chat/request.ts';
-import { type ServerTools, wantsServerTools, withServerTools } from '../../chat/server-tools/loop.ts';
+import { wantsServerTools, withServerTools } from '../../chat/server-tools/loop.ts';
 import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { GenerateBy, TextService } from '../../core/text-service.ts';
+import type { GenerateBy } from '../../core/text-service.ts';
 import { RemoteText } from './text.ts';
 import type { RemoteTokens } from './tokens.ts';
 
-interface RemoteChatParts {
-  /** Requests to remote backends pass the same queue, and can be listed and aborted by key. */
-  readonly text: TextService;
-  readonly tokens: RemoteTokens;
-  /** Tools that this server runs. */
-  readonly serverTools?: ServerTools | undefined;
-}
+type ReplyParts = Parameters<typeof repliesBy>[0];
+type RemoteChatParts = Pick<ReplyParts, 'text' | 'serverTools'> & { readonly tokens: RemoteTokens };
 
 /** Chat service for remote backends, which apply the template and parse tool calls and reasoning themselves. */
 export function remoteChatService({ text, tokens, serverTools }: RemoteChatParts): ChatService {
-  const answer: Parameters<typeof repliesBy>[0]['answer'] = async (request, reservation, _signal, tell, room) => {
+  const answer: ReplyParts['answer'] = async (request, reservation, _signal, tell, room) => {
     refuseUnknownTool(request);
     for await (const event of reservation.generate(shownRequest(request), asChat(request))) {
       tell(event);

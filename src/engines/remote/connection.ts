@@ -136,11 +136,6 @@ export class BackendConnection {
     return key === undefined ? {} : { authorization: `Bearer ${key}` };
   }
 
-  /** After one stale keep-alive connection the others are likely stale too: the next attempt opens a new one. */
-  #dropIdle(): void {
-    for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
-  }
-
   close(): void {
     this.#agent.destroy();
   }
@@ -229,7 +224,8 @@ export class BackendConnection {
   #failure(error: unknown, keptAndUnanswered = false): unknown {
     if (!isNetworkError(error)) return error;
     const stale = keptAndUnanswered && error.code === 'ECONNRESET';
-    if (stale) this.#dropIdle();
+    // The others are likely stale too: the next attempt opens a new one.
+    if (stale) for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
     return this.#failed(networkSentences[error.code] ?? error.message, 'unreachable', stale);
   }
 }

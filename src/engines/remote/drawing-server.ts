@@ -37,9 +37,7 @@ export function drawingFailed(reason: string): AppError {
   return new AppError('engine-failed', { capability: 'image', reason: `the server of --sdremote ${reason}` });
 }
 
-/**
- * Converts any picture to a PNG without metadata, resized if a size is given. Rejects if it is invalid or too large.
- */
+/** Converts any picture to a PNG without metadata, resized if a size is given. Rejects an invalid or too large one. */
 export type AsPng = (
   bytes: Uint8Array,
   size?: { readonly width: number; readonly height: number },

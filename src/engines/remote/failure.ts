@@ -1,10 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { listAt, objectAt, parsedJson, textAt } from './json.ts';
 
-/**
- * `unreachable`: no connection, or a broken one; `unwilling`: overloaded (429, 503); `refused`: it rejected the request as invalid;
- * `failed`: any other error.
- */
+/** `unreachable`: no connection; `unwilling`: overloaded (429, 503); `refused`: an invalid request; `failed`: rest. */
 export type FailureType = 'unreachable' | 'unwilling' | 'refused' | 'failed';
 
 /** Why a backend failed a request before any output was sent to the client. */

@@ -100,10 +100,7 @@ export interface Identity {
 type Fields = ReturnType<typeof objectAt>;
 type AnswerOf = (path: string) => Fields;
 
-/**
- * Identifies a backend by its list of models and by paths that only some products have. `look` resolves to undefined if a path is
- * missing or not JSON. For an unknown product only the OpenAI API is used.
- */
+/** Identifies a backend by its models and by paths that only some products have; `look` gives undefined without one. */
 export async function identify(list: unknown, look: (path: string) => Promise<unknown>): Promise<Identity> {
   const entries = listAt(objectAt(list).data).map(objectAt);
   const owner = textAt(entries[0]?.owned_by) ?? '';

@@ -25,18 +25,14 @@ export function choose<Some extends Candidate>(candidates: readonly Some[], affi
   const hasRoom = ({ running, weight }: Some): boolean => running < shareOf(total + 1, weight / weights);
   const open = candidates.filter(hasRoom);
   if (open.length <= 1) return open[0] ?? candidates[0];
-  const scores = open.map((candidate) => scoreOf(candidate, affinity));
+  // The hash becomes a number between 0 and 1, both excluded.
+  const scores = open.map(({ id, weight }) => -weight / Math.log((hash32(`${id}\u0000${affinity}`) + 0.5) / 2 ** 32));
   return open[scores.indexOf(Math.max(...scores))];
 }
 
 /** Maximum load of a candidate, given the total load. */
 export function shareOf(total: number, part: number): number {
   return Math.ceil(slack * total * part);
-}
-
-/** Weighted rendezvous score; the highest is first. The hash becomes a number between 0 and 1, both excluded. */
-function scoreOf({ id, weight }: Candidate, affinity: string): number {
-  return -weight / Math.log((hash32(`${id}\u0000${affinity}`) + 0.5) / 2 ** 32);
 }
 
 /** FNV-1a with a final mix: cheap for short texts, and uniform enough for load balancing. */
@@ -51,10 +47,7 @@ function hash32(text: string): number {
 const longestBeginning = 4096;
 const shortestBeginning = 256;
 
-/**
- * Affinity key of a conversation: its beginning up to the first user message. All turns have the same key and prefer the same
- * backend, which has most of the prompt in its prefix cache.
- */
+/** Affinity key of a conversation: its beginning up to the first user message, which all its turns share. */
 export function chatAffinity({ messages, tools }: Conversation): string {
   const first = messages.findIndex(({ role }) => role === 'user');
   const beginning = messages.slice(0, first === -1 ? 1 : first + 1);
@@ -63,10 +56,7 @@ export function chatAffinity({ messages, tools }: Conversation): string {
   return digest([names, ...texts]);
 }
 
-/**
- * Affinity key of a plain prompt: its beginning, cut to a power of two, up to a limit. The key changes only a few times while the
- * text grows, and long texts with a common beginning get different keys.
- */
+/** Affinity key of a plain prompt: its beginning, cut to a power of two, so that it seldom changes as text is added. */
 export function textAffinity(request: Pick<GenerationRequest, 'memory' | 'prompt' | 'promptTokens'>): string {
   const { memory, prompt, promptTokens } = request;
   if (promptTokens) return digest([promptTokens.slice(0, rounded(promptTokens.length)).join()]);

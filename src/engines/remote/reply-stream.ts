@@ -33,10 +33,7 @@ export class StreamError extends Error {
   }
 }
 
-/**
- * Converts the chunks of a reply to neutral events, without the start event, which the caller sends. The finish event is sent if the
- * stream has an end. An invalid chunk ends the reply.
- */
+/** Converts the chunks of a reply to neutral events, except for the start event. An invalid chunk ends the reply. */
 export class ReplyStream {
   readonly #thinking: Thinking;
   readonly #calls: ToolCalls;
@@ -296,10 +293,7 @@ function withFigures(pieces: readonly GenerationEvent[], logprobs: Figures): Gen
   return first ? [{ ...first, logprobs } as GenerationEvent, ...rest] : [textDelta('', logprobs)];
 }
 
-/**
- * Assembles tool calls from deltas. A call starts with its name and ends where the next one starts. Backends that send index 0 for
- * all calls are handled by the ids.
- */
+/** Assembles tool calls from deltas. Ids tell calls apart if a backend sends index 0 for all of them. */
 class ToolCalls {
   /** Number of calls so far. */
   count = 0;

@@ -234,12 +234,15 @@ function refusal(make: () => unknown): AppError {
 }
 
 describe('controlsBody: samplers', () => {
-  test.each(allKinds)('%s is told the usual ones, and nothing is missed, where a request asks for nothing', (kind) => {
-    const { fields, unheeded } = bodyFor(kind);
-    expect(fields).toMatchObject({ max_tokens: 2048, temperature: 0.7, top_p: 0.9 });
-    expect(fields).not.toHaveProperty('stop');
-    expect(unheeded).toEqual([]);
-  });
+  test.each(allKinds)(
+    '%s gets the default fields, and none is unsupported, without controls in the request',
+    (kind) => {
+      const { fields, unheeded } = bodyFor(kind);
+      expect(fields).toMatchObject({ max_tokens: 2048, temperature: 0.7, top_p: 0.9 });
+      expect(fields).not.toHaveProperty('stop');
+      expect(unheeded).toEqual([]);
+    },
+  );
 
   test('have the field names of the backend', () => {
     const sampling = { repetitionPenalty: 1.1, typical: 0.9, topK: 40 };
@@ -343,7 +346,7 @@ describe('controlsBody: other controls', () => {
     ],
   ];
 
-  test.each(cases)('%s is sent in the words of each, or told', (field, changes, sent) => {
+  test.each(cases)('%s is sent under the name of each kind, or reported as unsupported', (field, changes, sent) => {
     for (const [kind, fields] of Object.entries(sent) as [RemoteKind, object][]) {
       expect(bodyFor(kind, changes).fields).toMatchObject(fields);
       expect(bodyFor(kind, changes).unheeded).toEqual([]);

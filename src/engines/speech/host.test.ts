@@ -22,7 +22,7 @@ function world() {
     ToTaskWorker<SpeechOptions, SpeechRequest>,
     FromTaskWorker<SpeechFacts, SpeechTold>
   >();
-  const host = new SpeechHost({ entry: 'main.js', options, spawn, startTimer });
+  const host = new SpeechHost({ capability: 'speech', entry: 'main.js', options, spawn, startTimer });
   host.start();
   worker().say({ type: 'loaded', facts });
   const stop = new AbortController();

@@ -1,5 +1,5 @@
-import type { SpeechEngine, SpeechEvent, SpeechFacts, SpeechRequest } from '../../core/speech.ts';
-import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
+import type { SpeechEngine, SpeechEvent, SpeechFacts, SpeechRequest, Voice } from '../../core/speech.ts';
+import { TaskEngine } from '../host/task-engine.ts';
 import type { VoiceModel } from './sherpa/voice-model.ts';
 
 /** Host of the speech worker process. */
@@ -7,10 +7,6 @@ export class SpeechHost
   extends TaskEngine<SpeechOptions, SpeechFacts, SpeechRequest, SpeechTold>
   implements SpeechEngine
 {
-  constructor(parts: Omit<TaskEngineParts<SpeechOptions, SpeechFacts>, 'capability'>) {
-    super({ ...parts, capability: 'speech' });
-  }
-
   async *speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<SpeechEvent> {
     for await (const { event, attachments } of this.run(request, signal)) {
       if (event.type !== 'audio') yield event;
@@ -39,3 +35,12 @@ export interface SherpaOptions {
 
 /** Events of a task; the bytes of an audio event are its attachment. */
 export type SpeechTold = Exclude<SpeechEvent, { type: 'audio' }> | { readonly type: 'audio' };
+
+/** Voices of Flite, the best first. A sixth one, `awb_time`, can only say the time of day. */
+export const fliteVoices: readonly Voice[] = [
+  { name: 'slt', language: 'en', sound: 'female', description: 'American woman' },
+  { name: 'rms', language: 'en', sound: 'male', description: 'American man' },
+  { name: 'awb', language: 'en', sound: 'male', description: 'Scottish man' },
+  { name: 'kal16', language: 'en', sound: 'male', description: 'American man, older technique' },
+  { name: 'kal', language: 'en', sound: 'male', description: 'American man, older technique, like a telephone' },
+];

@@ -15,10 +15,7 @@ const needsNoSpace = /^[\u3002\uff01\uff1f\uff61\u0964\u0965\u1362\u17d4\u104b]/
 /** Where a long sentence is split, best first. */
 const seams = [/[;:\u2014\u2013\uff1b\uff1a]\s*$/u, /[,\u060c\u3001\uff0c]\s*$/u, /\s$/u] as const;
 
-/**
- * Splits a text into sentences with their trailing white space; joined they are the text. Sentences longer than the limit (in
- * UTF-16 units) are split too, whose last part may be blank.
- */
+/** Splits a text into sentences with their trailing white space, and those above the limit (in UTF-16 units) again. */
 export function sentencesOf(text: string, longest: number): readonly string[] {
   const sentences: string[] = [];
   let begin = 0;

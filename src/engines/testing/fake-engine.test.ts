@@ -34,7 +34,7 @@ test('keeps to the length that was asked for', () => {
   expect(events.at(-1)).toMatchObject({ type: 'finish', reason: 'length', usage: { completionTokens: 1 } });
 });
 
-test('stops when it is told, and says nothing after that', () => {
+test('fakeEngine: an abort ends the events', () => {
   const { generation, step, types, events } = play({ pieces: ['a', 'b'] });
   step();
   generation.abort();

@@ -15,7 +15,13 @@ function world() {
     FromTaskWorker<TranscriptionFacts, TranscriptionEvent>
   >();
   const options = { recogniser: { type: 'moonshine', threads: 1 } } as const;
-  const host = new TranscriptionHost({ entry: 'main.js', options, spawn: fakes.spawn, startTimer: fakes.startTimer });
+  const host = new TranscriptionHost({
+    capability: 'transcription',
+    entry: 'main.js',
+    options,
+    spawn: fakes.spawn,
+    startTimer: fakes.startTimer,
+  });
   host.start();
   fakes.worker().say({ type: 'loaded', facts });
   const events: TranscriptionEvent[] = [];

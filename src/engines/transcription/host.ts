@@ -4,17 +4,13 @@ import type {
   TranscriptionFacts,
   TranscriptionRequest,
 } from '../../core/transcription.ts';
-import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
+import { TaskEngine } from '../host/task-engine.ts';
 
 /** Host of the transcription worker process. */
 export class TranscriptionHost
   extends TaskEngine<TranscriptionOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>
   implements TranscriptionEngine
 {
-  constructor(parts: Omit<TaskEngineParts<TranscriptionOptions, TranscriptionFacts>, 'capability'>) {
-    super({ ...parts, capability: 'transcription' });
-  }
-
   async *transcribe(
     { recording, ...task }: TranscriptionRequest,
     signal: AbortSignal,

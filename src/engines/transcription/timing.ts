@@ -4,10 +4,7 @@ import type { Span } from './cut.ts';
 /** How far the end of a sentence may be moved to meet a pause. */
 const reachSeconds = 1.5;
 
-/**
- * Estimates the times of sentences and words for recognisers without timestamps: distributes them over the spans of speech (in
- * seconds) by their length, and moves ends of sentences to a pause nearby.
- */
+/** Estimates times for recognisers without timestamps: by length over the spans of speech; ends are moved to pauses. */
 export function timedSentences(text: string, spans: readonly Span[]): readonly Segment[] {
   const sentences = sentencesOf(text);
   const clock = new SpeechClock(spans);

@@ -32,6 +32,7 @@ export async function openWhisper(
         maxThreads: threads,
         temperature,
         ...(prompt ? { prompt } : {}),
+        // A segment per token.
         ...(words ? { tokenTimestamps: true, maxLen: 1 } : {}),
       });
       const result = await unlessStopped(running, signal);
@@ -122,31 +123,13 @@ function sentences(words: readonly TimedWord[]): readonly Segment[] {
 
 /** The used part of the addon, which has no types. */
 interface WhisperAddon {
-  readonly WhisperContext: new (options: {
-    filePath: string;
-    useGpu: boolean;
-    useFlashAttn: boolean;
-  }) => WhisperContext;
+  readonly WhisperContext: new (options: object) => WhisperContext;
 }
 
 interface WhisperContext {
   /** 16-bit samples, 16 kHz, mono. */
-  transcribeData(
-    samples: ArrayBuffer,
-    options: WhisperOptions,
-  ): { readonly promise: Promise<WhisperResult>; stop(): Promise<void> };
+  transcribeData(samples: ArrayBuffer, options: object): { promise: Promise<WhisperResult>; stop(): Promise<void> };
   release(): Promise<void>;
-}
-
-interface WhisperOptions {
-  readonly language: string;
-  readonly translate: boolean;
-  readonly maxThreads: number;
-  readonly temperature: number;
-  readonly prompt?: string;
-  /** Maximum segment length in characters; 1 means a segment per token. */
-  readonly maxLen?: number;
-  readonly tokenTimestamps?: boolean;
 }
 
 interface WhisperResult {

@@ -134,20 +134,17 @@ export class PooledContexts implements Computer {
     return context;
   }
 
-  /** Whether a long text may be computed in several steps, which takes less memory: only without pooling over its tokens. */
-  #canGoOn(pooling: Pooling): boolean {
-    return this.model.causal && (pooling === 'last' || pooling === 'none');
-  }
-
   #params(pooling: Pooling): ContextParams {
     const { native, facts } = this.model;
     const { threads, flashAttention } = this.options;
     const tokens = Math.max(facts.maxTokens, batchLimit.tokens);
+    // Without pooling over its tokens, a long text is computed in several steps, which takes less memory.
+    const inSteps = this.model.causal && (pooling === 'last' || pooling === 'none');
     return {
       ...native.contextDefaults(),
       n_ctx: tokens,
       n_batch: tokens,
-      n_ubatch: this.#canGoOn(pooling) ? Math.min(tokens, batchLimit.tokens) : tokens,
+      n_ubatch: inSteps ? Math.min(tokens, batchLimit.tokens) : tokens,
       n_seq_max: batchLimit.sequences,
       n_threads: threads,
       n_threads_batch: threads,

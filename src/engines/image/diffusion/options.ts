@@ -3,7 +3,6 @@ import { basename, join, resolve } from 'node:path';
 import type { Settings } from '../../../config/flags.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { AskedLora, ImageFacts } from '../../../core/image.ts';
-import type { DriverProcess } from '../../bare/driver-process.ts';
 import { builtInUpscalers } from '../facts.ts';
 
 /** Load options, as JSON. */
@@ -28,35 +27,6 @@ export interface PainterLoad extends Pick<DiffusionOptions, 'files' | 'config' |
   readonly module: string;
   readonly upscalerConfig: PainterConfig;
 }
-
-/** Parameters of a picture, by their names in the driver. */
-export interface PaintParams {
-  readonly prompt: string;
-  readonly negative_prompt: string;
-  readonly width: number;
-  readonly height: number;
-  readonly steps: number;
-  readonly cfg_scale: number;
-  readonly guidance?: number;
-  readonly sampling_method: string;
-  readonly scheduler?: string;
-  readonly seed: number;
-  readonly batch_count: 1;
-  readonly clip_skip?: number;
-  readonly vae_tiling: boolean;
-  readonly strength?: number;
-  readonly lora?: string;
-}
-
-/** A picture from the parameters, img2img if the task has input, or the input enlarged. */
-export type PaintTask = { readonly type: 'draw'; readonly params: PaintParams } | { readonly type: 'upscale' };
-
-export interface PaintProgress {
-  readonly step: number;
-  readonly steps: number;
-}
-
-export type PaintDriver = DriverProcess<PainterLoad, PaintTask, PaintProgress>;
 
 /** Options from the flags. `beginning` returns the tensor names of a file. */
 export function diffusionOptions(

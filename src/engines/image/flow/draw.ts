@@ -78,13 +78,8 @@ interface Step {
   readonly velocity: Float32Array;
 }
 
-interface StepTools {
-  readonly velocityAt: Velocity;
-  /** New noise of the size of the picture. */
-  readonly noise: () => Float32Array;
-}
-
-type Sampler = (step: Step, tools: StepTools) => Promise<Float32Array>;
+/** `noise` is new and of the size of the picture. */
+type Sampler = (step: Step, tools: { velocityAt: Velocity; noise: () => Float32Array }) => Promise<Float32Array>;
 
 /** Integration methods. */
 export const samplers = ['Euler', 'Euler a', 'Heun', 'Midpoint'] as const;

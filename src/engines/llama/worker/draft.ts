@@ -28,10 +28,7 @@ interface Followed {
   computed: number;
 }
 
-/**
- * A small model that proposes how the texts of a large one continue. Each text has its own sequence, which is rewound only as far
- * as the text has changed, so that nothing is computed twice.
- */
+/** A small model that drafts for a large one. Each text has its own sequence, rewound only as far as it changed. */
 export class DraftModel {
   readonly #followed: readonly Followed[];
 
@@ -41,10 +38,7 @@ export class DraftModel {
     });
   }
 
-  /**
-   * The most likely tokens, up to `most`. Computes at most one batch of new text per call and proposes nothing until it has caught
-   * up: a long prompt must not delay the text.
-   */
+  /** Up to `most` tokens once it has read the text: one batch per call, so that a long prompt delays nothing. */
   propose(sequence: number, tokens: Int32Array, length: number, most: number): Int32Array {
     const count = Math.min(most, this.parts.contextSize - length);
     const followed = this.#followed[sequence];
@@ -222,10 +216,7 @@ export function drafter(
   };
 }
 
-/**
- * Prompt lookup decoding: finds the latest earlier occurrence of the last `pattern` tokens and proposes what followed it.
- * Helps texts that repeat themselves (code, summaries, JSON).
- */
+/** Prompt lookup decoding: proposes what followed the latest earlier occurrence of the last `pattern` tokens. */
 export function lookupDraft(tokens: Int32Array, length: number, pattern: number, most: number): Int32Array {
   const start = length - pattern;
   if (start <= 0 || most <= 0) return tokens.subarray(0, 0);

@@ -21,7 +21,7 @@ export class RequestGrammar implements GrammarFilter {
   #watch: TriggerWatch | undefined;
   #text: TokenGrammar;
   /** State at the start of this request, which may continue an earlier one. */
-  #beginning: { readonly standing: TextPosition; readonly waits: boolean };
+  #beginning: { readonly position: TextPosition; readonly waits: boolean };
 
   constructor(
     private readonly machine: GrammarMachine,
@@ -30,7 +30,7 @@ export class RequestGrammar implements GrammarFilter {
   ) {
     const { triggers } = grammar;
     for (const trigger of triggers ?? []) this.#refuseMisfit(trigger);
-    this.#beginning = { standing: startOf(machine), waits: triggers !== undefined };
+    this.#beginning = { position: startOf(machine), waits: triggers !== undefined };
     this.#text = new TokenGrammar(machine, vocabulary);
     this.#restart();
   }
@@ -41,7 +41,7 @@ export class RequestGrammar implements GrammarFilter {
 
   /** Starts a request in the state that the last one left. */
   begin(): void {
-    this.#beginning = { standing: this.#text.standing, waits: this.#watch !== undefined };
+    this.#beginning = { position: this.#text.position, waits: this.#watch !== undefined };
   }
 
   /**
@@ -69,9 +69,9 @@ export class RequestGrammar implements GrammarFilter {
   }
 
   #restart(): void {
-    const { standing, waits } = this.#beginning;
+    const { position, waits } = this.#beginning;
     this.#watch = waits ? new TriggerWatch(this.grammar.triggers ?? []) : undefined;
-    this.#text = new TokenGrammar(this.machine, this.vocabulary, standing);
+    this.#text = new TokenGrammar(this.machine, this.vocabulary, position);
   }
 
   /** Refuses triggers that cannot match; a pattern cannot be checked beforehand. */
@@ -93,19 +93,19 @@ type GrammarVocabulary = Pick<Vocabulary, 'bytes' | 'isEnd'>;
 /** The state of one text in a grammar. */
 export class TokenGrammar {
   readonly #walk: TextWalk;
-  #standing: TextPosition;
+  #position: TextPosition;
 
   constructor(
     private readonly machine: GrammarMachine,
     private readonly vocabulary: GrammarVocabulary,
-    standing: TextPosition = startOf(machine),
+    position: TextPosition = startOf(machine),
   ) {
     this.#walk = new TextWalk(machine);
-    this.#standing = standing;
+    this.#position = position;
   }
 
-  get standing(): TextPosition {
-    return this.#standing;
+  get position(): TextPosition {
+    return this.#position;
   }
 
   /** Removes candidates that may not come next. */
@@ -128,31 +128,31 @@ export class TokenGrammar {
     this.machine.renewBudget();
     const bytes = this.vocabulary.bytes(token, true);
     const named = this.#named(token);
-    if (!named) return this.#stand(this.#walk.after(this.#standing, bytes));
-    const spelled = this.#walk.after(this.#standing, bytes);
+    if (!named) return this.#moveTo(this.#walk.after(this.#position, bytes));
+    const spelled = this.#walk.after(this.#position, bytes);
     // Half a character cannot be followed together with a token that is taken as a whole.
     const whole = spelled?.missing === 0 ? spelled.state : undefined;
-    return this.#stand(positionAt(this.machine.joined(named, whole) ?? named));
+    return this.#moveTo(positionAt(this.machine.joined(named, whole) ?? named));
   }
 
   /** Accepts text that need not be whole tokens. */
   acceptBytes(bytes: Uint8Array): boolean {
     this.machine.renewBudget();
-    return this.#stand(this.#walk.after(this.#standing, bytes));
+    return this.#moveTo(this.#walk.after(this.#position, bytes));
   }
 
-  #stand(standing: TextPosition | undefined): boolean {
-    if (standing) this.#standing = standing;
-    return standing !== undefined;
+  #moveTo(position: TextPosition | undefined): boolean {
+    if (position) this.#position = position;
+    return position !== undefined;
   }
 
   #allows(token: number): boolean {
-    if (this.vocabulary.isEnd(token)) return mayEnd(this.#standing);
-    return this.#walk.allows(this.#standing, this.vocabulary.bytes(token, true)) || this.#named(token) !== undefined;
+    if (this.vocabulary.isEnd(token)) return mayEnd(this.#position);
+    return this.#walk.allows(this.#position, this.vocabulary.bytes(token, true)) || this.#named(token) !== undefined;
   }
 
   #named(token: number) {
-    const { state, missing } = this.#standing;
+    const { state, missing } = this.#position;
     return state.hasTokens && missing === 0 ? this.machine.nextToken(state, token) : undefined;
   }
 }

@@ -172,10 +172,7 @@ export function errorPiece(id: number, error: unknown): Piece {
   return { type: 'error', id, error: plainError(error) };
 }
 
-/**
- * The prompt to continue with: alternately the oldest one and the one with the fewest tokens left, so that a short prompt does not
- * wait for a long one, and the long one gets at least every second chunk.
- */
+/** The prompt to continue with: alternately the oldest and the shortest one, so that neither waits for the other. */
 export function nextReader<Reader extends { readonly remaining: number }>(
   oldestFirst: readonly Reader[],
   turn: number,

@@ -1,10 +1,11 @@
 import { AppError } from '../../../core/errors.ts';
+import { abortedUnstarted } from '../../../core/events.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { splitBans } from '../../../sampling/bans.ts';
 import { type DryBreakers, dryBreakers } from '../../../sampling/dry.ts';
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
-import { type FromWorker, type Piece, type ToWorker, unstarted } from '../messages.ts';
+import type { FromWorker, Piece, ToWorker } from '../messages.ts';
 import type { CacheMissLog, SnapshotCache } from './cache/snapshot-cache.ts';
 import { drafter } from './draft.ts';
 import { Generation, type Planned } from './generation.ts';
@@ -56,10 +57,7 @@ interface BeginParts {
   readonly send: (message: FromWorker) => void;
 }
 
-/**
- * Reads media, prompt and snapshot while other requests go on; the request can be stopped meanwhile. Then takes a slot. Sequences
- * share tables of the library, so that must not happen during a batch.
- */
+/** Reads media, prompt and snapshot while other requests go on, then takes a slot between two batches. */
 export async function beginGeneration({ worker, loop, reading, send }: BeginParts, message: GenerateMessage) {
   const { id, request, seed } = message;
   const pieces: Piece[] = [];
@@ -77,7 +75,7 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginPart
     stop: () =>
       leave([
         { type: 'start', id, ...none, seed },
-        { id, ...unstarted },
+        { id, ...abortedUnstarted },
       ]),
   });
   try {
@@ -235,9 +233,9 @@ async function promptPlan(
   const marks = text.prompt.endsWith(request.prompt) ? text.prompt.slice(0, -request.prompt.length || undefined) : '';
   const front = plan.front + (await tokens(marks)).length;
   // The last position must be a token, since it gives the logits, even after an empty prompt.
-  return (plan.tokens.at(-1) ?? -1) >= 0
-    ? { ...plan, front }
-    : { ...plan, tokens: Int32Array.of(...plan.tokens, firstToken(vocabulary)), front: front + 1 };
+  if ((plan.tokens.at(-1) ?? -1) >= 0) return { ...plan, front };
+  const first = vocabulary.bos >= 0 ? vocabulary.bos : (vocabulary.endTokens[0] ?? 0);
+  return { ...plan, tokens: Int32Array.of(...plan.tokens, first), front: front + 1 };
 }
 
 /** The prompt as tokens from the client; a BOS token after the memory is dropped. */
@@ -253,10 +251,6 @@ function sentTokens({ memory }: GenerationRequest, sent: readonly number[], voca
 function withoutMedia(what: string): AppError {
   const feature = `${what} together with pictures or sound`;
   return new AppError('unsupported', { feature, instead: 'leave out one of them' });
-}
-
-function firstToken(vocabulary: Vocabulary): number {
-  return vocabulary.bos >= 0 ? vocabulary.bos : (vocabulary.endTokens[0] ?? 0);
 }
 
 /** Whether the request may use the cache; with prompt logprobs all of it must be computed. */

@@ -38,10 +38,10 @@ describe('TokenGrammar', () => {
 
   test('a rejected token does not change the state', () => {
     const grammar = new TokenGrammar(machineOf('root ::= "ab" "b"'), vocabulary);
-    const before = grammar.standing;
+    const before = grammar.position;
     expect(grammar.accept(1)).toBe(false);
     expect(grammar.acceptBytes(Buffer.from('ax'))).toBe(false);
-    expect(grammar.standing).toBe(before);
+    expect(grammar.position).toBe(before);
     expect(grammar.acceptBytes(Buffer.from('a'))).toBe(true);
     expect(allowed(grammar)).toEqual([1]);
   });

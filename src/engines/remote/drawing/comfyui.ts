@@ -133,10 +133,7 @@ type Size = Pick<ImageRequest, 'width' | 'height'>;
 /** A graph in ComfyUI's API format: nodes by id. */
 type Graph = Readonly<Record<string, { readonly class_type: string; readonly inputs: object }>>;
 
-/**
- * Graph for one picture, with the names of the uploaded pictures. Each picture has its own graph, because ComfyUI does not
- * increment the seed within a batch.
- */
+/** Graph for one picture, because ComfyUI does not increment the seed within a batch. */
 export function drawingGraph(
   request: ImageRequest,
   { checkpoint, initial, mask }: { checkpoint: string; initial?: string | undefined; mask?: string | undefined },

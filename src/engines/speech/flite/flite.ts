@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { AppError } from '../../../core/errors.ts';
 import type { SpeechRequest } from '../../../core/speech.ts';
-import type { FliteOptions } from '../host.ts';
+import { type FliteOptions, fliteVoices } from '../host.ts';
 import type { Manner, Sound, Synthesiser } from '../speak.ts';
 import { runInMemory } from './memory-system.ts';
-import { fliteVoices } from './voices.ts';
 
 /** SHA-256 of the supported file. */
 const programHash = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2a0e80';

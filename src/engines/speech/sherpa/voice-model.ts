@@ -159,17 +159,9 @@ const kokoroTables: ReadonlyMap<number, readonly string[]> = new Map(
 );
 
 /** First letter of a name; the second one is the sex. */
-const kokoroLanguages: Readonly<Record<string, string>> = {
-  a: 'en',
-  b: 'en',
-  e: 'es',
-  f: 'fr',
-  h: 'hi',
-  i: 'it',
-  j: 'ja',
-  p: 'pt',
-  z: 'zh',
-};
+const kokoroLanguages: Readonly<Record<string, string>> = Object.fromEntries(
+  'a:en b:en e:es f:fr h:hi i:it j:ja p:pt z:zh'.split(' ').map((pair) => pair.split(':')),
+);
 
 /** A voice has style vectors for up to 510 or 511 phonemes. */
 const rowBytes = [510 * 256 * 4, 511 * 256 * 4];

@@ -23,10 +23,7 @@ export interface TranscribeParts {
   readonly bufferSeconds?: number;
 }
 
-/**
- * Transcribes an audio file: decodes it, cuts it at pauses, and recognises it chunk by chunk. Of a long recording, only the audio
- * from the open chunk on is in memory.
- */
+/** Cuts an audio file at pauses and recognises it by chunks. Of a long one, only the open chunk is in memory. */
 export async function transcribe(
   bytes: Uint8Array,
   asked: TranscriptionTask,

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FrameReader, type FromDriver, frame, type ToDriver } from '../../../bare/messages.ts';
-import type { PainterLoad, PaintParams, PaintProgress, PaintTask } from '../options.ts';
+import type { PainterLoad } from '../options.ts';
+import type { PaintParams, PaintProgress, PaintTask } from '../worker/draw.ts';
 
 type FromPainter = FromDriver<PaintProgress>;
 

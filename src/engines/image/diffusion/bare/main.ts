@@ -1,5 +1,6 @@
 import { serveDriver } from '../../../bare/serve.ts';
-import type { PainterLoad, PaintProgress, PaintTask } from '../options.ts';
+import type { PainterLoad } from '../options.ts';
+import type { PaintProgress, PaintTask } from '../worker/draw.ts';
 
 // Runs in the Bare runtime, not in Node.
 

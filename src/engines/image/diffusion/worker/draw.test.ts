@@ -4,8 +4,8 @@ import type { ImageRequest } from '../../../../core/image.ts';
 import type { ImageTold } from '../../host.ts';
 import { type Pixels, readPicture, writePng } from '../../pictures/codec.ts';
 import { imageRequest } from '../../testing/request.ts';
-import { diffusionFacts, type Family, type PaintDriver, type PaintParams } from '../options.ts';
-import { draw, loadReason, paintPlan } from './draw.ts';
+import { diffusionFacts, type Family } from '../options.ts';
+import { draw, loadReason, type PaintDriver, type PaintParams, paintPlan } from './draw.ts';
 
 const plain = (width: number, height: number, colour: readonly [number, number, number]): Pixels => ({
   data: Uint8Array.from({ length: width * height * 3 }, (_, index) => colour[index % 3] as number),

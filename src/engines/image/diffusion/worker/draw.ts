@@ -1,19 +1,24 @@
 import type { ImageRequest, UpscaleRequest } from '../../../../core/image.ts';
-import { driverFailure } from '../../../bare/driver-process.ts';
+import { type DriverProcess, driverFailure } from '../../../bare/driver-process.ts';
 import type { TaskTools } from '../../../host/task-worker.ts';
 import type { ImageTold } from '../../host.ts';
 import { blended, opaque, type Pixels, readPicture, resized, writePng } from '../../pictures/codec.ts';
 import { chosenName, type InitialPicture, readInitial } from '../../worker/request.ts';
 import { checkedSize, fitting, type NetworkOf, sizedPng, upscaledPicture } from '../../worker/upscale.ts';
-import {
-  chosenLora,
-  type DiffusionOptions,
-  nameOfFile,
-  type PaintDriver,
-  type PaintParams,
-  type PaintProgress,
-  upscalerScale,
-} from '../options.ts';
+import { chosenLora, type DiffusionOptions, nameOfFile, type PainterLoad, upscalerScale } from '../options.ts';
+
+/** Parameters of a picture, by their names in the driver. */
+export type PaintParams = ReturnType<typeof paintPlan>['params'] & { readonly seed: number };
+
+/** A picture from the parameters, img2img if the task has input, or the input enlarged. */
+export type PaintTask = { readonly type: 'draw'; readonly params: PaintParams } | { readonly type: 'upscale' };
+
+export interface PaintProgress {
+  readonly step: number;
+  readonly steps: number;
+}
+
+export type PaintDriver = DriverProcess<PainterLoad, PaintTask, PaintProgress>;
 
 interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
   readonly paint: PaintDriver['run'];
@@ -71,7 +76,7 @@ export function paintPlan(
   const [width, height] = [eights(request.width), eights(request.height)];
   const distilled = family === 'flux' || family === 'flux2';
   const lora = chosenLora(request.loras ?? [], loras);
-  const params: Omit<PaintParams, 'seed'> = {
+  const params = {
     // The driver rejects an empty prompt.
     prompt: request.prompt === '' ? ' ' : request.prompt,
     negative_prompt: request.negativePrompt,
@@ -116,15 +121,11 @@ export function loadReason(error: unknown): string {
   return 'the engine could make no model of it. It may be damaged, of a kind that the engine does not know, or in need of its other parts (--sdclip1, --sdclip2, --sdllm, --sdvae); --debugmode shows what the engine says';
 }
 
-interface UpscaleParts extends Pick<DrawParts, 'paint' | 'signal'> {
-  readonly networkOf: NetworkOf;
-}
-
 /** With the file of `--sdupscaler` if the request names it, otherwise with a built-in method. */
 export async function upscale(
   request: UpscaleRequest,
   { upscaler }: Pick<DiffusionOptions, 'upscaler'>,
-  { paint, networkOf, signal }: UpscaleParts,
+  { paint, networkOf, signal }: Pick<DrawParts, 'paint' | 'signal'> & { readonly networkOf: NetworkOf },
 ): Promise<Uint8Array> {
   const asked = request.upscaler.trim().toLowerCase();
   if (upscaler === undefined || nameOfFile(upscaler).toLowerCase() !== asked) {

@@ -5,8 +5,8 @@ import { findBarePack } from '../../../bare/pack.ts';
 import { serveTasks } from '../../../host/task-worker.ts';
 import type { ImageTask, ImageTold } from '../../host.ts';
 import { UpscalingNetworks } from '../../worker/upscale.ts';
-import type { DiffusionOptions, PaintDriver } from '../options.ts';
-import { draw, loadReason, upscale } from './draw.ts';
+import type { DiffusionOptions } from '../options.ts';
+import { draw, loadReason, type PaintDriver, upscale } from './draw.ts';
 
 /** Watchdog time-outs of a run of a built-in upscaler, and of the driver, which takes very long on a CPU. */
 const longestMs = { upscaling: 300_000, driver: 6 * 3_600_000 } as const;

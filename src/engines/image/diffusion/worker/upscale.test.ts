@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readPicture, resized, writePng } from '../../pictures/codec.ts';
 import { repeating } from '../../testing/repeating.ts';
-import type { PaintDriver } from '../options.ts';
+import type { PaintDriver } from './draw.ts';
 import { upscale } from './draw.ts';
 
 const never = new AbortController().signal;

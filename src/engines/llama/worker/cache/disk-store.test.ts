@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -25,7 +24,6 @@ import {
   DiskStore,
   type DiskStoreOptions,
   headerOf,
-  isAlive,
   isPartName,
   isSnapshotName,
   partName,
@@ -252,11 +250,6 @@ test('isSnapshotName, isPartName: match own file names only', () => {
   expect([isSnapshotName(name), isPartName(partName(name, 7))]).toEqual([true, true]);
   expect([isSnapshotName(partName(name, 7)), isPartName(name)]).toEqual([false, false]);
   expect([isSnapshotName('x.parley-cache'), isPartName('film.part')]).toEqual([false, false]);
-});
-
-test('isAlive: true until the process has ended', () => {
-  expect(isAlive(process.pid)).toBe(true);
-  expect(isAlive(spawnSync(process.execPath, ['--version']).pid)).toBe(false);
 });
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-snapshot-'));

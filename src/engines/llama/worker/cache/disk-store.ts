@@ -263,16 +263,6 @@ function isLeftOver(name: string, ageMs: number, { own, alive }: Processes): boo
   return process !== undefined && (Number(process) === own || !alive(Number(process)));
 }
 
-/** A process of another user refuses the signal, but is alive. */
-export function isAlive(id: number): boolean {
-  try {
-    process.kill(id, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
-}
-
 /** The part of a file before its states. */
 type Outline = Pick<SnapshotEntry, 'tokens' | 'checkpoints'>;
 

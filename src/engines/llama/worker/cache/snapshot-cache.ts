@@ -1,3 +1,4 @@
+import { isAlive } from '../../../../core/is-alive.ts';
 import type {
   CacheMiss,
   CacheReport,
@@ -27,7 +28,7 @@ import {
   usualCoverage,
   wholly,
 } from '../memory/snapshot.ts';
-import { DiskStore, isAlive } from './disk-store.ts';
+import { DiskStore } from './disk-store.ts';
 import { computerName, fingerprint } from './fingerprint.ts';
 
 export interface SnapshotCacheParts {
@@ -250,10 +251,7 @@ export class CacheMissLog {
     return [...this.#misses];
   }
 
-  /**
-   * `kept` is the slot before `wanted` is put there; `reach` gives how much of a common prefix can be reused. A text that simply
-   * continues is no miss, nor is one of another chat.
-   */
+  /** `kept` is the slot before `wanted` is put there. A text that continues is no miss, nor is one of another chat. */
   look(kept: KeptText, wanted: Int32Array, reach: (common: number) => number): CacheMiss | undefined {
     const { cached } = kept;
     const partedAt = commonPrefix(cached, wanted);

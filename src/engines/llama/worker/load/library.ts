@@ -86,10 +86,7 @@ function gpuLibraries(native: Native, files: BuildFiles | undefined): readonly s
 const withoutAvx = ['sse42', 'x64'];
 const withoutAvx2 = ['sandybridge', 'ivybridge', 'piledriver', ...withoutAvx];
 
-/**
- * The CPU builds to try, best first, of those that the processor supports. Some virtual machines advertise instructions (such as
- * AMX) that kill the process; the host then skips the build.
- */
+/** The CPU builds to try, best first. Some virtual machines advertise instructions that kill one: the host skips it. */
 export function cpuBuilds(
   runnable: readonly string[],
   { cpuLevel, cpuBuild }: Pick<LoadOptions, 'cpuLevel' | 'cpuBuild'>,

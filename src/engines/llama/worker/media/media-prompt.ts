@@ -46,11 +46,9 @@ function cut(text: string, media: readonly ReadMedium[], placed: Set<number>): P
     }
   }
   // Two line breaks after each medium: the last position of a prompt must be a token.
-  return parts.map((part, index) => (typeof part === 'string' && index > 0 ? afterMedium(part) : part));
-}
-
-function afterMedium(text: string): string {
-  return `\n\n${text.replace(/^\n{1,2}/, '')}`;
+  return parts.map((part, index) => {
+    return typeof part === 'string' && index > 0 ? `\n\n${part.replace(/^\n{1,2}/, '')}` : part;
+  });
 }
 
 function pieces(text: string): string[] {

@@ -214,7 +214,7 @@ export class MediaStore {
 
   put(key: string, medium: ReadMedium): void {
     this.#drop(key);
-    const bytes = sizeOf(medium);
+    const bytes = medium.parts.reduce((sum, part) => sum + (isChunk(part) ? part.embeddings : part).byteLength, 0);
     this.#entries.set(key, { medium, bytes });
     this.#bytes += bytes;
     // A map keeps the order of insertion: the first key is the least recently used.
@@ -228,10 +228,6 @@ export class MediaStore {
     this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
     this.#entries.delete(key);
   }
-}
-
-function sizeOf({ parts }: ReadMedium): number {
-  return parts.reduce((sum, part) => sum + (isChunk(part) ? part.embeddings.byteLength : part.byteLength), 0);
 }
 
 /** Encodes all media of a request; undefined if it was stopped meanwhile. Throws what is wrong with one. */

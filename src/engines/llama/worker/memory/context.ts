@@ -6,10 +6,7 @@ import type { Batch, ContextParams, Pointer } from '../native/structs.ts';
 
 export type DecodeResult = 'ok' | 'no-room' | 'aborted' | 'failed';
 
-/**
- * How a memory rewinds: `plain` removes any number of tokens; a sliding `window` only those that it holds beyond the window; a
- * recurrent `state` none.
- */
+/** How far a memory rewinds: `plain` to any token, `window` within its spare cells, a recurrent `state` not at all. */
 export type MemoryKind = 'plain' | 'window' | 'state';
 
 /** Flags of the library: the whole state of a sequence, or only the parts that cannot be rewound. */
@@ -180,10 +177,7 @@ export class Context {
   }
 }
 
-/**
- * Whether a memory with these positions has all that a token at `position` sees in its window. If nothing follows `position`, the
- * library has kept what is needed.
- */
+/** Whether a memory has all that a token at `position` sees. If nothing follows it, the library has kept that. */
 export function canGoOnAt(
   position: number,
   { first, last, window }: { readonly first: number; readonly last: number; readonly window: number },

@@ -139,10 +139,7 @@ export class Slot {
     return { tokens: this.computed, bytes: this.context.stateBytes(this.sequence, 'whole') + this.#checkpoints.bytes };
   }
 
-  /**
-   * With steady portions the state of a running text contains tokens that no other request can reuse; and restored cells of a
-   * window have other places, so that sums are computed in another order.
-   */
+  /** Other requests cannot reuse partial portions; restored cells of a window are summed in another order. */
   get #isKeepable(): boolean {
     if (this.portion !== undefined && !this.context.savesAll) return false;
     return this.#media.length === 0 && this.computed > 0 && this.computed === this.#reusable(this.computed);

@@ -225,10 +225,7 @@ interface Reuse {
 const worthReusing = 4;
 const nothing: Reuse = { shift: undefined, keep: 0 };
 
-/**
- * How much of the cached tokens serves the new prompt; how far the memory can rewind is up to the slot. At least one token is
- * always left to compute: it gives the first logits.
- */
+/** How many cached tokens serve the new prompt. At least one is left to compute: it gives the first logits. */
 export function planReuse(
   cached: Int32Array,
   plan: Pick<PromptPlan, 'tokens' | 'maxTokens'>,

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { SpeechEngine, SpeechEvent, SpeechRequest } from '../core/speech.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
-import { speechService } from './speech.ts';
+import { speechService } from './task-services.ts';
 
 const request: SpeechRequest = {
   text: 'Hello.',

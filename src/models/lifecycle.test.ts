@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { TextState } from '../core/text-service.ts';
 import type { EngineState } from '../engines/host/engine-state.ts';
-import { EngineLifecycle, type HostedEngine, residentBytes } from './engine-lifecycle.ts';
+import { EngineLifecycle, type HostedEngine, residentBytes } from './lifecycle.ts';
 import type { TextEngineProcess } from './text-engine.ts';
 
 function hosted(state: EngineState, pid?: number): HostedEngine & { readonly calls: string[] } {

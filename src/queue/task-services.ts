@@ -1,0 +1,74 @@
+import type { EmbeddingEngine, EmbeddingFacts, EmbeddingService } from '../core/embedding.ts';
+import type { EngineSource } from '../core/engine-source.ts';
+import type { MusicEngine, MusicService } from '../core/music.ts';
+import type { Ticket } from '../core/request.ts';
+import type { SpeechEngine, SpeechService } from '../core/speech.ts';
+import type { TranscriptionEngine, TranscriptionService } from '../core/transcription.ts';
+import { type TaskParts, tasks } from './tasks.ts';
+
+/** The voices are known without loading the model. */
+export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;
+
+export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): SpeechService {
+  const { stream } = tasks(parts);
+  const { name, voices, maxWords } = parts.source;
+  return {
+    name,
+    maxWords,
+    voices,
+    speak: (request, ticket) => stream(ticket, ({ engine, signal }) => engine.speak(request, signal), { paced: true }),
+  };
+}
+
+export function musicService(parts: TaskParts<MusicEngine>): MusicService {
+  const { stream } = tasks(parts);
+  return {
+    name: parts.source.name,
+    generate: (request, ticket) =>
+      stream(ticket, ({ engine, signal }) => engine.generate(request, signal), { paced: true }),
+  };
+}
+
+export function transcriptionService(parts: TaskParts<TranscriptionEngine>): TranscriptionService {
+  const { stream } = tasks(parts);
+  return {
+    name: parts.source.name,
+    transcribe: (request, ticket) =>
+      stream(ticket, async function* ({ engine, signal, wrote }) {
+        let text = '';
+        for await (const event of engine.transcribe(request, signal)) {
+          if (event.type === 'segment') {
+            text += event.segment.text;
+            wrote(text);
+          }
+          yield event;
+        }
+      }),
+  };
+}
+
+export function embeddingService(parts: TaskParts<EmbeddingEngine>): EmbeddingService {
+  const { source } = parts;
+  const { once } = tasks(parts);
+  let known: EmbeddingFacts | undefined;
+  const facts = (): EmbeddingFacts | undefined => {
+    known = source.peek()?.facts() ?? known;
+    return known;
+  };
+  const timed = <Answer>(ticket: Ticket, work: (engine: EmbeddingEngine, signal: AbortSignal) => Promise<Answer>) =>
+    once(ticket, async ({ engine, signal, loadMs }) => {
+      facts();
+      return { ...(await work(engine, signal)), loadMs };
+    });
+  const { keepFor, expiresAt, file } = source;
+  return {
+    name: source.name,
+    facts,
+    loaded: () => source.state().type === 'ready',
+    ...(file ? { file } : {}),
+    ...(keepFor ? { keepFor } : {}),
+    ...(expiresAt ? { expiresAt } : {}),
+    embed: (request, ticket) => timed(ticket, (engine, signal) => engine.embed(request, signal)),
+    rank: (request, ticket) => timed(ticket, (engine, signal) => engine.rank(request, signal)),
+  };
+}
