@@ -17,7 +17,7 @@ import { commentFrame, sseHeaders } from '../http/sse.ts';
 import type { StartTimer } from '../http/timers.ts';
 import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
-import { isObject } from './fields/readers.ts';
+import { isObject } from './fields.ts';
 import type { CallTicket } from './ticket.ts';
 
 /** The model context of a dialect: services, limits and defaults of the model that a request concerns. */

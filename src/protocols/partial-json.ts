@@ -1,4 +1,4 @@
-import { isObject } from './fields/readers.ts';
+import { isObject } from './fields.ts';
 
 /** The certain part of an object that was cut off: without a last key, number or word that may go on. Else empty. */
 export function partialObject(json: string): Readonly<Record<string, unknown>> {

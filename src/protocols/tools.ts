@@ -3,7 +3,7 @@ import type { ChatRequest } from '../chat/request.ts';
 import { loosenedText, loosenedTools } from '../chat/tools/call-grammar.ts';
 import type { Headers } from '../http/call.ts';
 import { headerList } from './dialect.ts';
-import { wrong } from './fields/readers.ts';
+import { wrong } from './fields.ts';
 
 /** Limits of the grammar. */
 const mostTools = 1000;

@@ -1,6 +1,6 @@
 import type { StartTimer, Timer } from '../../http/timers.ts';
 import type { LiveSocket, SocketCall } from '../../http/web-socket.ts';
-import { isObject } from '../fields/readers.ts';
+import { isObject } from '../fields.ts';
 
 /** Clients reconnect after ten seconds without a message. */
 const statusMs = 6000;

@@ -4,7 +4,7 @@ import { inSlices, type Sliced } from '../../core/slices.ts';
 import { normalised, shortened } from '../../core/vectors.ts';
 import type { Headers } from '../../http/call.ts';
 import { headerList } from '../dialect.ts';
-import { wrong } from '../fields/readers.ts';
+import { wrong } from '../fields.ts';
 
 export type VectorFormat = 'float' | 'base64';
 

@@ -1,6 +1,5 @@
 import type { EmbeddingInput } from '../../core/embedding.ts';
-import { described, isTokenId, type Read, wrong } from '../fields/readers.ts';
-import { promptsSchema } from '../fields/schemas.ts';
+import { described, isTokenId, promptsSchema, type Read, wrong } from '../fields.ts';
 
 /** The limit of the OpenAI API. */
 export const mostInputs = 2048;

@@ -3,8 +3,7 @@ import type { Call, Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import { ignoredIn } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
-import { oneOf, optional, optionalText, orElse, readFlag, readPositive, readWhole } from '../fields/readers.ts';
-import { honoured, ignored, readFields } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { listText, oneEach, shaped, total, truncatedHeader, type VectorFormat, vectorText } from './encode.ts';
 import { readInputs } from './input.ts';
@@ -13,29 +12,29 @@ import { answering, type EmbeddingParts } from './service.ts';
 /** Fields of the OpenAI embeddings API. `truncate`: whether inputs that are too long are cut by default. */
 export function listFields({ truncate }: { readonly truncate: boolean }) {
   return {
-    input: honoured(
+    input: f.honoured(
       readInputs,
       'A text or up to 2048, also as token numbers of this model (not those of other vocabularies).',
     ),
-    model: honoured(
-      optionalText,
+    model: f.honoured(
+      f.optionalText,
       'The name of the text model means that model; every other name means the embeddings model, which the reply names. With --routermode only text-embedding-ada-002, text-embedding-3-* and the names of --modelalias are; others are refused.',
     ),
-    encoding_format: honoured(orElse(oneOf('float', 'base64'), 'float' as VectorFormat)),
-    dimensions: honoured(
-      optional(readPositive),
+    encoding_format: f.honoured(f.orElse(f.oneOf('float', 'base64'), 'float' as VectorFormat)),
+    dimensions: f.honoured(
+      f.optional(f.readPositive),
       'The first so many, made to length 1 again; more than the model has are refused.',
     ),
-    truncate: honoured(
-      orElse(readFlag, truncate),
+    truncate: f.honoured(
+      f.orElse(f.readFlag, truncate),
       `What is too long ${truncate ? 'is cut, and named in x-parley-truncated; with false it is' : 'is'} refused${truncate ? '' : '; with true it is cut, and named in x-parley-truncated'}.`,
     ),
-    embd_normalize: honoured(
-      orElse(readWhole, 2),
+    embd_normalize: f.honoured(
+      f.orElse(f.readWhole, 2),
       'As in the llama.cpp server: -1 none, 0 largest entry, 1 taxicab, 2 Euclidean, more a p-norm.',
     ),
-    genkey: honoured(readGenkey, 'The key by which the native API can stop it.'),
-    user: ignored(),
+    genkey: f.honoured(readGenkey, 'The key by which the native API can stop it.'),
+    user: f.ignored(),
   };
 }
 
@@ -46,7 +45,7 @@ export async function answerList(
   parts: EmbeddingParts,
 ): Promise<Reply> {
   const body = await bodyOf(call);
-  const fields = readFields(table, body);
+  const fields = f.readFields(table, body);
   const { input: inputs, truncate, dimensions, embd_normalize: norm, encoding_format: format } = fields;
   const { service, model } = answering(parts, fields.model);
   const embedded = await service.embed({ inputs, truncate }, ticketFor(call, fields.genkey));

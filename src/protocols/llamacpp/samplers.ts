@@ -1,7 +1,6 @@
 import type { GenerationControls } from '../../core/request.ts';
 import { type SamplerStage, type Sampling, type SamplingName, samplersOfApi } from '../../core/sampling-fields.ts';
-import { described, type Read, wrong } from '../fields/readers.ts';
-import { oneOrMoreTexts } from '../fields/schemas.ts';
+import { described, oneOrMoreTexts, type Read, wrong } from '../fields.ts';
 import type { OutputOptions } from './decode.ts';
 
 interface SamplerName {
@@ -63,9 +62,8 @@ type SettingsView = Partial<Pick<OutputOptions, 'stream' | 'timingsPerToken' | '
 /** The settings of a request by the names of this dialect: numbers and switches, none of its texts. */
 export function settingsBody(controls: GenerationControls, view: SettingsView = {}): object {
   const { sampling } = controls;
-  const body: Record<string, unknown> = {};
-  for (const [name, field] of samplers) body[field] = sampling[name];
-  return Object.assign(body, {
+  return {
+    ...Object.fromEntries(samplers.map(([name, field]) => [field, sampling[name]])),
     max_tokens: controls.maxTokens,
     n_predict: controls.maxTokens,
     n_keep: 0,
@@ -84,7 +82,7 @@ export function settingsBody(controls: GenerationControls, view: SettingsView = 
     post_sampling_probs: view.postSampling ?? false,
     backend_sampling: false,
     lora: [],
-  });
+  };
 }
 
 /** For the sender of the request: its texts too. */

@@ -1,6 +1,6 @@
 import type { MusicRequest } from '../../core/music.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Fields, readFields } from '../fields/table.ts';
+import { type Fields, readFields } from '../fields.ts';
 import { musicFields } from './fields.ts';
 
 export type SongFields = Fields<typeof musicFields>;

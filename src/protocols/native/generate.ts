@@ -9,7 +9,7 @@ import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { type ControlParts, decodeControls, idleFields } from '../controls/decode.ts';
 import { type DialectParts, eventStream, ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
-import { type Fields, fidelityOf, readFields } from '../fields/table.ts';
+import { type Fields, fidelityOf, readFields } from '../fields.ts';
 import { nativeMedia } from '../media.ts';
 import { eventsFor, textTicket } from '../ticket.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';

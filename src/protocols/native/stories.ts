@@ -4,9 +4,7 @@ import { isSlot, type SaveSlots, StoryTooLong } from '../../store/save-slots.ts'
 import type { SharedStory, StoryTurn } from '../../store/shared-story.ts';
 import type { DialectParts } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { looseFlag } from '../fields/loose.ts';
-import { isAbsent, optionalText, orElse, readText } from '../fields/readers.ts';
-import { honoured } from '../fields/table.ts';
+import { honoured, isAbsent, looseFlag, optionalText, orElse, readText } from '../fields.ts';
 import { nativeFamily, readInput } from './errors.ts';
 
 export interface StoryParts {

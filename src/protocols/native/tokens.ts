@@ -2,10 +2,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
-import { looseFlag } from '../fields/loose.ts';
-import { described, isAbsent, isTokenId, orElse, readText } from '../fields/readers.ts';
-import { messagesSchema, objectSchema, tokenNumbers } from '../fields/schemas.ts';
-import { aside, fidelityOf, honoured, withSchema } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { nativeFamily, readInput } from './errors.ts';
 
 export interface TokenParts {
@@ -18,24 +15,24 @@ const dialect = 'Native text API';
 const mostIds = 65_535;
 
 const countFields = {
-  prompt: honoured(orElse(readText, '')),
-  special: honoured(orElse(looseFlag, true)),
-  messages: honoured(
-    described(messagesSchema, (value) => (Array.isArray(value) ? (value as readonly unknown[]) : undefined)),
+  prompt: f.honoured(f.orElse(f.readText, '')),
+  special: f.honoured(f.orElse(f.looseFlag, true)),
+  messages: f.honoured(
+    f.described(f.messagesSchema, (value) => (Array.isArray(value) ? (value as readonly unknown[]) : undefined)),
     'A chat as it would be put to the model, where there is no prompt.',
   ),
 };
 
 const joinFields = {
-  ids: honoured(described(tokenNumbers, tokenIds), `Up to ${mostIds}.`),
-  special: honoured(orElse(looseFlag, true)),
+  ids: f.honoured(f.described(f.tokenNumbers, tokenIds), `Up to ${mostIds}.`),
+  special: f.honoured(f.orElse(f.looseFlag, true)),
 };
 
 export const tokenFidelity: readonly EndpointFidelity[] = [
-  fidelityOf(dialect, 'POST /api/extra/tokencount', countFields),
-  fidelityOf(dialect, 'POST /api/extra/detokenize', joinFields),
-  fidelityOf(dialect, 'POST /api/extra/json_to_grammar', {
-    schema: withSchema(objectSchema, aside('honoured', 'Or the schema is the body itself.')),
+  f.fidelityOf(dialect, 'POST /api/extra/tokencount', countFields),
+  f.fidelityOf(dialect, 'POST /api/extra/detokenize', joinFields),
+  f.fidelityOf(dialect, 'POST /api/extra/json_to_grammar', {
+    schema: f.withSchema(f.objectSchema, f.aside('honoured', 'Or the schema is the body itself.')),
   }),
 ];
 
@@ -91,7 +88,7 @@ function isJson(body: Uint8Array): boolean {
 }
 
 function tokenIds(value: unknown): readonly number[] | undefined {
-  if (isAbsent(value)) return [];
-  const fits = Array.isArray(value) && value.length <= mostIds && value.every(isTokenId);
+  if (f.isAbsent(value)) return [];
+  const fits = Array.isArray(value) && value.length <= mostIds && value.every(f.isTokenId);
   return fits ? value : undefined;
 }

@@ -7,7 +7,7 @@ import {
   unreachable,
 } from '../../core/events.ts';
 import { fold, type ToolCall } from '../../core/fold.ts';
-import { isObject } from '../fields/readers.ts';
+import { isObject } from '../fields.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 import { errorLine } from './errors.ts';
 

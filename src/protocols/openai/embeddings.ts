@@ -1,7 +1,7 @@
 import { answerList, listFields } from '../embedding/list.ts';
 import type { EmbeddingParts } from '../embedding/service.ts';
 import { withShortPath } from '../endpoint.ts';
-import { fidelityOf } from '../fields/table.ts';
+import { fidelityOf } from '../fields.ts';
 import { openaiRow } from './errors.ts';
 import { dialect } from './fields.ts';
 

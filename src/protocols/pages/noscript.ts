@@ -6,7 +6,7 @@ import { escapeHtml } from '../../http/pages.ts';
 import { decodeControls, readControls } from '../controls/decode.ts';
 import { type DialectParts, streamReply } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
-import { clamp } from '../fields/readers.ts';
+import { clamp } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { formPageHeaders, html, type Markup, pageEnd, pageStart, pagesFamily } from './page.ts';
 

@@ -23,8 +23,7 @@ import {
   requestBody,
   withShortPath,
 } from '../endpoint.ts';
-import { wrong } from '../fields/readers.ts';
-import { type Fields, readFields } from '../fields/table.ts';
+import { type Fields, readFields, wrong } from '../fields.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
