@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { InstructText } from '../chat/placeholders.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { AppError } from '../core/errors.ts';
@@ -44,6 +45,12 @@ export interface DialectParts {
   readonly startTimer: StartTimer;
   /** Default: only addresses on the public internet. */
   readonly fetchMedia?: FetchMedia;
+}
+
+/** The context of dialects that continue plain texts. */
+export interface CompletionParts extends DialectParts {
+  /** Replaces placeholders by the instruct tags of the loaded model. */
+  readonly replacePlaceholders: (texts: InstructText) => InstructText;
 }
 
 export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import type { EndpointFidelity, FieldFidelity, Handling, JsonSchema } from '../core/fidelity.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import type { JsonObject } from '../http/body.ts';
 
 export { isObject };
@@ -220,13 +220,8 @@ function numberFromText(text: string): number {
 }
 
 function listFromText(text: string): unknown {
-  if (!text.trimStart().startsWith('[')) return [text];
-  try {
-    return JSON.parse(text);
-  } catch {
-    // A plain phrase that begins with a bracket.
-    return [text];
-  }
+  // A plain phrase may begin with a bracket too.
+  return (text.trimStart().startsWith('[') ? tryParseJson(text) : undefined) ?? [text];
 }
 
 export const textSchema: JsonSchema = { type: 'string' };

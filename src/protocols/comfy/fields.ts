@@ -1,4 +1,5 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { tryParseJson } from '../../core/json.ts';
 import * as f from '../fields.ts';
 
 const dialect = 'ComfyUI';
@@ -40,7 +41,7 @@ const types = ['input', 'temp', 'output'] as const;
 const readType: f.Read<(typeof types)[number]> = (value) => types.find((type) => type === value) ?? 'input';
 
 const reference: f.Read<Readonly<Record<string, unknown>> | undefined> = f.optional((value, path) =>
-  f.readObject(typeof value === 'string' ? parsed(value) : value, path),
+  f.readObject(typeof value === 'string' ? tryParseJson(value) : value, path),
 );
 
 export const uploadFields = {
@@ -53,14 +54,6 @@ export const uploadFields = {
   ),
   originalRef: f.honoured(reference, 'Another spelling of original_ref.'),
 };
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 export const originalFields = {
   filename: f.honoured((value: unknown, path: string) => f.readText(f.isAbsent(value) ? '' : value, path)),

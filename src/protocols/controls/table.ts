@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../core/fidelity.ts';
+import { tryParseJson } from '../../core/json.ts';
 import type { GenerationRequest, Grammar } from '../../core/request.ts';
 import {
   cutToBytes,
@@ -19,12 +20,9 @@ type SentGrammar = { readonly gbnf: string } | { readonly schema: unknown };
 const readGrammarText: f.Read<SentGrammar> = f.described({ type: ['string', 'object'] }, (value, path) => {
   if (f.isObject(value)) return { schema: value };
   const text = f.readText(value, path);
-  try {
-    // No GBNF text is valid JSON.
-    return { schema: JSON.parse(text) };
-  } catch {
-    return { gbnf: text };
-  }
+  // No GBNF text is valid JSON.
+  const schema = tryParseJson(text);
+  return schema === undefined ? { gbnf: text } : { schema };
 });
 
 const limits = { stop: 256, phrases: 768, breakers: 128, breakerBytes: 40, biases: 512, bans: 10_000, bias: 100 };

@@ -2,7 +2,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import { ignoredIn } from '../dialect.ts';
-import { bodyOf } from '../endpoint.ts';
+import { bodyOf, jsonText } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { listText, oneEach, shaped, total, truncatedHeader, type VectorFormat, vectorText } from './encode.ts';
@@ -57,13 +57,6 @@ export async function answerList(
   );
   const tokens = total(embedded.tokens);
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
-  return {
-    status: 200,
-    headers: {
-      'content-type': 'application/json',
-      ...ignoredIn(body, fidelity),
-      ...truncatedHeader(embedded.truncated, 'input'),
-    },
-    body: `{"object":"list","model":${JSON.stringify(model)},"data":${data},"usage":${JSON.stringify(usage)}}`,
-  };
+  const text = `{"object":"list","model":${JSON.stringify(model)},"data":${data},"usage":${JSON.stringify(usage)}}`;
+  return jsonText(text, { ...ignoredIn(body, fidelity), ...truncatedHeader(embedded.truncated, 'input') });
 }

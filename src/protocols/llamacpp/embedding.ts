@@ -4,7 +4,7 @@ import { readGenkey } from '../controls/table.ts';
 import { listText, truncatedHeader, vectorText } from '../embedding/encode.ts';
 import { mostInputs, readInputs } from '../embedding/input.ts';
 import { answering, type EmbeddingParts } from '../embedding/service.ts';
-import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { llamacppFamily } from './errors.ts';
@@ -98,8 +98,7 @@ async function answerEmbedding(call: Call, parts: EmbeddingParts): Promise<Reply
       `{"index":${index},"embedding":[${list.map((vector) => vectorText(normalised(vector, norm))).join(',')}]}`,
     call.signal,
   );
-  const headers = { 'content-type': 'application/json', ...truncatedHeader(truncated, 'input') };
-  return { status: 200, headers, body: text };
+  return jsonText(text, truncatedHeader(truncated, 'input'));
 }
 
 async function answerRerank(call: Call, parts: EmbeddingParts): Promise<Reply> {

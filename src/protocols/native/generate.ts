@@ -7,8 +7,8 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { type ControlParts, decodeControls, idleFields } from '../controls/decode.ts';
-import { type DialectParts, eventStream, ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
-import { bodyOf, endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
+import { type CompletionParts, eventStream, ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
+import { bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import { type Fields, fidelityOf, readFields } from '../fields.ts';
 import { nativeMedia } from '../media.ts';
 import { eventsFor, textTicket } from '../ticket.ts';
@@ -16,15 +16,10 @@ import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './en
 import { nativeFamily } from './errors.ts';
 import { generateFields } from './fields.ts';
 
-interface PromptTexts {
-  readonly prompt: string;
-  readonly memory: string;
-  readonly stop: readonly string[];
-}
-
-export interface GenerateParts extends Pick<DialectParts, 'text' | 'controlParts' | 'applyDefaults' | 'startTimer'> {
-  readonly replacePlaceholders: (texts: PromptTexts) => PromptTexts;
-}
+export type GenerateParts = Pick<
+  CompletionParts,
+  'text' | 'controlParts' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
+>;
 
 const row = endpointRow({ method: 'POST', match: 'ending', queued: true, family: nativeFamily });
 
@@ -44,9 +39,7 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
     JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
   if (requestsPadding(call)) return paddedReply(answer, failureBody, parts.startTimer);
-  const whole = await answer;
-  const headers = { 'content-type': 'application/json', ...ignoredHeader(idleFields(body)) };
-  return { status: 200, headers: withShortfall(headers, await generation), body: whole };
+  return jsonText(await answer, withShortfall(ignoredHeader(idleFields(body)), await generation));
 }
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {

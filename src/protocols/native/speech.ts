@@ -3,7 +3,7 @@ import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core
 import type { Call, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
-import { bodyOf, endpointRow } from '../endpoint.ts';
+import { bodyOf, endpointRow, jsonText } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import {
   collectTranscript,
@@ -79,7 +79,7 @@ async function transcribe(call: Call, { taskServices, startTimer }: SpeechParts)
     JSON.stringify({ text, ...(notes.length > 0 ? { warnings: notes } : {}) }),
   );
   if (requestsPadding(call)) return paddedReply(answer, failure, startTimer);
-  return { status: 200, headers: { 'content-type': 'application/json' }, body: await answer };
+  return jsonText(await answer);
 }
 
 function failure(thrown: unknown): string {

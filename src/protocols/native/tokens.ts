@@ -1,4 +1,5 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { tryParseJson } from '../../core/json.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
@@ -66,7 +67,7 @@ async function joinTokens(call: Call, { text }: TokenParts): Promise<Reply> {
 
 async function makeGrammar(call: Call, { schemaToGrammar }: TokenParts): Promise<Reply> {
   const body = await bodyOf(call).catch(() => undefined);
-  if (!body && !isJson(call.body)) return json({ result: '', success: false }, 400);
+  if (!body && tryParseJson(call.body.toString('utf8')) === undefined) return json({ result: '', success: false }, 400);
   const schema = body && Object.hasOwn(body, 'schema') ? body.schema : body;
   try {
     // What is JSON and yet cannot be read here is no object, or nested too deeply to be followed.
@@ -75,15 +76,6 @@ async function makeGrammar(call: Call, { schemaToGrammar }: TokenParts): Promise
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return json({ result: '', success: false, error: reason });
-  }
-}
-
-function isJson(body: Uint8Array): boolean {
-  try {
-    JSON.parse(Buffer.from(body).toString('utf8'));
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
-import type { EndpointShape, ListedEndpoint, PlainEndpoint } from '../endpoint.ts';
+import { type EndpointShape, endpointRow, type ListedEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { contentTypes, requestExamples } from './content.ts';
 
 interface DocumentParts {
@@ -27,15 +27,8 @@ export function openapiReplies({
 }
 
 export function openapiEndpoint(reply: OpenapiReply, family: Family): PlainEndpoint {
-  return {
-    method: 'GET',
-    match: 'ending',
-    path: '/api/openapi.json',
-    queued: false,
-    summary: 'The description of this server as OpenAPI 3.1.',
-    family,
-    handle: () => reply('..'),
-  };
+  const get = endpointRow({ method: 'GET', match: 'ending', queued: false, family });
+  return get('/api/openapi.json', 'The description of this server as OpenAPI 3.1.', () => reply('..'));
 }
 
 /** Families without operations in the document: emulations that have their own documentation, and pages. */

@@ -1,6 +1,7 @@
 import type { Tool } from '../../chat/messages.ts';
 import type { ToolChoice } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
+import { tryParseJson } from '../../core/json.ts';
 import type { JsonObject } from '../../http/body.ts';
 import * as f from '../fields.ts';
 import { checkToolNames, freeText, noParameters } from '../tools.ts';
@@ -78,12 +79,8 @@ export function customArguments(input: string): string {
 
 /** Undefined if the arguments are not (or not yet) those of a custom tool. */
 export function customInput(json: string): string | undefined {
-  try {
-    const input: unknown = JSON.parse(json)?.input;
-    return typeof input === 'string' ? input : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = tryParseJson(json);
+  return f.isObject(parsed) && typeof parsed.input === 'string' ? parsed.input : undefined;
 }
 
 /** The name of a tool in the prompt, by the name and namespace that the client uses. */
