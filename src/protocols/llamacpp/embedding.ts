@@ -1,9 +1,15 @@
 import { normalised } from '../../core/vectors.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
-import { listText, truncatedHeader, vectorText } from '../embedding/encode.ts';
-import { mostInputs, readInputs } from '../embedding/input.ts';
-import { answering, type EmbeddingParts } from '../embedding/service.ts';
+import {
+  answering,
+  type EmbeddingParts,
+  listText,
+  mostInputs,
+  readInputs,
+  truncatedHeader,
+  vectorText,
+} from '../embedding.ts';
 import { bodyOf, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';

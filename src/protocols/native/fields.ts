@@ -1,6 +1,6 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { controlFields, readGenkey } from '../controls/table.ts';
-import { listFields } from '../embedding/list.ts';
+import { listFields } from '../embedding.ts';
 import { fidelityOf, honoured, ignored, looseFlag, orElse, readText } from '../fields.ts';
 import { readNativeMedia } from '../media.ts';
 import { keepOnDisconnect } from '../ticket.ts';

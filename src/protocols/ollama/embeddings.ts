@@ -1,8 +1,16 @@
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
-import { listText, oneEach, shaped, total, truncatedHeader, vectorText } from '../embedding/encode.ts';
-import { answering, type EmbeddingParts } from '../embedding/service.ts';
+import {
+  answering,
+  type EmbeddingParts,
+  listText,
+  oneEach,
+  shaped,
+  total,
+  truncatedHeader,
+  vectorText,
+} from '../embedding.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';

@@ -1,7 +1,7 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { readGenkey } from '../controls/table.ts';
-import { mostInputs } from '../embedding/input.ts';
+import { mostInputs } from '../embedding.ts';
 import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 import { optionFields } from './options.ts';
