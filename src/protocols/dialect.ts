@@ -91,16 +91,12 @@ export function refuseMedia(kind: 'image' | 'audio', field: string): AppError {
 
 /** The header that names the fields without effect, of an endpoint without sampling controls. */
 export function ignoredIn(body: JsonObject, fidelity: EndpointFidelity): Headers {
-  return ignoredHeader(ignoredFields(body, fidelity));
+  return withIgnored({}, ignoredFields(body, fidelity));
 }
 
 /** The same with the sampling controls. */
 export function noticeHeaders(body: JsonObject, fidelity: EndpointFidelity): Headers {
-  return ignoredHeader([...ignoredFields(body, fidelity), ...idleFields(body)]);
-}
-
-export function ignoredHeader(fields: readonly string[]): Headers {
-  return fields.length > 0 ? { 'x-parley-ignored': fields.join(', ') } : {};
+  return withIgnored({}, [...ignoredFields(body, fidelity), ...idleFields(body)]);
 }
 
 const longestList = 1000;

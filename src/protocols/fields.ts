@@ -292,19 +292,19 @@ export type Fields<Declared> = {
 };
 
 export function honoured<Value>(read: Read<Value>, note?: string): ReadRow<Value> {
-  return { handling: 'honoured', read, ...told(note) };
+  return { handling: 'honoured', read, ...optionalNote(note) };
 }
 
 export function approximated<Value>(read: Read<Value>, note: string): ReadRow<Value> {
   return { handling: 'approximated', read, note };
 }
 
-/** A field that is not in the record: it is read elsewhere or not at all. `check` validates or refuses what is sent. */
+/** A field that is not in the record: it is read by other code or not at all. `check` validates or refuses what is sent. */
 export function aside(handling: Handling, note?: string, check?: Read<unknown>): Said & { readonly read?: never } {
-  return { handling, ...told(note), ...(check && { check }) };
+  return { handling, ...optionalNote(note), ...(check && { check }) };
 }
 
-/** Adds the schema of a field that is read elsewhere. */
+/** Adds the schema of a field that other code reads. */
 export function withSchema<Entry extends Row>(schema: JsonSchema, row: Entry): Entry {
   return { ...row, schema };
 }
@@ -321,6 +321,13 @@ export function refused(note: string, check?: Read<unknown>) {
 /** Without effect; the reply repeats it. */
 export function returnedField<Value>(read: Read<Value>, note: string): ReadRow<Value> {
   return { handling: 'ignored', read, note };
+}
+
+/** The check of a field that changes what the request means, so that it would be wrong to ignore it. */
+export function unsupported(instead: string): Read<never> {
+  return (_, feature) => {
+    throw new AppError('unsupported', { feature, instead });
+  };
 }
 
 /** An object whose members are fields; left out, it counts as empty. */
@@ -350,7 +357,10 @@ export function kindsAt(
   kinds: Readonly<Record<string, Said & { readonly read: unknown }>>,
 ): Readonly<Record<never, never>> {
   return Object.fromEntries(
-    Object.entries(kinds).map(([kind, { handling, note }]) => [`${place}: ${kind}`, { handling, ...told(note) }]),
+    Object.entries(kinds).map(([kind, { handling, note }]) => [
+      `${place}: ${kind}`,
+      { handling, ...optionalNote(note) },
+    ]),
   );
 }
 
@@ -440,10 +450,10 @@ function rowsOf(table: Table, path = ''): readonly FieldFidelity[] {
   return Object.entries(table).flatMap(([name, { handling, note, inside }]) => {
     const field = pathTo(path, name);
     if (inside) return rowsOf(inside, field);
-    return handling === undefined ? [] : [{ field, handling, ...told(note) }];
+    return handling === undefined ? [] : [{ field, handling, ...optionalNote(note) }];
   });
 }
 
-function told(note: string | undefined): { readonly note?: string } {
+function optionalNote(note: string | undefined): { readonly note?: string } {
   return note === undefined ? {} : { note };
 }

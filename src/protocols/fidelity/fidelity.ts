@@ -11,7 +11,7 @@ export const fidelityFamily: Family = {
 /** What the four words mean. */
 const handlings: Readonly<Record<Handling, string>> = {
   honoured: 'It does what it says.',
-  approximated: 'It has its effect, with the difference that the note tells.',
+  approximated: 'It has its effect, with the difference in its note.',
   ignored:
     'It is accepted without effect. Replies name it in the header x-parley-ignored; the native API, whose clients send such fields always, does not.',
   refused: 'The request is answered with an error that says why.',

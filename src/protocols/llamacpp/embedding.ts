@@ -51,7 +51,7 @@ export const rerankFields = {
   query: f.honoured(f.readName, 'a text that fits the model beside a document'),
   documents: f.honoured(f.optional(readDocuments), 'texts, or objects with a text'),
   texts: f.honoured(f.optional(readDocuments), 'instead of documents: the reply is a bare array of index and score'),
-  top_n: f.honoured(f.optional(f.readPositive), 'all of them unless told otherwise'),
+  top_n: f.honoured(f.optional(f.readPositive), 'all of them by default'),
   return_documents: f.honoured(f.orElse(f.readFlag, false)),
   return_text: f.honoured(f.orElse(f.readFlag, false), 'with texts'),
   truncate: f.honoured(

@@ -31,7 +31,7 @@ export const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
 const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: llamacppFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
-  row('/tokenize', 'The tokens of a text, with their pieces where asked for.', tokenize),
+  row('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize),
   row('/detokenize', 'The text of a list of tokens.', detokenize),
   row('/apply-template', 'The prompt that a chat would become.', applyTemplate),
 ];

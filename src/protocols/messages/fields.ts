@@ -1,4 +1,3 @@
-import { AppError } from '../../core/errors.ts';
 import { asControls, readGenkey } from '../controls/table.ts';
 import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
@@ -15,16 +14,9 @@ const readStops: f.Read<readonly string[]> = f.described(f.textsSchema, (value, 
   return f.limitedTexts(path, texts);
 });
 
-/** For fields that change what the request means, so that it would be wrong to ignore them. */
-const refuse =
-  (instead: string): f.Read<never> =>
-  (_, feature) => {
-    throw new AppError('unsupported', { feature, instead });
-  };
-
 const thread = f.refused(
   'Conversations are not stored.',
-  refuse('this server keeps no conversations; send all messages'),
+  f.unsupported('this server keeps no conversations; send all messages'),
 );
 
 /** The fields that make the prompt: also those of the endpoint that counts its tokens. */
@@ -91,7 +83,7 @@ export const createFields = {
   ...asControls({ temperature: 'May be above 1.', top_p: '', top_k: '' }, { check: f.readNumber }),
   stop_sequences: f.honoured(f.optional(readStops), 'Empty ones are ignored. Up to 256, 50,000 characters together.'),
   thread,
-  compaction: f.refused('Ask for a summary in a message.', refuse('ask for a summary in a message instead')),
+  compaction: f.refused('Ask for a summary in a message.', f.unsupported('ask for a summary in a message instead')),
   ...f.each(
     ['metadata', 'container', 'diagnostics', 'fallbacks', 'fallback_credit_token', 'inference_geo', 'service_tier'],
     f.ignored(),

@@ -3,22 +3,17 @@ import type { MusicEvent, MusicRequest, MusicService, SongFormat } from '../../c
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, type Headers, json, type Reply } from '../../http/call.ts';
 import { ignoredIn } from '../dialect.ts';
-import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow } from '../endpoint.ts';
 import { type Fields, readFields } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { musicFidelity, musicFields } from './fields.ts';
 
-export interface MusicContext {
+interface MusicContext {
   readonly taskServices?: { readonly music?: MusicService };
 }
 
-export interface MusicServices {
-  /** Of the native API, which these paths belong to. */
-  readonly family: Family;
-  readonly newSeed: () => number;
-}
-
-export function musicEndpoints({ family, newSeed }: MusicServices): ModelEndpoint<MusicContext>[] {
+/** `family` is that of the native API, which these paths belong to. */
+export function musicEndpoints({ family, newSeed }: { readonly family: Family; readonly newSeed: () => number }) {
   const row = endpointRow({ method: 'POST', match: 'ending', queued: true, modelSelection: 'any-name', family });
 
   async function prepare(call: Call, { taskServices }: MusicContext): Promise<Reply> {

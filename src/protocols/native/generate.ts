@@ -7,7 +7,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { type ControlParts, decodeControls, idleFields } from '../controls/decode.ts';
-import { type CompletionParts, eventStream, ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
+import { type CompletionParts, eventStream, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import { bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import { type Fields, fidelityOf, readFields } from '../fields.ts';
 import { nativeMedia } from '../media.ts';
@@ -39,7 +39,7 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
     JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
   if (requestsPadding(call)) return paddedReply(answer, failureBody, parts.startTimer);
-  return jsonText(await answer, withShortfall(ignoredHeader(idleFields(body)), await generation));
+  return jsonText(await answer, withShortfall(withIgnored({}, idleFields(body)), await generation));
 }
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
@@ -47,7 +47,7 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = await requestBody(call, parts);
   if (parts.text.state().type === 'none') return eventStream(encodeFailure(modelMissing()));
   const { request, ticket } = prepare(body, call, parts);
-  const headers = ignoredHeader(idleFields(body));
+  const headers = withIgnored({}, idleFields(body));
   const events = eventsFor(ticket, parts.text.generate(request, ticket));
   return streamReply(events, encodeStream, { headers, ticket, startTimer });
 }

@@ -30,7 +30,7 @@ const row = endpointRow({
   family: nativeFamily,
 });
 
-export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav unless told otherwise.', speak);
+export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav by default.', speak);
 export const transcribeEndpoint = row('/api/extra/transcribe', 'Speech to text.', transcribe, { form: {} });
 
 /** Formats that are not known are WAV in this dialect. */

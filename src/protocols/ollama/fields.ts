@@ -42,8 +42,8 @@ function durationMs(text: string): number {
 }
 
 const images =
-  'Base64, with or without a data URL in front; sounds too, which are told by their bytes. Refused where the loaded model has no projector (--mmproj).';
-const anyName = 'Every name, and none, is answered by the loaded model; replies repeat the name that was asked for.';
+  'Base64, with or without a data URL in front; sounds too, which are recognised by their bytes. Refused where the loaded model has no projector (--mmproj).';
+const anyName = 'Every name, and none, is answered by the loaded model; replies repeat the requested name.';
 const text = f.orElse(f.readText, '');
 const off = f.orElse(f.looseFlag, false);
 

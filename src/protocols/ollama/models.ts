@@ -66,7 +66,7 @@ export function modelEndpoints({ modelFile, now }: ModelFileParts): ModelEndpoin
       withBody((body, call, parts) => show(body, call, parts, { cached, whole })),
       { method: 'POST' },
     ),
-    row('/api/status', 'That nothing here runs elsewhere.', () =>
+    row('/api/status', 'Whether cloud models can be used: never.', () =>
       jsonReply({ cloud: { disabled: true, source: 'config' } }),
     ),
   ];

@@ -65,7 +65,7 @@ export function openapiDocument({ product, endpoints, fidelities }: DocumentPart
     paths,
     components: {
       securitySchemes: {
-        key: { type: 'http', scheme: 'bearer', description: 'Asked for where the server has a password (--password).' },
+        key: { type: 'http', scheme: 'bearer', description: 'Needed if the server has a password (--password).' },
       },
       schemas: components,
     },
@@ -74,7 +74,7 @@ export function openapiDocument({ product, endpoints, fidelities }: DocumentPart
 
 const introduction = `One server, every API that local-AI apps already speak.
 
-What becomes of a field is told with it: those that are not simply honoured are *approximated* (with the difference that is told),
+The description of a field says how it is handled: it is honoured, *approximated* (with the difference that it names),
 *ignored* (accepted without effect, and named in the header \`x-parley-ignored\`) or *refused*. Null means the same as leaving a field
 out. The controls of \`POST /api/v1/generate\` may stand beside the own fields of every text endpoint.`;
 

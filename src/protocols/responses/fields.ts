@@ -13,10 +13,6 @@ const readIncludes: f.Read<readonly string[]> = f.described(f.textsSchema, (valu
   throw f.wrong(path, 'an array of strings');
 });
 
-const refuseConversation: f.Read<never> = (_, feature) => {
-  throw new AppError('unsupported', { feature, instead: 'go on from an answer by previous_response_id' });
-};
-
 export const createFields = {
   model: loadedModel,
   input: f.approximated(
@@ -45,7 +41,7 @@ export const createFields = {
     f.described(f.textSchema, f.anyValue),
     'Refused (previous_response_not_found) if not stored.',
   ),
-  conversation: f.refused('Use previous_response_id.', refuseConversation),
+  conversation: f.refused('Use previous_response_id.', f.unsupported('go on from an answer by previous_response_id')),
   store: f.honoured(f.orElse(f.readFlag, true), 'In memory: the oldest are dropped, and a restart loses all.'),
   max_output_tokens: f.honoured(optionalInteger, 'Includes reasoning. Cut to what fits; 0 or less is the default.'),
   // Only their types are checked here.
