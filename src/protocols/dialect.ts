@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { InstructText } from '../chat/placeholders.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { AppError } from '../core/errors.ts';
@@ -17,7 +18,7 @@ import { commentFrame, sseHeaders } from '../http/sse.ts';
 import type { StartTimer } from '../http/timers.ts';
 import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
-import { isObject } from './fields/readers.ts';
+import { isObject } from './fields.ts';
 import type { CallTicket } from './ticket.ts';
 
 /** The model context of a dialect: services, limits and defaults of the model that a request concerns. */
@@ -44,6 +45,12 @@ export interface DialectParts {
   readonly startTimer: StartTimer;
   /** Default: only addresses on the public internet. */
   readonly fetchMedia?: FetchMedia;
+}
+
+/** The context of dialects that continue plain texts. */
+export interface CompletionParts extends DialectParts {
+  /** Replaces placeholders by the instruct tags of the loaded model. */
+  readonly replacePlaceholders: (texts: InstructText) => InstructText;
 }
 
 export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
@@ -84,16 +91,12 @@ export function refuseMedia(kind: 'image' | 'audio', field: string): AppError {
 
 /** The header that names the fields without effect, of an endpoint without sampling controls. */
 export function ignoredIn(body: JsonObject, fidelity: EndpointFidelity): Headers {
-  return ignoredHeader(ignoredFields(body, fidelity));
+  return withIgnored({}, ignoredFields(body, fidelity));
 }
 
 /** The same with the sampling controls. */
 export function noticeHeaders(body: JsonObject, fidelity: EndpointFidelity): Headers {
-  return ignoredHeader([...ignoredFields(body, fidelity), ...idleFields(body)]);
-}
-
-export function ignoredHeader(fields: readonly string[]): Headers {
-  return fields.length > 0 ? { 'x-parley-ignored': fields.join(', ') } : {};
+  return withIgnored({}, [...ignoredFields(body, fidelity), ...idleFields(body)]);
 }
 
 const longestList = 1000;

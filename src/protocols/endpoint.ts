@@ -1,5 +1,5 @@
 import { type JsonObject, jsonObject } from '../http/body.ts';
-import type { AccessRule, Call, EndpointInfo, Reply } from '../http/call.ts';
+import type { AccessRule, Call, EndpointInfo, Headers, Reply } from '../http/call.ts';
 import type { DialectParts } from './dialect.ts';
 
 /** How the model of a call is found where it is not the text model that the body names. */
@@ -40,6 +40,11 @@ export function endpointRow(defaults: Omit<EndpointShape, 'path' | 'summary'>) {
 /** The body of a call as a JSON object. An empty body is an error, or with `empty` an empty object. */
 export function bodyOf({ body, signal }: Call, empty: 'object' | 'refuse' = 'refuse'): Promise<JsonObject> {
   return jsonObject(body, { empty, signal });
+}
+
+/** A reply whose body is JSON text already. */
+export function jsonText(body: string | Uint8Array, headers: Headers = {}): Reply {
+  return { status: 200, headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
 /** The body of a generating request, with the defaults of the server applied. */

@@ -4,7 +4,7 @@ import type { GenerationControls } from '../core/request.ts';
 import { atOnce } from '../core/testing/at-once.ts';
 import type { JsonObject } from '../http/body.ts';
 import { ResponseStore } from '../store/responses.ts';
-import { readFields } from './fields/table.ts';
+import { readFields } from './fields.ts';
 import { decodeOptions } from './llamacpp/decode.ts';
 import { optionFields } from './llamacpp/fields.ts';
 import { decode as decodeMessages } from './messages/decode.ts';

@@ -3,7 +3,7 @@ import type { Message } from '../chat/messages.ts';
 import type { Sliced } from '../core/slices.ts';
 import { atOnce } from '../core/testing/at-once.ts';
 import { ResponseStore } from '../store/responses.ts';
-import { readList } from './fields/readers.ts';
+import { readList } from './fields.ts';
 import { decodeConversation } from './messages/conversation.ts';
 import { decodeMessages as decodeOllama } from './ollama/decode.ts';
 import { decodeMessages as decodeOpenai, readMessages } from './openai/chat/messages.ts';

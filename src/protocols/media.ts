@@ -5,9 +5,7 @@ import type { Medium } from '../core/request.ts';
 import type { TextModel, TextState } from '../core/text-service.ts';
 import type { Headers } from '../http/call.ts';
 import { type FetchMedia, refuseMedia } from './dialect.ts';
-import { looseTexts } from './fields/loose.ts';
-import { described, orElse, wrong } from './fields/readers.ts';
-import { picturesSchema } from './fields/schemas.ts';
+import { described, looseTexts, orElse, picturesSchema, wrong } from './fields.ts';
 
 /** As many of each kind as the native API keeps. */
 const mostMedia = 64;

@@ -1,14 +1,10 @@
-import { isObject } from './fields/readers.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 
 /** The certain part of an object that was cut off: without a last key, number or word that may go on. Else empty. */
 export function partialObject(json: string): Readonly<Record<string, unknown>> {
   for (const candidate of completions(json)) {
-    try {
-      const value: unknown = JSON.parse(candidate);
-      return isObject(value) ? value : {};
-    } catch {
-      // The next one leaves more of it out.
-    }
+    const value = tryParseJson(candidate);
+    if (value !== undefined) return isObject(value) ? value : {};
   }
   return {};
 }

@@ -8,10 +8,7 @@ import type { Call } from '../http/call.ts';
 import type { Form } from '../http/form.ts';
 import { readGenkey } from './controls/table.ts';
 import { bodyOf } from './endpoint.ts';
-import { looseFlag, looseNumber } from './fields/loose.ts';
-import { clamp, described, isObject, optional, orElse, type Read, readText, wrong } from './fields/readers.ts';
-import { base64Schema, textSchema } from './fields/schemas.ts';
-import { approximated, type Fields, honoured } from './fields/table.ts';
+import * as f from './fields.ts';
 import { inlineBase64 } from './media.ts';
 
 export interface SentRecording {
@@ -27,10 +24,10 @@ export async function formOrBody(call: Call): Promise<JsonObject> {
 }
 
 /** Base64 in a field, as it is or as a data URL; an empty one is none. */
-export const readInlineRecording: Read<Uint8Array | undefined> = described(
-  base64Schema,
-  optional((value, path) => {
-    const text = readText(value, path);
+export const readInlineRecording: f.Read<Uint8Array | undefined> = f.described(
+  f.base64Schema,
+  f.optional((value, path) => {
+    const text = f.readText(value, path);
     return text === '' ? undefined : Buffer.from(inlineBase64(text, path, 'a recording').base64, 'base64');
   }),
 );
@@ -45,7 +42,7 @@ export async function sentRecording(
   if (file) return { bytes: await readFile(file.path, { signal }), fileName: file.name, field: file.field };
   if (fields.file) return { bytes: fields.file, fileName: '', field: 'file' };
   if (fields.audio_data) return { bytes: fields.audio_data, fileName: '', field: 'audio_data' };
-  throw wrong('file', 'a recording');
+  throw f.wrong('file', 'a recording');
 }
 
 /** The decoder knows the recording as `file`; the error gets the field of the client. */
@@ -56,47 +53,49 @@ export function locateRecording(error: unknown, { field }: SentRecording): unkno
   return new AppError(error.code, { ...details, field } as never, { cause: error });
 }
 
-const taker = 'Passed on to recognisers that take it (--whispermodel); where it had no effect, a warning tells that.';
+const taker = 'Passed on to recognisers that take it (--whispermodel); where it has no effect, a warning says so.';
 
-const readTemperature: Read<number> = described(
+const readTemperature: f.Read<number> = f.described(
   { type: 'number', default: 0 },
-  orElse((value, path) => clamp(looseNumber(value, path), 0, 1), 0),
+  f.orElse((value, path) => f.clamp(f.looseNumber(value, path), 0, 1), 0),
 );
 
 /** The fields that all dialects have. Forms have only texts, so numbers and switches are read from texts. */
 export const recordingFields = {
-  file: honoured(
+  file: f.honoured(
     readInlineRecording,
     'A file of a form, or base64 (also as a data URL). WAV, MP3, FLAC, Ogg and WebM, known by their bytes; AAC and M4A where ffmpeg is installed. Up to 3 hours.',
   ),
-  audio_data: honoured(readInlineRecording, 'Another name of file.'),
-  prompt: approximated(orElse(readText, ''), taker),
-  temperature: approximated(readTemperature, `Moved into 0 to 1. ${taker}`),
-  suppress_non_speech: approximated(orElse(looseFlag, false), 'What is no speech is mostly left out anyway.'),
-  genkey: honoured(readGenkey),
+  audio_data: f.honoured(readInlineRecording, 'Another name of file.'),
+  prompt: f.approximated(f.orElse(f.readText, ''), taker),
+  temperature: f.approximated(readTemperature, `Moved into 0 to 1. ${taker}`),
+  suppress_non_speech: f.approximated(f.orElse(f.looseFlag, false), 'What is no speech is mostly left out anyway.'),
+  genkey: f.honoured(readGenkey),
 };
 
-const readLanguage: Read<string | undefined> = described(
-  textSchema,
-  optional((value, path) => {
-    const text = readText(value, path).trim();
+const readLanguage: f.Read<string | undefined> = f.described(
+  f.textSchema,
+  f.optional((value, path) => {
+    const text = f.readText(value, path).trim();
     if (text === '' || text.toLowerCase() === 'auto') return undefined;
     const code = languageCode(text);
-    if (code === undefined) throw wrong(path, 'auto, or a language by its code of two letters or its English name');
+    if (code === undefined) throw f.wrong(path, 'auto, or a language by its code of two letters or its English name');
     return code;
   }),
 );
 
 export const languageFields = {
-  language: honoured(
+  language: f.honoured(
     readLanguage,
     'A code, an English name or auto. Refused where the recogniser does not know it; the built-in one hears English.',
   ),
-  langcode: honoured(readLanguage, 'Another name of language, which it wins over.'),
+  langcode: f.honoured(readLanguage, 'Another name of language, which it wins over.'),
 };
 
 /** The part of the neutral request that these fields make. */
-export function transcriptionOptions(fields: Fields<typeof recordingFields> & Partial<Fields<typeof languageFields>>) {
+export function transcriptionOptions(
+  fields: f.Fields<typeof recordingFields> & Partial<f.Fields<typeof languageFields>>,
+) {
   return {
     language: fields.langcode ?? fields.language,
     prompt: fields.prompt,
@@ -114,7 +113,7 @@ export function bodyOfForm({ fields }: Form): JsonObject {
     else if (key === '') body.set(name, [body.get(name) ?? [], ...values].flat());
     else {
       const known = body.get(name);
-      body.set(name, { ...(isObject(known) ? known : {}), [key]: values.at(-1) });
+      body.set(name, { ...(f.isObject(known) ? known : {}), [key]: values.at(-1) });
     }
   }
   return Object.fromEntries(body);

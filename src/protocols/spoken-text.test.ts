@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Voice } from '../core/speech.ts';
 import type { JsonObject } from '../http/body.ts';
-import { optionalText } from './fields/readers.ts';
-import { readFields } from './fields/table.ts';
+import { optionalText, readFields } from './fields.ts';
 import { chooseVoice, readVoiceName, speechOf, spokenFields, spokenText, wordCount } from './spoken-text.ts';
 import { scriptedSpeech, testVoices } from './testing/spoken.ts';
 

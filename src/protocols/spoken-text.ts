@@ -2,9 +2,7 @@ import { AppError } from '../core/errors.ts';
 import type { SpeechService, Voice } from '../core/speech.ts';
 import type { TaskServices } from '../core/task-services.ts';
 import { readGenkey } from './controls/table.ts';
-import { looseWhole } from './fields/loose.ts';
-import { described, isObject, optional, optionalText, orElse, type Read, wrong } from './fields/readers.ts';
-import { approximated, type Fields, honoured, ignored } from './fields/table.ts';
+import * as f from './fields.ts';
 
 /** Slowest and quickest. */
 export const paces = { least: 0.25, most: 4 } as const;
@@ -17,28 +15,31 @@ export const spokenNotes = {
 } as const;
 
 /** A name, or an object that holds one. */
-export const readVoiceName: Read<string> = described({ type: ['string', 'integer', 'object'] }, (value, path) => {
+export const readVoiceName: f.Read<string> = f.described({ type: ['string', 'integer', 'object'] }, (value, path) => {
   if (typeof value === 'string' || typeof value === 'number') return String(value);
-  const name = isObject(value) ? (value.id ?? value.name) : undefined;
+  const name = f.isObject(value) ? (value.id ?? value.name) : undefined;
   if (typeof name === 'string') return name;
-  throw wrong(path, 'the name of a voice, or an object with its id');
+  throw f.wrong(path, 'the name of a voice, or an object with its id');
 });
 
 /** The fields of text-to-speech requests; each dialect has most of them. */
 export const spokenFields = {
-  input: honoured(optionalText, spokenNotes.text),
-  text: honoured(optionalText, 'Another name of input.'),
-  voice: approximated(optional(readVoiceName), spokenNotes.voice),
-  speaker_wav: approximated(optional(readVoiceName), 'Another name of voice.'),
-  instruction: approximated(optionalText, 'No engine here follows it; x-parley-notes says so.'),
-  language: approximated(optionalText, spokenNotes.language),
-  seed: approximated(orElse(looseWhole, -1), 'Handed to the engine; those of today always say a text in the same way.'),
-  genkey: honoured(readGenkey, 'The key by which the native API can stop it.'),
-  speaker_json: ignored('For OuteTTS, which is not possible yet.'),
+  input: f.honoured(f.optionalText, spokenNotes.text),
+  text: f.honoured(f.optionalText, 'Another name of input.'),
+  voice: f.approximated(f.optional(readVoiceName), spokenNotes.voice),
+  speaker_wav: f.approximated(f.optional(readVoiceName), 'Another name of voice.'),
+  instruction: f.approximated(f.optionalText, 'No engine here follows it; x-parley-notes says so.'),
+  language: f.approximated(f.optionalText, spokenNotes.language),
+  seed: f.approximated(
+    f.orElse(f.looseWhole, -1),
+    'Handed to the engine; those of today always say a text in the same way.',
+  ),
+  genkey: f.honoured(readGenkey, 'The key by which the native API can stop it.'),
+  speaker_json: f.ignored('For OuteTTS, which is not possible yet.'),
 };
 
 /** What a dialect has read of them; it may have only some. */
-export type SpokenFields = Partial<Fields<typeof spokenFields>> & {
+export type SpokenFields = Partial<f.Fields<typeof spokenFields>> & {
   readonly instructions?: string | undefined;
   readonly lang_code?: string | undefined;
 };
@@ -54,10 +55,10 @@ export async function spokenText(fields: SpokenFields, service: SpeechService) {
   const sent = fields[field]?.trim() ?? '';
   const own = fields.instructions || fields.instruction || '';
   const { text, instruction } = own === '' ? splitInstruction(sent) : { text: sent, instruction: own };
-  if (text === '') throw wrong(field, 'a text that is to be spoken');
+  if (text === '') throw f.wrong(field, 'a text that is to be spoken');
   const words = wordCount(text);
   if (words > service.maxWords) {
-    throw wrong(field, `at most ${service.maxWords} words long (--ttsmaxlen), and this is ${words}`);
+    throw f.wrong(field, `at most ${service.maxWords} words long (--ttsmaxlen), and this is ${words}`);
   }
   const { voice, notes } = chooseVoice(fields.voice ?? fields.speaker_wav ?? '', await service.voices());
   const language = fields.language || fields.lang_code || '';

@@ -3,9 +3,7 @@ import { readOn } from '../core/channel.ts';
 import type { QueueStatus, Ticket } from '../core/request.ts';
 import type { Call } from '../http/call.ts';
 import { credentials } from '../http/guard.ts';
-import { looseFlag } from './fields/loose.ts';
-import { described, objectOf, orElse } from './fields/readers.ts';
-import { honoured } from './fields/table.ts';
+import { described, honoured, looseFlag, objectOf, orElse } from './fields.ts';
 
 /** The ticket of one call, and its status in the queue. */
 export interface CallTicket extends Ticket {

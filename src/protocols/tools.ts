@@ -1,9 +1,11 @@
 import { callableTools } from '../chat/reply-grammar.ts';
 import type { ChatRequest } from '../chat/request.ts';
+import type { ChatService } from '../chat/service.ts';
 import { loosenedText, loosenedTools } from '../chat/tools/call-grammar.ts';
+import type { JsonObject } from '../http/body.ts';
 import type { Headers } from '../http/call.ts';
-import { headerList } from './dialect.ts';
-import { wrong } from './fields/readers.ts';
+import { headerList, ignoredThinkingFields, withIgnored } from './dialect.ts';
+import { wrong } from './fields.ts';
 
 /** Limits of the grammar. */
 const mostTools = 1000;
@@ -27,9 +29,20 @@ export const noParameters = { type: 'object', properties: {} } as const;
 export const freeText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } as const;
 
 /** Names the parts of tool schemas that the grammar cannot enforce. */
-export function loosenedHeader(request: ChatRequest): Headers {
+function loosenedHeader(request: ChatRequest): Headers {
   const loosened = loosenedTools(callableTools(request)).map(loosenedText);
   return loosened.length > 0 ? { 'x-parley-loosened': headerList(loosened) } : {};
+}
+
+/** The headers of a reply to a chat: with what is known of a request only when it has been read. */
+export async function chatHeaders(
+  headers: Headers,
+  body: JsonObject,
+  request: ChatRequest,
+  chat: Pick<ChatService, 'thinksAnyway'>,
+): Promise<Headers> {
+  const unheeded = await ignoredThinkingFields(body, request, chat);
+  return { ...withIgnored(headers, unheeded), ...loosenedHeader(request) };
 }
 
 /** Said of tools in every dialect that has them. */

@@ -19,14 +19,13 @@ import { batchingSettings } from '../models/text-engine.ts';
 import { adminLevel } from '../protocols/admin/access.ts';
 import type { AdminContext } from '../protocols/admin/routes.ts';
 import type { ControlParts } from '../protocols/controls/decode.ts';
-import { type DialectParts, randomId } from '../protocols/dialect.ts';
+import { type CompletionParts, type DialectParts, randomId } from '../protocols/dialect.ts';
 import type { LlamacppContext } from '../protocols/llamacpp/routes.ts';
 import { SlotWatch } from '../protocols/llamacpp/slot-watch.ts';
 import { modelName, namingOf } from '../protocols/native/model-name.ts';
 import type { NativeContext } from '../protocols/native/routes.ts';
 import type { OllamaContext } from '../protocols/ollama/routes.ts';
 import { decodeChat } from '../protocols/openai/chat/decode.ts';
-import type { OpenaiContext } from '../protocols/openai/routes.ts';
 import type { NoscriptParts } from '../protocols/pages/noscript.ts';
 import type { SdapiContext } from '../protocols/sdapi/routes.ts';
 import type { XttsContext } from '../protocols/xtts/routes.ts';
@@ -39,7 +38,7 @@ import type { ServerServices } from './services.ts';
 
 /** What a handler gets with each call: the services, settings and defaults of the model that the call concerns. */
 export type ModelContext = NativeContext &
-  OpenaiContext &
+  CompletionParts &
   OllamaContext &
   LlamacppContext &
   SdapiContext &

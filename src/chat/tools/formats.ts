@@ -1,3 +1,4 @@
+import { tryParseJson } from '../../core/json.ts';
 import { PhraseFinder, type PhraseTree, phraseTree } from '../../patterns/phrase-finder.ts';
 import type { Tool } from '../messages.ts';
 import {
@@ -209,11 +210,8 @@ const gemmaQuote = '<|"|>';
 function readGemmaCall(body: string): readonly WholeCall[] {
   const [, name, given] = /^\s*call:\s*([\w.-]+)\s*(\{[\s\S]*\})\s*$/.exec(body) ?? [];
   if (name === undefined || given === undefined) return [];
-  try {
-    return [{ name, json: JSON.stringify(JSON.parse(gemmaJson(given))) }];
-  } catch {
-    return [];
-  }
+  const parsed = tryParseJson(gemmaJson(given));
+  return parsed === undefined ? [] : [{ name, json: JSON.stringify(parsed) }];
 }
 
 /** For a call that was cut off: its name, and its arguments as far as they go. */

@@ -5,8 +5,7 @@ import type { SavedStates, StateFigures, TextService } from '../../core/text-ser
 import { type Call, type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { textSchema } from '../fields/schemas.ts';
-import { aside, fidelityOf, withSchema } from '../fields/table.ts';
+import { aside, fidelityOf, textSchema, withSchema } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { type AdminAccess, mayAdminister } from './access.ts';
 

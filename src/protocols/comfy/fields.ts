@@ -1,85 +1,72 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
-import { looseFlag, looseNumber } from '../fields/loose.ts';
-import {
-  anyValue,
-  isAbsent,
-  listOf,
-  optional,
-  optionalText,
-  orElse,
-  type Read,
-  readObject,
-  readText,
-} from '../fields/readers.ts';
-import { each, type Fields, fidelityOf, honoured, ignored } from '../fields/table.ts';
+import { tryParseJson } from '../../core/json.ts';
+import * as f from '../fields.ts';
 
 const dialect = 'ComfyUI';
-const flag = orElse(looseFlag, false);
+const flag = f.orElse(f.looseFlag, false);
 /** Ids are texts, and some clients have numbers for them. */
-const readId: Read<string> = (value, path) => (typeof value === 'number' ? String(value) : readText(value, path));
-const ids = optional(listOf(readId));
+const readId: f.Read<string> = (value, path) => (typeof value === 'number' ? String(value) : f.readText(value, path));
+const ids = f.optional(f.listOf(readId));
 
 export const promptFields = {
-  prompt: honoured(anyValue, 'Nodes that no output depends on are ignored; all others must be known.'),
-  client_id: honoured(optionalText, 'The connection at /ws that receives its events.'),
-  prompt_id: honoured(optional(readId), 'Replaced if it is taken.'),
-  number: honoured(orElse<number | undefined>(looseNumber, undefined), 'Lower numbers of the same client run first.'),
-  front: honoured(flag),
-  extra_data: honoured(orElse(readObject, {}), 'Stored in the history; extra_pnginfo is written into the pictures.'),
-  partial_execution_targets: honoured(ids),
+  prompt: f.honoured(f.anyValue, 'Nodes that no output depends on are ignored; all others must be known.'),
+  client_id: f.honoured(f.optionalText, 'The connection at /ws that receives its events.'),
+  prompt_id: f.honoured(f.optional(readId), 'Replaced if it is taken.'),
+  number: f.honoured(
+    f.orElse<number | undefined>(f.looseNumber, undefined),
+    'Lower numbers of the same client run first.',
+  ),
+  front: f.honoured(flag),
+  extra_data: f.honoured(
+    f.orElse(f.readObject, {}),
+    'Stored in the history; extra_pnginfo is written into the pictures.',
+  ),
+  partial_execution_targets: f.honoured(ids),
 };
 
-export type PromptFields = Fields<typeof promptFields>;
+export type PromptFields = f.Fields<typeof promptFields>;
 
 export const dropFields = {
-  clear: honoured(flag),
-  delete: honoured(ids),
+  clear: f.honoured(flag),
+  delete: f.honoured(ids),
 };
 
-export const interruptFields = { prompt_id: honoured(optional(readId), 'Stops only this prompt.') };
+export const interruptFields = { prompt_id: f.honoured(f.optional(readId), 'Stops only this prompt.') };
 
 const freeFields = {
-  ...each(['unload_models', 'free_memory'], ignored('Models are loaded and unloaded automatically.')),
+  ...f.each(['unload_models', 'free_memory'], f.ignored('Models are loaded and unloaded automatically.')),
 };
 
 const types = ['input', 'temp', 'output'] as const;
-const readType: Read<(typeof types)[number]> = (value) => types.find((type) => type === value) ?? 'input';
+const readType: f.Read<(typeof types)[number]> = (value) => types.find((type) => type === value) ?? 'input';
 
-const reference: Read<Readonly<Record<string, unknown>> | undefined> = optional((value, path) =>
-  readObject(typeof value === 'string' ? parsed(value) : value, path),
+const reference: f.Read<Readonly<Record<string, unknown>> | undefined> = f.optional((value, path) =>
+  f.readObject(typeof value === 'string' ? tryParseJson(value) : value, path),
 );
 
 export const uploadFields = {
-  overwrite: honoured(flag, 'Otherwise a number is appended to a name that is taken.'),
-  type: honoured(readType),
-  subfolder: honoured(orElse(readText, '')),
-  original_ref: honoured(
+  overwrite: f.honoured(flag, 'Otherwise a number is appended to a name that is taken.'),
+  type: f.honoured(readType),
+  subfolder: f.honoured(f.orElse(f.readText, '')),
+  original_ref: f.honoured(
     reference,
     'For masks: the picture that becomes transparent. Without it the mask itself is stored.',
   ),
-  originalRef: honoured(reference, 'Another spelling of original_ref.'),
+  originalRef: f.honoured(reference, 'Another spelling of original_ref.'),
 };
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 export const originalFields = {
-  filename: honoured((value: unknown, path: string) => readText(isAbsent(value) ? '' : value, path)),
-  subfolder: honoured(orElse(readText, '')),
-  type: honoured(readType),
+  filename: f.honoured((value: unknown, path: string) => f.readText(f.isAbsent(value) ? '' : value, path)),
+  subfolder: f.honoured(f.orElse(f.readText, '')),
+  type: f.honoured(readType),
 };
 
-export const freeFidelity = fidelityOf(dialect, 'POST /free', freeFields);
+export const freeFidelity = f.fidelityOf(dialect, 'POST /free', freeFields);
 
 export const comfyFidelity: readonly EndpointFidelity[] = [
-  fidelityOf(dialect, 'POST /prompt', promptFields),
-  fidelityOf(dialect, 'POST /queue, POST /history', dropFields),
-  fidelityOf(dialect, 'POST /interrupt', interruptFields),
+  f.fidelityOf(dialect, 'POST /prompt', promptFields),
+  f.fidelityOf(dialect, 'POST /queue, POST /history', dropFields),
+  f.fidelityOf(dialect, 'POST /interrupt', interruptFields),
   freeFidelity,
-  fidelityOf(dialect, 'POST /upload/image, POST /upload/mask', uploadFields),
+  f.fidelityOf(dialect, 'POST /upload/image, POST /upload/mask', uploadFields),
 ];

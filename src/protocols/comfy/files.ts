@@ -4,8 +4,7 @@ import type { OutputFormat, PictureEdit, PictureEditor } from '../../core/pictur
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
-import { wrong } from '../fields/readers.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields, wrong } from '../fields.ts';
 import { encodedAs, needed } from '../pictures/pixels.ts';
 import { formPictures, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
 import { formOrBody } from '../recording.ts';

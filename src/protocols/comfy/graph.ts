@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../http/body.ts';
-import { isAbsent, isObject } from '../fields/readers.ts';
+import { isAbsent, isObject } from '../fields.ts';
 
 export interface GraphProblem {
   readonly type: string;

@@ -1,6 +1,6 @@
+import { isObject, tryParseJson } from '../../core/json.ts';
 import type { StartTimer, Timer } from '../../http/timers.ts';
 import type { LiveSocket, SocketCall } from '../../http/web-socket.ts';
-import { isObject } from '../fields/readers.ts';
 
 /** Clients reconnect after ten seconds without a message. */
 const statusMs = 6000;
@@ -104,13 +104,9 @@ export class Hub {
 /** The feature flags of a client; undefined for any other message. */
 function flagsOf(message: string | Buffer): Readonly<Record<string, unknown>> | undefined {
   if (typeof message !== 'string' || message.length > 10_000) return undefined;
-  try {
-    const { type, data } = JSON.parse(message) as { readonly type?: unknown; readonly data?: unknown };
-    if (type !== 'feature_flags') return undefined;
-    return isObject(data) ? data : {};
-  } catch {
-    return undefined;
-  }
+  const parsed = tryParseJson(message);
+  if (!isObject(parsed) || parsed.type !== 'feature_flags') return undefined;
+  return isObject(parsed.data) ? parsed.data : {};
 }
 
 function text(type: string, data: object): string {

@@ -397,7 +397,7 @@ function conditioningOf(node: Node, slot: number, visitor: Visitor): Conditionin
 function guidanceNotes(node: Node): readonly string[] {
   const guidance = node.number('guidance', 0, 100);
   if (guidance === undefined) return [];
-  return [`${node.classType} ${node.id}: no model here is told a guidance (${guidance}); cfg of the sampler counts`];
+  return [`${node.classType} ${node.id}: no model here takes a guidance (${guidance}); cfg of the sampler counts`];
 }
 
 /** The clip skip of the text encoder behind `clip`. */

@@ -310,8 +310,8 @@ describe('samplers', () => {
         { '6': guided, '20': node('CLIPTextEncodeFlux', { t5xxl: 'a hat', guidance: 4 }) },
       );
       expect(drawAt(graph).notes).toEqual([
-        'CLIPTextEncodeFlux 20: no model here is told a guidance (4); cfg of the sampler counts',
-        'FluxGuidance 6: no model here is told a guidance (3.5); cfg of the sampler counts',
+        'CLIPTextEncodeFlux 20: no model here takes a guidance (4); cfg of the sampler counts',
+        'FluxGuidance 6: no model here takes a guidance (3.5); cfg of the sampler counts',
       ]);
     });
 

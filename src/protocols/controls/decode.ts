@@ -9,8 +9,7 @@ import {
   samplingNames,
 } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { clamp, readAt } from '../fields/readers.ts';
-import { readFields } from '../fields/table.ts';
+import { clamp, readAt, readFields } from '../fields.ts';
 import { type Controls, controlFields, decodeGrammar, joinBiases } from './table.ts';
 
 /** Limits and defaults of the server. */

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { defaultSamplerOrder, samplingFields } from '../../core/sampling-fields.ts';
-import { readNumber } from '../fields/readers.ts';
-import { fidelityOf, readFields, type Table } from '../fields/table.ts';
+import { fidelityOf, readFields, readNumber, type Table } from '../fields.ts';
 import { readControls } from './decode.ts';
 import { asControls, type Controls, controlFields, joinBiases, readEffort, readGenkey, readStop } from './table.ts';
 

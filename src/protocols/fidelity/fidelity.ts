@@ -1,6 +1,6 @@
 import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
 import { type Family, json } from '../../http/call.ts';
-import type { PlainEndpoint } from '../endpoint.ts';
+import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
 
 export const fidelityFamily: Family = {
   name: 'fidelity',
@@ -11,7 +11,7 @@ export const fidelityFamily: Family = {
 /** What the four words mean. */
 const handlings: Readonly<Record<Handling, string>> = {
   honoured: 'It does what it says.',
-  approximated: 'It has its effect, with the difference that the note tells.',
+  approximated: 'It has its effect, with the difference in its note.',
   ignored:
     'It is accepted without effect. Replies name it in the header x-parley-ignored; the native API, whose clients send such fields always, does not.',
   refused: 'The request is answered with an error that says why.',
@@ -20,15 +20,9 @@ const handlings: Readonly<Record<Handling, string>> = {
 /** The field tables of all endpoints, as decoders and documentation use them. */
 export function fidelityEndpoint(endpoints: readonly EndpointFidelity[]): PlainEndpoint {
   const reply = json({ handling: handlings, endpoints });
-  return {
-    method: 'GET',
-    match: 'ending',
-    path: '/api/extra/fidelity',
-    queued: false,
-    summary: 'Which fields of each API are honoured, approximated, ignored or refused.',
-    family: fidelityFamily,
-    handle: () => reply,
-  };
+  const summary = 'Which fields of each API are honoured, approximated, ignored or refused.';
+  const get = endpointRow({ method: 'GET', match: 'ending', queued: false, family: fidelityFamily });
+  return get('/api/extra/fidelity', summary, () => reply);
 }
 
 const opening = '<!-- fields -->';

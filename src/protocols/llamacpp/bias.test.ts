@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { orElse } from '../fields/readers.ts';
+import { orElse } from '../fields.ts';
 import { scriptedText } from '../testing/doubles.ts';
 import { readLogitBias, resolveBias } from './bias.ts';
 

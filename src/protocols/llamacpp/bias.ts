@@ -1,8 +1,6 @@
 import type { GenerationControls } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
-import { limitedTexts } from '../fields/loose.ts';
-import { described, isObject, type Read, wrong } from '../fields/readers.ts';
-import { biasSchema } from '../fields/schemas.ts';
+import { biasSchema, described, isObject, limitedTexts, type Read, wrong } from '../fields.ts';
 
 const limits = { entries: 10_000, texts: 512 };
 

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { type DialectParts, mergedShortfalls, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields } from '../fields.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
 import { ticketFor } from '../ticket.ts';

@@ -7,7 +7,7 @@ import { compilePattern } from '../../patterns/search.ts';
 import { limitTokens, penaltyRange, readControls } from '../controls/decode.ts';
 import type { Controls } from '../controls/table.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
-import { isAbsent, isObject, wrong } from '../fields/readers.ts';
+import { isAbsent, isObject, wrong } from '../fields.ts';
 import { grammarOf, type SchemaToGrammar } from '../output-schema.ts';
 import type { OptionFields } from './fields.ts';
 import { withSamplers } from './samplers.ts';

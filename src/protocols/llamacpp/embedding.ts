@@ -1,72 +1,66 @@
 import { normalised } from '../../core/vectors.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
-import { listText, truncatedHeader, vectorText } from '../embedding/encode.ts';
-import { mostInputs, readInputs } from '../embedding/input.ts';
-import { answering, type EmbeddingParts } from '../embedding/service.ts';
-import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import {
-  described,
-  isObject,
-  oneOf,
-  optional,
-  optionalText,
-  orElse,
-  type Read,
-  readFlag,
-  readList,
-  readName,
-  readPositive,
-  readTruncated,
-  wrong,
-} from '../fields/readers.ts';
-import { honoured, readFields } from '../fields/table.ts';
+  answering,
+  type EmbeddingParts,
+  listText,
+  mostInputs,
+  readInputs,
+  truncatedHeader,
+  vectorText,
+} from '../embedding.ts';
+import { bodyOf, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
+import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { llamacppFamily } from './errors.ts';
 
 export const embeddingFields = {
-  content: honoured(optional(readInputs), 'a text or several, also as token numbers of this model'),
-  input: honoured(optional(readInputs), 'another name of content, which wins'),
-  embd_normalize: honoured(orElse(readTruncated, 2), '-1 none, 0 largest entry, 1 taxicab, 2 Euclidean, more a p-norm'),
-  truncate: honoured(
-    orElse(readFlag, false),
+  content: f.honoured(f.optional(readInputs), 'a text or several, also as token numbers of this model'),
+  input: f.honoured(f.optional(readInputs), 'another name of content, which wins'),
+  embd_normalize: f.honoured(
+    f.orElse(f.readTruncated, 2),
+    '-1 none, 0 largest entry, 1 taxicab, 2 Euclidean, more a p-norm',
+  ),
+  truncate: f.honoured(
+    f.orElse(f.readFlag, false),
     'ours: what is too long is refused, or with true cut and named in x-parley-truncated',
   ),
-  pooling: honoured(
-    optional(oneOf('none', 'mean', 'cls', 'last')),
+  pooling: f.honoured(
+    f.optional(f.oneOf('none', 'mean', 'cls', 'last')),
     'ours: none gives a vector for each token; otherwise the way of the model',
   ),
-  genkey: honoured(readGenkey, 'the key by which the native API can stop it'),
-  model: honoured(optionalText, 'the name of the text model embeds with that'),
+  genkey: f.honoured(readGenkey, 'the key by which the native API can stop it'),
+  model: f.honoured(f.optionalText, 'the name of the text model embeds with that'),
 };
 
-const readDocuments: Read<readonly string[]> = described(
+const readDocuments: f.Read<readonly string[]> = f.described(
   { type: 'array', items: { type: ['string', 'object'] }, minItems: 1, maxItems: mostInputs },
   (value, path) => {
-    const list = readList(value, path);
-    if (list.length === 0 || list.length > mostInputs) throw wrong(path, `an array of 1 to ${mostInputs} documents`);
+    const list = f.readList(value, path);
+    if (list.length === 0 || list.length > mostInputs) throw f.wrong(path, `an array of 1 to ${mostInputs} documents`);
     return list.map((entry, index) => {
-      const text = isObject(entry) ? entry.text : entry;
-      if (typeof text !== 'string') throw wrong(`${path}[${index}]`, 'a string, or an object with a text');
+      const text = f.isObject(entry) ? entry.text : entry;
+      if (typeof text !== 'string') throw f.wrong(`${path}[${index}]`, 'a string, or an object with a text');
       return text;
     });
   },
 );
 
 export const rerankFields = {
-  query: honoured(readName, 'a text that fits the model beside a document'),
-  documents: honoured(optional(readDocuments), 'texts, or objects with a text'),
-  texts: honoured(optional(readDocuments), 'instead of documents: the reply is a bare array of index and score'),
-  top_n: honoured(optional(readPositive), 'all of them unless told otherwise'),
-  return_documents: honoured(orElse(readFlag, false)),
-  return_text: honoured(orElse(readFlag, false), 'with texts'),
-  truncate: honoured(
-    orElse(readFlag, true),
+  query: f.honoured(f.readName, 'a text that fits the model beside a document'),
+  documents: f.honoured(f.optional(readDocuments), 'texts, or objects with a text'),
+  texts: f.honoured(f.optional(readDocuments), 'instead of documents: the reply is a bare array of index and score'),
+  top_n: f.honoured(f.optional(f.readPositive), 'all of them by default'),
+  return_documents: f.honoured(f.orElse(f.readFlag, false)),
+  return_text: f.honoured(f.orElse(f.readFlag, false), 'with texts'),
+  truncate: f.honoured(
+    f.orElse(f.readFlag, true),
     'a document that is too long is cut, and named in x-parley-truncated; with false it is refused',
   ),
-  genkey: honoured(readGenkey, 'the key by which the native API can stop it'),
-  model: honoured(
-    optionalText,
+  genkey: f.honoured(readGenkey, 'the key by which the native API can stop it'),
+  model: f.honoured(
+    f.optionalText,
     'the name of the text model ranks with that; every other name is answered by the embeddings model; with --routermode only the names of --modelalias are, and others are refused',
   ),
 };
@@ -90,9 +84,17 @@ export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
 /** A bare array; each entry has an array of vectors, because there may be one for each token. */
 async function answerEmbedding(call: Call, parts: EmbeddingParts): Promise<Reply> {
   const body = await bodyOf(call);
-  const { content, input, embd_normalize: norm, truncate, pooling, model, genkey } = readFields(embeddingFields, body);
+  const {
+    content,
+    input,
+    embd_normalize: norm,
+    truncate,
+    pooling,
+    model,
+    genkey,
+  } = f.readFields(embeddingFields, body);
   const inputs = content ?? input;
-  if (!inputs) throw wrong('content', 'a string or an array of strings');
+  if (!inputs) throw f.wrong('content', 'a string or an array of strings');
   const { service } = answering(parts, model);
   const request = { inputs, truncate, ...(pooling ? { pooling } : {}) };
   const { vectors, truncated } = await service.embed(request, ticketFor(call, genkey));
@@ -102,14 +104,13 @@ async function answerEmbedding(call: Call, parts: EmbeddingParts): Promise<Reply
       `{"index":${index},"embedding":[${list.map((vector) => vectorText(normalised(vector, norm))).join(',')}]}`,
     call.signal,
   );
-  const headers = { 'content-type': 'application/json', ...truncatedHeader(truncated, 'input') };
-  return { status: 200, headers, body: text };
+  return jsonText(text, truncatedHeader(truncated, 'input'));
 }
 
 async function answerRerank(call: Call, parts: EmbeddingParts): Promise<Reply> {
-  const fields = readFields(rerankFields, await bodyOf(call));
+  const fields = f.readFields(rerankFields, await bodyOf(call));
   const documents = fields.texts ?? fields.documents;
-  if (!documents) throw wrong('documents', `an array of 1 to ${mostInputs} documents`);
+  if (!documents) throw f.wrong('documents', `an array of 1 to ${mostInputs} documents`);
   const { service, model } = answering(parts, fields.model);
   const { query, truncate } = fields;
   const ranked = await service.rank({ query, documents, truncate }, ticketFor(call, fields.genkey));

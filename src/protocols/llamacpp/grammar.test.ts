@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { Grammar } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields } from '../fields.ts';
 import type { SchemaToGrammar } from '../output-schema.ts';
 import { decodeGrammar as decode } from './decode.ts';
 import { optionFields } from './fields.ts';

@@ -1,9 +1,7 @@
 import { mediumPlaceholder } from '../../chat/messages.ts';
 import type { Medium } from '../../core/request.ts';
 import type { FillMarks, TextService, TextState } from '../../core/text-service.ts';
-import { described, isObject, isTokenId, orElse, type Read, textList, wrong } from '../fields/readers.ts';
-import { textOrNumber, textSchema } from '../fields/schemas.ts';
-import type { Fields } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
 import type { gapFields } from './fields.ts';
@@ -24,17 +22,17 @@ export const mediaMarker = '<__media__>';
 export function decodePrompts(value: unknown, state: TextState): readonly SentPrompt[] {
   const one = (entry: unknown): SentPrompt => onePrompt(entry, state);
   if (!Array.isArray(value)) return [one(value)];
-  if (value.length === 0) throw wrong('prompt', 'something: the list is empty');
+  if (value.length === 0) throw f.wrong('prompt', 'something: the list is empty');
   return value.some((entry) => typeof entry === 'number') ? [one(value)] : value.map(one);
 }
 
 /** Pieces of a text that may hold token numbers between its words. */
-export const readPieces: Read<PromptPieces> = described(
-  { anyOf: [textSchema, { type: 'array', items: textOrNumber }] },
+export const readPieces: f.Read<PromptPieces> = f.described(
+  { anyOf: [f.textSchema, { type: 'array', items: f.textOrNumber }] },
   (value, path) => {
     if (typeof value === 'string') return [value];
-    if (Array.isArray(value) && value.every((entry) => typeof entry === 'string' || isTokenId(entry))) return value;
-    throw wrong(path, 'a text, or an array of texts and token numbers');
+    if (Array.isArray(value) && value.every((entry) => typeof entry === 'string' || f.isTokenId(entry))) return value;
+    throw f.wrong(path, 'a text, or an array of texts and token numbers');
   },
 );
 
@@ -50,7 +48,7 @@ export async function promptText(pieces: PromptPieces, text: TextService): Promi
 }
 
 function onePrompt(value: unknown, state: TextState): SentPrompt {
-  if (!isObject(value)) return { pieces: readPieces(value, 'prompt'), media: [] };
+  if (!f.isObject(value)) return { pieces: readPieces(value, 'prompt'), media: [] };
   const pieces = readPieces(value.prompt_string, 'prompt_string');
   const attachments = new Attachments(state, { addresses: false });
   for (const [index, data] of readMedia(value.multimodal_data, 'multimodal_data').entries()) {
@@ -60,7 +58,7 @@ function onePrompt(value: unknown, state: TextState): SentPrompt {
   return { pieces: media.length > 0 ? withPlaces(pieces, media) : pieces, media };
 }
 
-const readMedia = orElse(textList('an array of base64 strings'), []);
+const readMedia = f.orElse(f.textList('an array of base64 strings'), []);
 
 /** The first marker is for the first medium, and so on: their numbers must be equal. */
 function withPlaces(pieces: PromptPieces, media: readonly Medium[]): PromptPieces {
@@ -70,7 +68,7 @@ function withPlaces(pieces: PromptPieces, media: readonly Medium[]): PromptPiece
   );
   if (next === media.length) return placed;
   const expected = `a text with the mark ${mediaMarker} once for each of the ${media.length} media, and it has ${next}`;
-  throw wrong('prompt_string', expected);
+  throw f.wrong('prompt_string', expected);
 }
 
 /** Neighbouring token numbers are detokenized together: a character may have several tokens. */
@@ -93,7 +91,7 @@ const separatorWithoutMark = '\n\n--- snippet ---\n\n';
 
 /** The prompt for the gap between `input_prefix` and `input_suffix`; `prompt` is the beginning of its text. */
 export async function infillPrompt(
-  fields: Fields<typeof gapFields>,
+  fields: f.Fields<typeof gapFields>,
   maxTokens: number,
   { marks, text }: { readonly marks: FillMarks; readonly text: TextService },
 ): Promise<string> {

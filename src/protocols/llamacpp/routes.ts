@@ -1,8 +1,8 @@
 import { asAppError } from '../../core/errors.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import type { EmbeddingParts } from '../embedding/service.ts';
+import type { EmbeddingParts } from '../embedding.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { isAbsent } from '../fields/readers.ts';
+import { isAbsent } from '../fields.ts';
 import { completionEndpoints } from './completion.ts';
 import { embeddingEndpoints } from './embedding.ts';
 import { errorBody, llamacppFamily } from './errors.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultSampling, type Sampling } from '../../core/sampling-fields.ts';
-import { optional } from '../fields/readers.ts';
+import { optional } from '../fields.ts';
 import { ownSettingsBody, readSamplers, samplerNames, settingsBody, withSamplers as withNamed } from './samplers.ts';
 import { plainControls } from './testing/world.ts';
 

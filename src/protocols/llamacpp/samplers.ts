@@ -1,7 +1,6 @@
 import type { GenerationControls } from '../../core/request.ts';
 import { type SamplerStage, type Sampling, type SamplingName, samplersOfApi } from '../../core/sampling-fields.ts';
-import { described, type Read, wrong } from '../fields/readers.ts';
-import { oneOrMoreTexts } from '../fields/schemas.ts';
+import { described, oneOrMoreTexts, type Read, wrong } from '../fields.ts';
 import type { OutputOptions } from './decode.ts';
 
 interface SamplerName {
@@ -84,7 +83,7 @@ export function settingsBody(controls: GenerationControls, view: SettingsView = 
     post_sampling_probs: view.postSampling ?? false,
     backend_sampling: false,
     lora: [],
-  });
+  };
 }
 
 /** For the sender of the request: its texts too. */

@@ -4,10 +4,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
-import { looseFlag } from '../fields/loose.ts';
-import { isTokenId, orElse, reader } from '../fields/readers.ts';
-import { tokenNumbers } from '../fields/schemas.ts';
-import { honoured, readFields } from '../fields/table.ts';
+import { honoured, isTokenId, looseFlag, orElse, reader, readFields, tokenNumbers } from '../fields.ts';
 import { llamacppFamily } from './errors.ts';
 import { readPieces } from './prompts.ts';
 
@@ -34,7 +31,7 @@ export const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
 const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: llamacppFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
-  row('/tokenize', 'The tokens of a text, with their pieces where asked for.', tokenize),
+  row('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize),
   row('/detokenize', 'The text of a list of tokens.', detokenize),
   row('/apply-template', 'The prompt that a chat would become.', applyTemplate),
 ];

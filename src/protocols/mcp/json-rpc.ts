@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../http/body.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
-import { isObject } from '../fields/readers.ts';
+import { isObject } from '../fields.ts';
 
 /** The id of a JSON-RPC request; null if it could not be read. */
 export type MessageId = string | number | null;

@@ -4,7 +4,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { messageFrame } from '../../http/sse.ts';
 import { eventStream } from '../dialect.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
-import { isObject } from '../fields/readers.ts';
+import { isObject } from '../fields.ts';
 import {
   errorMessage,
   errorReply,

@@ -2,20 +2,7 @@ import { type Content, joinContent, type Message, text, wordsOf } from '../../ch
 import { AppError } from '../../core/errors.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
-import {
-  isAbsent,
-  oneOf,
-  optionalFlag,
-  optionalObject,
-  optionalText,
-  readAt,
-  readList,
-  readName,
-  readObject,
-  readText,
-  wrong,
-} from '../fields/readers.ts';
-import type { Said } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import type { Attachments } from '../media.ts';
 
 /** Consecutive messages of one role. */
@@ -31,14 +18,14 @@ interface Reading {
   readonly attachments: Attachments;
 }
 
-const readRole = oneOf('user', 'assistant', 'system');
+const readRole = f.oneOf('user', 'assistant', 'system');
 
 /** `system` and `messages` of the request as one conversation. */
 export function* decodeConversation(
   fields: { readonly system?: unknown; readonly messages: readonly unknown[] },
   reading: Reading,
 ): Sliced<readonly Message[]> {
-  const system = isAbsent(fields.system) ? [] : systemTexts(readBlocks(fields.system, 'system'), reading);
+  const system = f.isAbsent(fields.system) ? [] : systemTexts(readBlocks(fields.system, 'system'), reading);
   const turns: Turn[] = [];
   const add = (role: Turn['role'], blocks: readonly Block[]): void => {
     const last = turns.at(-1);
@@ -47,15 +34,15 @@ export function* decodeConversation(
   };
   for (const [index, entry] of fields.messages.entries()) {
     const field = `messages[${index}]`;
-    const message = readObject(entry, field);
-    const role = readAt(message, 'role', field, readRole);
+    const message = f.readObject(entry, field);
+    const role = f.readAt(message, 'role', field, readRole);
     const blocks = readBlocks(message.content, `${field}.content`);
     if (role !== 'system') add(role, blocks);
     else if (turns.length === 0) for (const part of systemTexts(blocks, reading)) system.push(part);
     else add('user', [systemNote(blocks, field, reading)]);
     yield;
   }
-  if (turns.length === 0) throw wrong('messages', 'an array with at least one message of the user or the assistant');
+  if (turns.length === 0) throw f.wrong('messages', 'an array with at least one message of the user or the assistant');
   const toolNames = new Map<string, string>();
   const spoken: Message[] = [];
   for (const turn of turns) {
@@ -88,7 +75,7 @@ function* userTurn({ messages }: Turn, toolNames: ReadonlyMap<string, string>, r
   const said: Content[] = [];
   for (const block of messages.flat()) {
     const { type, field } = block;
-    if (type === 'tool_use') throw wrong(`${field}.type`, 'another one: only the assistant uses tools');
+    if (type === 'tool_use') throw f.wrong(`${field}.type`, 'another one: only the assistant uses tools');
     if (type === 'tool_result') results.push(toolResult(block, toolNames, reading));
     else said.push(blockContent(block, reading));
     yield;
@@ -99,8 +86,8 @@ function* userTurn({ messages }: Turn, toolNames: ReadonlyMap<string, string>, r
 
 /** Templates have no place for `is_error`, so that it becomes part of the text. */
 function toolResult({ fields, field }: Block, toolNames: ReadonlyMap<string, string>, reading: Reading): Message {
-  const callId = readAt(fields, 'tool_use_id', field, readText);
-  const failed = readAt(fields, 'is_error', field, optionalFlag) ?? false;
+  const callId = f.readAt(fields, 'tool_use_id', field, f.readText);
+  const failed = f.readAt(fields, 'is_error', field, f.optionalFlag) ?? false;
   const sent = fields.content ?? [];
   const path = `${field}.content`;
   const isText = typeof sent === 'string';
@@ -117,13 +104,13 @@ const silent = new Set(['thinking', 'redacted_thinking', 'tool_use']);
 function* assistantTurn({ messages }: Turn, toolNames: Map<string, string>, reading: Reading): Sliced<Message> {
   const blocks = messages.flat();
   const thoughts = blocks.filter(({ type }) => type === 'thinking');
-  const reasoning = joinTexts(thoughts.map(({ fields, field }) => readAt(fields, 'thinking', field, readText)));
+  const reasoning = joinTexts(thoughts.map(({ fields, field }) => f.readAt(fields, 'thinking', field, f.readText)));
   const toolCalls = blocks
     .filter(({ type }) => type === 'tool_use')
     .map(({ fields, field }) => {
-      const input = readAt(fields, 'input', field, optionalObject) ?? {};
-      const id = readAt(fields, 'id', field, readText);
-      return { id, name: readAt(fields, 'name', field, readName), json: JSON.stringify(input) };
+      const input = f.readAt(fields, 'input', field, f.optionalObject) ?? {};
+      const id = f.readAt(fields, 'id', field, f.readText);
+      return { id, name: f.readAt(fields, 'name', field, f.readName), json: JSON.stringify(input) };
     });
   for (const { id, name } of toolCalls) toolNames.set(id, name);
   const said: Content[] = [];
@@ -140,7 +127,7 @@ function* assistantTurn({ messages }: Turn, toolNames: Map<string, string>, read
 }
 
 function assistantContent(block: Block, reading: Reading): Content {
-  if (block.type === 'tool_result') throw wrong(`${block.field}.type`, 'another one: results come from the user');
+  if (block.type === 'tool_result') throw f.wrong(`${block.field}.type`, 'another one: results come from the user');
   return silent.has(block.type) ? [] : blockContent(block, reading);
 }
 
@@ -162,19 +149,19 @@ interface Block {
 /** A text, which is the same as one text block, or a list of blocks. */
 function readBlocks(content: unknown, path: string): readonly Block[] {
   if (typeof content === 'string') return [{ type: 'text', fields: { text: content }, field: path }];
-  if (!Array.isArray(content)) throw wrong(path, 'a string or an array of content blocks');
+  if (!Array.isArray(content)) throw f.wrong(path, 'a string or an array of content blocks');
   return content.map((entry, index) => {
     const field = `${path}[${index}]`;
-    const fields = readObject(entry, field);
-    return { type: readAt(fields, 'type', field, readText), fields, field };
+    const fields = f.readObject(entry, field);
+    return { type: f.readAt(fields, 'type', field, f.readText), fields, field };
   });
 }
 
 type BlockReader = (block: Block, reading: Reading) => Content;
 
 /** The blocks that are content, for every role. */
-export const blockKinds: Readonly<Record<string, Said & { readonly read: BlockReader }>> = {
-  text: { handling: 'honoured', read: ({ fields, field }) => text(readAt(fields, 'text', field, readText)) },
+export const blockKinds: Readonly<Record<string, f.Said & { readonly read: BlockReader }>> = {
+  text: { handling: 'honoured', read: ({ fields, field }) => text(f.readAt(fields, 'text', field, f.readText)) },
   image: {
     handling: 'honoured',
     read: image,
@@ -192,12 +179,12 @@ export const blockKinds: Readonly<Record<string, Said & { readonly read: BlockRe
   },
   compaction: {
     handling: 'honoured',
-    read: ({ fields, field }) => text(readAt(fields, 'content', field, optionalText) ?? ''),
+    read: ({ fields, field }) => text(f.readAt(fields, 'content', field, f.optionalText) ?? ''),
     note: 'A summary of earlier messages, as text.',
   },
   tool_reference: {
     handling: 'approximated',
-    read: ({ fields, field }) => text(`Tool found: ${readAt(fields, 'tool_name', field, readText)}`),
+    read: ({ fields, field }) => text(`Tool found: ${f.readAt(fields, 'tool_name', field, f.readText)}`),
     note: 'The name of the tool, as text.',
   },
 };
@@ -212,7 +199,7 @@ function blockContent(block: Block, reading: Reading): Content {
 
 /** A block in a system prompt, which can only be text. */
 function blockText(block: Block, reading: Reading): string {
-  if (block.type === 'image') throw wrong(`${block.field}.type`, 'another one: a system prompt is only text');
+  if (block.type === 'image') throw f.wrong(`${block.field}.type`, 'another one: a system prompt is only text');
   return wordsOf(blockContent(block, reading));
 }
 
@@ -225,19 +212,21 @@ function blocksContent(content: unknown, field: string, reading: Reading): Conte
   return joinContent(parts, '\n');
 }
 
-const readImageSource = oneOf('base64', 'url', 'file');
+const readImageSource = f.oneOf('base64', 'url', 'file');
 
 function image({ fields, field }: Block, { attachments }: Reading): Content {
   const path = `${field}.source`;
-  const source = readObject(fields.source, path);
+  const source = f.readObject(fields.source, path);
   switch (readImageSource(source.type, `${path}.type`)) {
     case 'base64': {
-      const format = readAt(source, 'media_type', path, optionalText);
-      const data = readAt(source, 'data', path, readText);
+      const format = f.readAt(source, 'media_type', path, f.optionalText);
+      const data = f.readAt(source, 'data', path, f.readText);
       return [attachments.add({ kind: 'image', data, field: `${path}.data`, format })];
     }
     case 'url':
-      return [attachments.add({ kind: 'image', data: readAt(source, 'url', path, readText), field: `${path}.url` })];
+      return [
+        attachments.add({ kind: 'image', data: f.readAt(source, 'url', path, f.readText), field: `${path}.url` }),
+      ];
     case 'file':
       throw new AppError('unsupported', {
         feature: `An image by its file id (${path})`,
@@ -248,12 +237,12 @@ function image({ fields, field }: Block, { attachments }: Reading): Content {
 
 function document({ fields, field }: Block, reading: Reading): Content {
   const path = `${field}.source`;
-  const source = readObject(fields.source, path);
-  const type = readAt(source, 'type', path, readText);
-  const title = readAt(fields, 'title', field, optionalText);
-  const context = readAt(fields, 'context', field, optionalText);
+  const source = f.readObject(fields.source, path);
+  const type = f.readAt(source, 'type', path, f.readText);
+  const title = f.readAt(fields, 'title', field, f.optionalText);
+  const context = f.readAt(fields, 'context', field, f.optionalText);
   const header = [...(title ? [`Title: ${title}`] : []), ...(context ? [`Context: ${context}`] : [])];
-  if (type === 'text') return tagged('document', header, text(readAt(source, 'data', path, readText)));
+  if (type === 'text') return tagged('document', header, text(f.readAt(source, 'data', path, f.readText)));
   if (type === 'content') return tagged('document', header, blocksContent(source.content, `${path}.content`, reading));
   throw new AppError('unsupported', {
     feature: `A document that is no text (${path})`,
@@ -262,9 +251,9 @@ function document({ fields, field }: Block, reading: Reading): Content {
 }
 
 function searchResult({ fields, field }: Block, reading: Reading): Content {
-  const title = readAt(fields, 'title', field, readText);
-  const source = readAt(fields, 'source', field, readText);
-  const found = blocksContent(readAt(fields, 'content', field, readList), `${field}.content`, reading);
+  const title = f.readAt(fields, 'title', field, f.readText);
+  const source = f.readAt(fields, 'source', field, f.readText);
+  const found = blocksContent(f.readAt(fields, 'content', field, f.readList), `${field}.content`, reading);
   return tagged('search_result', [`Title: ${title}`, `Source: ${source}`], found);
 }
 

@@ -5,20 +5,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { limitTokens, readControls } from '../controls/decode.ts';
 import type { Controls } from '../controls/table.ts';
 import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
-import {
-  clamp,
-  isAbsent,
-  oneOf,
-  optional,
-  optionalFlag,
-  optionalName,
-  optionalText,
-  readAt,
-  readCount,
-  readName,
-  readObject,
-} from '../fields/readers.ts';
-import { readFields } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { Attachments } from '../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
 import { checkToolNames } from '../tools.ts';
@@ -27,7 +14,7 @@ import { type CreateFields, createFields } from './fields.ts';
 
 export function* decode(body: JsonObject, own: DialectParts) {
   const parts = chatParts(own, body);
-  const fields = readFields(createFields, body);
+  const fields = f.readFields(createFields, body);
   const native = readControls(body);
   const ignored: string[] = [];
   const ignore = (field: string) => void ignored.push(field);
@@ -66,15 +53,15 @@ function decodeOwnControls(fields: CreateFields, native: Controls, parts: Dialec
   const controls = { ...dialectControls(native, parts), ...(stop !== undefined && { stop }) };
   if (maxTokens === undefined) return controls;
   // The engine always generates one token, so that a reply of none is one token that is dropped.
-  return { ...controls, maxTokens: limitTokens(clamp(maxTokens, 1, 2 ** 31 - 1), parts.controlParts()) };
+  return { ...controls, maxTokens: limitTokens(f.clamp(maxTokens, 1, 2 ** 31 - 1), parts.controlParts()) };
 }
 
-const readThinking = oneOf('enabled', 'adaptive', 'between_tools', 'disabled');
-const optionalCount = optional(readCount);
+const readThinking = f.oneOf('enabled', 'adaptive', 'between_tools', 'disabled');
+const optionalCount = f.optional(f.readCount);
 
 /** Undefined if the request does not mention it. Clients send it with every model, whether it can think or not. */
 function decodeThinking({ thinking, output_config: { effort } }: CreateFields) {
-  const type = thinking && readAt(thinking, 'type', 'thinking', readThinking);
+  const type = thinking && f.readAt(thinking, 'type', 'thinking', readThinking);
   if (type === 'disabled') return { ...reasoningControl('none', undefined), enabled: false };
   const tokens = optionalCount(thinking?.budget_tokens, 'thinking.budget_tokens');
   const enabled = type === 'enabled';
@@ -85,7 +72,7 @@ function decodeThinking({ thinking, output_config: { effort } }: CreateFields) {
   return { ...reasoningControl(undefined, limit), effort: 'high', enabled };
 }
 
-const readFormat = oneOf('json_schema');
+const readFormat = f.oneOf('json_schema');
 
 /** `output_format` is the older name. */
 function decodeOutput(
@@ -95,8 +82,8 @@ function decodeOutput(
   const format = today ?? older;
   if (!format) return { type: 'text' };
   const field = today ? 'output_config.format' : 'output_format';
-  readAt(format, 'type', field, readFormat);
-  return schemaOutput(readAt(format, 'schema', field, readObject), `${field}.schema`, schemaToGrammar);
+  f.readAt(format, 'type', field, readFormat);
+  return schemaOutput(f.readAt(format, 'schema', field, f.readObject), `${field}.schema`, schemaToGrammar);
 }
 
 function decodeTools({ tools: entries }: CreateFields, ignore: (field: string) => void): readonly Tool[] {
@@ -112,18 +99,18 @@ function decodeTools({ tools: entries }: CreateFields, ignore: (field: string) =
 
 /** Undefined for a tool that only the original service can run (web search, code execution). */
 function decodeTool(entry: unknown, field: string): Tool | undefined {
-  const tool = readObject(entry, field);
-  const type = readAt(tool, 'type', field, optionalText) ?? 'custom';
-  if (type !== 'custom' && isAbsent(tool.input_schema)) {
-    const name = readAt(tool, 'name', field, optionalName) ?? type;
+  const tool = f.readObject(entry, field);
+  const type = f.readAt(tool, 'type', field, f.optionalText) ?? 'custom';
+  if (type !== 'custom' && f.isAbsent(tool.input_schema)) {
+    const name = f.readAt(tool, 'name', field, f.optionalName) ?? type;
     const known = clientTools.find(({ prefix }) => type.startsWith(prefix));
     return known && { name, description: known.description, parameters: known.parameters };
   }
-  const description = readAt(tool, 'description', field, optionalText);
+  const description = f.readAt(tool, 'description', field, f.optionalText);
   return {
-    name: readAt(tool, 'name', field, readName),
+    name: f.readAt(tool, 'name', field, f.readName),
     ...(description !== undefined && { description }),
-    parameters: readAt(tool, 'input_schema', field, readObject),
+    parameters: f.readAt(tool, 'input_schema', field, f.readObject),
   };
 }
 
@@ -181,13 +168,13 @@ const clientTools = [
 ];
 
 const choices = { auto: 'auto', any: 'required', none: 'none' } as const;
-const readChoice = oneOf('auto', 'any', 'tool', 'none');
+const readChoice = f.oneOf('auto', 'any', 'tool', 'none');
 
 function decodeToolChoice({ tool_choice: sent = { type: 'auto' } }: CreateFields) {
   const path = 'tool_choice';
-  const type = readAt(sent, 'type', path, readChoice);
-  const single = readAt(sent, 'disable_parallel_tool_use', path, optionalFlag) ?? false;
+  const type = f.readAt(sent, 'type', path, readChoice);
+  const single = f.readAt(sent, 'disable_parallel_tool_use', path, f.optionalFlag) ?? false;
   const toolChoice: ToolChoice =
-    type === 'tool' ? { type: 'named', name: readAt(sent, 'name', path, readName) } : { type: choices[type] };
+    type === 'tool' ? { type: 'named', name: f.readAt(sent, 'name', path, f.readName) } : { type: choices[type] };
   return { toolChoice, parallelToolCalls: !single };
 }

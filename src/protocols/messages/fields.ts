@@ -1,135 +1,107 @@
-import { AppError } from '../../core/errors.ts';
 import { asControls, readGenkey } from '../controls/table.ts';
-import { limitedTexts, looseFlag } from '../fields/loose.ts';
-import {
-  anyValue,
-  described,
-  listOf,
-  oneOf,
-  optional,
-  optionalObject,
-  orElse,
-  type Read,
-  readCount,
-  readList,
-  readNumber,
-  readText,
-  wrong,
-} from '../fields/readers.ts';
-import { messagesSchema, objectsSchema, textSchema, textsSchema } from '../fields/schemas.ts';
-import {
-  approximated,
-  aside,
-  each,
-  type Fields,
-  fidelityOf,
-  group,
-  honoured,
-  ignored,
-  kindsAt,
-  places,
-  refused,
-} from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 import { blockKinds } from './conversation.ts';
 
 const dialect = 'Messages';
 
 const mostStops = 256;
-const readTexts = listOf(readText);
+const readTexts = f.listOf(f.readText);
 
-const readStops: Read<readonly string[]> = described(textsSchema, (value, path) => {
+const readStops: f.Read<readonly string[]> = f.described(f.textsSchema, (value, path) => {
   const texts = readTexts(value, path).filter((text) => text !== '');
-  if (texts.length > mostStops) throw wrong(path, `at most ${mostStops} texts`);
-  return limitedTexts(path, texts);
+  if (texts.length > mostStops) throw f.wrong(path, `at most ${mostStops} texts`);
+  return f.limitedTexts(path, texts);
 });
 
-/** For fields that change what the request means, so that it would be wrong to ignore them. */
-const refuse =
-  (instead: string): Read<never> =>
-  (_, feature) => {
-    throw new AppError('unsupported', { feature, instead });
-  };
-
-const thread = refused(
+const thread = f.refused(
   'Conversations are not stored.',
-  refuse('this server keeps no conversations; send all messages'),
+  f.unsupported('this server keeps no conversations; send all messages'),
 );
 
 /** The fields that make the prompt: also those of the endpoint that counts its tokens. */
 const promptFields = {
-  model: aside('honoured', 'Any name: the loaded model answers, and the reply has its name.', readText),
-  messages: honoured(described(messagesSchema, readList), 'Not empty. Consecutive messages of one role are one turn.'),
-  ...places({
-    'messages[].role: system': aside(
+  model: f.aside('honoured', 'Any name: the loaded model answers, and the reply has its name.', f.readText),
+  messages: f.honoured(
+    f.described(f.messagesSchema, f.readList),
+    'Not empty. Consecutive messages of one role are one turn.',
+  ),
+  ...f.places({
+    'messages[].role: system': f.aside(
       'approximated',
       'First: system prompt. Later: in the user turn, in <system> tags.',
     ),
-    'messages[]: last one of the assistant': aside('honoured', 'A prefill: continued, and not repeated in the reply.'),
+    'messages[]: last one of the assistant': f.aside(
+      'honoured',
+      'A prefill: continued, and not repeated in the reply.',
+    ),
   }),
-  ...kindsAt('messages[].content[]', blockKinds),
-  ...places({
-    'messages[].content[]: tool_use': aside('honoured'),
-    'messages[].content[]: tool_result': aside(
+  ...f.kindsAt('messages[].content[]', blockKinds),
+  ...f.places({
+    'messages[].content[]: tool_use': f.aside('honoured'),
+    'messages[].content[]: tool_result': f.aside(
       'approximated',
       'A text, or blocks of text, pictures, documents and search results. Pictures in the JSON of a text are shown to the model. is_error puts "Error:" in front.',
     ),
-    'messages[].content[]: thinking': aside('honoured', 'For templates that use it; the signature is not checked.'),
-    'messages[].content[]: redacted_thinking': ignored('Encrypted by another server.'),
-    'messages[].content[]: other kinds': ignored('x-parley-ignored has their paths (server tools, containers, …).'),
+    'messages[].content[]: thinking': f.aside('honoured', 'For templates that use it; the signature is not checked.'),
+    'messages[].content[]: redacted_thinking': f.ignored('Encrypted by another server.'),
+    'messages[].content[]: other kinds': f.ignored('x-parley-ignored has their paths (server tools, containers, …).'),
   }),
-  system: approximated(
-    described({ anyOf: [textSchema, objectsSchema] }, anyValue),
+  system: f.approximated(
+    f.described({ anyOf: [f.textSchema, f.objectsSchema] }, f.anyValue),
     'A text or text blocks. The billing line of coding agents is dropped.',
   ),
-  tools: approximated(
-    orElse(described(objectsSchema, readList), []),
+  tools: f.approximated(
+    f.orElse(f.described(f.objectsSchema, f.readList), []),
     `Custom tools, and bash, text_editor and memory with a description of the server. Tools that only the original service runs are ignored (x-parley-ignored). strict makes no difference (calls follow the schema if the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start. ${loosenedNote}`,
   ),
-  tool_choice: honoured(optionalObject, 'auto, any, tool and none, with disable_parallel_tool_use.'),
-  thinking: approximated(
-    optionalObject,
+  tool_choice: f.honoured(f.optionalObject, 'auto, any, tool and none, with disable_parallel_tool_use.'),
+  thinking: f.approximated(
+    f.optionalObject,
     `disabled: off, as far as the model can; enabled: on, with budget_tokens as the limit; adaptive and between_tools: as the model decides. display has no effect: thinking is always shown. No effect on models that do not think. ${silenceNote}`,
   ),
-  output_config: group({
-    effort: approximated(
-      optional(oneOf('low', 'medium', 'high', 'xhigh', 'max')),
+  output_config: f.group({
+    effort: f.approximated(
+      f.optional(f.oneOf('low', 'medium', 'high', 'xhigh', 'max')),
       'How much of the reply may be thinking: low 25 %, medium 50 %, high 75 %, xhigh and max all of it.',
     ),
-    format: honoured(optionalObject, 'json_schema, enforced by a grammar.'),
+    format: f.honoured(f.optionalObject, 'json_schema, enforced by a grammar.'),
   }),
-  output_format: honoured(optionalObject, 'The older name of output_config.format.'),
-  cache_control: ignored('The longest cached prefix of a prompt is always used, marked or not.'),
-  ...each(['context_management', 'mcp_servers', 'speed', 'user_profile_id', 'workspace_id', 'betas'], ignored()),
+  output_format: f.honoured(f.optionalObject, 'The older name of output_config.format.'),
+  cache_control: f.ignored('The longest cached prefix of a prompt is always used, marked or not.'),
+  ...f.each(['context_management', 'mcp_servers', 'speed', 'user_profile_id', 'workspace_id', 'betas'], f.ignored()),
 };
 
 export const createFields = {
   ...promptFields,
-  max_tokens: honoured(optional(readCount), 'Cut to what fits. 0 reads the prompt into the cache, without a reply.'),
-  stream: honoured(orElse(looseFlag, false)),
-  // Only their types are checked here.
-  ...asControls({ temperature: 'May be above 1.', top_p: '', top_k: '' }, { check: readNumber }),
-  stop_sequences: honoured(optional(readStops), 'Empty ones are ignored. Up to 256, 50,000 characters together.'),
-  thread,
-  compaction: refused('Ask for a summary in a message.', refuse('ask for a summary in a message instead')),
-  ...each(
-    ['metadata', 'container', 'diagnostics', 'fallbacks', 'fallback_credit_token', 'inference_geo', 'service_tier'],
-    ignored(),
+  max_tokens: f.honoured(
+    f.optional(f.readCount),
+    'Cut to what fits. 0 reads the prompt into the cache, without a reply.',
   ),
-  genkey: honoured(readGenkey, 'The key for /api/extra/abort and /api/extra/generate/check.'),
-  memory: honoured(orElse(readText, ''), 'Put in front of the prompt, as in the native API.'),
-  ...places({
-    'sampling controls of the native API': aside('honoured', 'min_p, seed, grammar and all others, by their names.'),
+  stream: f.honoured(f.orElse(f.looseFlag, false)),
+  // Only their types are checked here.
+  ...asControls({ temperature: 'May be above 1.', top_p: '', top_k: '' }, { check: f.readNumber }),
+  stop_sequences: f.honoured(f.optional(readStops), 'Empty ones are ignored. Up to 256, 50,000 characters together.'),
+  thread,
+  compaction: f.refused('Ask for a summary in a message.', f.unsupported('ask for a summary in a message instead')),
+  ...f.each(
+    ['metadata', 'container', 'diagnostics', 'fallbacks', 'fallback_credit_token', 'inference_geo', 'service_tier'],
+    f.ignored(),
+  ),
+  genkey: f.honoured(readGenkey, 'The key for /api/extra/abort and /api/extra/generate/check.'),
+  memory: f.honoured(f.orElse(f.readText, ''), 'Put in front of the prompt, as in the native API.'),
+  ...f.places({
+    'sampling controls of the native API': f.aside('honoured', 'min_p, seed, grammar and all others, by their names.'),
   }),
 };
 
-export type CreateFields = Fields<typeof createFields>;
+export type CreateFields = f.Fields<typeof createFields>;
 
-export const createFidelity = fidelityOf(dialect, 'POST /v1/messages', createFields);
-export const countFidelity = fidelityOf(dialect, 'POST /v1/messages/count_tokens', {
+export const createFidelity = f.fidelityOf(dialect, 'POST /v1/messages', createFields);
+export const countFidelity = f.fidelityOf(dialect, 'POST /v1/messages/count_tokens', {
   ...promptFields,
   thread,
-  ...each(['compaction', 'max_tokens'], ignored()),
+  ...f.each(['compaction', 'max_tokens'], f.ignored()),
 });
 
 export const messagesFidelity = [createFidelity, countFidelity];

@@ -5,18 +5,11 @@ import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { queueStatusComment } from '../../http/keep-alive.ts';
-import {
-  type DialectParts,
-  ignoredThinkingFields,
-  noticeHeaders,
-  streamReply,
-  withIgnored,
-  withShortfall,
-} from '../dialect.ts';
+import { type DialectParts, noticeHeaders, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, requestBody, withShortPath } from '../endpoint.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
-import { loosenedHeader } from '../tools.ts';
+import { chatHeaders } from '../tools.ts';
 import { decode } from './decode.ts';
 import { encodeStream, foldReply, ping, withoutReply } from './encode.ts';
 import { messagesFamily } from './errors.ts';
@@ -47,11 +40,8 @@ async function answer(call: Call, parts: DialectParts): Promise<Reply> {
   const request = await withMedia(decoded.request, attachments, { ...parts, signal: call.signal });
   const { stop, maxTokens } = request.controls;
   const facts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens, warmUp };
-  const unheeded = await ignoredThinkingFields(body, request, parts.chat);
-  const headers = {
-    ...withIgnored(replyHeaders(body, createFidelity, ignored, parts), unheeded),
-    ...loosenedHeader(request),
-  };
+  const notices = replyHeaders(body, createFidelity, ignored, parts);
+  const headers = await chatHeaders(notices, body, request, parts.chat);
   const ticket = ticketFor(call, decoded.genkey);
   const reply = parts.chat.reply(request, ticket);
   const events = warmUp ? withoutReply(reply) : reply;

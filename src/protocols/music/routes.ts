@@ -1,23 +1,19 @@
 import { AppError } from '../../core/errors.ts';
-import type { MusicEvent, MusicService, SongFormat } from '../../core/music.ts';
+import type { MusicEvent, MusicRequest, MusicService, SongFormat } from '../../core/music.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, type Headers, json, type Reply } from '../../http/call.ts';
 import { ignoredIn } from '../dialect.ts';
-import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow } from '../endpoint.ts';
+import { type Fields, readFields } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
-import { decodeSong, musicRequest, type SongFields } from './decode.ts';
-import { musicFidelity } from './fields.ts';
+import { musicFidelity, musicFields } from './fields.ts';
 
-export interface MusicContext {
+interface MusicContext {
   readonly taskServices?: { readonly music?: MusicService };
 }
 
-export interface MusicServices {
-  /** Of the native API, which these paths belong to. */
-  readonly family: Family;
-  readonly newSeed: () => number;
-}
-
-export function musicEndpoints({ family, newSeed }: MusicServices): ModelEndpoint<MusicContext>[] {
+/** `family` is that of the native API, which these paths belong to. */
+export function musicEndpoints({ family, newSeed }: { readonly family: Family; readonly newSeed: () => number }) {
   const row = endpointRow({ method: 'POST', match: 'ending', queued: true, modelSelection: 'any-name', family });
 
   async function prepare(call: Call, { taskServices }: MusicContext): Promise<Reply> {
@@ -70,5 +66,45 @@ async function encodeSongFile(events: AsyncIterable<MusicEvent>, format: SongFor
       ...headers,
     },
     body: Buffer.concat(pieces),
+  };
+}
+
+type SongFields = Fields<typeof musicFields>;
+
+/** The fields of a song, with a seed. */
+function decodeSong(body: JsonObject, newSeed: () => number): SongFields {
+  const fields = readFields(musicFields, body);
+  const { caption, seed } = fields;
+  return {
+    ...fields,
+    caption: caption.trim() === '' ? 'An interesting song' : caption,
+    seed: seed > 0 ? seed : newSeed(),
+  };
+}
+
+const instrumental = '[Instrumental]';
+
+function musicRequest(fields: SongFields): MusicRequest {
+  return {
+    caption: fields.caption,
+    lyrics: fields.instrumental ? instrumental : fields.lyrics.trim() || undefined,
+    bpm: fields.bpm > 0 ? fields.bpm : undefined,
+    seconds: fields.duration > 0 ? fields.duration : undefined,
+    keyScale: fields.keyscale || undefined,
+    timeSignature: fields.timesignature || undefined,
+    language: fields.vocal_language,
+    seed: fields.seed,
+    planner: {
+      temperature: fields.lm_temperature,
+      topP: fields.lm_top_p,
+      topK: fields.lm_top_k,
+      guidance: fields.lm_cfg_scale,
+    },
+    codes: fields.audio_codes,
+    steps: fields.inference_steps,
+    shift: fields.shift,
+    guidance: fields.guidance_scale,
+    stereo: fields.stereo,
+    format: fields.use_mp3 ? 'mp3' : fields.response_format,
   };
 }

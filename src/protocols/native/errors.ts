@@ -2,7 +2,7 @@ import type { AppError } from '../../core/errors.ts';
 import { type Call, type Family, json } from '../../http/call.ts';
 import { retryHeaders } from '../../http/error-reply.ts';
 import { bodyOf } from '../endpoint.ts';
-import { type Fields, readFields, type Table } from '../fields/table.ts';
+import { type Fields, readFields, type Table } from '../fields.ts';
 
 /** The type of an error by its status; clients offer to abort at `service_unavailable`. */
 const types = new Map([

@@ -1,9 +1,7 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { controlFields, readGenkey } from '../controls/table.ts';
-import { listFields } from '../embedding/list.ts';
-import { looseFlag } from '../fields/loose.ts';
-import { orElse, readText } from '../fields/readers.ts';
-import { fidelityOf, honoured, ignored } from '../fields/table.ts';
+import { listFields } from '../embedding.ts';
+import { fidelityOf, honoured, ignored, looseFlag, orElse, readText } from '../fields.ts';
 import { readNativeMedia } from '../media.ts';
 import { keepOnDisconnect } from '../ticket.ts';
 

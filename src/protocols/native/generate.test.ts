@@ -5,7 +5,7 @@ import { defaultSamplerOrder, type Sampling } from '../../core/sampling-fields.t
 import { schemaToGrammar } from '../../grammar/convert.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { readGenkey } from '../controls/table.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields } from '../fields.ts';
 import { readyState, seeing } from '../testing/doubles.ts';
 import { generateFields } from './fields.ts';
 import { type DecodeParts, decode as decodeFields } from './generate.ts';

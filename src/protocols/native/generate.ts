@@ -7,24 +7,19 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { type ControlParts, decodeControls, idleFields } from '../controls/decode.ts';
-import { type DialectParts, eventStream, ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
-import { bodyOf, endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
-import { type Fields, fidelityOf, readFields } from '../fields/table.ts';
+import { type CompletionParts, eventStream, streamReply, withIgnored, withShortfall } from '../dialect.ts';
+import { bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody } from '../endpoint.ts';
+import { type Fields, fidelityOf, readFields } from '../fields.ts';
 import { nativeMedia } from '../media.ts';
 import { eventsFor, textTicket } from '../ticket.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
 import { nativeFamily } from './errors.ts';
 import { generateFields } from './fields.ts';
 
-interface PromptTexts {
-  readonly prompt: string;
-  readonly memory: string;
-  readonly stop: readonly string[];
-}
-
-export interface GenerateParts extends Pick<DialectParts, 'text' | 'controlParts' | 'applyDefaults' | 'startTimer'> {
-  readonly replacePlaceholders: (texts: PromptTexts) => PromptTexts;
-}
+export type GenerateParts = Pick<
+  CompletionParts,
+  'text' | 'controlParts' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
+>;
 
 const row = endpointRow({ method: 'POST', match: 'ending', queued: true, family: nativeFamily });
 
@@ -44,9 +39,7 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
     JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
   if (requestsPadding(call)) return paddedReply(answer, failureBody, parts.startTimer);
-  const whole = await answer;
-  const headers = { 'content-type': 'application/json', ...ignoredHeader(idleFields(body)) };
-  return { status: 200, headers: withShortfall(headers, await generation), body: whole };
+  return jsonText(await answer, withShortfall(withIgnored({}, idleFields(body)), await generation));
 }
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
@@ -54,7 +47,7 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = await requestBody(call, parts);
   if (parts.text.state().type === 'none') return eventStream(encodeFailure(modelMissing()));
   const { request, ticket } = prepare(body, call, parts);
-  const headers = ignoredHeader(idleFields(body));
+  const headers = withIgnored({}, idleFields(body));
   const events = eventsFor(ticket, parts.text.generate(request, ticket));
   return streamReply(events, encodeStream, { headers, ticket, startTimer });
 }

@@ -3,7 +3,7 @@ import type { EngineVersions, Product } from '../../core/product.ts';
 import type { CacheReport, Performance, SnapshotFigures, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { type DialectParts, modalities } from '../dialect.ts';
-import { type EndpointShape, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { type EndpointShape, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import { nativeFamily } from './errors.ts';
 
 /** The level of this API that clients test feature by feature; not the version of this program. */
@@ -170,8 +170,7 @@ function serviceInfo({ product }: InfoParts): object {
 
 /** Private: without the key the reply is the one of a server that has no story. */
 function story({ authorized }: Call, { preloadStory }: InfoParts): Reply {
-  const body = authorized && preloadStory !== undefined ? preloadStory : '{}';
-  return { status: 200, headers: { 'content-type': 'application/json' }, body };
+  return jsonText(authorized && preloadStory !== undefined ? preloadStory : '{}');
 }
 
 export interface CacheParts {

@@ -1,10 +1,8 @@
 import type { WebSearch } from '../../core/web-search.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { answerList } from '../embedding/list.ts';
-import type { EmbeddingParts } from '../embedding/service.ts';
+import { answerList, type EmbeddingParts } from '../embedding.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { readText } from '../fields/readers.ts';
-import { honoured } from '../fields/table.ts';
+import { honoured, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
 import { nativeFamily, readInput } from './errors.ts';
 import { embeddingsFidelity, embeddingsFields } from './fields.ts';

@@ -3,10 +3,8 @@ import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core
 import type { Call, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
-import { bodyOf, endpointRow } from '../endpoint.ts';
-import { looseFlag, looseNumber } from '../fields/loose.ts';
-import { clamp, described, orElse, type Read } from '../fields/readers.ts';
-import { fidelityOf, honoured, ignored, readFields } from '../fields/table.ts';
+import { bodyOf, endpointRow, jsonText } from '../endpoint.ts';
+import * as f from '../fields.ts';
 import {
   collectTranscript,
   formOrBody,
@@ -32,34 +30,34 @@ const row = endpointRow({
   family: nativeFamily,
 });
 
-export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav unless told otherwise.', speak);
+export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav by default.', speak);
 export const transcribeEndpoint = row('/api/extra/transcribe', 'Speech to text.', transcribe, { form: {} });
 
 /** Formats that are not known are WAV in this dialect. */
-const readFormat: Read<SpeechFormat> = described(
+const readFormat: f.Read<SpeechFormat> = f.described(
   { enum: speechFormats },
   (value) => speechFormats.find((format) => format === value) ?? 'wav',
 );
 
 const nativeSpeechFields = {
   ...spokenFields,
-  response_format: honoured(orElse(readFormat, 'wav'), 'wav, mp3, opus, flac and pcm; wav for all others.'),
-  use_mp3: honoured(orElse(looseFlag, false)),
-  speed: honoured(orElse(looseNumber, 1), 'Moved into 0.25 to 4.'),
-  model: ignored(),
-  stream: ignored('The file is sent whole.'),
+  response_format: f.honoured(f.orElse(readFormat, 'wav'), 'wav, mp3, opus, flac and pcm; wav for all others.'),
+  use_mp3: f.honoured(f.orElse(f.looseFlag, false)),
+  speed: f.honoured(f.orElse(f.looseNumber, 1), 'Moved into 0.25 to 4.'),
+  model: f.ignored(),
+  stream: f.ignored('The file is sent whole.'),
 };
 
-export const nativeSpeechFidelity = fidelityOf('Native text API', 'POST /api/extra/tts', nativeSpeechFields);
+export const nativeSpeechFidelity = f.fidelityOf('Native text API', 'POST /api/extra/tts', nativeSpeechFields);
 
 /** Sent whole: clients of this dialect decode it as one file. */
 async function speak(call: Call, parts: Pick<SpeechParts, 'taskServices'>): Promise<Reply> {
   const body = await bodyOf(call);
-  const { use_mp3, response_format, speed: sent, ...fields } = readFields(nativeSpeechFields, body);
+  const { use_mp3, response_format, speed: sent, ...fields } = f.readFields(nativeSpeechFields, body);
   const service = speechOf(parts);
   const { spoken, notes } = await spokenText(fields, service);
   const format = use_mp3 ? 'mp3' : response_format;
-  const speed = clamp(sent, paces.least, paces.most);
+  const speed = f.clamp(sent, paces.least, paces.most);
   const request: SpeechRequest = { ...spoken, speed, format, streamed: false };
   const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey)));
   const headers = noticeHeaders(body, nativeSpeechFidelity);
@@ -68,10 +66,10 @@ async function speak(call: Call, parts: Pick<SpeechParts, 'taskServices'>): Prom
 
 const transcribeFields = { ...recordingFields, ...languageFields };
 
-export const transcribeFidelity = fidelityOf('Native', 'POST /api/extra/transcribe', transcribeFields);
+export const transcribeFidelity = f.fidelityOf('Native', 'POST /api/extra/transcribe', transcribeFields);
 
 async function transcribe(call: Call, { taskServices, startTimer }: SpeechParts): Promise<Reply> {
-  const fields = readFields(transcribeFields, await formOrBody(call));
+  const fields = f.readFields(transcribeFields, await formOrBody(call));
   const service = transcriptionOf(taskServices);
   const recording = await sentRecording(call, fields);
   const { bytes, fileName } = recording;
@@ -81,7 +79,7 @@ async function transcribe(call: Call, { taskServices, startTimer }: SpeechParts)
     JSON.stringify({ text, ...(notes.length > 0 ? { warnings: notes } : {}) }),
   );
   if (requestsPadding(call)) return paddedReply(answer, failure, startTimer);
-  return { status: 200, headers: { 'content-type': 'application/json' }, body: await answer };
+  return jsonText(await answer);
 }
 
 function failure(thrown: unknown): string {

@@ -3,10 +3,8 @@ import { FileFull } from '../../store/atomic-file.ts';
 import { isSlot, type SaveSlots, StoryTooLong } from '../../store/save-slots.ts';
 import type { SharedStory, StoryTurn } from '../../store/shared-story.ts';
 import type { DialectParts } from '../dialect.ts';
-import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { looseFlag } from '../fields/loose.ts';
-import { isAbsent, optionalText, orElse, readText } from '../fields/readers.ts';
-import { honoured } from '../fields/table.ts';
+import { endpointRow, jsonText, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { honoured, isAbsent, looseFlag, optionalText, orElse, readText } from '../fields.ts';
 import { nativeFamily, readInput } from './errors.ts';
 
 export interface StoryParts {
@@ -51,8 +49,7 @@ async function load(call: Call, slots: SaveSlots | undefined): Promise<Reply> {
   if (!input) return json(nothing, 400);
   const story = await slots?.load(input.slot);
   if (!story) return json(nothing);
-  const body = Buffer.concat([Buffer.from('{"success":true,"data":'), story, Buffer.from('}')]);
-  return { status: 200, headers: { 'content-type': 'application/json' }, body };
+  return jsonText(Buffer.concat([Buffer.from('{"success":true,"data":'), story, Buffer.from('}')]));
 }
 
 async function save(call: Call, slots: SaveSlots | undefined, warn: Warn): Promise<Reply> {
@@ -106,10 +103,9 @@ export function multiplayerEndpoints({ story, warn }: StoryParts): ModelEndpoint
       'Which turn the shared story is in, and whether anybody is writing (--multiplayer).',
       (call, parts) => storyStatus(call, parts, story),
     ),
-    row('/api/extra/multiplayer/getstory', 'The shared story, as it was sent.', async () => {
-      const body = (await story?.turn())?.story ?? '';
-      return { status: 200, headers: { 'content-type': 'application/json' }, body };
-    }),
+    row('/api/extra/multiplayer/getstory', 'The shared story, as it was sent.', async () =>
+      jsonText((await story?.turn())?.story ?? ''),
+    ),
     row('/api/extra/multiplayer/setstory', 'Go on with the shared story, or begin another one.', (call, parts) =>
       setStory(call, parts, story, warnOnce),
     ),

@@ -1,11 +1,9 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { tryParseJson } from '../../core/json.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
-import { looseFlag } from '../fields/loose.ts';
-import { described, isAbsent, isTokenId, orElse, readText } from '../fields/readers.ts';
-import { messagesSchema, objectSchema, tokenNumbers } from '../fields/schemas.ts';
-import { aside, fidelityOf, honoured, withSchema } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { nativeFamily, readInput } from './errors.ts';
 
 export interface TokenParts {
@@ -18,24 +16,24 @@ const dialect = 'Native text API';
 const mostIds = 65_535;
 
 const countFields = {
-  prompt: honoured(orElse(readText, '')),
-  special: honoured(orElse(looseFlag, true)),
-  messages: honoured(
-    described(messagesSchema, (value) => (Array.isArray(value) ? (value as readonly unknown[]) : undefined)),
+  prompt: f.honoured(f.orElse(f.readText, '')),
+  special: f.honoured(f.orElse(f.looseFlag, true)),
+  messages: f.honoured(
+    f.described(f.messagesSchema, (value) => (Array.isArray(value) ? (value as readonly unknown[]) : undefined)),
     'A chat as it would be put to the model, where there is no prompt.',
   ),
 };
 
 const joinFields = {
-  ids: honoured(described(tokenNumbers, tokenIds), `Up to ${mostIds}.`),
-  special: honoured(orElse(looseFlag, true)),
+  ids: f.honoured(f.described(f.tokenNumbers, tokenIds), `Up to ${mostIds}.`),
+  special: f.honoured(f.orElse(f.looseFlag, true)),
 };
 
 export const tokenFidelity: readonly EndpointFidelity[] = [
-  fidelityOf(dialect, 'POST /api/extra/tokencount', countFields),
-  fidelityOf(dialect, 'POST /api/extra/detokenize', joinFields),
-  fidelityOf(dialect, 'POST /api/extra/json_to_grammar', {
-    schema: withSchema(objectSchema, aside('honoured', 'Or the schema is the body itself.')),
+  f.fidelityOf(dialect, 'POST /api/extra/tokencount', countFields),
+  f.fidelityOf(dialect, 'POST /api/extra/detokenize', joinFields),
+  f.fidelityOf(dialect, 'POST /api/extra/json_to_grammar', {
+    schema: f.withSchema(f.objectSchema, f.aside('honoured', 'Or the schema is the body itself.')),
   }),
 ];
 
@@ -69,7 +67,7 @@ async function joinTokens(call: Call, { text }: TokenParts): Promise<Reply> {
 
 async function makeGrammar(call: Call, { schemaToGrammar }: TokenParts): Promise<Reply> {
   const body = await bodyOf(call).catch(() => undefined);
-  if (!body && !isJson(call.body)) return json({ result: '', success: false }, 400);
+  if (!body && tryParseJson(call.body.toString('utf8')) === undefined) return json({ result: '', success: false }, 400);
   const schema = body && Object.hasOwn(body, 'schema') ? body.schema : body;
   try {
     // What is JSON and yet cannot be read here is no object, or nested too deeply to be followed.
@@ -81,17 +79,8 @@ async function makeGrammar(call: Call, { schemaToGrammar }: TokenParts): Promise
   }
 }
 
-function isJson(body: Uint8Array): boolean {
-  try {
-    JSON.parse(Buffer.from(body).toString('utf8'));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function tokenIds(value: unknown): readonly number[] | undefined {
-  if (isAbsent(value)) return [];
-  const fits = Array.isArray(value) && value.length <= mostIds && value.every(isTokenId);
+  if (f.isAbsent(value)) return [];
+  const fits = Array.isArray(value) && value.length <= mostIds && value.every(f.isTokenId);
   return fits ? value : undefined;
 }

@@ -3,7 +3,7 @@ import { text } from '../../chat/messages.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { DialectParts } from '../dialect.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields } from '../fields.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { decodeChat, decodeCompletion, hasGap, readRequest } from './decode.ts';
 import { chatFields, generateFields } from './fields.ts';

@@ -7,8 +7,7 @@ import type { FillMarks } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { readControls } from '../controls/decode.ts';
 import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
-import { isAbsent, isObject, optionalList, orElse, readAt, readObject, readText, wrong } from '../fields/readers.ts';
-import { type Fields, readFields, type Table } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
 import { schemaOutput } from '../output-schema.ts';
@@ -24,13 +23,13 @@ export interface Request<Own> {
 }
 
 /** The server's defaults count for the options too, so they are applied after the options are laid flat. */
-export function readRequest<const Declared extends Table>(
+export function readRequest<const Declared extends f.Table>(
   table: Declared,
   sent: JsonObject,
   { applyDefaults }: Pick<DialectParts, 'applyDefaults'>,
-): Request<Fields<Declared>> {
+): Request<f.Fields<Declared>> {
   const settings = applyDefaults({ ...sent, ...readOptions(sent.options, 'options') });
-  return { own: readFields(table, applyDefaults(sent)), settings };
+  return { own: f.readFields(table, applyDefaults(sent)), settings };
 }
 
 export function* decodeChat({ own, settings }: Request<ChatFields>, server: DialectParts): Sliced<ChatRequest> {
@@ -119,7 +118,7 @@ function chatRequest(
 
 function decodeShared({ own, settings }: Request<SharedFields>, parts: DialectParts) {
   const base = dialectControls(readControls(settings), parts);
-  const options = readFields(settingFields, settings);
+  const options = f.readFields(settingFields, settings);
   const controls: GenerationControls = {
     ...optionControls(options, base, parts.controlParts()),
     overflow: own.truncate === undefined ? base.overflow : own.truncate ? 'trim' : 'refuse',
@@ -143,7 +142,7 @@ function plainGrammar(output: OutputFormat, parts: DialectParts): GenerationCont
 
 /** The conversation of a chat request. */
 export function* decodeMessages(value: unknown, attachments: Attachments): Sliced<readonly Message[]> {
-  const list = optionalList(value, 'messages') ?? [];
+  const list = f.optionalList(value, 'messages') ?? [];
   let unanswered = new OpenCalls([]);
   const messages: Message[] = [];
   for (const [index, entry] of list.entries()) {
@@ -161,21 +160,21 @@ function decodeImages(images: readonly string[], field: string, attachments: Att
   return images.map((data, index) => attachments.add({ kind: undefined, data, field: `${field}[${index}]` }));
 }
 
-const anyText = orElse(readText, '');
-const anyImages = orElse(readImages, []);
+const anyText = f.orElse(f.readText, '');
+const anyImages = f.orElse(readImages, []);
 
 function decodeMessage(entry: unknown, index: number, attachments: Attachments): Message {
   const where = `messages[${index}]`;
-  const sent = readObject(entry, where);
-  const textAt = (name: string): string => readAt(sent, name, where, anyText);
-  const images = decodeImages(readAt(sent, 'images', where, anyImages), `${where}.images`, attachments);
+  const sent = f.readObject(entry, where);
+  const textAt = (name: string): string => f.readAt(sent, name, where, anyText);
+  const images = decodeImages(f.readAt(sent, 'images', where, anyImages), `${where}.images`, attachments);
   const words = textAt('content');
   // Images before the text about them.
   const content = [...images, ...text(words)];
   const role = textAt('role').toLowerCase();
   switch (role) {
     case '':
-      throw wrong(`${where}.role`, 'system, user, assistant or tool');
+      throw f.wrong(`${where}.role`, 'system, user, assistant or tool');
     case 'system':
     case 'user':
       return { role, content };
@@ -205,24 +204,24 @@ function decodeMessage(entry: unknown, index: number, attachments: Attachments):
 }
 
 function decodeCalls(value: unknown, where: string, message: number): ToolCallRecord[] {
-  return (optionalList(value, where) ?? []).map((call, index) => {
+  return (f.optionalList(value, where) ?? []).map((call, index) => {
     const field = `${where}[${index}].function`;
-    const target = isObject(call) ? call.function : undefined;
-    if (!isObject(call) || !isObject(target)) throw wrong(field, 'an object');
-    const name = readAt(target, 'name', field, anyText);
-    if (name === '') throw wrong(`${field}.name`, 'a name');
+    const target = f.isObject(call) ? call.function : undefined;
+    if (!f.isObject(call) || !f.isObject(target)) throw f.wrong(field, 'an object');
+    const name = f.readAt(target, 'name', field, anyText);
+    if (name === '') throw f.wrong(`${field}.name`, 'a name');
     // A generated id depends on the position alone: the same history must give the same prompt, for the cache.
-    const id = readAt(call, 'id', `${where}[${index}]`, anyText) || `call_${message}_${index}`;
+    const id = f.readAt(call, 'id', `${where}[${index}]`, anyText) || `call_${message}_${index}`;
     return { id, name, json: argumentsText(target.arguments, `${field}.arguments`) };
   });
 }
 
 /** An object in this dialect; apps that keep the form of OpenAI send it as JSON text. */
 function argumentsText(value: unknown, field: string): string {
-  if (isAbsent(value)) return '{}';
-  if (isObject(value)) return JSON.stringify(value);
+  if (f.isAbsent(value)) return '{}';
+  if (f.isObject(value)) return JSON.stringify(value);
   if (typeof value === 'string') return value === '' ? '{}' : value;
-  throw wrong(field, 'an object');
+  throw f.wrong(field, 'an object');
 }
 
 /** Results come without the id of their call here: they belong to the first open call of that name, or to the first. */
@@ -258,7 +257,7 @@ class OpenCalls {
 }
 
 export function decodeTools(value: unknown): readonly Tool[] {
-  const tools = (optionalList(value, 'tools') ?? []).map((entry, index) => decodeTool(entry, `tools[${index}]`));
+  const tools = (f.optionalList(value, 'tools') ?? []).map((entry, index) => decodeTool(entry, `tools[${index}]`));
   checkToolNames(
     tools.map(({ name }) => name),
     'tools',
@@ -267,17 +266,17 @@ export function decodeTools(value: unknown): readonly Tool[] {
 }
 
 function decodeTool(entry: unknown, where: string): Tool {
-  const { type, function: sent } = readObject(entry, where);
-  if (!isAbsent(type) && type !== '' && type !== 'function') throw wrong(`${where}.type`, '"function"');
-  const { name, description, parameters } = readObject(sent, `${where}.function`);
-  if (typeof name !== 'string' || name === '') throw wrong(`${where}.function.name`, 'a name');
-  if (!isAbsent(parameters) && !isObject(parameters)) {
-    throw wrong(`${where}.function.parameters`, 'a JSON schema');
+  const { type, function: sent } = f.readObject(entry, where);
+  if (!f.isAbsent(type) && type !== '' && type !== 'function') throw f.wrong(`${where}.type`, '"function"');
+  const { name, description, parameters } = f.readObject(sent, `${where}.function`);
+  if (typeof name !== 'string' || name === '') throw f.wrong(`${where}.function.name`, 'a name');
+  if (!f.isAbsent(parameters) && !f.isObject(parameters)) {
+    throw f.wrong(`${where}.function.parameters`, 'a JSON schema');
   }
   return {
     name,
     ...(typeof description === 'string' && description !== '' ? { description } : {}),
-    parameters: isObject(parameters) && Object.keys(parameters).length > 0 ? parameters : noParameters,
+    parameters: f.isObject(parameters) && Object.keys(parameters).length > 0 ? parameters : noParameters,
   };
 }
 

@@ -1,10 +1,18 @@
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
-import { listText, oneEach, shaped, total, truncatedHeader, vectorText } from '../embedding/encode.ts';
-import { answering, type EmbeddingParts } from '../embedding/service.ts';
+import {
+  answering,
+  type EmbeddingParts,
+  listText,
+  oneEach,
+  shaped,
+  total,
+  truncatedHeader,
+  vectorText,
+} from '../embedding.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { nanoseconds } from './encode.ts';
 import { jsonReply, modelRequired, ollamaFamily, refusal, withBody } from './errors.ts';

@@ -1,5 +1,6 @@
 import { asAppError } from '../../core/errors.ts';
 import {
+  abortedUnstarted,
   type FinishReason,
   type GenerationEvent,
   type TokenChoice,
@@ -7,7 +8,7 @@ import {
   unreachable,
 } from '../../core/events.ts';
 import { fold, type ToolCall } from '../../core/fold.ts';
-import { isObject } from '../fields/readers.ts';
+import { isObject, tryParseJson } from '../../core/json.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 import { errorLine } from './errors.ts';
 
@@ -54,15 +55,6 @@ export interface ReplyFacts {
 }
 
 type Finish = GenerationEvent & { readonly type: 'finish' };
-
-/** A generation that ended without a finish event was aborted. */
-const unsaidFinish: Finish = {
-  type: 'finish',
-  reason: 'aborted',
-  cause: 'aborted',
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-  timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
-};
 
 /** This dialect has no word for calls, and none for an abort, which counts as reaching the limit. */
 const doneReasons: Record<FinishReason, string> = {
@@ -156,7 +148,8 @@ export async function* encodeStream(
           unreachable(event);
       }
     }
-    yield await end(unsaidFinish);
+    // A generation that ended without a finish event was aborted.
+    yield await end(abortedUnstarted);
   } catch (error) {
     yield errorLine(asAppError(error));
   }
@@ -172,7 +165,7 @@ export async function encodeWhole(events: AsyncIterable<GenerationEvent>, shape:
   const left = generation.toolCalls.filter((_, index) => made[index] === undefined);
   const text = generation.text + (cut ? '' : left.map(({ json }) => json).join(''));
   const warnings = [...generation.warnings, ...(cut ? left.map(cutOffWarning) : [])];
-  const { usage, timings = unsaidFinish.timings } = generation;
+  const { usage, timings = abortedUnstarted.timings } = generation;
   const context = facts.context && (await facts.context(generation));
   const now = facts.now();
   const body: object = {
@@ -222,17 +215,8 @@ function metrics({ usage, timings }: Pick<Finish, 'usage' | 'timings'>, elapsedM
 
 /** Undefined if the arguments are no object. An empty text is a call without arguments unless it may be `cut` off. */
 function encodeCall(index: number, { id, name, json }: ToolCall, cut: boolean): object | undefined {
-  const given = json.trim() === '' && !cut ? {} : parsedObject(json);
-  return given && { id, function: { index, name, arguments: given } };
-}
-
-function parsedObject(json: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const given = json.trim() === '' && !cut ? {} : tryParseJson(json);
+  return isObject(given) ? { id, function: { index, name, arguments: given } } : undefined;
 }
 
 function cutOffWarning({ name }: ToolCall): string {

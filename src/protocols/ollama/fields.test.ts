@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { optional } from '../fields/readers.ts';
+import { optional } from '../fields.ts';
 import { readKeepAlive } from './fields.ts';
 
 test.each([

@@ -1,34 +1,8 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { readGenkey } from '../controls/table.ts';
-import { mostInputs } from '../embedding/input.ts';
-import { looseFlag } from '../fields/loose.ts';
-import {
-  anyValue,
-  isAbsent,
-  isObject,
-  optional,
-  optionalText,
-  orElse,
-  type Read,
-  readCount,
-  reader,
-  readText,
-  textList,
-  wholeBetween,
-  wrong,
-} from '../fields/readers.ts';
-import {
-  approximated,
-  aside,
-  each,
-  type Fields,
-  fidelityOf,
-  honoured,
-  ignored,
-  places,
-  refused,
-} from '../fields/table.ts';
+import { mostInputs } from '../embedding.ts';
+import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 import { optionFields } from './options.ts';
 
@@ -51,10 +25,10 @@ const step = /(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g;
  * How long the model stays loaded after this request, in milliseconds: undefined where the client leaves it open,
  * infinity for every negative time. A plain number is in seconds, also as a text, because some apps keep it in one.
  */
-export const readKeepAlive: Read<number | undefined> = (value, path) => {
+export const readKeepAlive: f.Read<number | undefined> = (value, path) => {
   if (value === '') return undefined;
   const milliseconds = typeof value === 'number' ? value * 1000 : durationMs(typeof value === 'string' ? value : '');
-  if (Number.isNaN(milliseconds)) throw wrong(path, 'a duration such as "5m" or "1h30m", or a number of seconds');
+  if (Number.isNaN(milliseconds)) throw f.wrong(path, 'a duration such as "5m" or "1h30m", or a number of seconds');
   return milliseconds < 0 ? Number.POSITIVE_INFINITY : milliseconds;
 };
 
@@ -68,169 +42,169 @@ function durationMs(text: string): number {
 }
 
 const images =
-  'Base64, with or without a data URL in front; sounds too, which are told by their bytes. Refused where the loaded model has no projector (--mmproj).';
-const anyName = 'Every name, and none, is answered by the loaded model; replies repeat the name that was asked for.';
-const text = orElse(readText, '');
-const off = orElse(looseFlag, false);
+  'Base64, with or without a data URL in front; sounds too, which are recognised by their bytes. Refused where the loaded model has no projector (--mmproj).';
+const anyName = 'Every name, and none, is answered by the loaded model; replies repeat the requested name.';
+const text = f.orElse(f.readText, '');
+const off = f.orElse(f.looseFlag, false);
 
 /** An empty text is what some apps send for none. */
-const readFormat: Read<'json' | JsonObject | undefined> = (value, path) => {
+const readFormat: f.Read<'json' | JsonObject | undefined> = (value, path) => {
   if (value === '') return undefined;
-  if (value === 'json' || isObject(value)) return value;
-  throw wrong(path, '"json" or a JSON schema');
+  if (value === 'json' || f.isObject(value)) return value;
+  throw f.wrong(path, '"json" or a JSON schema');
 };
 
 /** Images in base64; clients put sounds here too, for models that hear. */
-export const readImages = textList('an array of base64 strings');
+export const readImages = f.textList('an array of base64 strings');
 
 const thinkLevels: readonly unknown[] = [true, false, 'low', 'medium', 'high', 'max'];
 
-export const readThink = reader<boolean | string>('true, false, "low", "medium", "high" or "max"', (value) =>
+export const readThink = f.reader<boolean | string>('true, false, "low", "medium", "high" or "max"', (value) =>
   thinkLevels.includes(value),
 );
 
-const readTokens = reader<readonly number[]>(
+const readTokens = f.reader<readonly number[]>(
   'an array of token numbers',
   (value) => Array.isArray(value) && value.every((token) => Number.isInteger(token) && token >= 0),
 );
 
 const sharedFields = {
-  stream: honoured(orElse(looseFlag, true), 'true unless said otherwise.'),
-  format: honoured(optional(readFormat), '"json" or a JSON schema; thinking before the answer stays free.'),
-  keep_alive: honoured(
-    optional(readKeepAlive),
+  stream: f.honoured(f.orElse(f.looseFlag, true), 'true unless said otherwise.'),
+  format: f.honoured(f.optional(readFormat), '"json" or a JSON schema; thinking before the answer stays free.'),
+  keep_alive: f.honoured(
+    f.optional(readKeepAlive),
     'A duration ("5m", "1h30m") or seconds; 0 unloads, a negative one never does.',
   ),
-  think: approximated(
-    optional(readThink),
+  think: f.approximated(
+    f.optional(readThink),
     `false, true, or a level that sets a share of the reply; "max" sets no limit. false: ${silenceNote}`,
   ),
-  logprobs: honoured(off),
-  top_logprobs: honoured(orElse(wholeBetween(0, 20), 0), '0 to 20.'),
-  truncate: approximated(
-    optional(looseFlag),
+  logprobs: f.honoured(off),
+  top_logprobs: f.honoured(f.orElse(f.wholeBetween(0, 20), 0), '0 to 20.'),
+  truncate: f.approximated(
+    f.optional(f.looseFlag),
     'true drops the beginning of the prompt as a whole, not message by message; left out, --contextoverflow decides.',
   ),
-  shift: ignored('The context is never shifted: a reply ends when it is full.'),
-  _debug_render_only: honoured(off),
-  genkey: honoured(readGenkey, 'The key by which the native API can look at it and stop it.'),
+  shift: f.ignored('The context is never shifted: a reply ends when it is full.'),
+  _debug_render_only: f.honoured(off),
+  genkey: f.honoured(readGenkey, 'The key by which the native API can look at it and stop it.'),
   // Read by `settingFields`, with the fields beside them.
   options: { inside: optionFields },
 };
 
 export const generateFields = {
-  model: honoured(text, anyName),
-  prompt: honoured(text, 'An empty one loads the model, or with keep_alive 0 unloads it.'),
-  suffix: honoured(text, 'With models that have marks for a gap, or a template that has .Suffix; refused otherwise.'),
-  images: honoured(orElse(readImages, []), images),
-  system: honoured(text),
-  template: approximated(text, 'Fields, if, else and end; a template that does more is refused.'),
-  raw: honoured(off, 'Refused together with system, template or context.'),
-  context: approximated(
-    orElse(readTokens, []),
+  model: f.honoured(text, anyName),
+  prompt: f.honoured(text, 'An empty one loads the model, or with keep_alive 0 unloads it.'),
+  suffix: f.honoured(text, 'With models that have marks for a gap, or a template that has .Suffix; refused otherwise.'),
+  images: f.honoured(f.orElse(readImages, []), images),
+  system: f.honoured(text),
+  template: f.approximated(text, 'Fields, if, else and end; a template that does more is refused.'),
+  raw: f.honoured(off, 'Refused together with system, template or context.'),
+  context: f.approximated(
+    f.orElse(readTokens, []),
     'The text of these tokens is put in front; what comes back is the reply, tokenized anew.',
   ),
-  ...each(['width', 'height', 'steps'], ignored('For image models.')),
+  ...f.each(['width', 'height', 'steps'], f.ignored('For image models.')),
   ...sharedFields,
 };
 
 export const chatFields = {
-  model: honoured(text, anyName),
-  messages: honoured(anyValue, 'A last message of the assistant is continued. None at all loads the model.'),
-  ...places({
-    'messages[].role': aside(
+  model: f.honoured(text, anyName),
+  messages: f.honoured(f.anyValue, 'A last message of the assistant is continued. None at all loads the model.'),
+  ...f.places({
+    'messages[].role': f.aside(
       'honoured',
       'In any case; other roles than the usual ones go to the template as they are.',
     ),
-    'messages[].content': aside('honoured'),
-    'messages[].thinking': aside('honoured', 'For templates that show it to the model again.'),
-    'messages[].images': aside('honoured', images),
-    'messages[].tool_calls': aside('honoured', 'Arguments as an object or as JSON text.'),
-    'messages[].tool_name': aside('honoured'),
-    'messages[].tool_call_id': aside(
+    'messages[].content': f.aside('honoured'),
+    'messages[].thinking': f.aside('honoured', 'For templates that show it to the model again.'),
+    'messages[].images': f.aside('honoured', images),
+    'messages[].tool_calls': f.aside('honoured', 'Arguments as an object or as JSON text.'),
+    'messages[].tool_name': f.aside('honoured'),
+    'messages[].tool_call_id': f.aside(
       'honoured',
       'Where it is left out, the result goes to the open call of that name.',
     ),
   }),
-  tools: approximated(
-    anyValue,
+  tools: f.approximated(
+    f.anyValue,
     `${loosenedNote} Of a call that its limit cuts off there is a warning and nothing else.`,
   ),
   ...sharedFields,
 };
 
-export type GenerateFields = Fields<typeof generateFields>;
-export type ChatFields = Fields<typeof chatFields>;
+export type GenerateFields = f.Fields<typeof generateFields>;
+export type ChatFields = f.Fields<typeof chatFields>;
 
-const embeddingModel = honoured(
+const embeddingModel = f.honoured(
   text,
   'The name of the text model embeds with that; every other name is answered by the embeddings model. With --routermode only text-embedding-ada-002, text-embedding-3-* and the names of --modelalias are; others are refused. The reply repeats the name.',
 );
 
 const embeddingFields = {
-  keep_alive: honoured(
-    optional(readKeepAlive),
+  keep_alive: f.honoured(
+    f.optional(readKeepAlive),
     'Of the embeddings model: a duration ("5m", "1h30m") or seconds; 0 unloads, a negative one never does.',
   ),
-  options: ignored('The length is set at the start (--embeddingsmaxctx).'),
-  genkey: honoured(readGenkey, 'Ours: the key by which the native API can stop it.'),
+  options: f.ignored('The length is set at the start (--embeddingsmaxctx).'),
+  genkey: f.honoured(readGenkey, 'Ours: the key by which the native API can stop it.'),
 };
 
-const readInputs: Read<readonly unknown[]> = (value, path) => {
-  const texts = isAbsent(value) || value === '' ? [] : Array.isArray(value) ? value : [value];
-  if (texts.length > mostInputs) throw wrong(path, `an array of at most ${mostInputs} texts`);
+const readInputs: f.Read<readonly unknown[]> = (value, path) => {
+  const texts = f.isAbsent(value) || value === '' ? [] : Array.isArray(value) ? value : [value];
+  if (texts.length > mostInputs) throw f.wrong(path, `an array of at most ${mostInputs} texts`);
   return texts;
 };
 
 export const embedFields = {
   model: embeddingModel,
-  input: honoured(readInputs, 'A text or up to 2048; none gives no vectors.'),
-  truncate: honoured(
-    orElse(looseFlag, true),
+  input: f.honoured(readInputs, 'A text or up to 2048; none gives no vectors.'),
+  truncate: f.honoured(
+    f.orElse(f.looseFlag, true),
     'What is too long is cut, and named in x-parley-truncated; with false it is refused.',
   ),
-  dimensions: honoured(
-    optional(readCount),
+  dimensions: f.honoured(
+    f.optional(f.readCount),
     'The first so many, made to length 1 again; 0 leaves all of them, and more than the model has are refused.',
   ),
   ...embeddingFields,
 };
 
-export const oldEmbedFields = { model: embeddingModel, prompt: honoured(text), ...embeddingFields };
+export const oldEmbedFields = { model: embeddingModel, prompt: f.honoured(text), ...embeddingFields };
 
 export const showFields = {
-  model: honoured(optionalText, 'Every name shows the loaded model.'),
-  name: honoured(optionalText, 'The old name of model.'),
-  verbose: honoured(off, 'Long lists of the metadata are empty without it.'),
-  ...each(['system', 'template', 'options'], ignored('The model is shown as it is.')),
+  model: f.honoured(f.optionalText, 'Every name shows the loaded model.'),
+  name: f.honoured(f.optionalText, 'The old name of model.'),
+  verbose: f.honoured(off, 'Long lists of the metadata are empty without it.'),
+  ...f.each(['system', 'template', 'options'], f.ignored('The model is shown as it is.')),
 };
 
 export const pullFields = {
-  model: approximated(optionalText, 'Nothing is downloaded; a name can be used as soon as a model is loaded.'),
-  name: approximated(optionalText, 'The old name of model.'),
-  stream: honoured(orElse(looseFlag, true)),
-  insecure: ignored('Nothing is downloaded.'),
+  model: f.approximated(f.optionalText, 'Nothing is downloaded; a name can be used as soon as a model is loaded.'),
+  name: f.approximated(f.optionalText, 'The old name of model.'),
+  stream: f.honoured(f.orElse(f.looseFlag, true)),
+  insecure: f.ignored('Nothing is downloaded.'),
 };
 
-const unchanged = refused('Models are files here and are not changed.');
-const named = { ...unchanged, read: optionalText };
+const unchanged = f.refused('Models are files here and are not changed.');
+const named = { ...unchanged, read: f.optionalText };
 
-export const pushFields = { model: named, name: named, ...each(['stream', 'insecure'], unchanged) };
+export const pushFields = { model: named, name: named, ...f.each(['stream', 'insecure'], unchanged) };
 export const createFields = {
   name: named,
   model: named,
-  ...each(['from', 'files', 'adapters', 'license', 'system', 'template', 'parameters', 'messages'], unchanged),
-  ...each(['quantize', 'stream'], unchanged),
+  ...f.each(['from', 'files', 'adapters', 'license', 'system', 'template', 'parameters', 'messages'], unchanged),
+  ...f.each(['quantize', 'stream'], unchanged),
 };
 export const copyFields = { source: { ...unchanged, read: text }, destination: unchanged };
 export const deleteFields = { model: named, name: named };
 
-export const generateFidelity = fidelityOf(dialect, 'POST /api/generate', generateFields);
-export const chatFidelity = fidelityOf(dialect, 'POST /api/chat', chatFields);
-export const embedFidelity = fidelityOf(dialect, 'POST /api/embed', embedFields);
-export const embeddingsFidelity = fidelityOf(dialect, 'POST /api/embeddings', oldEmbedFields);
-export const showFidelity = fidelityOf(dialect, 'POST /api/show', showFields);
-export const pullFidelity = fidelityOf(dialect, 'POST /api/pull', pullFields);
+export const generateFidelity = f.fidelityOf(dialect, 'POST /api/generate', generateFields);
+export const chatFidelity = f.fidelityOf(dialect, 'POST /api/chat', chatFields);
+export const embedFidelity = f.fidelityOf(dialect, 'POST /api/embed', embedFields);
+export const embeddingsFidelity = f.fidelityOf(dialect, 'POST /api/embeddings', oldEmbedFields);
+export const showFidelity = f.fidelityOf(dialect, 'POST /api/show', showFields);
+export const pullFidelity = f.fidelityOf(dialect, 'POST /api/pull', pullFields);
 
 export const ollamaFidelity: readonly EndpointFidelity[] = [
   generateFidelity,
@@ -239,8 +213,8 @@ export const ollamaFidelity: readonly EndpointFidelity[] = [
   embeddingsFidelity,
   showFidelity,
   pullFidelity,
-  fidelityOf(dialect, 'POST /api/push', pushFields),
-  fidelityOf(dialect, 'POST /api/create', createFields),
-  fidelityOf(dialect, 'POST /api/copy', copyFields),
-  fidelityOf(dialect, 'DELETE /api/delete', deleteFields),
+  f.fidelityOf(dialect, 'POST /api/push', pushFields),
+  f.fidelityOf(dialect, 'POST /api/create', createFields),
+  f.fidelityOf(dialect, 'POST /api/copy', copyFields),
+  f.fidelityOf(dialect, 'DELETE /api/delete', deleteFields),
 ];

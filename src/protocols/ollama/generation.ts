@@ -8,18 +8,11 @@ import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { awaitFirstEvent } from '../../http/keep-alive.ts';
 import { ndjsonHeaders } from '../../http/sse.ts';
-import {
-  type DialectParts,
-  ignoredThinkingFields,
-  noticeHeaders,
-  withIgnored,
-  withShortfall,
-  withStartShortfall,
-} from '../dialect.ts';
+import { type DialectParts, noticeHeaders, withShortfall, withStartShortfall } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
 import { ticketFor } from '../ticket.ts';
-import { loosenedHeader } from '../tools.ts';
+import { chatHeaders } from '../tools.ts';
 import { type Completion, decodeChat, decodeCompletion, hasGap, type Request, readRequest } from './decode.ts';
 import {
   chatShape,
@@ -51,12 +44,12 @@ const row = endpointRow({ method: 'POST', match: 'ending', queued: true, family:
 export const generationEndpoints: readonly ModelEndpoint<GenerationParts>[] = [
   row(
     '/api/generate',
-    'Answer a prompt; streams lines of JSON unless told otherwise. An empty prompt loads the model.',
+    'Answer a prompt; streams lines of JSON by default. An empty prompt loads the model.',
     withBody(answerGenerate),
   ),
   row(
     '/api/chat',
-    'Answer a conversation, with tools and thinking; streams lines of JSON unless told otherwise.',
+    'Answer a conversation, with tools and thinking; streams lines of JSON by default.',
     withBody(answerChat),
   ),
 ];
@@ -138,8 +131,7 @@ async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts):
 
 /** With the headers about what is known of a chat only when it has been read. */
 async function withNotes(work: Work, request: ChatRequest, { chat }: GenerationParts): Promise<Work> {
-  const unheeded = await ignoredThinkingFields(work.request.settings, request, chat);
-  return { ...work, headers: { ...withIgnored(work.headers, unheeded), ...loosenedHeader(request) } };
+  return { ...work, headers: await chatHeaders(work.headers, work.request.settings, request, chat) };
 }
 
 async function reply(

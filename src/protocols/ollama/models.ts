@@ -8,7 +8,7 @@ import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { type DialectParts, findModel, modelsByName, noticeHeaders } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields } from '../fields.ts';
 import { jsonReply, modelNotFound, modelRequired, namedModel, ollamaFamily, withBody } from './errors.ts';
 import { showFidelity, showFields } from './fields.ts';
 import {
@@ -66,7 +66,7 @@ export function modelEndpoints({ modelFile, now }: ModelFileParts): ModelEndpoin
       withBody((body, call, parts) => show(body, call, parts, { cached, whole })),
       { method: 'POST' },
     ),
-    row('/api/status', 'That nothing here runs elsewhere.', () =>
+    row('/api/status', 'Whether cloud models can be used: never.', () =>
       jsonReply({ cloud: { disabled: true, source: 'config' } }),
     ),
   ];

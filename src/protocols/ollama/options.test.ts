@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultControls } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields } from '../fields.ts';
 import { controlParts } from '../testing/doubles.ts';
 import { chatFidelity } from './fields.ts';
 import { optionControls, readOptions as readAt, settingFields } from './options.ts';

@@ -9,29 +9,16 @@ import {
 import type { JsonObject } from '../../http/body.ts';
 import { type ControlParts, limitTokens, penaltyRange, smallerContext } from '../controls/decode.ts';
 import { readStop } from '../controls/table.ts';
-import { looseNumber, looseWhole, looseWholeWithin } from '../fields/loose.ts';
-import {
-  clamp,
-  isAbsent,
-  optional,
-  orElse,
-  type Read,
-  reader,
-  readFlag,
-  readNumber,
-  readObject,
-  readText,
-} from '../fields/readers.ts';
-import { each, type Fields, honoured, ignored, type ReadRow, type Table } from '../fields/table.ts';
+import * as f from '../fields.ts';
 
 /** Inside of `options` a value must have its type (`check`); beside them it is read like a native control (`read`). */
-function option<Value>(check: Read<unknown>, read: Read<Value>, note?: string) {
-  return { ...honoured(optional(read), note), check };
+function option<Value>(check: f.Read<unknown>, read: f.Read<Value>, note?: string) {
+  return { ...f.honoured(f.optional(read), note), check };
 }
 
 /** 0 is a seed like any other in this dialect, while the engine draws a fresh one for it. */
 const seedForZero = 2 ** 31 - 1;
-const looseSeed = looseWholeWithin(-1, 2 ** 32 - 1);
+const looseSeed = f.looseWholeWithin(-1, 2 ** 32 - 1);
 
 const samplerNotes: Readonly<Record<string, string>> = {
   seed: 'A negative number draws a fresh one.',
@@ -47,12 +34,12 @@ const samplerOptions = Object.entries(samplersOfApi('ollama')) as readonly (read
 /** The samplers that have a name in this dialect; all others are read as native controls. */
 const samplerFields = Object.fromEntries(
   samplerOptions.map(([control, name]) => {
-    const loose = samplingFields[control].type === 'integer' ? looseWhole : looseNumber;
-    return [name, option(readNumber, control === 'seed' ? looseSeed : loose, samplerNotes[name])];
+    const loose = samplingFields[control].type === 'integer' ? f.looseWhole : f.looseNumber;
+    return [name, option(f.readNumber, control === 'seed' ? looseSeed : loose, samplerNotes[name])];
   }),
-) as { readonly [Name in SamplerOption]: ReadRow<number | undefined> & { readonly check: Read<unknown> } };
+) as { readonly [Name in SamplerOption]: f.ReadRow<number | undefined> & { readonly check: f.Read<unknown> } };
 
-const readTexts = reader<unknown>(
+const readTexts = f.reader<unknown>(
   'a string or an array of strings',
   (value) => typeof value === 'string' || (Array.isArray(value) && value.every((entry) => typeof entry === 'string')),
 );
@@ -61,11 +48,11 @@ const atStart = 'Chosen when the server starts.';
 
 const effectiveFields = {
   num_predict: option(
-    readNumber,
-    looseWhole,
+    f.readNumber,
+    f.looseWhole,
     '-1 and 0 mean the default length of the server, -2 as much as the context holds.',
   ),
-  num_ctx: option(readNumber, looseWhole, 'At most the context that the server has.'),
+  num_ctx: option(f.readNumber, f.looseWhole, 'At most the context that the server has.'),
   ...samplerFields,
   stop: option(readTexts, readStop, 'A list or one text.'),
 };
@@ -73,19 +60,19 @@ const effectiveFields = {
 /** Every key of `options`; others are ignored, or are native controls. */
 export const optionFields = {
   ...effectiveFields,
-  num_keep: ignored('The context is never shifted: a reply ends when it is full.', readNumber),
-  penalize_newline: ignored('Line breaks are tokens like any other.', readFlag),
-  ...each(['num_gpu', 'num_thread', 'num_batch', 'main_gpu'], ignored(atStart, readNumber)),
-  ...each(['use_mmap', 'use_mlock', 'low_vram', 'numa', 'f16_kv'], ignored(atStart, readFlag)),
-  ...each(['vocab_only', 'logits_all', 'embedding_only'], ignored(atStart, readFlag)),
-  draft_num_predict: ignored(atStart, readNumber),
+  num_keep: f.ignored('The context is never shifted: a reply ends when it is full.', f.readNumber),
+  penalize_newline: f.ignored('Line breaks are tokens like any other.', f.readFlag),
+  ...f.each(['num_gpu', 'num_thread', 'num_batch', 'main_gpu'], f.ignored(atStart, f.readNumber)),
+  ...f.each(['use_mmap', 'use_mlock', 'low_vram', 'numa', 'f16_kv'], f.ignored(atStart, f.readFlag)),
+  ...f.each(['vocab_only', 'logits_all', 'embedding_only'], f.ignored(atStart, f.readFlag)),
+  draft_num_predict: f.ignored(atStart, f.readNumber),
 };
 
 /** The options of a request: known ones of the wrong type are refused, unknown ones are ignored. */
-export const readOptions: Read<JsonObject> = (value, path) => {
-  if (isAbsent(value)) return {};
-  const given = Object.entries(readObject(value, path)).filter(([, entry]) => !isAbsent(entry));
-  const known: Table = optionFields;
+export const readOptions: f.Read<JsonObject> = (value, path) => {
+  if (f.isAbsent(value)) return {};
+  const given = Object.entries(f.readObject(value, path)).filter(([, entry]) => !f.isAbsent(entry));
+  const known: f.Table = optionFields;
   for (const [name, entry] of given) {
     if (Object.hasOwn(known, name)) known[name]?.check?.(entry, `${path}.${name}`);
   }
@@ -95,11 +82,11 @@ export const readOptions: Read<JsonObject> = (value, path) => {
 /** Read from the options and the fields beside them, laid flat. */
 export const settingFields = {
   ...effectiveFields,
-  reasoning_effort: honoured(orElse(readText, '')),
-  thinking_budget_tokens: honoured(orElse(looseWhole, -1)),
+  reasoning_effort: f.honoured(f.orElse(f.readText, '')),
+  thinking_budget_tokens: f.honoured(f.orElse(f.looseWhole, -1)),
 };
 
-export type Settings = Fields<typeof settingFields>;
+export type Settings = f.Fields<typeof settingFields>;
 
 /** The controls that this dialect has under its own names, over the shared ones. */
 export function optionControls(settings: Settings, base: GenerationControls, parts: ControlParts): GenerationControls {
@@ -122,7 +109,7 @@ function ownSampling(settings: Settings, base: Sampling, contextSize: number): S
     const value = settings[name];
     if (value === undefined) continue;
     const { min, max }: SamplingField = samplingFields[control];
-    own[control] = clamp(Number.isNaN(value) ? base[control] : value, min, max);
+    own[control] = f.clamp(Number.isNaN(value) ? base[control] : value, min, max);
   }
   if (own.seed === 0) own.seed = seedForZero;
   return { ...base, ...own, ...penaltyRange(settings.repeat_last_n, contextSize) };

@@ -4,7 +4,7 @@ import type { Headers, Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields } from '../fields.ts';
 import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
 import { jsonReply, modelNotFound, modelRequired, namedModel, ollamaFamily, refusal, withBody } from './errors.ts';
 import { copyFields, createFields, deleteFields, pullFidelity, pullFields, pushFields } from './fields.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ReasoningBudget } from '../../core/request.ts';
-import { optional } from '../fields/readers.ts';
-import { readFields } from '../fields/table.ts';
+import { optional, readFields } from '../fields.ts';
 import { decodeThink as decode } from './decode.ts';
 import { readThink } from './fields.ts';
 import { settingFields } from './options.ts';

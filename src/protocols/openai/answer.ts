@@ -1,11 +1,12 @@
 import { type AppError, asAppError } from '../../core/errors.ts';
-import type { GenerationEvent } from '../../core/events.ts';
+import { abortedUnstarted, type GenerationEvent } from '../../core/events.ts';
 import { fold, type Generation } from '../../core/fold.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, dataFrame } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type DialectParts, mergedShortfalls, streamReply, withShortfall } from '../dialect.ts';
+import { jsonText } from '../endpoint.ts';
 import { mergedReplies } from '../generate-all.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 import type { CallTicket } from '../ticket.ts';
@@ -69,7 +70,7 @@ export async function wholeReply(
     return { ...reply, headers: { ...reply.headers, ...headers } };
   }
   const { body, headers: late } = await encoded;
-  return { status: 200, headers: { 'content-type': 'application/json', ...headers, ...late }, body };
+  return jsonText(body, { ...headers, ...late });
 }
 
 /** All replies, or the first failure; then the other replies are stopped. */
@@ -97,19 +98,8 @@ async function* shown(events: AsyncIterable<GenerationEvent>): AsyncGenerator<Ge
 
 const done = dataFrame('[DONE]');
 
-const unfinished: Ending = {
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-  timings: undefined,
-};
-
-/** For a reply whose events end without a finish: clients need an end that they understand. */
-const abandoned: GenerationEvent & { type: 'finish' } = {
-  type: 'finish',
-  reason: 'aborted',
-  cause: 'aborted',
-  usage: unfinished.usage,
-  timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
-};
+/** For a reply whose events end without a finish: clients need an end. A copy, as no event of an engine may be equal to it. */
+const abandoned = { ...abortedUnstarted };
 
 /** The replies as they arrive, then the usage if it was requested, and the frame that ends every stream. */
 async function* encodeStream(replies: Replies, shape: AnswerShape, now: () => number): AsyncGenerator<string> {
@@ -117,7 +107,7 @@ async function* encodeStream(replies: Replies, shape: AnswerShape, now: () => nu
   const failure = (error: AppError): string => dataFrame(JSON.stringify(errorBody(locate(error, promptField)))) + done;
   const head = `${JSON.stringify(envelope).slice(0, -1)},`;
   const writers = replies.map((_, index) => shape.choice({ head, index, includeUsage, timingsPerToken, now }));
-  const endings: Ending[] = replies.map(() => unfinished);
+  const endings: Ending[] = replies.map(() => abandoned);
   try {
     for await (const [index, event] of mergedReplies(replies)) {
       if (event.type === 'error') {
@@ -132,7 +122,7 @@ async function* encodeStream(replies: Replies, shape: AnswerShape, now: () => nu
     yield failure(asAppError(error));
     return;
   }
-  for (const [index, write] of writers.entries()) if (endings[index] === unfinished) yield write(abandoned);
+  for (const [index, write] of writers.entries()) if (endings[index] === abandoned) yield write(abandoned);
   if (includeUsage) {
     const figures = JSON.stringify(encodeFigures(endings, shape.repliesPerPrompt)).slice(1);
     yield dataFrame(`${head}"choices":[],${figures}`);

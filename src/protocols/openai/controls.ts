@@ -4,7 +4,7 @@ import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { limitTokens, readControls } from '../controls/decode.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
-import { clamp } from '../fields/readers.ts';
+import { clamp } from '../fields.ts';
 import { unsupportedField } from './errors.ts';
 import { type Bias, type GenerationFields, maxBias } from './fields.ts';
 

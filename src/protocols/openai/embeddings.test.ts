@@ -3,8 +3,8 @@ import { AppError, asAppError } from '../../core/errors.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
-import { embeddingsEndpoints } from './embeddings.ts';
 import { openaiFamily } from './errors.ts';
+import { embeddingsEndpoints } from './routes.ts';
 
 function world(taskServices: object = scriptedOthers().taskServices) {
   const [endpoint] = bindAll(embeddingsEndpoints, { taskServices, modelName: () => 'koboldcpp/mini' });

@@ -1,20 +1,5 @@
 import { asControls, loadedModel, readGenkey, readStop } from '../controls/table.ts';
-import {
-  described,
-  isObject,
-  objectOf,
-  optional,
-  optionalFlag,
-  optionalNumber,
-  optionalWhole,
-  orElse,
-  type Read,
-  readFlag,
-  wholeBetween,
-  wrong,
-} from '../fields/readers.ts';
-import { biasSchema } from '../fields/schemas.ts';
-import { type Fields, honoured, ignored } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { keepOnDisconnect } from '../ticket.ts';
 
 export const dialect = 'OpenAI';
@@ -24,10 +9,10 @@ export const projector = 'Refused if the model has no projector for it (--mmproj
 const promptFigures =
   'Of every prompt token, before the samplers; up to 20 alternatives. Not in streams, and not with media.';
 
-export const promptLogprobs = (note = '') => honoured(optional(wholeBetween(0, 20)), `${promptFigures}${note}`);
+export const promptLogprobs = (note = '') => f.honoured(f.optional(f.wholeBetween(0, 20)), `${promptFigures}${note}`);
 
 /** `n` and `best_of`. */
-export const readReplies = orElse(wholeBetween(1, 128), 1);
+export const readReplies = f.orElse(f.wholeBetween(1, 128), 1);
 
 export type Bias = readonly [key: string | number, bias: number];
 export const maxBias = 100;
@@ -36,9 +21,9 @@ export const maxBias = 100;
  * `{"15496": -100}`, or the list form of llama.cpp's clients, where a key may also be a text (each of its tokens gets
  * the bias) and `false` forbids.
  */
-const readLogitBias: Read<readonly Bias[]> = described(biasSchema, (value, path) => {
-  const refusal = () => wrong(path, 'an object from token numbers to numbers, or a list of such pairs');
-  const pairs = isObject(value) ? Object.entries(value).map(([key, bias]) => [tokenOrText(key), bias]) : value;
+const readLogitBias: f.Read<readonly Bias[]> = f.described(f.biasSchema, (value, path) => {
+  const refusal = () => f.wrong(path, 'an object from token numbers to numbers, or a list of such pairs');
+  const pairs = f.isObject(value) ? Object.entries(value).map(([key, bias]) => [tokenOrText(key), bias]) : value;
   if (!Array.isArray(pairs)) throw refusal();
   return pairs.map((entry): Bias => {
     if (!Array.isArray(entry) || entry.length !== 2) throw refusal();
@@ -60,29 +45,32 @@ function tokenOrText(key: string): string | number {
  */
 export const generationFields = {
   model: loadedModel,
-  stream: honoured(orElse(readFlag, false)),
-  stream_options: honoured(objectOf({ include_usage: orElse(readFlag, false) }), 'Only include_usage.'),
-  stop: honoured(optional(readStop), 'Up to 256 texts, 50,000 characters together.'),
-  temperature: honoured(optionalNumber, 'Negative values count as 0.'),
-  top_p: honoured(optionalNumber, 'Moved into 0 to 1.'),
-  presence_penalty: honoured(optionalNumber, 'Moved into -2 to 2.'),
-  frequency_penalty: honoured(optionalNumber, 'Moved into -2 to 2.'),
-  seed: honoured(optionalWhole, '-1 draws a fresh one.'),
-  logit_bias: honoured(orElse(readLogitBias, []), 'Up to 512; also pairs, with texts for tokens, and false for a ban.'),
-  timings_per_token: honoured(optionalFlag, 'Every chunk of a stream has timings.'),
-  n_predict: honoured(optionalWhole, 'Another name for max_tokens.'),
-  max_completion_tokens: honoured(optionalWhole, 'Wins over max_tokens.'),
+  stream: f.honoured(f.orElse(f.readFlag, false)),
+  stream_options: f.honoured(f.objectOf({ include_usage: f.orElse(f.readFlag, false) }), 'Only include_usage.'),
+  stop: f.honoured(f.optional(readStop), 'Up to 256 texts, 50,000 characters together.'),
+  temperature: f.honoured(f.optionalNumber, 'Negative values count as 0.'),
+  top_p: f.honoured(f.optionalNumber, 'Moved into 0 to 1.'),
+  presence_penalty: f.honoured(f.optionalNumber, 'Moved into -2 to 2.'),
+  frequency_penalty: f.honoured(f.optionalNumber, 'Moved into -2 to 2.'),
+  seed: f.honoured(f.optionalWhole, '-1 draws a fresh one.'),
+  logit_bias: f.honoured(
+    f.orElse(readLogitBias, []),
+    'Up to 512; also pairs, with texts for tokens, and false for a ban.',
+  ),
+  timings_per_token: f.honoured(f.optionalFlag, 'Every chunk of a stream has timings.'),
+  n_predict: f.honoured(f.optionalWhole, 'Another name for max_tokens.'),
+  max_completion_tokens: f.honoured(f.optionalWhole, 'Wins over max_tokens.'),
   ...asControls({ grammar: 'And every other control of the native API.' }),
-  genkey: honoured(readGenkey),
+  genkey: f.honoured(readGenkey),
   kcpp_extra_args: keepOnDisconnect,
-  user: ignored(),
-  return_progress: ignored(),
-  samplers: ignored('The order of samplers is set with sampler_order.'),
+  user: f.ignored(),
+  return_progress: f.ignored(),
+  samplers: f.ignored('The order of samplers is set with sampler_order.'),
   ...asControls({ cache_prompt: 'With false the whole prompt is computed again.' }),
-  id_slot: ignored(),
-  verbose: ignored(),
+  id_slot: f.ignored(),
+  verbose: f.ignored(),
 };
 
 /** With those whose documentation differs. */
-export type GenerationFields = Fields<typeof generationFields> &
+export type GenerationFields = f.Fields<typeof generationFields> &
   Readonly<Record<'max_tokens' | 'prompt_logprobs', number | undefined>>;

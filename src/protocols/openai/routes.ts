@@ -2,19 +2,31 @@ import { AppError } from '../../core/errors.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { notFoundPage } from '../../http/pages.ts';
 import { methods } from '../../http/router.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import type { CompletionParts } from '../dialect.ts';
+import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
+import { type ModelEndpoint, withShortPath } from '../endpoint.ts';
+import { fidelityOf } from '../fields.ts';
 import { speechEndpoints } from './audio/speech.ts';
 import { transcriptionEndpoints } from './audio/transcription.ts';
 import { chatEndpoints } from './chat/endpoints.ts';
 import { chatFidelity, inputTokensFidelity } from './chat/fields.ts';
-import type { CompletionParts } from './completions/decode.ts';
 import { completionEndpoints } from './completions/endpoints.ts';
 import { completionFidelity } from './completions/fields.ts';
-import { embeddingsEndpoints, embeddingsFidelity } from './embeddings.ts';
 import { openaiRow } from './errors.ts';
+import { dialect } from './fields.ts';
 import { modelsEndpoints } from './models.ts';
 
-export type OpenaiContext = CompletionParts;
+const embeddingFields = listFields({ truncate: false });
+const embeddingsFidelity = fidelityOf(dialect, 'POST /v1/embeddings', embeddingFields);
+
+export const embeddingsEndpoints = withShortPath(
+  openaiRow(
+    '/v1/embeddings',
+    'Vectors of texts, many at once.',
+    (call, parts: EmbeddingParts) => answerList(call, embeddingFields, embeddingsFidelity, parts),
+    { modelSelection: 'own-name' },
+  ),
+);
 
 /**
  * Unknown paths below `/v1`. The official clients only read an error object: with anything else they throw an exception
@@ -34,7 +46,7 @@ function unknownPath({ method, path, headers }: Call): Reply {
   return { ...page, headers: { ...page.headers, vary: 'accept' } };
 }
 
-export const openaiEndpoints: readonly ModelEndpoint<OpenaiContext>[] = [
+export const openaiEndpoints: readonly ModelEndpoint<CompletionParts>[] = [
   ...chatEndpoints,
   ...completionEndpoints,
   ...embeddingsEndpoints,

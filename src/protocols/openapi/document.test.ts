@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Family, json } from '../../http/call.ts';
 import type { ListedEndpoint } from '../endpoint.ts';
-import { optional, readText, readWhole } from '../fields/readers.ts';
-import { fidelityOf, honoured, ignored } from '../fields/table.ts';
+import { fidelityOf, honoured, ignored, optional, readText, readWhole } from '../fields.ts';
 import { openapiDocument, operationId, operationsIn, originalOf, pathsOf } from './document.ts';
 
 const family = (name: string): Family => ({

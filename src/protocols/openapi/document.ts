@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
-import type { EndpointShape, ListedEndpoint, PlainEndpoint } from '../endpoint.ts';
+import { type EndpointShape, endpointRow, type ListedEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { contentTypes, requestExamples } from './content.ts';
 
 interface DocumentParts {
@@ -27,15 +27,8 @@ export function openapiReplies({
 }
 
 export function openapiEndpoint(reply: OpenapiReply, family: Family): PlainEndpoint {
-  return {
-    method: 'GET',
-    match: 'ending',
-    path: '/api/openapi.json',
-    queued: false,
-    summary: 'The description of this server as OpenAPI 3.1.',
-    family,
-    handle: () => reply('..'),
-  };
+  const get = endpointRow({ method: 'GET', match: 'ending', queued: false, family });
+  return get('/api/openapi.json', 'The description of this server as OpenAPI 3.1.', () => reply('..'));
 }
 
 /** Families without operations in the document: emulations that have their own documentation, and pages. */
@@ -72,7 +65,7 @@ export function openapiDocument({ product, endpoints, fidelities }: DocumentPart
     paths,
     components: {
       securitySchemes: {
-        key: { type: 'http', scheme: 'bearer', description: 'Asked for where the server has a password (--password).' },
+        key: { type: 'http', scheme: 'bearer', description: 'Needed if the server has a password (--password).' },
       },
       schemas: components,
     },
@@ -81,7 +74,7 @@ export function openapiDocument({ product, endpoints, fidelities }: DocumentPart
 
 const introduction = `One server, every API that local-AI apps already speak.
 
-What becomes of a field is told with it: those that are not simply honoured are *approximated* (with the difference that is told),
+The description of a field says how it is handled: it is honoured, *approximated* (with the difference that it names),
 *ignored* (accepted without effect, and named in the header \`x-parley-ignored\`) or *refused*. Null means the same as leaving a field
 out. The controls of \`POST /api/v1/generate\` may stand beside the own fields of every text endpoint.`;
 

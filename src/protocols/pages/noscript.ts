@@ -4,21 +4,16 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { escapeHtml } from '../../http/pages.ts';
 import { decodeControls, readControls } from '../controls/decode.ts';
-import { type DialectParts, streamReply } from '../dialect.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
-import { clamp } from '../fields/readers.ts';
+import { type CompletionParts, streamReply } from '../dialect.ts';
+import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { clamp } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { formPageHeaders, html, type Markup, pageEnd, pageStart, pagesFamily } from './page.ts';
 
-export interface NoscriptParts extends Pick<DialectParts, 'text' | 'controlParts' | 'applyDefaults' | 'startTimer'> {
-  readonly replacePlaceholders: (texts: PromptTexts) => PromptTexts;
-}
-
-interface PromptTexts {
-  readonly prompt: string;
-  readonly memory: string;
-  readonly stop: readonly string[];
-}
+export type NoscriptParts = Pick<
+  CompletionParts,
+  'text' | 'controlParts' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
+>;
 
 /** A browser without scripts sends a key only in reply to a Basic challenge. */
 const family: Family = {
@@ -30,24 +25,17 @@ const family: Family = {
   },
 };
 
-const common = { match: 'exact', path: '/noscript', family } as const;
+const row = endpointRow({ method: 'GET', match: 'exact', queued: false, family });
 
 /** A form and its answer, for browsers that run no scripts. */
 export const noscriptEndpoints: readonly ModelEndpoint<NoscriptParts>[] = [
-  {
-    ...common,
-    method: 'GET',
-    queued: false,
-    summary: 'A form to try the model, for browsers without scripts.',
-    handle: () => formPage(readForm(new URLSearchParams())),
-  },
-  {
-    ...common,
+  row('/noscript', 'A form to try the model, for browsers without scripts.', () =>
+    formPage(readForm(new URLSearchParams())),
+  ),
+  row('/noscript', 'The answer to that form, as a page that grows while it is written.', answer, {
     method: 'POST',
     queued: true,
-    summary: 'The answer to that form, as a page that grows while it is written.',
-    handle: answer,
-  },
+  }),
 ];
 
 const title = 'Parley without scripts';

@@ -110,7 +110,7 @@ export function apiListBody(title: string, endpoints: readonly ListedEndpoint[])
 </header>
 <main>
 <p>A path with … in front also answers below any prefix, one with … behind also for everything below it. Where a key is
-asked for, send it as <code>Authorization: Bearer KEY</code>; it matters only when the server has a password.</p>
+needed, send it as <code>Authorization: Bearer KEY</code>; it matters only when the server has a password.</p>
 ${[...families].map((family) => familySection(family, endpoints))}
 </main>`;
 }

@@ -1,65 +1,64 @@
 import type { AskedLora } from '../../core/image.ts';
 import type { Call } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
-import { looseFlag, looseNumber, looseWholeWithin } from '../fields/loose.ts';
-import { described, isAbsent, listOf, objectOf, optionalText, orElse, type Read } from '../fields/readers.ts';
-import { picturesSchema } from '../fields/schemas.ts';
-import { each, type Fields, honoured, ignored } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { type CallTicket, ticketFor } from '../ticket.ts';
 import { mostPictures } from './request.ts';
 import { readOptionalPicture, type SentPicture } from './sent-picture.ts';
 
 /** Values that are no numbers count as missing: image clients send all kinds of things. */
-export const optionalLoose: Read<number | undefined> = orElse<number | undefined>(looseNumber, undefined);
-export const optionalLooseWhole: Read<number | undefined> = orElse<number | undefined>(
-  looseWholeWithin(-(2 ** 53), 2 ** 53),
+export const optionalLoose: f.Read<number | undefined> = f.orElse<number | undefined>(f.looseNumber, undefined);
+export const optionalLooseWhole: f.Read<number | undefined> = f.orElse<number | undefined>(
+  f.looseWholeWithin(-(2 ** 53), 2 ** 53),
   undefined,
 );
-export const looseSwitch: Read<boolean> = orElse(looseFlag, false);
-const keptFlag = objectOf({ keep_image_gen_on_disconnect: looseSwitch });
+export const looseSwitch: f.Read<boolean> = f.orElse(f.looseFlag, false);
+const keptFlag = f.objectOf({ keep_image_gen_on_disconnect: looseSwitch });
 
-const loraEntry = objectOf({ path: optionalText, name: optionalText, multiplier: optionalLoose });
+const loraEntry = f.objectOf({ path: f.optionalText, name: f.optionalText, multiplier: optionalLoose });
 
 /** Entries without a name or with a weight of 0 are dropped. */
-const readLoras: Read<readonly AskedLora[]> = described(
+const readLoras: f.Read<readonly AskedLora[]> = f.described(
   { type: 'array', items: loraEntry.schema ?? {} },
   (value, path) =>
-    (isAbsent(value) ? [] : listOf(loraEntry)(value, path))
+    (f.isAbsent(value) ? [] : f.listOf(loraEntry)(value, path))
       .map(({ path: file, name, multiplier = 1 }) => ({ name: file || name || '', weight: multiplier }))
       .filter(({ name, weight }) => name !== '' && weight !== 0),
 );
 
-export const readPictures: Read<readonly SentPicture[]> = described(picturesSchema, (value, path) => {
-  const sent = isAbsent(value) ? [] : listOf(readOptionalPicture)(typeof value === 'string' ? [value] : value, path);
+export const readPictures: f.Read<readonly SentPicture[]> = f.described(f.picturesSchema, (value, path) => {
+  const sent = f.isAbsent(value)
+    ? []
+    : f.listOf(readOptionalPicture)(typeof value === 'string' ? [value] : value, path);
   return sent.filter((picture) => picture !== undefined);
 });
 
 /** Drawing parameters by the names of image programs; other dialects accept them too. */
 export const drawingFields = {
-  negative_prompt: honoured(optionalText, 'Up to 3000 bytes.'),
-  steps: honoured(optionalLoose, 'Limited to 1 to 80; by default that of the model.'),
-  cfg_scale: honoured(optionalLoose, 'Limited to 1 to 25.'),
-  seed: honoured(optionalLooseWhole, 'Random if negative or missing. Taken modulo 2^32.'),
-  sampler_name: honoured(
-    optionalText,
+  negative_prompt: f.honoured(f.optionalText, 'Up to 3000 bytes.'),
+  steps: f.honoured(optionalLoose, 'Limited to 1 to 80; by default that of the model.'),
+  cfg_scale: f.honoured(optionalLoose, 'Limited to 1 to 25.'),
+  seed: f.honoured(optionalLooseWhole, 'Random if negative or missing. Taken modulo 2^32.'),
+  sampler_name: f.honoured(
+    f.optionalText,
     'Any of its common names, also followed by the scheduler; an unknown one is named in x-parley-warnings.',
   ),
-  scheduler: honoured(optionalText),
-  denoising_strength: honoured(optionalLoose, 'Limited to 0 to 1; 0.6 by default.'),
-  clip_skip: honoured(optionalLooseWhole, '1 and less mean none.'),
-  lora: honoured(
+  scheduler: f.honoured(f.optionalText),
+  denoising_strength: f.honoured(optionalLoose, 'Limited to 0 to 1; 0.6 by default.'),
+  clip_skip: f.honoured(optionalLooseWhole, '1 and less mean none.'),
+  lora: f.honoured(
     readLoras,
     'path (or name) and multiplier of each, instead of tags in the prompt. Unknown ones are named in x-parley-warnings; weights that the engine does not support are refused.',
   ),
-  genkey: honoured(readGenkey, 'Key for /api/extra/abort.'),
-  kcpp_extra_args: honoured(
+  genkey: f.honoured(readGenkey, 'Key for /api/extra/abort.'),
+  kcpp_extra_args: f.honoured(
     keptFlag,
     'keep_image_gen_on_disconnect: the drawing continues after the client disconnects.',
   ),
-  keep_image_gen_on_disconnect: honoured(looseSwitch, 'The same at the top level, for --gendefaults.'),
+  keep_image_gen_on_disconnect: f.honoured(looseSwitch, 'The same at the top level, for --gendefaults.'),
 };
 
-type DrawingFields = Fields<typeof drawingFields>;
+type DrawingFields = f.Fields<typeof drawingFields>;
 
 /** A drawing that continues after its client disconnected (`kept`) can still be stopped by its key. */
 export function drawingTicket(
@@ -73,12 +72,12 @@ export function drawingTicket(
 
 /** Parameters of other models and programs. */
 export const unusedDrawingFields = {
-  ...each(['eta', 'distilled_guidance', 'distilled_cfg_scale', 'shifted_timestep', 'flow_shift'], ignored()),
-  ...each(['extra_sample_args', 'ref_image_args', 'cache_mode', 'cache_options'], ignored()),
-  ...each(['circular_x', 'circular_y', 'tiling'], ignored('Pictures do not repeat at their edges.')),
-  ...each(
+  ...f.each(['eta', 'distilled_guidance', 'distilled_cfg_scale', 'shifted_timestep', 'flow_shift'], f.ignored()),
+  ...f.each(['extra_sample_args', 'ref_image_args', 'cache_mode', 'cache_options'], f.ignored()),
+  ...f.each(['circular_x', 'circular_y', 'tiling'], f.ignored('Pictures do not repeat at their edges.')),
+  ...f.each(
     ['frames', 'fps', 'video_output_type', 'video_start_frame', 'video_end_frame'],
-    ignored('There is no video.'),
+    f.ignored('There is no video.'),
   ),
 };
 

@@ -1,4 +1,5 @@
 import type { ImageFacts, ImageRequest } from '../../core/image.ts';
+import { tryParseJson } from '../../core/json.ts';
 import type { Drawn } from './drawn.ts';
 import { samplerDisplay } from './sampler-names.ts';
 
@@ -113,9 +114,6 @@ function pieces(line: string): readonly string[] {
 
 function unquoted(value: string): string {
   if (!value.startsWith('"')) return value;
-  try {
-    return String(JSON.parse(value));
-  } catch {
-    return value;
-  }
+  const parsed = tryParseJson(value);
+  return parsed === undefined ? value : String(parsed);
 }

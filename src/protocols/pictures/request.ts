@@ -6,7 +6,7 @@ import type { TaskServices } from '../../core/task-services.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
-import { clamp } from '../fields/readers.ts';
+import { clamp } from '../fields.ts';
 import { chosenSampler } from './sampler-names.ts';
 
 /** The part of the context that all image dialects use. */

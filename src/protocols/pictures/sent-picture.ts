@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { mostPixels } from '../../core/pictures.ts';
 import type { Call } from '../../http/call.ts';
-import { described, isAbsent, type Read, readText, wrong } from '../fields/readers.ts';
-import { base64Schema } from '../fields/schemas.ts';
+import { base64Schema, described, isAbsent, type Read, readText, wrong } from '../fields.ts';
 import { inlineMedium } from '../media.ts';
 import { type PictureFacts, pictureFacts } from './picture-facts.ts';
 

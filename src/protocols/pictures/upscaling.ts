@@ -1,6 +1,6 @@
 import type { ImageFacts } from '../../core/image.ts';
 import type { Size } from '../../core/pictures.ts';
-import { clamp } from '../fields/readers.ts';
+import { clamp } from '../fields.ts';
 
 const longestSide = 8192;
 

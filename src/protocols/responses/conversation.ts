@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
-import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fields/readers.ts';
+import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fields.ts';
 import { type Attachments, dataUrlKind } from '../media.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
 

@@ -6,19 +6,7 @@ import type { JsonObject } from '../../http/body.ts';
 import type { ResponseStore, StoredItem } from '../../store/responses.ts';
 import { limitTokens, readControls } from '../controls/decode.ts';
 import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
-import {
-  isAbsent,
-  isObject,
-  optional,
-  optionalFlag,
-  optionalText,
-  readAt,
-  readObject,
-  readText,
-  word,
-  wrong,
-} from '../fields/readers.ts';
-import { readFields } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { Attachments } from '../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
 import { type InputItem, readConversation } from './conversation.ts';
@@ -34,7 +22,7 @@ export type DecodedRequest = Finished<ReturnType<typeof decode>>;
 
 export function* decode(body: JsonObject, own: DecodeParts) {
   const parts = chatParts(own, body);
-  const fields = readFields(createFields, body);
+  const fields = f.readFields(createFields, body);
   const previous = previousResponse(fields.previous_response_id, parts.store);
   const context = previous ? [...previous.context, ...previous.input, ...previous.output] : [];
   const read = yield* readInput(fields, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
@@ -43,7 +31,7 @@ export function* decode(body: JsonObject, own: DecodeParts) {
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
   const { messages, skipped } = yield* readConversation([...earlier, ...read.items], offered, attachments);
-  if (messages.length === 0) throw wrong('input', 'a string or items that say something');
+  if (messages.length === 0) throw f.wrong('input', 'a string or items that say something');
 
   const { instructions, reasoning, include } = fields;
   const withLogprobs = include.includes('message.output_text.logprobs');
@@ -123,10 +111,10 @@ export function* decode(body: JsonObject, own: DecodeParts) {
 }
 
 function previousResponse(id: unknown, store: ResponseStore) {
-  if (isAbsent(id)) return undefined;
+  if (f.isAbsent(id)) return undefined;
   const found = typeof id === 'string' ? store.get(id) : undefined;
   const unfinished = found?.response.status === 'queued' || found?.response.status === 'in_progress';
-  if (!found || unfinished) throw wrong('previous_response_id', 'the id of a finished response that is still stored');
+  if (!found || unfinished) throw f.wrong('previous_response_id', 'the id of a finished response that is still stored');
   return found;
 }
 
@@ -149,11 +137,11 @@ function decodeOwnControls(
 /** A response that is streamed is not generated in the background. */
 function decodeBackground({ background, store, stream }: CreateFields): boolean {
   if (!background) return false;
-  if (!store) throw wrong('store', 'true for a response in the background');
+  if (!store) throw f.wrong('store', 'true for a response in the background');
   return !stream;
 }
 
-const readType = optional(word('text', 'json_object', 'json_schema'));
+const readType = f.optional(f.word('text', 'json_object', 'json_schema'));
 
 /** The format of the reply, and how the response object shows it. */
 function decodeFormat(
@@ -161,14 +149,14 @@ function decodeFormat(
   schemaToGrammar: SchemaToGrammar,
 ): { readonly output: OutputFormat; readonly echo: object } {
   const at = 'text.format';
-  switch (readAt(format, 'type', at, readType)) {
+  switch (f.readAt(format, 'type', at, readType)) {
     case 'json_object':
       return { output: { type: 'json' }, echo: { type: 'json_object' } };
     case 'json_schema': {
-      const schema = readAt(format, 'schema', at, readObject);
-      const name = readAt(format, 'name', at, optionalText) ?? 'response';
-      const description = readAt(format, 'description', at, optionalText) ?? null;
-      const strict = readAt(format, 'strict', at, optionalFlag) ?? true;
+      const schema = f.readAt(format, 'schema', at, f.readObject);
+      const name = f.readAt(format, 'name', at, f.optionalText) ?? 'response';
+      const description = f.readAt(format, 'description', at, f.optionalText) ?? null;
+      const strict = f.readAt(format, 'strict', at, f.optionalFlag) ?? true;
       const echo = { type: 'json_schema', name, description, schema, strict };
       return { output: schemaOutput(schema, `${at}.schema`, schemaToGrammar), echo };
     }
@@ -202,14 +190,14 @@ export function* readInput(
     const item = { id: newId('msg_'), type: 'message', status: 'completed', role: 'user', content };
     return { items: [{ item, at: 'input' }], missing: [] };
   }
-  if (!Array.isArray(input)) throw wrong('input', 'a string or an array of items');
+  if (!Array.isArray(input)) throw f.wrong('input', 'a string or an array of items');
   // References to items that are not stored.
   const missing: string[] = [];
   const items: InputItem[] = [];
   for (const [index, value] of input.entries()) {
     const at = `input[${index}]`;
     const sent = longForm(value, at, newId);
-    const item = sent.type === 'item_reference' ? storedItem(readAt(sent, 'id', at, readText)) : sent;
+    const item = sent.type === 'item_reference' ? storedItem(f.readAt(sent, 'id', at, f.readText)) : sent;
     if (item) items.push({ item, at });
     else missing.push(at);
     yield;
@@ -218,7 +206,7 @@ export function* readInput(
 }
 
 function longForm(value: unknown, at: string, newId: InputParts['newId']): StoredItem {
-  if (!isObject(value)) throw wrong(at, 'an object');
+  if (!f.isObject(value)) throw f.wrong(at, 'an object');
   const type = typeOf(value, at);
   const id = typeof value.id === 'string' && value.id !== '' ? value.id : newId(idPrefixes.get(type) ?? 'item_');
   const { content } = value;
@@ -230,10 +218,10 @@ function longForm(value: unknown, at: string, newId: InputParts['newId']): Store
 /** Short messages have no type, and some clients leave it out of references. */
 function typeOf(value: JsonObject, at: string): string {
   if (typeof value.type === 'string') return value.type;
-  if (!isAbsent(value.type)) throw wrong(`${at}.type`, 'a string');
-  if (!isAbsent(value.role)) return 'message';
+  if (!f.isAbsent(value.type)) throw f.wrong(`${at}.type`, 'a string');
+  if (!f.isAbsent(value.role)) return 'message';
   if (typeof value.id === 'string' && Object.keys(value).every((key) => key === 'id' || key === 'type')) {
     return 'item_reference';
   }
-  throw wrong(at, 'an item with a type, or a message with a role');
+  throw f.wrong(at, 'an item with a type, or a message with a role');
 }

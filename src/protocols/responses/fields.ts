@@ -1,181 +1,149 @@
 import { AppError } from '../../core/errors.ts';
 import { asControls, loadedModel, readEffort, readGenkey, readStop } from '../controls/table.ts';
-import { looseFlag, looseWhole } from '../fields/loose.ts';
-import {
-  anyValue,
-  clamp,
-  described,
-  optional,
-  optionalObject,
-  optionalText,
-  orElse,
-  type Read,
-  reader,
-  readFlag,
-  readList,
-  readText,
-  word,
-  wrong,
-} from '../fields/readers.ts';
-import { objectsSchema, textSchema, textsSchema } from '../fields/schemas.ts';
-import {
-  approximated,
-  aside,
-  each,
-  type Fields,
-  fidelityOf,
-  group,
-  honoured,
-  ignored,
-  places,
-  refused,
-  returnedField,
-} from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { loosenedNote, silenceNote } from '../tools.ts';
 
 const dialect = 'OpenAI Responses';
 
-const optionalInteger = optional(reader<number>('an integer', Number.isInteger, { type: 'integer' }));
-const readFinite = reader<number>('a number', Number.isFinite, { type: 'number' });
-const readIncludes: Read<readonly string[]> = described(textsSchema, (value, path) => {
-  const list = readList(value, path);
+const optionalInteger = f.optional(f.reader<number>('an integer', Number.isInteger, { type: 'integer' }));
+const readFinite = f.reader<number>('a number', Number.isFinite, { type: 'number' });
+const readIncludes: f.Read<readonly string[]> = f.described(f.textsSchema, (value, path) => {
+  const list = f.readList(value, path);
   if (list.every((entry) => typeof entry === 'string')) return list;
-  throw wrong(path, 'an array of strings');
+  throw f.wrong(path, 'an array of strings');
 });
-
-const refuseConversation: Read<never> = (_, feature) => {
-  throw new AppError('unsupported', { feature, instead: 'go on from an answer by previous_response_id' });
-};
 
 export const createFields = {
   model: loadedModel,
-  input: approximated(
-    described({ anyOf: [textSchema, objectsSchema] }, anyValue),
+  input: f.approximated(
+    f.described({ anyOf: [f.textSchema, f.objectsSchema] }, f.anyValue),
     'Text, or messages, function calls and results, custom tool calls and results, reasoning and item references. ' +
       'Other items, and references to items that are not stored, are ignored (x-parley-ignored).',
   ),
-  ...places({
-    'input[].content[]': aside(
+  ...f.places({
+    'input[].content[]': f.aside(
       'approximated',
       'Texts and refusals; pictures (input_image) as data URLs, base64 or addresses on the public internet (10 MB, ' +
         '10 seconds, at most 16), sounds (input_audio), and text files or pictures in file_data. detail has no effect. ' +
         'Other files and file ids are refused, and so are pictures and sounds where the loaded model has no projector ' +
         'for them (--mmproj).',
     ),
-    'input[].output': aside(
+    'input[].output': f.aside(
       'honoured',
       'A text or parts. Pictures and sounds inside of the JSON of a tool server are shown to the model instead of ' +
         'their base64.',
     ),
   }),
-  instructions: honoured(optionalText, 'The first system message; not passed on by previous_response_id.'),
-  stream: honoured(orElse(readFlag, false)),
-  stream_options: ignored('No padding is ever added to events.'),
-  previous_response_id: honoured(
-    described(textSchema, anyValue),
+  instructions: f.honoured(f.optionalText, 'The first system message; not passed on by previous_response_id.'),
+  stream: f.honoured(f.orElse(f.readFlag, false)),
+  stream_options: f.ignored('No padding is ever added to events.'),
+  previous_response_id: f.honoured(
+    f.described(f.textSchema, f.anyValue),
     'Refused (previous_response_not_found) if not stored.',
   ),
-  conversation: refused('Use previous_response_id.', refuseConversation),
-  store: honoured(orElse(readFlag, true), 'In memory: the oldest are dropped, and a restart loses all.'),
-  max_output_tokens: honoured(optionalInteger, 'Includes reasoning. Cut to what fits; 0 or less is the default.'),
+  conversation: f.refused('Use previous_response_id.', f.unsupported('go on from an answer by previous_response_id')),
+  store: f.honoured(f.orElse(f.readFlag, true), 'In memory: the oldest are dropped, and a restart loses all.'),
+  max_output_tokens: f.honoured(optionalInteger, 'Includes reasoning. Cut to what fits; 0 or less is the default.'),
   // Only their types are checked here.
   ...asControls({ temperature: '', top_p: '', presence_penalty: '', frequency_penalty: '' }, { check: readFinite }),
-  top_logprobs: honoured(
-    described({ type: 'integer', default: 0 }, (value, path) => clamp(optionalInteger(value, path) ?? 0, 0, 20)),
+  top_logprobs: f.honoured(
+    f.described({ type: 'integer', default: 0 }, (value, path) => f.clamp(optionalInteger(value, path) ?? 0, 0, 20)),
     'From 0 to 20, with message.output_text.logprobs in include; the engine may report fewer.',
   ),
-  tools: approximated(
-    orElse(described(objectsSchema, readList), []),
+  tools: f.approximated(
+    f.orElse(f.described(f.objectsSchema, f.readList), []),
     'Functions, custom tools (their grammar is in the prompt, and not enforced) and namespaces of both. ' +
       `Built-in tools such as web_search are ignored (x-parley-ignored). ${loosenedNote}`,
   ),
-  tool_choice: approximated(
-    described({ type: ['string', 'object'] }, anyValue),
+  tool_choice: f.approximated(
+    f.described({ type: ['string', 'object'] }, f.anyValue),
     'Words, a function or custom tool, and allowed_tools; a built-in tool cannot be forced and is refused.',
   ),
-  parallel_tool_calls: honoured(orElse(readFlag, true)),
-  max_tool_calls: returnedField(optionalInteger, 'Only for built-in tools; returned.'),
-  text: group({
-    format: honoured(optionalObject, 'Enforced by a grammar, with strict or without.'),
-    verbosity: returnedField(optionalText, 'Returned.'),
+  parallel_tool_calls: f.honoured(f.orElse(f.readFlag, true)),
+  max_tool_calls: f.returnedField(optionalInteger, 'Only for built-in tools; returned.'),
+  text: f.group({
+    format: f.honoured(f.optionalObject, 'Enforced by a grammar, with strict or without.'),
+    verbosity: f.returnedField(f.optionalText, 'Returned.'),
   }),
-  reasoning: group({
-    effort: approximated(optionalText, `A limit and a template variable. "none": ${silenceNote}`),
-    summary: approximated(optionalText, 'The summary is always the reasoning itself.'),
-    ...each(['generate_summary', 'mode', 'context'], ignored()),
+  reasoning: f.group({
+    effort: f.approximated(f.optionalText, `A limit and a template variable. "none": ${silenceNote}`),
+    summary: f.approximated(f.optionalText, 'The summary is always the reasoning itself.'),
+    ...f.each(['generate_summary', 'mode', 'context'], f.ignored()),
   }),
-  include: approximated(
-    orElse(readIncludes, []),
+  include: f.approximated(
+    f.orElse(readIncludes, []),
     'message.output_text.logprobs and reasoning.encrypted_content (base64, not encrypted); others are ignored.',
   ),
-  truncation: honoured(
-    optional(word('disabled', 'auto')),
+  truncation: f.honoured(
+    f.optional(f.word('disabled', 'auto')),
     '"auto" drops the oldest messages, except system messages; x-parley-dropped-messages has their number.',
   ),
-  metadata: honoured(optionalObject, 'Returned.'),
-  background: approximated(orElse(readFlag, false), 'Needs store. Without effect in streams, which show false.'),
-  prompt_cache_key: returnedField(optionalText, 'Returned; the longest cached prefix is always used.'),
-  safety_identifier: returnedField(optionalText, 'Returned.'),
-  ...each(['user', 'prompt_cache_options', 'prompt_cache_retention'], ignored()),
-  service_tier: ignored('Always "default".'),
-  prompt: ignored('There are no stored prompts; input is needed.'),
-  ...each(['moderation', 'context_management', 'access_programs', 'image', 'client_metadata'], ignored()),
+  metadata: f.honoured(f.optionalObject, 'Returned.'),
+  background: f.approximated(f.orElse(f.readFlag, false), 'Needs store. Without effect in streams, which show false.'),
+  prompt_cache_key: f.returnedField(f.optionalText, 'Returned; the longest cached prefix is always used.'),
+  safety_identifier: f.returnedField(f.optionalText, 'Returned.'),
+  ...f.each(['user', 'prompt_cache_options', 'prompt_cache_retention'], f.ignored()),
+  service_tier: f.ignored('Always "default".'),
+  prompt: f.ignored('There are no stored prompts; input is needed.'),
+  ...f.each(['moderation', 'context_management', 'access_programs', 'image', 'client_metadata'], f.ignored()),
   // Fields of other dialects.
-  stop: honoured(optional(readStop), 'As in chat completions.'),
-  reasoning_effort: approximated(readEffort, 'If reasoning.effort is absent.'),
-  thinking_budget_tokens: honoured(orElse(looseWhole, -1), 'A limit in tokens; wins over the effort.'),
-  chat_template_kwargs: honoured(
-    optionalObject,
+  stop: f.honoured(f.optional(readStop), 'As in chat completions.'),
+  reasoning_effort: f.approximated(readEffort, 'If reasoning.effort is absent.'),
+  thinking_budget_tokens: f.honoured(f.orElse(f.looseWhole, -1), 'A limit in tokens; wins over the effort.'),
+  chat_template_kwargs: f.honoured(
+    f.optionalObject,
     'Template variables. enable_thinking: false works without a template too.',
   ),
-  continue_assistant_turn: honoured(orElse(looseFlag, true), 'Continues a last assistant message.'),
-  encapsulate_thinking: honoured(orElse(looseFlag, true), 'Reasoning is an own item.'),
-  memory: honoured(orElse(readText, ''), 'Put in front of the prompt.'),
-  genkey: honoured(readGenkey),
-  ...places({ '(native sampling fields)': aside('honoured', 'All of them; see the native API.') }),
+  continue_assistant_turn: f.honoured(f.orElse(f.looseFlag, true), 'Continues a last assistant message.'),
+  encapsulate_thinking: f.honoured(f.orElse(f.looseFlag, true), 'Reasoning is an own item.'),
+  memory: f.honoured(f.orElse(f.readText, ''), 'Put in front of the prompt.'),
+  genkey: f.honoured(readGenkey),
+  ...f.places({ '(native sampling fields)': f.aside('honoured', 'All of them; see the native API.') }),
 };
 
-export type CreateFields = Fields<typeof createFields>;
+export type CreateFields = f.Fields<typeof createFields>;
 
 /** From the query, in which everything is text. */
 export const retrieveFields = {
-  stream: approximated(
-    described({ type: 'boolean' }, (value) => value === 'true' || value === '1'),
+  stream: f.approximated(
+    f.described({ type: 'boolean' }, (value) => value === 'true' || value === '1'),
     'Each text is one delta.',
   ),
   starting_after: {
-    ...refused('The numbers of the first stream are not stored. Ignored without stream.'),
+    ...f.refused('The numbers of the first stream are not stored. Ignored without stream.'),
     /** An error, which is only thrown if the response is streamed. */
     read: (value: unknown, feature: string) => {
       const instead = 'a replay has other sequence numbers than the first stream';
       return value === undefined ? undefined : new AppError('unsupported', { feature, instead });
     },
   },
-  'include[]': ignored('Set when the response is created.'),
-  include_obfuscation: ignored(),
+  'include[]': f.ignored('Set when the response is created.'),
+  include_obfuscation: f.ignored(),
 };
 
 export const inputItemsFields = {
-  limit: honoured(
-    described({ type: 'integer', default: 20 }, (value, path) => clamp(orElse(looseWhole, 20)(value, path), 1, 100)),
+  limit: f.honoured(
+    f.described({ type: 'integer', default: 20 }, (value, path) =>
+      f.clamp(f.orElse(f.looseWhole, 20)(value, path), 1, 100),
+    ),
     '1 to 100, 20 by default.',
   ),
-  order: honoured(orElse(word('asc', 'desc'), 'desc'), '"desc" by default.'),
-  after: honoured(optionalText),
-  'include[]': ignored(),
+  order: f.honoured(f.orElse(f.word('asc', 'desc'), 'desc'), '"desc" by default.'),
+  after: f.honoured(f.optionalText),
+  'include[]': f.ignored(),
 };
 
-export const createFidelity = fidelityOf(dialect, 'POST /v1/responses', createFields);
-export const retrieveFidelity = fidelityOf(dialect, 'GET /v1/responses/{id}', retrieveFields);
-export const inputItemsFidelity = fidelityOf(dialect, 'GET /v1/responses/{id}/input_items', inputItemsFields);
+export const createFidelity = f.fidelityOf(dialect, 'POST /v1/responses', createFields);
+export const retrieveFidelity = f.fidelityOf(dialect, 'GET /v1/responses/{id}', retrieveFields);
+export const inputItemsFidelity = f.fidelityOf(dialect, 'GET /v1/responses/{id}/input_items', inputItemsFields);
 
 export const responsesFidelity = [
   createFidelity,
-  fidelityOf(
+  f.fidelityOf(
     dialect,
     'POST /v1/responses/input_tokens',
-    places({
-      '(body)': aside('honoured', 'As POST /v1/responses. Media are not counted (x-parley-warnings).'),
+    f.places({
+      '(body)': f.aside('honoured', 'As POST /v1/responses. Media are not counted (x-parley-warnings).'),
     }),
   ),
   retrieveFidelity,

@@ -5,6 +5,7 @@ import {
   type TokenLogprob,
   unreachable,
 } from '../../core/events.ts';
+import { tryParseJson } from '../../core/json.ts';
 import { namedFrame } from '../../http/sse.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
@@ -93,7 +94,7 @@ export class OutputItems {
       case 'tool-delta':
         return this.#arguments(event.json);
       case 'tool-end':
-        return this.#close(isJson(this.#open?.content ?? '') ? 'completed' : 'incomplete');
+        return this.#close(tryParseJson(this.#open?.content ?? '') === undefined ? 'incomplete' : 'completed');
       default:
         return unreachable(event);
     }
@@ -180,15 +181,6 @@ export class OutputItems {
 
 function openItem(first: StoredItem & { readonly type: ItemKind }): OpenItem {
   return { kind: first.type, first, content: '', logprobs: [] };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function encodeLogprob(token: TokenLogprob): object {

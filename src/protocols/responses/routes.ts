@@ -9,10 +9,8 @@ import {
   eventStream,
   headerList,
   ignoredIn,
-  ignoredThinkingFields,
   noticeHeaders,
   streamReply,
-  withIgnored,
   withShortfall,
 } from '../dialect.ts';
 import {
@@ -23,11 +21,10 @@ import {
   requestBody,
   withShortPath,
 } from '../endpoint.ts';
-import { wrong } from '../fields/readers.ts';
-import { type Fields, readFields } from '../fields/table.ts';
+import { type Fields, readFields, wrong } from '../fields.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
-import { loosenedHeader } from '../tools.ts';
+import { chatHeaders } from '../tools.ts';
 import type { ResponseState } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeWhole, type Session } from './encode.ts';
@@ -75,8 +72,7 @@ async function create(call: Call, parts: DialectParts & ResponseState): Promise<
   const complete = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
   const { request, droppedMessages } = await fitConversation(complete, chat, parts.text.contextSize());
   const headers = {
-    ...withIgnored(notices(body, decoded), await ignoredThinkingFields(body, request, chat)),
-    ...loosenedHeader(request),
+    ...(await chatHeaders(notices(body, decoded), body, request, chat)),
     ...(droppedMessages > 0 && { 'x-parley-dropped-messages': String(droppedMessages) }),
   };
   const session = newSession(decoded, call, parts);

@@ -1,20 +1,9 @@
 import type { Tool } from '../../chat/messages.ts';
 import type { ToolChoice } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
+import { tryParseJson } from '../../core/json.ts';
 import type { JsonObject } from '../../http/body.ts';
-import {
-  isAbsent,
-  isObject,
-  optional,
-  optionalFlag,
-  optionalList,
-  optionalObject,
-  optionalText,
-  readAt,
-  readText,
-  word,
-  wrong,
-} from '../fields/readers.ts';
+import * as f from '../fields.ts';
 import { checkToolNames, freeText, noParameters } from '../tools.ts';
 import type { CreateFields } from './fields.ts';
 
@@ -55,26 +44,26 @@ function readTool(
   namespace: string | undefined,
   skipped: Set<string>,
 ): readonly SentTool[] {
-  if (!isObject(value)) throw wrong(at, 'an object');
+  if (!f.isObject(value)) throw f.wrong(at, 'an object');
   const { type } = value;
   if (type !== 'function' && type !== 'custom' && type !== 'namespace') {
-    skipped.add(readAt(value, 'type', at, readText));
+    skipped.add(f.readAt(value, 'type', at, f.readText));
     return [];
   }
-  const name = readAt(value, 'name', at, readText);
+  const name = f.readAt(value, 'name', at, f.readText);
   if (type === 'namespace') {
-    const members = readAt(value, 'tools', at, optionalList) ?? [];
+    const members = f.readAt(value, 'tools', at, f.optionalList) ?? [];
     return members.flatMap((one, index) => readTool(one, `${at}.tools[${index}]`, namespace ?? name, skipped));
   }
-  const description = readAt(value, 'description', at, optionalText);
+  const description = f.readAt(value, 'description', at, f.optionalText);
   if (type === 'custom') {
-    const format = readAt(value, 'format', at, optionalObject) ?? {};
-    const syntax = readAt(format, 'definition', `${at}.format`, optionalText);
+    const format = f.readAt(value, 'format', at, f.optionalObject) ?? {};
+    const syntax = f.readAt(format, 'definition', `${at}.format`, f.optionalText);
     const parts = [description, syntax && `The input follows this grammar:\n${syntax}`].filter(Boolean);
     return [{ kind: type, name, namespace, tool: toolOf(name, parts.join('\n\n') || undefined, freeText) }];
   }
-  const parameters = readAt(value, 'parameters', at, optionalObject);
-  const strict = readAt(value, 'strict', at, optionalFlag) ?? true;
+  const parameters = f.readAt(value, 'parameters', at, f.optionalObject);
+  const strict = f.readAt(value, 'strict', at, f.optionalFlag) ?? true;
   const tool = toolOf(name, description, parameters ?? noParameters);
   const echo = { type, name, description: description ?? null, parameters: parameters ?? null, strict };
   return [{ kind: type, name, namespace, tool, ...(namespace === undefined && { echo }) }];
@@ -90,22 +79,18 @@ export function customArguments(input: string): string {
 
 /** Undefined if the arguments are not (or not yet) those of a custom tool. */
 export function customInput(json: string): string | undefined {
-  try {
-    const input: unknown = JSON.parse(json)?.input;
-    return typeof input === 'string' ? input : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = tryParseJson(json);
+  return f.isObject(parsed) && typeof parsed.input === 'string' ? parsed.input : undefined;
 }
 
 /** The name of a tool in the prompt, by the name and namespace that the client uses. */
 export function knownName(offered: readonly OfferedTool[], named: JsonObject, at: string): string {
-  const name = readAt(named, 'name', at, readText);
-  const namespace = readAt(named, 'namespace', at, optionalText);
+  const name = f.readAt(named, 'name', at, f.readText);
+  const namespace = f.readAt(named, 'namespace', at, f.optionalText);
   return offered.find((tool) => tool.name === name && tool.namespace === namespace)?.tool.name ?? name;
 }
 
-const readMode = word('auto', 'none', 'required');
+const readMode = f.word('auto', 'none', 'required');
 
 /** The tools that may be called, whether they must be, and `tool_choice` as the response object shows it. */
 export function chooseTools(
@@ -113,14 +98,14 @@ export function chooseTools(
   offered: readonly OfferedTool[],
 ): { readonly offered: readonly OfferedTool[]; readonly choice: ToolChoice; readonly echo: unknown } {
   const path = 'tool_choice';
-  if (isAbsent(wanted)) return { offered, choice: { type: 'auto' }, echo: 'auto' };
+  if (f.isAbsent(wanted)) return { offered, choice: { type: 'auto' }, echo: 'auto' };
   if (typeof wanted === 'string') {
     const type = readMode(wanted, path);
     return { offered, choice: { type }, echo: type };
   }
-  if (!isObject(wanted)) throw wrong(path, 'a string or an object');
+  if (!f.isObject(wanted)) throw f.wrong(path, 'a string or an object');
   if (wanted.type === 'allowed_tools') {
-    const type = readAt(wanted, 'mode', path, optional(readMode)) ?? 'auto';
+    const type = f.readAt(wanted, 'mode', path, f.optional(readMode)) ?? 'auto';
     const left = allowed(wanted, offered);
     // A request that allows none of its tools is not the same as one without tools.
     return { offered: left, choice: { type: left.length === 0 && type === 'auto' ? 'none' : type }, echo: wanted };
@@ -133,10 +118,10 @@ export function chooseTools(
 }
 
 function allowed(wanted: JsonObject, offered: readonly OfferedTool[]): readonly OfferedTool[] {
-  const names = (readAt(wanted, 'tools', 'tool_choice', optionalList) ?? []).map((tool, index) => {
+  const names = (f.readAt(wanted, 'tools', 'tool_choice', f.optionalList) ?? []).map((tool, index) => {
     const at = `tool_choice.tools[${index}]`;
-    if (!isObject(tool)) throw wrong(at, 'an object');
-    return readAt(tool, 'name', at, optionalText);
+    if (!f.isObject(tool)) throw f.wrong(at, 'an object');
+    return f.readAt(tool, 'name', at, f.optionalText);
   });
   return offered.filter(({ name }) => names.includes(name));
 }

@@ -2,12 +2,11 @@ import { asAppError } from '../../core/errors.ts';
 import type { ImageEvent, ImageFacts, ImageRequest, ImageService, ImageTurn } from '../../core/image.ts';
 import type { PictureEditor, Size } from '../../core/pictures.ts';
 import type { JsonObject } from '../../http/body.ts';
-import type { Call, Headers, Reply } from '../../http/call.ts';
+import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { headerList, ignoredIn } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
-import { clamp, wrong } from '../fields/readers.ts';
-import { readFields } from '../fields/table.ts';
+import { clamp, readFields, wrong } from '../fields.ts';
 import { collectDrawn, type Drawn } from '../pictures/drawn.ts';
 import { drawingTicket } from '../pictures/fields.ts';
 import { chosenScheduler, modelHash, pictureText, type TextParts } from '../pictures/infotext.ts';
@@ -49,11 +48,7 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
     return { ...reply, headers: { ...reply.headers, ...notices } };
   }
   const { reply, headers } = await answer;
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/json', ...notices, ...headers },
-    body: JSON.stringify(reply),
-  };
+  return json(reply, 200, { ...notices, ...headers });
 }
 
 /** A decoded request. */

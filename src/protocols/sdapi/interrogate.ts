@@ -7,7 +7,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { ignoredIn } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields } from '../fields.ts';
 import { mediaInputs } from '../media.ts';
 import { parseInfotext } from '../pictures/infotext.ts';
 import { pictureTexts } from '../pictures/picture-facts.ts';

@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { bodyOf } from '../endpoint.ts';
-import { readFields } from '../fields/table.ts';
+import { readFields } from '../fields.ts';
 import { modelHash } from '../pictures/infotext.ts';
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
 import { isResampler } from '../pictures/upscaling.ts';

@@ -1,5 +1,5 @@
 import { type Call, json } from '../../http/call.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { factsFor, type PictureParts } from '../pictures/request.ts';
 import { draw } from './draw.ts';
 import { sdapiFamily } from './errors.ts';
@@ -15,17 +15,12 @@ type Own = ModelEndpoint<SdapiContext>;
 
 /** Only drawing, enlarging and captions wait in the queue: a request to stop a drawing must not wait for its end. */
 export function sdapiEndpoints(last: LastDrawings): Own[] {
-  const own = (path: string, summary: string, handle: Own['handle']) =>
-    ({ match: 'ending', path: `/sdapi/v1/${path}`, family: sdapiFamily, summary, handle }) as const;
-  const get = (path: string, summary: string, value: (call: Call, parts: SdapiContext) => unknown): Own => ({
-    ...own(path, summary, (call, parts) => json(value(call, parts))),
-    ...{ method: 'GET', queued: false },
-  });
+  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: sdapiFamily });
+  const get = (path: string, summary: string, value: (call: Call, parts: SdapiContext) => unknown): Own =>
+    row(`/sdapi/v1/${path}`, summary, (call, parts) => json(value(call, parts)), { method: 'GET' });
   // A model name in the body is not that of a text model.
-  const post = (path: string, summary: string, handle: Own['handle'], queued = false): Own => ({
-    ...own(path, summary, handle),
-    ...{ method: 'POST', queued, modelSelection: 'any-name' },
-  });
+  const post = (path: string, summary: string, handle: Own['handle'], queued = false): Own =>
+    row(`/sdapi/v1/${path}`, summary, handle, { queued, modelSelection: 'any-name' });
   const work = (path: string, summary: string, handle: Own['handle']): Own => post(path, summary, handle, true);
   return [
     work('txt2img', 'A picture from a prompt.', (call, parts) => draw(call, 'txt2img', { ...parts, last })),

@@ -1,35 +1,33 @@
 import type { SpeechFormat } from '../../core/speech.ts';
-import { looseNumber } from '../fields/loose.ts';
-import { optional, optionalText, orElse, type Read, readText } from '../fields/readers.ts';
-import { approximated, each, fidelityOf, honoured, ignored } from '../fields/table.ts';
+import * as f from '../fields.ts';
 import { readVoiceName, spokenFields, spokenNotes } from '../spoken-text.ts';
 import { defaultSettings } from './settings.ts';
 
 const dialect = 'XTTS API server';
 
 const { language, genkey } = spokenFields;
-const voiceName = optional(readVoiceName);
+const voiceName = f.optional(readVoiceName);
 
 export const streamFields = {
-  text: honoured(optionalText, spokenNotes.text),
-  speaker_wav: approximated(voiceName, spokenNotes.voice),
+  text: f.honoured(f.optionalText, spokenNotes.text),
+  speaker_wav: f.approximated(voiceName, spokenNotes.voice),
   language,
 };
 
 export const toAudioFields = {
   ...streamFields,
-  input: honoured(optionalText, 'Another name of text; wins over it.'),
-  voice: approximated(voiceName, 'Another name of speaker_wav; wins over it.'),
+  input: f.honoured(f.optionalText, 'Another name of text; wins over it.'),
+  voice: f.approximated(voiceName, 'Another name of speaker_wav; wins over it.'),
   genkey,
-  ...each(['accent', 'save_path'], ignored()),
-  stream: ignored('Use /tts_stream.'),
+  ...f.each(['accent', 'save_path'], f.ignored()),
+  stream: f.ignored('Use /tts_stream.'),
 };
 
 const settingsFields = {
-  speed: honoured(optional(looseNumber), 'For all later requests of all clients. Limited to 0.2 to 2.'),
-  ...each(
+  speed: f.honoured(f.optional(f.looseNumber), 'For all later requests of all clients. Limited to 0.2 to 2.'),
+  ...f.each(
     Object.keys(defaultSettings).filter((name) => name !== 'speed'),
-    ignored('Stored, and returned by /get_tts_settings.'),
+    f.ignored('Stored, and returned by /get_tts_settings.'),
   ),
 };
 
@@ -40,20 +38,20 @@ const vitsFormats = new Map<string, SpeechFormat>([
   ['opus', 'opus'],
   ['flac', 'flac'],
 ]);
-const readFormat: Read<SpeechFormat> = (value) => vitsFormats.get(String(value).toLowerCase()) ?? 'wav';
+const readFormat: f.Read<SpeechFormat> = (value) => vitsFormats.get(String(value).toLowerCase()) ?? 'wav';
 
 export const vitsFields = {
-  text: honoured(orElse(readText, ''), spokenNotes.text),
-  id: honoured(orElse(readVoiceName, ''), 'The number of a voice in /voice/speakers, or its name.'),
-  lang: approximated(orElse(readText, ''), spokenNotes.language),
-  length: honoured(orElse(looseNumber, 1), 'Relative duration; limited to 0.25 to 4.'),
-  format: approximated(orElse(readFormat, 'wav'), 'wav, mp3, ogg (Opus) and flac; wav for all others.'),
-  ...each(['noise', 'noisew', 'segment_size', 'max', 'streaming'], ignored()),
+  text: f.honoured(f.orElse(f.readText, ''), spokenNotes.text),
+  id: f.honoured(f.orElse(readVoiceName, ''), 'The number of a voice in /voice/speakers, or its name.'),
+  lang: f.approximated(f.orElse(f.readText, ''), spokenNotes.language),
+  length: f.honoured(f.orElse(f.looseNumber, 1), 'Relative duration; limited to 0.25 to 4.'),
+  format: f.approximated(f.orElse(readFormat, 'wav'), 'wav, mp3, ogg (Opus) and flac; wav for all others.'),
+  ...f.each(['noise', 'noisew', 'segment_size', 'max', 'streaming'], f.ignored()),
 };
 
-export const toAudioFidelity = fidelityOf(dialect, 'POST /tts_to_audio, /tts_to_file', toAudioFields);
-export const streamFidelity = fidelityOf(dialect, 'GET /tts_stream', streamFields);
-export const settingsFidelity = fidelityOf(dialect, 'POST /set_tts_settings', settingsFields);
+export const toAudioFidelity = f.fidelityOf(dialect, 'POST /tts_to_audio, /tts_to_file', toAudioFields);
+export const streamFidelity = f.fidelityOf(dialect, 'GET /tts_stream', streamFields);
+export const settingsFidelity = f.fidelityOf(dialect, 'POST /set_tts_settings', settingsFields);
 export const xttsFidelity = [toAudioFidelity, streamFidelity, settingsFidelity];
 
-export const vitsFidelity = fidelityOf('VITS simple API', 'GET and POST /voice/vits', vitsFields);
+export const vitsFidelity = f.fidelityOf('VITS simple API', 'GET and POST /voice/vits', vitsFields);

@@ -6,9 +6,8 @@ import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
-import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
-import { clamp, orElse, readText } from '../fields/readers.ts';
-import { readFields } from '../fields/table.ts';
+import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { clamp, orElse, readFields, readText } from '../fields.ts';
 import { allSound, startedSpeech, streamedSound, wholeSound } from '../spoken-reply.ts';
 import { paces, type SpokenFields, speechOf, spokenText } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
@@ -21,8 +20,6 @@ export interface XttsContext extends Pick<DialectParts, 'taskServices'> {
   /** The recordings of `--ttsdir`; empty for none. */
   readonly sampleFolder: string;
 }
-
-type Own = ModelEndpoint<XttsContext>;
 
 /** As in the original, `detail` is a sentence, or a list if a field is wrong. */
 export const xttsFamily: Family = {
@@ -50,7 +47,7 @@ export const vitsFamily: Family = {
  * The endpoints of xtts-api-server, and those of vits-simple-api, which front ends with speech call. Settings of
  * /set_tts_settings apply to all clients. `outputFolder` is the only folder in which clients can have files written.
  */
-export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string }): Own[] {
+export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string }): ModelEndpoint<XttsContext>[] {
   let settings = defaultSettings;
 
   async function toAudio(call: Call, parts: XttsContext): Promise<Reply> {
@@ -119,13 +116,8 @@ const speech = { queued: true, modelSelection: 'any-name' } as const;
 const vits = { family: vitsFamily } as const;
 const vitsSummary = 'A text as speech, by the number of a voice.';
 
-function get(path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own {
-  return { method: 'GET', match: 'ending', path, queued: false, summary, family: xttsFamily, handle, ...more };
-}
-
-function post(path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own {
-  return get(path, summary, handle, { ...more, method: 'POST' });
-}
+const get = endpointRow({ method: 'GET', match: 'ending', queued: false, family: xttsFamily });
+const post = endpointRow({ method: 'POST', match: 'ending', queued: false, family: xttsFamily });
 
 /** The languages of the original. */
 const languages: Readonly<Record<string, string>> = {

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../http/body.ts';
-import { looseNumber } from '../fields/loose.ts';
-import { clamp, orElse } from '../fields/readers.ts';
+import { clamp, looseNumber, orElse } from '../fields.ts';
 
 /** Only the speed has an effect; the rest is stored and returned to clients. */
 export const defaultSettings = {

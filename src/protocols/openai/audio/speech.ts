@@ -5,17 +5,14 @@ import { type Call, json, type Reply } from '../../../http/call.ts';
 import { commentFrame, dataFrame } from '../../../http/sse.ts';
 import { type DialectParts, eventStream, noticeHeaders } from '../../dialect.ts';
 import { bodyOf, type ModelEndpoint } from '../../endpoint.ts';
-import { looseNumber } from '../../fields/loose.ts';
-import { described, oneOf, optionalText, orElse, type Read, wrong } from '../../fields/readers.ts';
-import { textSchema } from '../../fields/schemas.ts';
-import { approximated, aside, fidelityOf, honoured, ignored, readFields, withSchema } from '../../fields/table.ts';
+import * as f from '../../fields.ts';
 import { noteHeaders, type SoundEvent, startedSpeech, streamedSound } from '../../spoken-reply.ts';
 import { paces, speechOf, spokenFields, spokenText, wordCount } from '../../spoken-text.ts';
 import { ticketFor } from '../../ticket.ts';
 import { errorObject, openaiRow, unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 
-const readFormat: Read<SpeechFormat> = described({ enum: speechFormats }, (value, path) => {
+const readFormat: f.Read<SpeechFormat> = f.described({ enum: speechFormats }, (value, path) => {
   const name = typeof value === 'string' ? value.trim().toLowerCase() : '';
   const found = value === '' ? 'mp3' : speechFormats.find((format) => format === name);
   if (found) return found;
@@ -23,27 +20,30 @@ const readFormat: Read<SpeechFormat> = described({ enum: speechFormats }, (value
   throw unsupportedField(path, instead, 'unsupported_value');
 });
 
-const readSpeed: Read<number> = described(
+const readSpeed: f.Read<number> = f.described(
   { type: 'number', minimum: paces.least, maximum: paces.most },
   (value, path) => {
-    const speed = looseNumber(value, path);
+    const speed = f.looseNumber(value, path);
     if (speed >= paces.least && speed <= paces.most) return speed;
-    throw wrong(path, `a number from ${paces.least} to ${paces.most}`);
+    throw f.wrong(path, `a number from ${paces.least} to ${paces.most}`);
   },
 );
 
 const speechFields = {
   ...spokenFields,
-  model: withSchema(textSchema, aside('approximated', 'Any name: the loaded voice model is used.')),
-  response_format: honoured(orElse(readFormat, 'mp3'), 'mp3, wav, opus, flac and pcm; aac is refused.'),
-  speed: honoured(orElse(readSpeed, 1), '0.25 to 4; others are refused.'),
-  stream_format: honoured(orElse(oneOf('audio', 'sse'), 'audio'), 'usage: words, and tenths of a second of speech.'),
-  instructions: approximated(optionalText, 'Another name of instruction, which wins.'),
-  lang_code: approximated(optionalText, 'Another name of language.'),
-  stream: ignored('Sound is always streamed.'),
+  model: f.withSchema(f.textSchema, f.aside('approximated', 'Any name: the loaded voice model is used.')),
+  response_format: f.honoured(f.orElse(readFormat, 'mp3'), 'mp3, wav, opus, flac and pcm; aac is refused.'),
+  speed: f.honoured(f.orElse(readSpeed, 1), '0.25 to 4; others are refused.'),
+  stream_format: f.honoured(
+    f.orElse(f.oneOf('audio', 'sse'), 'audio'),
+    'usage: words, and tenths of a second of speech.',
+  ),
+  instructions: f.approximated(f.optionalText, 'Another name of instruction, which wins.'),
+  lang_code: f.approximated(f.optionalText, 'Another name of language.'),
+  stream: f.ignored('Sound is always streamed.'),
 };
 
-export const speechFidelity = fidelityOf(dialect, 'POST /v1/audio/speech', speechFields);
+export const speechFidelity = f.fidelityOf(dialect, 'POST /v1/audio/speech', speechFields);
 
 type SpeechParts = Pick<DialectParts, 'taskServices'>;
 
@@ -66,7 +66,7 @@ function modelList({ authorized }: Call, { taskServices = {} }: SpeechParts): Re
 
 async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   const body = await bodyOf(call);
-  const { response_format: format, stream_format, speed, ...fields } = readFields(speechFields, body);
+  const { response_format: format, stream_format, speed, ...fields } = f.readFields(speechFields, body);
   const service = speechOf(parts);
   const { spoken, notes } = await spokenText(fields, service);
   const request: SpeechRequest = { ...spoken, speed, format, streamed: true };

@@ -7,19 +7,7 @@ import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame } from '../../../http/sse.ts';
 import { type DialectParts, headerList, ignoredIn, workStream } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
-import { looseFlag, looseTexts } from '../../fields/loose.ts';
-import { described, oneOf, orElse, type Read, readText, wrong } from '../../fields/readers.ts';
-import { textSchema } from '../../fields/schemas.ts';
-import {
-  approximated,
-  aside,
-  each,
-  fidelityOf,
-  honoured,
-  ignored,
-  readFields,
-  withSchema,
-} from '../../fields/table.ts';
+import * as f from '../../fields.ts';
 import {
   collectTranscript,
   formOrBody,
@@ -40,42 +28,45 @@ const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
 
 type Format = (typeof formats)[number];
 
-const readFormat: Read<Format> = described(
+const readFormat: f.Read<Format> = f.described(
   { enum: formats, default: 'json' },
-  orElse((value, path) => {
-    const text = readText(value, path).trim().toLowerCase() || 'json';
-    if (text !== 'diarized_json') return oneOf(...formats)(text, path);
+  f.orElse((value, path) => {
+    const text = f.readText(value, path).trim().toLowerCase() || 'json';
+    if (text !== 'diarized_json') return f.oneOf(...formats)(text, path);
     throw unsupportedField(path, `there is no speaker diarization; use ${formats.join(', ')}`, 'unsupported_value');
   }, 'json'),
 );
 
-const readGranularities: Read<readonly string[]> = described(
+const readGranularities: f.Read<readonly string[]> = f.described(
   { type: 'array', items: { enum: ['word', 'segment'] } },
-  orElse((value, path) => {
-    const texts = looseTexts(16)(value, path);
+  f.orElse((value, path) => {
+    const texts = f.looseTexts(16)(value, path);
     if (texts.every((one) => one === 'word' || one === 'segment')) return texts;
-    throw wrong(path, 'a list of word, segment, or both');
+    throw f.wrong(path, 'a list of word, segment, or both');
   }, []),
 );
 
 const translationFields = {
   ...recordingFields,
-  model: withSchema(textSchema, aside('approximated', 'Any name: the recogniser of the server is used.')),
-  response_format: honoured(readFormat, 'json, text, srt, verbose_json or vtt; diarized_json is refused.'),
+  model: f.withSchema(f.textSchema, f.aside('approximated', 'Any name: the recogniser of the server is used.')),
+  response_format: f.honoured(readFormat, 'json, text, srt, verbose_json or vtt; diarized_json is refused.'),
   ...languageFields,
 };
 
 const transcriptionFields = {
   ...translationFields,
-  timestamp_granularities: approximated(readGranularities, 'In verbose_json. The built-in recogniser estimates them.'),
-  stream: honoured(orElse(looseFlag, false), 'One delta per sentence.'),
-  include: ignored('There are no logprobs.'),
-  chunking_strategy: ignored('Recordings are always split at pauses.'),
-  ...each(['languages', 'keywords', 'known_speaker_names', 'known_speaker_references'], ignored()),
+  timestamp_granularities: f.approximated(
+    readGranularities,
+    'In verbose_json. The built-in recogniser estimates them.',
+  ),
+  stream: f.honoured(f.orElse(f.looseFlag, false), 'One delta per sentence.'),
+  include: f.ignored('There are no logprobs.'),
+  chunking_strategy: f.ignored('Recordings are always split at pauses.'),
+  ...f.each(['languages', 'keywords', 'known_speaker_names', 'known_speaker_references'], f.ignored()),
 };
 
-const transcriptionFidelity = fidelityOf(dialect, 'POST /v1/audio/transcriptions', transcriptionFields);
-const translationFidelity = fidelityOf(dialect, 'POST /v1/audio/translations', translationFields);
+const transcriptionFidelity = f.fidelityOf(dialect, 'POST /v1/audio/transcriptions', transcriptionFields);
+const translationFidelity = f.fidelityOf(dialect, 'POST /v1/audio/translations', translationFields);
 
 export const transcriptionFidelities = [transcriptionFidelity, translationFidelity];
 
@@ -107,8 +98,8 @@ async function answer(
   // Translations are never streamed, and always have segments without words.
   const translated = { timestamp_granularities: [], stream: false };
   const fields = translate
-    ? { ...readFields(translationFields, body), ...translated }
-    : readFields(transcriptionFields, body);
+    ? { ...f.readFields(translationFields, body), ...translated }
+    : f.readFields(transcriptionFields, body);
   const { response_format: format, timestamp_granularities: granularities } = fields;
   const recording = await sentRecording(call, fields);
   const { bytes, fileName } = recording;

@@ -3,7 +3,7 @@ import type { ChatRequest } from '../../../chat/request.ts';
 import { defaultSampling } from '../../../core/sampling-fields.ts';
 import { GrammarError } from '../../../grammar/schema.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import { readFields } from '../../fields/table.ts';
+import { readFields } from '../../fields.ts';
 import { controlParts, dialectParts } from '../../testing/doubles.ts';
 import { type DecodedChat, decodeChat, decodeToolUse } from './decode.ts';
 import { chatFields } from './fields.ts';

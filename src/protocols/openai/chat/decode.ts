@@ -3,17 +3,7 @@ import type { ChatRequest, OutputFormat, ToolChoice } from '../../../chat/reques
 import { inSlices } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { chatParts, type DialectParts, reasoningControl } from '../../dialect.ts';
-import {
-  isAbsent,
-  isObject,
-  optionalList,
-  optionalObject,
-  optionalText,
-  readAt,
-  readName,
-  wrong,
-} from '../../fields/readers.ts';
-import { readFields } from '../../fields/table.ts';
+import * as f from '../../fields.ts';
 import { Attachments, withMedia } from '../../media.ts';
 import { type SchemaToGrammar, schemaOutput } from '../../output-schema.ts';
 import { checkToolNames, freeText, noParameters } from '../../tools.ts';
@@ -30,7 +20,7 @@ export type DecodedChat = Awaited<ReturnType<typeof decodeChat>>;
 /** The neutral request, and how its reply is to be delivered. */
 export async function decodeChat(body: JsonObject, own: DialectParts, signal = neverAborted) {
   const parts = chatParts(own, body);
-  const fields = readFields(chatFields, body);
+  const fields = f.readFields(chatFields, body);
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const messages = await inSlices(decodeMessages(fields.messages, attachments), { signal });
   const { tools, choice, parallel, legacy, skipped } = decodeToolUse(fields);
@@ -73,15 +63,15 @@ export async function decodeChat(body: JsonObject, own: DialectParts, signal = n
 }
 
 function alternatives({ logprobs, top_logprobs: count }: ChatFields): number | undefined {
-  if (count !== undefined && count < 0) throw wrong('top_logprobs', 'a whole number from 0 to 20');
-  if (count && !logprobs) throw wrong('logprobs', 'true where top_logprobs is sent');
+  if (count !== undefined && count < 0) throw f.wrong('top_logprobs', 'a whole number from 0 to 20');
+  if (count && !logprobs) throw f.wrong('logprobs', 'true where top_logprobs is sent');
   return logprobs ? Math.min(count ?? 0, 20) : undefined;
 }
 
 /** Four names for one switch, from four families of clients. The page of llama.cpp expects it to be on. */
 function continuesTurn(fields: ChatFields): boolean {
   const { continue_final_message: continued, add_generation_prompt: fresh } = fields;
-  if (continued && fresh) throw wrong('continue_final_message', 'false where add_generation_prompt is true');
+  if (continued && fresh) throw f.wrong('continue_final_message', 'false where add_generation_prompt is true');
   return continued ?? (fresh ? false : fields.timings_per_token !== undefined || fields.continue_assistant_turn);
 }
 
@@ -99,7 +89,7 @@ function decodeReasoning({ reasoning, ...fields }: ChatFields) {
 /** The page of llama.cpp, known by `timings_per_token`, expects reasoning apart from the text. */
 function separatesReasoning({ reasoning_format: format = 'auto', ...fields }: ChatFields): boolean {
   if (!['none', 'auto', 'deepseek', 'deepseek-legacy'].includes(format)) {
-    throw wrong('reasoning_format', '"auto", "deepseek" or "none"');
+    throw f.wrong('reasoning_format', '"auto", "deepseek" or "none"');
   }
   return format !== 'none' && (fields.timings_per_token !== undefined || fields.encapsulate_thinking);
 }
@@ -109,22 +99,22 @@ function decodeOutput(
   schemaToGrammar: SchemaToGrammar,
 ): OutputFormat {
   const given = (sent: unknown, field: string): OutputFormat => {
-    if (!isObject(sent) && typeof sent !== 'boolean') throw wrong(field, 'a JSON schema');
+    if (!f.isObject(sent) && typeof sent !== 'boolean') throw f.wrong(field, 'a JSON schema');
     return schemaOutput(sent, field, schemaToGrammar);
   };
-  if (!format) return isAbsent(schema) ? { type: 'text' } : given(schema, 'json_schema');
+  if (!format) return f.isAbsent(schema) ? { type: 'text' } : given(schema, 'json_schema');
   switch (format.type) {
     case 'text':
       return { type: 'text' };
     case 'json_object':
-      return isAbsent(format.schema) ? { type: 'json' } : given(format.schema, 'response_format.schema');
+      return f.isAbsent(format.schema) ? { type: 'json' } : given(format.schema, 'response_format.schema');
     case 'json_schema': {
-      const named = readAt(format, 'json_schema', 'response_format', optionalObject) ?? {};
+      const named = f.readAt(format, 'json_schema', 'response_format', f.optionalObject) ?? {};
       // Without a schema any JSON is valid.
       return given(named.schema ?? {}, 'response_format.json_schema.schema');
     }
     default:
-      throw wrong('response_format.type', '"text", "json_object" or "json_schema"');
+      throw f.wrong('response_format.type', '"text", "json_object" or "json_schema"');
   }
 }
 
@@ -156,48 +146,48 @@ export function decodeToolUse(fields: ToolFields) {
 
 /** Undefined for a tool that only a provider can run (web search and the like). */
 function decodeTool(tool: unknown, path: string): Tool | undefined {
-  if (!isObject(tool)) throw wrong(path, 'an object with type and function');
-  const type = readAt(tool, 'type', path, optionalText) ?? 'function';
+  if (!f.isObject(tool)) throw f.wrong(path, 'an object with type and function');
+  const type = f.readAt(tool, 'type', path, f.optionalText) ?? 'function';
   if (type === 'function') return decodeFunction(tool.function, `${path}.function`);
   return type === 'custom' ? { ...decodeFunction(tool.custom, `${path}.custom`), parameters: freeText } : undefined;
 }
 
 function decodeFunction(value: unknown, path: string): Tool {
-  if (!isObject(value)) throw wrong(path, 'an object with a name');
-  const description = readAt(value, 'description', path, optionalText);
+  if (!f.isObject(value)) throw f.wrong(path, 'an object with a name');
+  const description = f.readAt(value, 'description', path, f.optionalText);
   return {
-    name: readAt(value, 'name', path, readName),
+    name: f.readAt(value, 'name', path, f.readName),
     ...(description ? { description } : {}),
-    parameters: readAt(value, 'parameters', path, optionalObject) ?? noParameters,
+    parameters: f.readAt(value, 'parameters', path, f.optionalObject) ?? noParameters,
   };
 }
 
 function decodeChoice(choice: unknown, tools: readonly Tool[]): Chosen {
   const path = 'tool_choice';
-  if (isAbsent(choice)) return { tools, choice: { type: 'auto' } };
+  if (f.isAbsent(choice)) return { tools, choice: { type: 'auto' } };
   if (typeof choice === 'string') return { tools, choice: decodeMode(choice, path, tools) };
-  if (!isObject(choice)) throw wrongChoice(path);
+  if (!f.isObject(choice)) throw wrongChoice(path);
   if (choice.type === 'allowed_tools') return decodeAllowed(choice, tools);
   return { tools, choice: { type: 'named', name: knownName(nameOf(choice, path), path, tools) } };
 }
 
 function decodeMode(mode: string, path: string, tools: readonly Tool[]): ToolChoice {
   if (mode !== 'none' && mode !== 'auto' && mode !== 'required') throw wrongChoice(path);
-  if (mode === 'required' && tools.length === 0) throw wrong('tools', 'given when a call is required');
+  if (mode === 'required' && tools.length === 0) throw f.wrong('tools', 'given when a call is required');
   return { type: mode };
 }
 
 function decodeAllowed(choice: JsonObject, tools: readonly Tool[]): Chosen {
   const path = 'tool_choice.allowed_tools';
-  const allowed = optionalObject(choice.allowed_tools, path) ?? {};
-  const listed = readAt(allowed, 'tools', path, optionalList) ?? [];
+  const allowed = f.optionalObject(choice.allowed_tools, path) ?? {};
+  const listed = f.readAt(allowed, 'tools', path, f.optionalList) ?? [];
   const names = listed.map((entry, index) => {
     const place = `${path}.tools[${index}]`;
-    if (!isObject(entry)) throw wrong(place, 'an object that names a tool');
+    if (!f.isObject(entry)) throw f.wrong(place, 'an object that names a tool');
     return knownName(nameOf(entry, place), place, tools);
   });
   const left = tools.filter(({ name }) => names.includes(name));
-  const chosen = decodeMode(readAt(allowed, 'mode', path, readName), `${path}.mode`, left);
+  const chosen = decodeMode(f.readAt(allowed, 'mode', path, f.readName), `${path}.mode`, left);
   // A request that allows none of its tools is not the same as one without tools.
   return { tools: left, choice: left.length === 0 ? { type: 'none' } : chosen };
 }
@@ -205,23 +195,23 @@ function decodeAllowed(choice: JsonObject, tools: readonly Tool[]): Chosen {
 /** `{type, function: {name}}`, or the flat form of the Responses API. */
 function nameOf(entry: JsonObject, path: string): string {
   const kind = entry.type === 'custom' ? 'custom' : 'function';
-  const inner = readAt(entry, kind, path, optionalObject) ?? entry;
-  return readAt(inner, 'name', `${path}.${kind}`, readName);
+  const inner = f.readAt(entry, kind, path, f.optionalObject) ?? entry;
+  return f.readAt(inner, 'name', `${path}.${kind}`, f.readName);
 }
 
 function knownName(name: string, path: string, tools: readonly Tool[]): string {
   if (tools.some((tool) => tool.name === name)) return name;
-  throw wrong(path, `one of the tools of the request, and ${name} is not`);
+  throw f.wrong(path, `one of the tools of the request, and ${name} is not`);
 }
 
 function legacyChoice(choice: unknown, tools: readonly Tool[]): Chosen {
-  if (isAbsent(choice) || choice === 'auto') return { tools, choice: { type: 'auto' } };
+  if (f.isAbsent(choice) || choice === 'auto') return { tools, choice: { type: 'auto' } };
   if (choice === 'none') return { tools, choice: { type: 'none' } };
-  if (!isObject(choice)) throw wrong('function_call', '"none", "auto" or an object with a name');
-  const name = knownName(readAt(choice, 'name', 'function_call', readName), 'function_call', tools);
+  if (!f.isObject(choice)) throw f.wrong('function_call', '"none", "auto" or an object with a name');
+  const name = knownName(f.readAt(choice, 'name', 'function_call', f.readName), 'function_call', tools);
   return { tools, choice: { type: 'named', name } };
 }
 
 function wrongChoice(path: string) {
-  return wrong(path, '"none", "auto", "required" or an object that names tools of the request');
+  return f.wrong(path, '"none", "auto", "required" or an object that names tools of the request');
 }

@@ -1,10 +1,10 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
-import { type DialectParts, ignoredThinkingFields, noticeHeaders, withIgnored } from '../../dialect.ts';
+import { type DialectParts, noticeHeaders, withIgnored } from '../../dialect.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
-import { loosenedHeader } from '../../tools.ts';
+import { chatHeaders } from '../../tools.ts';
 import { answer } from '../answer.ts';
 import { newEnvelope } from '../encode.ts';
 import { openaiRow } from '../errors.ts';
@@ -27,8 +27,8 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const decoded = await decodeChat(body, parts, call.signal);
   const { request, legacyCalls, stream } = decoded;
   const ticket = textTicket(call, decoded);
-  const unheeded = [...decoded.ignored, ...(await ignoredThinkingFields(body, request, parts.chat))];
-  const headers = { ...withIgnored(noticeHeaders(body, chatFidelity), unheeded), ...loosenedHeader(request) };
+  const notices = withIgnored(noticeHeaders(body, chatFidelity), decoded.ignored);
+  const headers = await chatHeaders(notices, body, request, parts.chat);
   const replies = parts.chat.replies(request, ticket, decoded.replies).map((reply) => eventsFor(ticket, reply));
   const envelope = newEnvelope(stream ? 'chat.completion.chunk' : 'chat.completion', 'chatcmpl-', parts);
   return answer(

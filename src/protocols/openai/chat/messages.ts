@@ -2,27 +2,15 @@ import { isUtf8 } from 'node:buffer';
 import { type Content, type Message, type ToolCallRecord, text } from '../../../chat/messages.ts';
 import type { Sliced } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import {
-  isAbsent,
-  isObject,
-  optionalList,
-  optionalObject,
-  optionalText,
-  readAt,
-  reader,
-  readName,
-  wrong,
-} from '../../fields/readers.ts';
-import { messagesSchema } from '../../fields/schemas.ts';
-import type { Said } from '../../fields/table.ts';
+import * as f from '../../fields.ts';
 import { type Attachments, dataUrlKind } from '../../media.ts';
 import { unsupportedField } from '../errors.ts';
 import { projector } from '../fields.ts';
 
-export const readMessages = reader<readonly unknown[]>(
+export const readMessages = f.reader<readonly unknown[]>(
   'an array that is not empty',
   (value) => Array.isArray(value) && value.length > 0,
-  messagesSchema,
+  f.messagesSchema,
 );
 
 export function* decodeMessages(list: readonly unknown[], attachments: Attachments): Sliced<readonly Message[]> {
@@ -30,7 +18,7 @@ export function* decodeMessages(list: readonly unknown[], attachments: Attachmen
   const toolNames = new Map<string, string>();
   for (const [index, entry] of list.entries()) {
     const path = `messages[${index}]`;
-    if (!isObject(entry)) throw wrong(path, 'an object with role and content');
+    if (!f.isObject(entry)) throw f.wrong(path, 'an object with role and content');
     messages.push(decodeMessage(entry, path, { toolNames, attachments }));
     yield;
   }
@@ -44,7 +32,7 @@ interface Conversation {
 }
 
 function decodeMessage(message: JsonObject, path: string, conversation: Conversation): Message {
-  const role = readAt(message, 'role', path, readName);
+  const role = f.readAt(message, 'role', path, f.readName);
   const content = () => decodeContent(message.content, `${path}.content`, conversation.attachments);
   switch (role) {
     case 'system':
@@ -66,11 +54,12 @@ function decodeMessage(message: JsonObject, path: string, conversation: Conversa
 function decodeAssistant(message: JsonObject, path: string, { toolNames, attachments }: Conversation): Message {
   const toolCalls = [...decodeCalls(message, path), ...legacyCall(message, path)];
   const reasoning =
-    readAt(message, 'reasoning_content', path, optionalText) ?? readAt(message, 'reasoning', path, optionalText);
-  const refusal = readAt(message, 'refusal', path, optionalText);
-  const silent = isAbsent(message.content);
+    f.readAt(message, 'reasoning_content', path, f.optionalText) ??
+    f.readAt(message, 'reasoning', path, f.optionalText);
+  const refusal = f.readAt(message, 'refusal', path, f.optionalText);
+  const silent = f.isAbsent(message.content);
   if (silent && toolCalls.length === 0 && !reasoning && !refusal) {
-    throw wrong(`${path}.content`, 'given where there are no tool_calls');
+    throw f.wrong(`${path}.content`, 'given where there are no tool_calls');
   }
   const content = silent ? text(refusal ?? '') : decodeContent(message.content, `${path}.content`, attachments);
   // Of two calls in one message with the same id the first one counts.
@@ -84,38 +73,38 @@ function decodeAssistant(message: JsonObject, path: string, { toolNames, attachm
 }
 
 function decodeCalls(message: JsonObject, path: string): readonly ToolCallRecord[] {
-  const calls = readAt(message, 'tool_calls', path, optionalList) ?? [];
+  const calls = f.readAt(message, 'tool_calls', path, f.optionalList) ?? [];
   return calls.map((call, index) => {
     const place = `${path}.tool_calls[${index}]`;
-    if (!isObject(call)) throw wrong(place, 'an object with id and function');
-    const id = readAt(call, 'id', place, optionalText) ?? '';
-    const custom = readAt(call, 'custom', place, optionalObject);
+    if (!f.isObject(call)) throw f.wrong(place, 'an object with id and function');
+    const id = f.readAt(call, 'id', place, f.optionalText) ?? '';
+    const custom = f.readAt(call, 'custom', place, f.optionalObject);
     if (custom) {
-      const input = readAt(custom, 'input', `${place}.custom`, optionalText) ?? '';
-      return { id, name: readAt(custom, 'name', `${place}.custom`, readName), json: JSON.stringify({ input }) };
+      const input = f.readAt(custom, 'input', `${place}.custom`, f.optionalText) ?? '';
+      return { id, name: f.readAt(custom, 'name', `${place}.custom`, f.readName), json: JSON.stringify({ input }) };
     }
-    return namedCall(id, readAt(call, 'function', place, optionalObject) ?? {}, `${place}.function`);
+    return namedCall(id, f.readAt(call, 'function', place, f.optionalObject) ?? {}, `${place}.function`);
   });
 }
 
 function legacyCall(message: JsonObject, path: string): readonly ToolCallRecord[] {
-  const called = readAt(message, 'function_call', path, optionalObject);
+  const called = f.readAt(message, 'function_call', path, f.optionalObject);
   return called ? [namedCall('', called, `${path}.function_call`)] : [];
 }
 
 /** Arguments are JSON text; some clients send them as the object itself. */
 function namedCall(id: string, called: JsonObject, path: string): ToolCallRecord {
-  const name = readAt(called, 'name', path, readName);
-  if (isObject(called.arguments)) return { id, name, json: JSON.stringify(called.arguments) };
-  return { id, name, json: readAt(called, 'arguments', path, optionalText) || '{}' };
+  const name = f.readAt(called, 'name', path, f.readName);
+  if (f.isObject(called.arguments)) return { id, name, json: JSON.stringify(called.arguments) };
+  return { id, name, json: f.readAt(called, 'arguments', path, f.optionalText) || '{}' };
 }
 
 function decodeResult(message: JsonObject, path: string, { toolNames, attachments }: Conversation): Message {
-  const callId = readAt(message, 'tool_call_id', path, optionalText);
+  const callId = f.readAt(message, 'tool_call_id', path, f.optionalText);
   const toolName =
-    readAt(message, 'name', path, optionalText) ?? (callId === undefined ? undefined : toolNames.get(callId));
+    f.readAt(message, 'name', path, f.optionalText) ?? (callId === undefined ? undefined : toolNames.get(callId));
   const field = `${path}.content`;
-  const sent = isAbsent(message.content) ? [] : decodeContent(message.content, field, attachments);
+  const sent = f.isAbsent(message.content) ? [] : decodeContent(message.content, field, attachments);
   return {
     role: 'tool',
     content: sent.flatMap((part) => (part.type === 'text' ? attachments.toolResult(part.text, field) : [part])),
@@ -128,23 +117,23 @@ function decodeResult(message: JsonObject, path: string, { toolNames, attachment
 export function hasSpeakerNames(messages: readonly unknown[]): boolean {
   const spoken = ['system', 'developer', 'user', 'assistant'];
   return messages.some(
-    (message) => isObject(message) && spoken.includes(String(message.role)) && !isAbsent(message.name),
+    (message) => f.isObject(message) && spoken.includes(String(message.role)) && !f.isAbsent(message.name),
   );
 }
 
 /** A text, or a list of parts whose texts are concatenated. */
 function decodeContent(value: unknown, path: string, attachments: Attachments): Content {
   if (typeof value === 'string') return text(value);
-  if (!Array.isArray(value)) throw wrong(path, 'a string or an array of content parts');
+  if (!Array.isArray(value)) throw f.wrong(path, 'a string or an array of content parts');
   return value.flatMap((part, index) => decodePart(part, `${path}[${index}]`, attachments));
 }
 
 type PartReader = (part: JsonObject, path: string, attachments: Attachments) => Content;
 
 /** The kinds of content parts. */
-export const partKinds: Readonly<Record<string, Said & { readonly read: PartReader }>> = {
-  text: { handling: 'honoured', read: (part, path) => text(readAt(part, 'text', path, optionalText) ?? '') },
-  refusal: { handling: 'honoured', read: (part, path) => text(readAt(part, 'refusal', path, optionalText) ?? '') },
+export const partKinds: Readonly<Record<string, f.Said & { readonly read: PartReader }>> = {
+  text: { handling: 'honoured', read: (part, path) => text(f.readAt(part, 'text', path, f.optionalText) ?? '') },
+  refusal: { handling: 'honoured', read: (part, path) => text(f.readAt(part, 'refusal', path, f.optionalText) ?? '') },
   image_url: {
     handling: 'approximated',
     read: imageUrl,
@@ -162,8 +151,8 @@ export const partKinds: Readonly<Record<string, Said & { readonly read: PartRead
 
 function decodePart(part: unknown, path: string, attachments: Attachments): Content {
   if (typeof part === 'string') return text(part);
-  if (!isObject(part)) throw wrong(path, 'a content part');
-  const type = readAt(part, 'type', path, readName);
+  if (!f.isObject(part)) throw f.wrong(path, 'a content part');
+  const type = f.readAt(part, 'type', path, f.readName);
   const kind = Object.hasOwn(partKinds, type) ? partKinds[type] : undefined;
   if (kind) return kind.read(part, path, attachments);
   const instead = 'text, pictures and sounds are what this server can read';
@@ -171,8 +160,8 @@ function decodePart(part: unknown, path: string, attachments: Attachments): Cont
 }
 
 function image(part: JsonObject, path: string, attachments: Attachments): Content {
-  const format = readAt(part, 'mime_type', path, optionalText);
-  const data = readAt(part, 'data', path, readName);
+  const format = f.readAt(part, 'mime_type', path, f.optionalText);
+  const data = f.readAt(part, 'data', path, f.readName);
   return [attachments.add({ kind: 'image', data, field: `${path}.data`, format })];
 }
 
@@ -181,15 +170,15 @@ function imageUrl(part: JsonObject, path: string, attachments: Attachments): Con
   const place = `${path}.image_url`;
   const bare = typeof part.image_url === 'string';
   const field = bare ? place : `${place}.url`;
-  const data = readName(bare ? part.image_url : optionalObject(part.image_url, place)?.url, field);
+  const data = f.readName(bare ? part.image_url : f.optionalObject(part.image_url, place)?.url, field);
   return [attachments.add({ kind: 'image', data, field })];
 }
 
 function inputAudio(part: JsonObject, path: string, attachments: Attachments): Content {
   const place = `${path}.input_audio`;
-  const audio = optionalObject(part.input_audio, place) ?? {};
-  const format = readAt(audio, 'format', place, optionalText);
-  const data = readAt(audio, 'data', place, readName);
+  const audio = f.optionalObject(part.input_audio, place) ?? {};
+  const format = f.readAt(audio, 'format', place, f.optionalText);
+  const data = f.readAt(audio, 'data', place, f.readName);
   return [attachments.add({ kind: 'audio', data, field: `${place}.data`, format })];
 }
 
@@ -197,9 +186,9 @@ const dataUrl = /^data:([^;,]*)(?:;[^;,=]+=[^;,]*)*;base64,/;
 
 /** Text files and media; other files would need a parser. */
 function readFile(part: JsonObject, path: string, attachments: Attachments): Content {
-  const file = readAt(part, 'file', path, optionalObject) ?? {};
+  const file = f.readAt(part, 'file', path, f.optionalObject) ?? {};
   const field = `${path}.file.file_data`;
-  const data = optionalText(file.file_data, field) ?? '';
+  const data = f.optionalText(file.file_data, field) ?? '';
   const kind = dataUrlKind(data);
   if (kind) return [attachments.add({ kind, data, field })];
   const header = dataUrl.exec(data);

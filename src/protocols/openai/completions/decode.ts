@@ -1,20 +1,13 @@
-import type { InstructText } from '../../../chat/placeholders.ts';
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import type { TextService } from '../../../core/text-service.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import type { DialectParts } from '../../dialect.ts';
-import { wrong } from '../../fields/readers.ts';
-import { readFields } from '../../fields/table.ts';
+import type { CompletionParts, DialectParts } from '../../dialect.ts';
+import { readFields, wrong } from '../../fields.ts';
 import { findMarks, gapPrompt } from '../../fill-marks.ts';
 import { nativeMedia } from '../../media.ts';
 import { decodeDelivery, decodeOwnControls, decodePromptLogprobs, requestedTokens } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { type CompletionFields, completionFields, type Prompt } from './fields.ts';
-
-export interface CompletionParts extends DialectParts {
-  /** Replaces placeholders by the instruct tags of the loaded model. */
-  readonly replacePlaceholders: (texts: InstructText) => InstructText;
-}
 
 export type DecodedCompletion = Awaited<ReturnType<typeof decodeCompletion>>;
 

@@ -1,17 +1,17 @@
-import type { GenerationEvent } from '../../../core/events.ts';
+import { abortedUnstarted, type GenerationEvent } from '../../../core/events.ts';
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { withReplySeed } from '../../../core/sampling-fields.ts';
 import type { TextService } from '../../../core/text-service.ts';
 import type { Call, Reply } from '../../../http/call.ts';
-import { noticeHeaders } from '../../dialect.ts';
+import { type CompletionParts, noticeHeaders } from '../../dialect.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { generateAll } from '../../generate-all.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
 import { answer } from '../answer.ts';
 import { newEnvelope } from '../encode.ts';
 import { openaiRow } from '../errors.ts';
-import { type CompletionParts, decodeCompletion } from './decode.ts';
+import { decodeCompletion } from './decode.ts';
 import { completionChoice, encodeCompletion } from './encode.ts';
 import { completionFidelity } from './fields.ts';
 
@@ -66,6 +66,6 @@ async function* countOnly(
     reason: 'length',
     cause: 'limit',
     usage: { promptTokens, cachedTokens: 0, completionTokens: 0 },
-    timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
+    timings: abortedUnstarted.timings,
   };
 }

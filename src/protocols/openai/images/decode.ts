@@ -2,8 +2,7 @@ import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
 import type { PictureEditor, Size } from '../../../core/pictures.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { Call } from '../../../http/call.ts';
-import { wrong } from '../../fields/readers.ts';
-import { readFields } from '../../fields/table.ts';
+import { readFields, wrong } from '../../fields.ts';
 import { fitted, fittedMask, maskOfChannel } from '../../pictures/pixels.ts';
 import {
   defaultPreviewEvery,

@@ -1,86 +1,54 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { looseFlag, looseNumber, looseTexts, looseWhole } from './loose.ts';
-import {
-  anyValue,
-  described,
-  listOf,
-  objectOf,
-  oneOf,
-  optional,
-  orElse,
-  type Read,
-  readCount,
-  readFlag,
-  readList,
-  readName,
-  readNumber,
-  readObject,
-  readText,
-  readWhole,
-  wholeBetween,
-  word,
-} from './readers.ts';
-import {
-  approximated,
-  aside,
-  fidelityOf,
-  group,
-  honoured,
-  ignored,
-  places,
-  refused,
-  tableSchema,
-  withSchema,
-} from './table.ts';
+import * as f from './fields.ts';
 
 describe('schema of a reader', () => {
-  test.each<[Read<unknown>, object]>([
-    [readText, { type: 'string' }],
-    [readName, { type: 'string', minLength: 1 }],
-    [readFlag, { type: 'boolean' }],
-    [readNumber, { type: 'number' }],
-    [readWhole, { type: 'integer' }],
-    [readCount, { type: 'integer', minimum: 0 }],
-    [readObject, { type: 'object' }],
-    [readList, { type: 'array', items: {} }],
-    [oneOf('a', 'b'), { enum: ['a', 'b'] }],
-    [word('a', 'b'), { enum: ['a', 'b'] }],
-    [wholeBetween(1, 3), { type: 'integer', minimum: 1, maximum: 3 }],
-    [looseNumber, { type: 'number' }],
-    [looseWhole, { type: 'integer' }],
-    [looseFlag, { type: 'boolean' }],
-    [looseTexts(3), { type: 'array', items: { type: 'string' } }],
-    [listOf(readWhole), { type: 'array', items: { type: 'integer' } }],
-    [listOf(anyValue), { type: 'array', items: {} }],
-    [objectOf({ a: readText, b: anyValue }), { type: 'object', properties: { a: { type: 'string' }, b: {} } }],
-    [optional(readText), { type: 'string' }],
-    [optional(anyValue), {}],
-    [orElse(readFlag, false), { type: 'boolean', default: false }],
-    [orElse(readNumber, 0), { type: 'number', default: 0 }],
-    [orElse(looseTexts(3), []), { type: 'array', items: { type: 'string' } }],
-    [orElse(readText, ''), { type: 'string' }],
+  test.each<[f.Read<unknown>, object]>([
+    [f.readText, { type: 'string' }],
+    [f.readName, { type: 'string', minLength: 1 }],
+    [f.readFlag, { type: 'boolean' }],
+    [f.readNumber, { type: 'number' }],
+    [f.readWhole, { type: 'integer' }],
+    [f.readCount, { type: 'integer', minimum: 0 }],
+    [f.readObject, { type: 'object' }],
+    [f.readList, { type: 'array', items: {} }],
+    [f.oneOf('a', 'b'), { enum: ['a', 'b'] }],
+    [f.word('a', 'b'), { enum: ['a', 'b'] }],
+    [f.wholeBetween(1, 3), { type: 'integer', minimum: 1, maximum: 3 }],
+    [f.looseNumber, { type: 'number' }],
+    [f.looseWhole, { type: 'integer' }],
+    [f.looseFlag, { type: 'boolean' }],
+    [f.looseTexts(3), { type: 'array', items: { type: 'string' } }],
+    [f.listOf(f.readWhole), { type: 'array', items: { type: 'integer' } }],
+    [f.listOf(f.anyValue), { type: 'array', items: {} }],
+    [f.objectOf({ a: f.readText, b: f.anyValue }), { type: 'object', properties: { a: { type: 'string' }, b: {} } }],
+    [f.optional(f.readText), { type: 'string' }],
+    [f.optional(f.anyValue), {}],
+    [f.orElse(f.readFlag, false), { type: 'boolean', default: false }],
+    [f.orElse(f.readNumber, 0), { type: 'number', default: 0 }],
+    [f.orElse(f.looseTexts(3), []), { type: 'array', items: { type: 'string' } }],
+    [f.orElse(f.readText, ''), { type: 'string' }],
   ])('%#', (read, schema) => {
     expect(read.schema).toEqual(schema);
   });
 
   test('is undefined for readers made of readers without one', () => {
-    expect(anyValue.schema).toBeUndefined();
-    expect(orElse(anyValue as Read<number>, 5).schema).toEqual({ default: 5 });
+    expect(f.anyValue.schema).toBeUndefined();
+    expect(f.orElse(f.anyValue as f.Read<number>, 5).schema).toEqual({ default: 5 });
   });
 
   test('described: does not change how values are read', () => {
-    const named = described({ type: 'string' }, readName);
+    const named = f.described({ type: 'string' }, f.readName);
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        const outcome = (read: Read<unknown>): unknown => {
+        const outcome = (read: f.Read<unknown>): unknown => {
           try {
             return read(value, 'a.b');
           } catch (error) {
             return (error as Error).message;
           }
         };
-        expect(outcome(named)).toEqual(outcome(readName));
+        expect(outcome(named)).toEqual(outcome(f.readName));
       }),
     );
   });
@@ -88,20 +56,20 @@ describe('schema of a reader', () => {
 
 describe('tableSchema', () => {
   const table = {
-    prompt: honoured(readText, 'what to go on with'),
-    length: honoured(optional(readWhole)),
-    stop: approximated(orElse(looseTexts(4), []), 'The first four.'),
-    user: ignored(),
-    thread: refused('The server keeps none.'),
-    model: withSchema({ type: 'string' }, aside('approximated', 'Any name.')),
-    options: group({ seed: honoured(readWhole), numa: ignored('Chosen at the start.') }),
-    hidden: { read: readText },
-    ...places({
+    prompt: f.honoured(f.readText, 'what to go on with'),
+    length: f.honoured(f.optional(f.readWhole)),
+    stop: f.approximated(f.orElse(f.looseTexts(4), []), 'The first four.'),
+    user: f.ignored(),
+    thread: f.refused('The server keeps none.'),
+    model: f.withSchema({ type: 'string' }, f.aside('approximated', 'Any name.')),
+    options: f.group({ seed: f.honoured(f.readWhole), numa: f.ignored('Chosen at the start.') }),
+    hidden: { read: f.readText },
+    ...f.places({
       'prompt[]: pictures': { handling: 'refused', note: 'texts only' },
       '(others)': { handling: 'ignored' },
     }),
   };
-  const schema = tableSchema(table) as {
+  const schema = f.tableSchema(table) as {
     readonly properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
     readonly required: readonly string[];
     readonly description: string;
@@ -115,7 +83,7 @@ describe('tableSchema', () => {
     // Without options there would be no seed.
     expect(schema.required).toEqual(['prompt', 'options']);
     expect(schema.properties.options?.required).toEqual(['seed']);
-    expect(tableSchema({ a: honoured(optional(readText)) })).not.toHaveProperty('required');
+    expect(f.tableSchema({ a: f.honoured(f.optional(f.readText)) })).not.toHaveProperty('required');
   });
 
   test('has type, handling, and the note as a sentence', () => {
@@ -143,14 +111,14 @@ describe('tableSchema', () => {
 
   test('does not capitalize names of fields in notes', () => {
     const told = (note: string) =>
-      tableSchema({ a: honoured(readText, note) }) as { properties: { a: { description: string } } };
+      f.tableSchema({ a: f.honoured(f.readText, note) }) as { properties: { a: { description: string } } };
     expect(told('include_usage; nothing else').properties.a.description).toBe('include_usage; nothing else.');
     expect(told('disabled: off').properties.a.description).toBe('disabled: off.');
     expect(told('a text').properties.a.description).toBe('A text.');
   });
 
   test('fidelityOf: has the schema, which is not serialized', () => {
-    const fidelity = fidelityOf('Some API', 'POST /some', table);
+    const fidelity = f.fidelityOf('Some API', 'POST /some', table);
     expect(fidelity.schema?.()).toEqual(schema);
     expect(JSON.parse(JSON.stringify(fidelity))).not.toHaveProperty('schema');
   });
