@@ -83,7 +83,7 @@ export function settingsBody(controls: GenerationControls, view: SettingsView = 
     post_sampling_probs: view.postSampling ?? false,
     backend_sampling: false,
     lora: [],
-  };
+  });
 }
 
 /** For the sender of the request: its texts too. */
