@@ -360,9 +360,9 @@ describe('chatService: reply without thinking', () => {
     ['a level of effort', { reasoning: { effort: 'none', separate: true } }],
   ];
 
-  test.each(off)('by %s: opens with closed thinking', async (_, wish) => {
+  test.each(off)('by %s: opens with closed thinking', async (_, change) => {
     const { chat, asked } = chatWith(['Hello'], { silent });
-    const request = chatRequest('Hi', wish);
+    const request = chatRequest('Hi', change);
     expect(await chat.thinksAnyway(request)).toBe(false);
     expect(await fold(chat.reply(request, ticket))).toMatchObject({ reasoning: '', text: 'Hello' });
     expect(asked[0]?.prompt).toMatch(/<\|im_start\|>assistant\n<think>\n\n<\/think>\n$/);
@@ -370,9 +370,9 @@ describe('chatService: reply without thinking', () => {
 
   test.each(off)(
     'asked for by %s where the format has no such form, is told to be ignored and held by its budget',
-    async (_, wish) => {
+    async (_, change) => {
       const { chat, asked } = chatWith(['Hello']);
-      const request = chatRequest('Hi', wish);
+      const request = chatRequest('Hi', change);
       expect(await chat.thinksAnyway(request)).toBe(true);
       await fold(chat.reply(request, ticket));
       expect(asked[0]?.prompt).toMatch(/<\|im_start\|>assistant\n$/);
@@ -380,28 +380,28 @@ describe('chatService: reply without thinking', () => {
     },
   );
 
-  test.each(off)('by %s: left to the template', async (_, wish) => {
+  test.each(off)('by %s: left to the template', async (_, change) => {
     const { chat, asked } = chatWith(['Hello'], { jinja: true, silent });
-    const request = chatRequest('Hi', wish);
+    const request = chatRequest('Hi', change);
     expect(await chat.thinksAnyway(request)).toBe(false);
     await fold(chat.reply(request, ticket));
     expect(asked[0]?.prompt).not.toContain('<think>');
   });
 
   test('uses the adapter if the template is not used for tools', async () => {
-    const wish = { templateVariables: { enable_thinking: false }, tools: [weather] };
-    expect(await chatWith([], { jinja: true }).chat.thinksAnyway(chatRequest('Hi', wish))).toBe(true);
-    expect(await chatWith([], { jinja: true, tools: true }).chat.thinksAnyway(chatRequest('Hi', wish))).toBe(false);
+    const change = { templateVariables: { enable_thinking: false }, tools: [weather] };
+    expect(await chatWith([], { jinja: true }).chat.thinksAnyway(chatRequest('Hi', change))).toBe(true);
+    expect(await chatWith([], { jinja: true, tools: true }).chat.thinksAnyway(chatRequest('Hi', change))).toBe(false);
   });
 
   test('not without such a request', async () => {
-    for (const wish of [
+    for (const change of [
       {},
       { templateVariables: { enable_thinking: true }, reasoning: { effort: 'none', separate: true } },
     ]) {
       const { chat, asked } = chatWith(['Hello'], { silent });
-      expect(await chat.thinksAnyway(chatRequest('Hi', wish))).toBe(false);
-      await fold(chat.reply(chatRequest('Hi', wish), ticket));
+      expect(await chat.thinksAnyway(chatRequest('Hi', change))).toBe(false);
+      await fold(chat.reply(chatRequest('Hi', change), ticket));
       expect(asked[0]?.prompt).not.toContain('<think>');
       expect(asked[0]?.reasoning).toBeUndefined();
     }

@@ -31,7 +31,7 @@ async function streamed(events: readonly GenerationEvent[], startTimer: StartTim
   const reply = await streamReply(play(events), types, {
     headers: { a: 'b' },
     filler: '',
-    ticket: { standing: () => undefined },
+    ticket: { queueStatus: () => undefined },
     startTimer,
   });
   const frames: string[] = [];
@@ -40,7 +40,7 @@ async function streamed(events: readonly GenerationEvent[], startTimer: StartTim
 }
 
 test.each<[string, StartTimer, number, object]>([
-  ['tells in a header what did not fit', patient, 12, { a: 'b', 'x-parley-dropped-tokens': '12' }],
+  ['names what did not fit in a header', patient, 12, { a: 'b', 'x-parley-dropped-tokens': '12' }],
   ['has no such header when all did fit', patient, 0, { a: 'b' }],
   ['whose head is gone by then leaves it to the warning of the engine', impatient, 12, { a: 'b' }],
 ])('streamReply: %s', async (_, startTimer, droppedTokens, headers) => {
@@ -60,7 +60,7 @@ test('noticeHeaders: names ignored fields and those that need another field', ()
 });
 
 describe('streamReply: a queued request', () => {
-  const standing = { type: 'queued' as const, position: 2, estimateSeconds: 8 };
+  const queueStatus = { type: 'queued' as const, position: 2, estimateSeconds: 8 };
   function world(waits: () => boolean) {
     const time = handTimer();
     const turn = latch();
@@ -71,7 +71,7 @@ describe('streamReply: a queued request', () => {
     const reply = streamReply(events(), types, {
       headers: {},
       filler: '',
-      ticket: { standing: () => (waits() ? standing : undefined) },
+      ticket: { queueStatus: () => (waits() ? queueStatus : undefined) },
       startTimer: time.startTimer,
     });
     return { time, turn, reply };

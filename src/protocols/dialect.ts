@@ -118,8 +118,8 @@ export function headerList(entries: readonly string[]): string {
 
 export function withIgnored(headers: Headers, fields: readonly string[]): Headers {
   if (fields.length === 0) return headers;
-  const told = headers['x-parley-ignored'];
-  return { ...headers, 'x-parley-ignored': [...(told === undefined ? [] : [told]), ...fields].join(', ') };
+  const known = headers['x-parley-ignored'];
+  return { ...headers, 'x-parley-ignored': [...(known === undefined ? [] : [known]), ...fields].join(', ') };
 }
 
 /** What an engine cannot do of a request; known when it starts. */
@@ -154,8 +154,8 @@ export interface StreamOptions {
   /** Written after a pause, so that no proxy closes the connection. Default: a comment. */
   readonly filler?: string;
   /** Tells a waiting client its queue status. Default: a comment. */
-  readonly notice?: (standing: QueueStatus) => string;
-  readonly ticket: Pick<CallTicket, 'standing'>;
+  readonly notice?: (status: QueueStatus) => string;
+  readonly ticket: Pick<CallTicket, 'queueStatus'>;
   readonly startTimer: StartTimer;
 }
 
@@ -183,13 +183,13 @@ export async function workStream<Event extends { readonly type: string }>(
   events: AsyncIterable<Event>,
   encode: (events: AsyncIterable<Event>) => AsyncIterable<string>,
   { headers, filler, notice, ticket, startTimer }: StreamOptions,
-  told: (headers: Headers, begun: StartedStream<Event>) => Headers = (all) => all,
+  startHeaders: (headers: Headers, begun: StartedStream<Event>) => Headers = (all) => all,
 ): Promise<Reply> {
-  const waits = (): boolean => ticket.standing() !== undefined;
+  const waits = (): boolean => ticket.queueStatus() !== undefined;
   const begun = await awaitFirstEvent(events, startTimer, waits);
   return {
-    ...eventStream(encode(begun.events), told(headers, begun), filler),
-    ...(waits() ? { statusComments: queueStatusComments(ticket.standing, notice) } : {}),
+    ...eventStream(encode(begun.events), startHeaders(headers, begun), filler),
+    ...(waits() ? { statusComments: queueStatusComments(ticket.queueStatus, notice) } : {}),
   };
 }
 

@@ -147,12 +147,12 @@ const largestBytes = 32 * 1024 * 1024;
 const words: Readonly<Record<Medium['kind'], string>> = { image: 'a picture', audio: 'a sound' };
 
 /** A data URL, or bare base64. */
-export function inlineMedium({ kind: told, data, field, format }: SentMedium): Medium {
-  const what = told === undefined ? 'a picture or a sound' : words[told];
+export function inlineMedium({ kind: declared, data, field, format }: SentMedium): Medium {
+  const what = declared === undefined ? 'a picture or a sound' : words[declared];
   const wrong = (expected: string): AppError => new AppError('invalid-field', { field, expected });
   const { type, base64 } = inlineBase64(data, field, what);
   if (base64.length * 0.75 > largestBytes) throw wrong(`${what} of at most ${largestBytes / 1024 / 1024} MB`);
-  const kind = told ?? kindOf(base64);
+  const kind = declared ?? kindOf(base64);
   const known = type || format;
   if (known && contradicts(known, kind)) throw wrong(`${words[kind]}, and ${known.slice(0, 100)} is none`);
   return { kind, base64, ...(known ? { format: known } : {}) };

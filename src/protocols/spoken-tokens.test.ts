@@ -23,7 +23,7 @@ function told(steps: readonly Step[]): (readonly string[] | undefined)[] {
 }
 
 test.each<[string, readonly Step[], (readonly string[] | undefined)[]]>([
-  ['without figures nothing is told', [['Hi', undefined]], [undefined]],
+  ['without logprobs there are no tokens', [['Hi', undefined]], [undefined]],
   [
     'a token goes with its text',
     [

@@ -28,11 +28,11 @@ test('ticketFor: contains no key', () => {
 
 test('ticketFor: has a queue status once it is queued', () => {
   const ticket = ticketFor(callOf('/x', {}), 'k');
-  expect([ticket.genkey, ticket.standing()]).toEqual(['k', undefined]);
+  expect([ticket.genkey, ticket.queueStatus()]).toEqual(['k', undefined]);
   // Services hand on a ticket of their own, with another signal.
   const own: Ticket = { ...ticket, signal: AbortSignal.abort() };
   own.placed?.(() => ({ type: 'queued', position: 1, estimateSeconds: 4 }));
-  expect(ticket.standing()).toEqual({ type: 'queued', position: 1, estimateSeconds: 4 });
+  expect(ticket.queueStatus()).toEqual({ type: 'queued', position: 1, estimateSeconds: 4 });
 });
 
 test.each([

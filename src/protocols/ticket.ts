@@ -9,7 +9,7 @@ import { described, honoured, looseFlag, objectOf, orElse } from './fields.ts';
 export interface CallTicket extends Ticket {
   readonly placed: NonNullable<Ticket['placed']>;
   /** Undefined unless it is queued. */
-  standing(): QueueStatus | undefined;
+  queueStatus(): QueueStatus | undefined;
 }
 
 const readKept = objectOf({ keep_text_gen_on_disconnect: orElse(looseFlag, false) });
@@ -31,16 +31,16 @@ export function eventsFor<Event>({ kept }: { readonly kept: boolean }, events: A
 }
 
 export function ticketFor(call: Call, genkey: string): CallTicket {
-  let standing: () => QueueStatus | undefined = () => undefined;
+  let queueStatus: () => QueueStatus | undefined = () => undefined;
   return {
     genkey,
     client: clientName(call),
     part: partName(call, genkey),
     signal: call.signal,
     placed: (own) => {
-      standing = own;
+      queueStatus = own;
     },
-    standing: () => standing(),
+    queueStatus: () => queueStatus(),
   };
 }
 

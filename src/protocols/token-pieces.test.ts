@@ -72,7 +72,7 @@ test.each<[string, GenerationEvent[], unknown[]]>([
     [said('', ' <'), said('<b', 'b'), finishEvent()],
     [['<b', [' <', 'b']]],
   ],
-  ['an end token is told of nowhere', [said('Hi', 'Hi', '</s>'), said('', '</s>'), finishEvent()], [['Hi', ['Hi']]]],
+  ['an end token is in no piece', [said('Hi', 'Hi', '</s>'), said('', '</s>'), finishEvent()], [['Hi', ['Hi']]]],
 ])('tokenPieces: %s', (_, events, expected) => {
   expect(told(events)).toEqual(expected.map((pair) => pair));
 });

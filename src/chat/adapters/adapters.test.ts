@@ -36,7 +36,7 @@ describe('guessList', () => {
     }
   });
 
-  test('a template of its own search strings matches the entry or an earlier one', () => {
+  test('a template of the search strings of an entry matches it or an earlier one', () => {
     guessList.forEach((guess, index) => {
       const found = guessAdapter(guess.search.join('\n'), guessList);
       expect(guessList.findIndex(({ name }) => name === found?.name)).toBeLessThanOrEqual(index);

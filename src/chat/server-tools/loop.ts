@@ -312,9 +312,9 @@ export function resultContent(
     return `(the ${medium.kind} is attached)`;
   });
   const said = words.join('\n') || '(the tool gave nothing)';
-  const told = result.isError === true ? `The tool failed: ${said}` : said;
+  const shown = result.isError === true ? `The tool failed: ${said}` : said;
   const references = media.map((_, index) => ({ type: 'medium' as const, index: limits.media + index }));
-  return { content: [...text(shortened(told, limits.characters)), ...references], media };
+  return { content: [...text(shortened(shown, limits.characters)), ...references], media };
 }
 
 /** The beginning, and how much is missing, so that the model can request less. */

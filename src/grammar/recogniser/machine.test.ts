@@ -65,8 +65,8 @@ describe('TextWalk: incomplete characters', () => {
 
   test('accepts bytes one by one', () => {
     for (const text of ['é', '日!', '本!', '😀']) {
-      const standing = walked(machine, ...[...Buffer.from(text)].map((byte) => Uint8Array.of(byte)));
-      expect(standing && mayEnd(standing), text).toBe(true);
+      const position = walked(machine, ...[...Buffer.from(text)].map((byte) => Uint8Array.of(byte)));
+      expect(position && mayEnd(position), text).toBe(true);
     }
   });
 
@@ -81,8 +81,8 @@ describe('TextWalk: incomplete characters', () => {
 
   test('an incomplete character cannot end the text', () => {
     const open = machineOf('root ::= .*');
-    const standing = walked(open, 'a', Uint8Array.of(0xe6));
-    expect(standing && mayEnd(standing)).toBe(false);
+    const position = walked(open, 'a', Uint8Array.of(0xe6));
+    expect(position && mayEnd(position)).toBe(false);
   });
 
   test.each([

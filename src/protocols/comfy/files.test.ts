@@ -145,8 +145,8 @@ describe('POST /upload/image', () => {
   test.each([
     ['no picture', {}, Buffer.from('hello'), 'photo.png'],
     ['no name', {}, pngOf(4, 4), ''],
-    ['a name that leads elsewhere', {}, pngOf(4, 4), '..'],
-    ['a folder that leads elsewhere', { subfolder: '../../etc' }, pngOf(4, 4), 'photo.png'],
+    ['a name outside of the store', {}, pngOf(4, 4), '..'],
+    ['a folder outside of the store', { subfolder: '../../etc' }, pngOf(4, 4), 'photo.png'],
     ['a folder at the root', { subfolder: '/etc' }, pngOf(4, 4), 'photo.png'],
   ])('refuses %s', async (_, fields, bytes, name) => {
     const world = comfyWorld();

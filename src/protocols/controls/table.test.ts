@@ -12,7 +12,7 @@ describe('controlFields', () => {
     for (const wire of wires) expect(controlFields).toHaveProperty(wire);
   });
 
-  test('notes which name another one stands for', () => {
+  test('notes: an alias names its original', () => {
     expect(controlFields.typical_p.note).toBe('another name of typical');
     expect(controlFields.typical.note).toBeUndefined();
     expect(controlFields.repeat_penalty.note).toContain('strongest');

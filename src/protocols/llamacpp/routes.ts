@@ -35,7 +35,7 @@ const refusedEndpoints: readonly PlainEndpoint[] = [
   ),
   row(
     '/chat/completions/control',
-    'Not there: a running reply cannot be told to stop thinking.',
+    'Not there: the thinking of a running reply cannot be ended.',
     () => json({ success: false }),
     { match: 'ending' },
   ),

@@ -93,7 +93,7 @@ describe('POST /mcp', () => {
 
   test.each([
     ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }],
-    ['an answer that nobody asked for', { jsonrpc: '2.0', id: 1, result: {} }],
+    ['an unrequested response', { jsonrpc: '2.0', id: 1, result: {} }],
   ])('accepts %s with an empty 202', async (_, message) => {
     const { post } = await world(echoing().servers);
     const { status, text } = await post(message);

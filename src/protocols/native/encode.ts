@@ -61,12 +61,12 @@ export async function* encodeFailure(error: AppError): AsyncGenerator<string> {
 }
 
 function lastFrame(reason: string, warnings: readonly string[], error?: AppError): string {
-  const told = [
+  const members = [
     `"token": "", "finish_reason": "${reason}"`,
     ...(error ? [`"error": {"message": ${quote(error.message)}, "type": "${errorType(error)}"}`] : []),
     ...(warnings.length > 0 ? [`"warnings": [${warnings.map(quote).join(', ')}]`] : []),
   ];
-  return messageFrame(`{${told.join(', ')}}`);
+  return messageFrame(`{${members.join(', ')}}`);
 }
 
 /** JSON in ASCII only. */
@@ -102,7 +102,7 @@ export function encodeEmptyReply(error: AppError): object {
 /** Nothing is reported as less likely than one in ten thousand; clients draw bars from these numbers. */
 const floor = Math.log(0.0001);
 
-/** The same tokens told six times over, as the clients of two older dialects look for them. */
+/** The same tokens in six forms, as the clients of two older dialects look for them. */
 export function encodeLogprobs(tokens: readonly TokenLogprob[]): object {
   let offset = 0;
   const offsets = tokens.map(({ text }) => {

@@ -43,7 +43,7 @@ export interface InfoParts extends Pick<DialectParts, 'text' | 'modelName'> {
   readonly features: () => Features;
   /** How many tasks of other kinds were done, by their names in the performance reply. */
   readonly counters: () => Readonly<Record<string, number>>;
-  /** Limits that clients are told, but that are not enforced; 0 means none. */
+  /** Limits that clients read, but that are not enforced; 0 means none. */
   readonly advertised: { readonly maxLength: number; readonly maxContext: number };
   readonly quiet: boolean;
   /** The content of the story file, as JSON. */

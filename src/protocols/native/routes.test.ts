@@ -255,7 +255,7 @@ test.each<[string, Partial<TextService> & { readonly events?: readonly Generatio
       },
     },
   ],
-  ['told as the first event', { events: [{ type: 'error', error: busy }] }],
+  ['sent as the first event', { events: [{ type: 'error', error: busy }] }],
 ])('generate: 503 for a full queue, %s', async (_, own) => {
   for (const path of ['/api/v1/generate', '/api/extra/generate/stream']) {
     const reply = await ask(parts(fakeService(own).service), 'POST', path, { prompt: 'Hi' });

@@ -184,7 +184,7 @@ describe('exifComment', () => {
     ['a head alone', exifOf(latin(story)).subarray(0, 14)],
     ['a comment that is cut off', exifOf(latin(story)).subarray(0, -1)],
     ['an alphabet without a text', exifOf(latin(''))],
-    ['an alphabet that nobody knows', exifOf(latin(story, 'KLINGON\0'))],
+    ['an unknown encoding', exifOf(latin(story, 'KLINGON\0'))],
     ['a comment longer than any', exifOf(latin('x'.repeat(2 ** 20)))],
   ])('is undefined for %s', (_, bytes) => {
     expect(exifComment(bytes)).toBeUndefined();

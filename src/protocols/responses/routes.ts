@@ -83,7 +83,7 @@ async function create(call: Call, parts: DialectParts & ResponseState): Promise<
   }
   const events = chat.reply(request, ticket);
   if (decoded.stream) {
-    const waits = (): boolean => ticket.standing() !== undefined;
+    const waits = (): boolean => ticket.queueStatus() !== undefined;
     return streamReply(events, (opened) => encodeStream(opened, session, { startTimer, waits }), {
       headers,
       ticket,
