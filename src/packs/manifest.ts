@@ -107,7 +107,7 @@ async function unlistedDamage(folder: string): Promise<PackageState | undefined>
   }
 }
 
-export async function packageVersion(folder: string): Promise<string | undefined> {
+async function packageVersion(folder: string): Promise<string | undefined> {
   const version = (await packageFacts(folder))?.version;
   return typeof version === 'string' ? version : undefined;
 }
