@@ -198,6 +198,11 @@ export function kindModules(models: TaskModels, withText: boolean): Readonly<Rec
   return { [engineKinds.text.module]: withText, ...Object.fromEntries(rows) };
 }
 
+/** The name of a kind in the list of modules. */
+export function moduleOf(kind: string): string | undefined {
+  return Object.entries<KindNames>(engineKinds).find(([name]) => name === kind)?.[1].module;
+}
+
 /** All models of a configuration but the text model, with those that their engines use. */
 function allModels(models: TaskModels): readonly AnyTaskModel[] {
   return taskKinds.flatMap(([name, { uses }]) => {

@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { type Product, reportFacts } from '../core/product.ts';
 import { requestScope } from '../http/request-scope.ts';
-import { givenModels } from '../models/engine-kinds.ts';
+import { givenModels, moduleOf } from '../models/engine-kinds.ts';
 import { welcome } from '../observe/banner.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
 import { guardFaults } from './guard-faults.ts';
@@ -65,6 +65,7 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
   const { app, engine, model, registry, exit } = runtime;
   const given = givenModels(model.taskModels).map(({ spec: { kind, name }, optional = false }) => ({
     name,
+    module: moduleOf(kind),
     optional,
     load: () => registry.load(kind, name),
   }));

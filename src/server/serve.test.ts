@@ -18,6 +18,7 @@ function world(
     state,
     given = [],
     file,
+    taskModels = {},
     opensPage = false,
     onTerminal,
   }: {
@@ -25,6 +26,7 @@ function world(
     state?: TextState;
     given?: Serving['given'];
     file?: string;
+    taskModels?: Serving['model']['taskModels'];
     opensPage?: boolean;
     onTerminal?: (made: Terminal) => void;
   } = {},
@@ -54,7 +56,7 @@ function world(
       },
     },
     given: given ?? [],
-    model: { taskModels: {}, file: file === undefined ? undefined : ({ path: file } as ModelFile) },
+    model: { taskModels, file: file === undefined ? undefined : ({ path: file } as ModelFile) },
     settings: { ...defaultSettings, ...changes },
     terminal,
     opensPage,
@@ -121,13 +123,14 @@ describe('serve', () => {
   test('continues without an optional model, and logs the reason', async () => {
     const loaded: string[] = [];
     const given = [
-      { name: 'far', optional: true, load: () => Promise.reject(new Error('away')) },
+      { name: 'far', module: 'ImageGeneration', optional: true, load: () => Promise.reject(new Error('away')) },
       { name: 'near', load: async () => void loaded.push('near') },
     ];
-    const { running, happened, written } = world({}, { given });
+    const taskModels = { image: {}, music: {} } as Serving['model']['taskModels'];
+    const { running, happened, written } = world({}, { given, taskModels });
     await running;
     expect([happened, loaded]).toEqual([['listening', 'engine started'], ['near']]);
-    expect(written()).toMatch(/far could not be loaded: Error: away\n[\s\S]*Please connect/);
+    expect(written()).toMatch(/far could not be loaded: Error: away\nReady: text, music\. [\s\S]*Please connect/);
   });
 
   test('prints https with TLS', async () => {

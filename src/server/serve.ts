@@ -17,7 +17,7 @@ export interface Serving {
   readonly engine: StartableModel;
   readonly model: Pick<PreparedModel, 'taskModels' | 'file'>;
   /** Models of other kinds that flags name; they are loaded after the text model. */
-  readonly given?: readonly { readonly name: string; readonly optional?: boolean; load(): Promise<void> }[];
+  readonly given?: readonly GivenModel[];
   readonly settings: Settings;
   readonly terminal: Terminal;
   /** Open the web client in the browser, as with `--launch`. */
@@ -27,6 +27,14 @@ export interface Serving {
   /** Called when the port is open: from then on a fault in one request must not end the others. */
   readonly listening?: () => void;
   readonly wait?: (milliseconds: number) => Promise<void>;
+}
+
+interface GivenModel {
+  readonly name: string;
+  /** Its name in the list of modules. */
+  readonly module?: string | undefined;
+  readonly optional?: boolean;
+  load(): Promise<void>;
 }
 
 /** Opens the port at once, loads the models unless that is left to the first request, and prints the addresses. */
@@ -46,12 +54,14 @@ export async function serve(serving: Serving): Promise<void> {
   }
   // It was stopped before it was loaded.
   if (state.type === 'loading' && !state.asleep && !state.trouble) return;
-  if (!settings.autoswapmode && !(await loadGiven(serving))) {
+  const missing = settings.autoswapmode ? [] : await loadGiven(serving);
+  if (!missing) {
     await app.server.close();
     exit(3);
     return;
   }
-  const modules = kindModules(serving.model.taskModels, state.type !== 'none');
+  const without = Object.fromEntries(missing.map(({ module }) => [module, false]));
+  const modules = { ...kindModules(serving.model.taskModels, state.type !== 'none'), ...without };
   for (const line of readyLines(addresses, settings, modules)) terminal.line(line);
   const builtIn = serving.model.file?.path === embeddedModel;
   const hints = hintLines({ command: ownCommand(process.env), builtIn, interactive: terminal.interactive });
@@ -64,19 +74,22 @@ export async function serve(serving: Serving): Promise<void> {
   if (settings.onready) runOnReady(settings.onready, terminal);
 }
 
-/** False if one that is not optional cannot be loaded. */
-async function loadGiven({ given = [], terminal }: Serving): Promise<boolean> {
-  for (const { name, load, optional = false } of given) {
+/** Those that could not be loaded; undefined if one of them is not optional. */
+async function loadGiven({ given = [], terminal }: Serving): Promise<readonly GivenModel[] | undefined> {
+  const missing: GivenModel[] = [];
+  for (const model of given) {
+    const { name, optional = false } = model;
     try {
-      await load();
+      await model.load();
     } catch (error) {
       const line = error instanceof AppError ? error.message : `${name} could not be loaded: ${String(error)}`;
       // An engine that failed in its own process has reported it already.
       if (!terminal.hasSaid(line)) terminal.line(line);
-      if (!optional) return false;
+      if (!optional) return undefined;
+      missing.push(model);
     }
   }
-  return true;
+  return missing;
 }
 
 /** With `--singleinstance` an older instance on the port is asked to stop first. */
