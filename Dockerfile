@@ -6,11 +6,12 @@ FROM node:22-trixie-slim AS build
 WORKDIR /build
 COPY . .
 RUN npm run build
-# What the package contains, beside exactly those packages of the lock file that run.
+# What the package contains, beside exactly those packages of the lock file that run: none that only tests need.
 RUN npm pack --ignore-scripts --loglevel=error \
     && mkdir /opt/parley \
     && tar -xzf parley-*.tgz -C /opt/parley --strip-components=1 \
-    && npm ci --omit=dev --ignore-scripts --workspaces=false --include-workspace-root --no-fund --no-audit \
+    && npm pkg delete workspaces \
+    && npm ci --omit=dev --ignore-scripts --no-fund --no-audit \
     && mv node_modules /opt/parley/
 
 FROM node:22-trixie-slim AS processors

@@ -46,7 +46,8 @@ export interface BareRoot {
   processes(): readonly number[];
 }
 
-export type MakeBareRoot = (suite: string) => Promise<BareRoot>;
+/** A release of Debian, and packages besides the essential ones. */
+export type MakeBareRoot = (suite: string, ...packages: string[]) => Promise<BareRoot>;
 
 /** The roots of one test file: whatever happens in its tests, neither their files nor their processes outlive it. */
 export function bareRoots(): MakeBareRoot {
@@ -63,8 +64,8 @@ export function bareRoots(): MakeBareRoot {
     removeAll();
     process.off('exit', removeAll);
   });
-  return async (suite) => {
-    const archive = await debianArchive(suite);
+  return async (suite, ...packages) => {
+    const archive = await debianArchive(suite, packages);
     const path = mkdtempSync(join(tmpdir(), 'parley-root-'));
     paths.add(path);
     await execute('tar', ['-xpf', archive, '--numeric-owner', '-C', path]);
@@ -74,12 +75,12 @@ export function bareRoots(): MakeBareRoot {
 }
 
 /** Why there can be no bare root on this machine; undefined if there can. */
-export async function whyNoBareRoot(suite: string): Promise<string | undefined> {
+export async function whyNoBareRoot(suite: string, ...packages: string[]): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'bare roots are made of Linux';
   if (process.getuid?.() !== 0) return 'only root may change the root folder';
   if (spawnSync('unshare', ['--mount', 'true']).status !== 0) return 'this machine allows no mount namespaces';
   try {
-    await debianArchive(suite);
+    await debianArchive(suite, packages);
     return undefined;
   } catch (error) {
     const { code, stderr } = error as { code?: unknown; stderr?: string };
@@ -88,13 +89,14 @@ export async function whyNoBareRoot(suite: string): Promise<string | undefined> 
   }
 }
 
-async function debianArchive(suite: string): Promise<string> {
-  const archive = join(downloads, `debian-${suite}-${process.arch}.tar`);
+async function debianArchive(suite: string, packages: readonly string[]): Promise<string> {
+  const archive = join(downloads, `${['debian', suite, process.arch, ...packages].join('-')}.tar`);
   if (existsSync(archive)) return archive;
   mkdirSync(downloads, { recursive: true });
   const partial = join(downloads, `${process.pid}.tar`);
   try {
-    await execute('mmdebstrap', ['--quiet', '--variant=minbase', suite, partial, 'http://deb.debian.org/debian']);
+    const options = ['--quiet', '--variant=minbase', `--include=${packages.join()}`];
+    await execute('mmdebstrap', [...options, suite, partial, 'http://deb.debian.org/debian']);
     renameSync(partial, archive);
   } finally {
     rmSync(partial, { force: true });

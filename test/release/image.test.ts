@@ -41,6 +41,7 @@ test('a container: warns that it is open, is healthy, and runs as an unprivilege
   expect(server.output()).toContain('Open to the network on 0.0.0.0: anybody who reaches this address can use it');
   expect(await healthy(server.pid)).toBe(true);
   expect(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]).toBe('1000');
+  expect(root.processes()).toContain(server.pid);
   expect(await server.stop()).toBe(0);
   expect(root.processes()).toEqual([]);
 });
