@@ -17,6 +17,7 @@ import { packageVersion } from '../models/engine-packages.ts';
 import { embeddedModel } from '../models/text-engine.ts';
 import { packs } from '../packs/catalogue.ts';
 import { installedVersion } from '../packs/install.ts';
+import { builtPages } from '../protocols/pages/web-client.ts';
 import type { FolderFacts, Machine, OwnFile } from './doctor.ts';
 import { runProbe } from './probe.ts';
 
@@ -35,7 +36,10 @@ export function thisMachine(): Machine {
     builds: () => [...installedBuilds().keys()],
     cards: () => (platform === 'linux' ? linuxCards() : []),
     models: async () => Promise.all((await findModels(knownPlaces(thisSystem()))).map(modelFacts)),
-    folders: (['models', 'packs', 'output', 'stories'] as const).map((name) => ({ name, path: ownFolder(name) })),
+    folders: () => [
+      { name: 'data', path: dirname(ownFolder('models')) },
+      { name: 'packs', path: ownFolder('packs') },
+    ],
     folder: folderFacts,
     port: portState,
   };
@@ -71,7 +75,7 @@ const ownFiles: readonly OwnFile[] = [
     content: 'Moonshine tiny, Silero VAD',
     check: () => ownWeights(moonshineEncoder, moonshineDecoder, moonshineTokens, voiceActivity),
   },
-  { name: 'Web client', content: 'built', check: () => checkFile(ownPath('dist/web/index.html')) },
+  { name: 'Web client', content: 'built', check: () => checkFile(join(builtPages, 'index.html')) },
 ];
 
 async function checkModel(path: string): Promise<void> {

@@ -41,7 +41,7 @@ export interface Machine {
   readonly cards: () => readonly string[];
   /** Models in the folders of this and other programs. */
   readonly models: () => Promise<readonly ModelFacts[]>;
-  readonly folders: readonly { readonly name: string; readonly path: string }[];
+  readonly folders: () => readonly { readonly name: string; readonly path: string }[];
   readonly folder: (path: string) => Promise<FolderFacts>;
   readonly port: (port: number) => Promise<'free' | 'parley' | 'taken'>;
 }
@@ -87,7 +87,7 @@ export async function examine(machine: Machine): Promise<Report> {
   };
   const found = await Promise.all(
     Object.entries(sections).map(async ([section, look]) => {
-      const parts = await look({ ...machine, probe }).catch((error: unknown) => [unexamined(error, section)]);
+      const parts = await examined(section, () => look({ ...machine, probe }));
       return parts.map((part) => ({ section: section as Section, ...part }));
     }),
   );
@@ -99,14 +99,14 @@ function isFatal({ needed, status }: Finding): boolean {
   return needed === true && status !== 'ok';
 }
 
-function unexamined(error: unknown, section: string): Part {
-  return {
-    needed: section === 'Engines',
-    name: 'Not examined',
-    status: 'problem',
-    detail: reasonOf(error),
-    advice: 'Correct this, or report it, and run parley doctor again.',
-  };
+async function examined(section: string, look: () => Promise<readonly Part[]>): Promise<readonly Part[]> {
+  try {
+    return await look();
+  } catch (error) {
+    const advice = 'Correct this, or report it, and run parley doctor again.';
+    const detail = reasonOf(error);
+    return [{ name: 'Not examined', status: 'problem', detail, advice, needed: section === 'Engines' }];
+  }
 }
 
 const reinstall = 'Install Parley again (in a clone: npm ci), with its optional packages.';
@@ -295,9 +295,9 @@ async function models({ models: find }: Machine): Promise<readonly Part[]> {
 /** Less than a small model needs. */
 const littleSpace = 1e9;
 
-function folders({ folders: list, folder }: Machine): Promise<readonly Part[]> {
+async function folders({ folders: list, folder }: Machine): Promise<readonly Part[]> {
   return Promise.all(
-    list.map(async ({ name, path }): Promise<Part> => {
+    list().map(async ({ name, path }): Promise<Part> => {
       const { exists, writable, freeBytes } = await folder(path);
       const detail = `${path}${exists ? '' : ' (created when it is needed)'}, ${size(freeBytes)} free`;
       const move = 'set PARLEY_HOME to another folder';
