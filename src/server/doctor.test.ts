@@ -149,6 +149,21 @@ describe('Packs', () => {
     expect(others).toEqual([]);
   });
 
+  test('a package of another pack does not count as installed', async () => {
+    const shared = {
+      name: 'music',
+      brings: 'Songs.',
+      licence: 'MIT',
+      packages: { 'linux-x64': [part('a'), part('s')] },
+    };
+    const own = {
+      catalogue: [...catalogue, shared],
+      packVersionOf: (name: string) => (name === 'b' ? undefined : '2.0.0'),
+    };
+    const found = await findings('Packs', own);
+    expect(found.map(({ name, status }) => `${name}: ${status}`)).toEqual(['vision: missing', 'music: ok']);
+  });
+
   test('an installed pack that does not load is a problem', async () => {
     const own = { catalogue, packVersionOf: () => '2.0.0', probe: failing('fabric', 'wrong system') };
     expect(await findings('Packs', own)).toMatchObject([
@@ -203,7 +218,12 @@ describe('Graphics cards', () => {
     ['NVIDIA L4', 'parley pack add cuda'],
     ['AMD 0x73bf', 'on the processor'],
   ])('%s without a build: %s', async (card, advice) => {
-    const cuda = { name: 'cuda', brings: 'Speed.', licence: 'MIT', packages: { 'linux-x64': [] } };
+    const cuda = {
+      name: 'cuda',
+      brings: 'Speed.',
+      licence: 'MIT',
+      packages: { 'linux-x64': [{ name: 'c', version: '1', integrity: '', megabytes: 1 }] },
+    };
     const found = await findings('Graphics cards', { cards: () => [card], catalogue: [cuda] });
     expect(found.at(-1)).toMatchObject({ status: 'missing', advice: expect.stringContaining(advice) });
   });

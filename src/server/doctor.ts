@@ -2,7 +2,7 @@ import { type Product, versionText } from '../core/product.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { ModelFacts } from '../library/model-facts.ts';
 import { llamaPackages, onnxPackage, type System } from '../models/engine-packages.ts';
-import { type Pack, systemOf } from '../packs/catalogue.ts';
+import { type Pack, type PackPackage, systemOf } from '../packs/catalogue.ts';
 import type { Probe, ProbeResult } from './probe.ts';
 
 /** One line of the report. */
@@ -201,13 +201,17 @@ const packProbes: Readonly<Record<string, Probe>> = {
 };
 
 async function packs({ catalogue, system, packVersionOf, probe }: Machine): Promise<readonly Part[]> {
-  const fitting = catalogue.filter(({ packages }) => systemOf(system) in packages);
+  const fitting = catalogue.filter((pack) => packagesOf(pack, system).length > 0);
   return Promise.all(
-    fitting.map(async ({ name, brings, packages }): Promise<Part> => {
-      const wanted = packages[systemOf(system)] ?? [];
+    fitting.map(async (pack): Promise<Part> => {
+      const { name, brings } = pack;
+      const wanted = packagesOf(pack, system);
       const right = wanted.filter((one) => packVersionOf(one.name) === one.version);
       const megabytes = wanted.reduce((sum, one) => sum + one.megabytes, 0);
-      if (wanted.every((one) => packVersionOf(one.name) === undefined)) {
+      // Packs share packages: only those of no other pack show that this one was installed.
+      const others = fitting.filter((other) => other.name !== name).flatMap((other) => packagesOf(other, system));
+      const own = wanted.filter((one) => !others.some((other) => other.name === one.name));
+      if (own.every((one) => packVersionOf(one.name) === undefined)) {
         const advice = `parley pack add ${name} downloads it (${megabytes} MB).`;
         return { name, status: 'missing', detail: `not installed (optional). ${brings}`, advice };
       }
@@ -225,6 +229,10 @@ async function packs({ catalogue, system, packVersionOf, probe }: Machine): Prom
   );
 }
 
+function packagesOf({ packages }: Pack, system: System): readonly PackPackage[] {
+  return packages[systemOf(system)] ?? [];
+}
+
 const buildNames: Partial<Record<GpuBuild, string>> = {
   cuda: 'CUDA',
   'cuda-ext': 'CUDA 12',
@@ -239,7 +247,7 @@ async function graphicsCards({ builds, cards, catalogue, system, probe }: Machin
   if (usable.length > 0)
     return [...known, ...(await Promise.all(usable.map((build) => cardsOf(build, present, probe))))];
   if (present.length === 0) return [ok('Cards', 'none found; Parley computes on the processor')];
-  const hasCuda = catalogue.some(({ name, packages }) => name === 'cuda' && systemOf(system) in packages);
+  const hasCuda = catalogue.some((pack) => pack.name === 'cuda' && packagesOf(pack, system).length > 0);
   const advice =
     hasCuda && present.some((card) => /nvidia/i.test(card))
       ? 'parley pack add cuda downloads a build that uses it.'
