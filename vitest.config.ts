@@ -61,7 +61,7 @@ export default defineConfig({
         test: {
           name: 'live',
           include: ['test/**/*.test.ts'],
-          exclude: [...serverless, ...alone],
+          exclude: [...serverless, ...alone, 'test/release/**'],
           sequence: { groupOrder: 2 },
           // Their servers compute with one thread each.
           maxWorkers: 2,
@@ -77,6 +77,17 @@ export default defineConfig({
           maxWorkers: 1,
           ...common,
           testTimeout: 120_000,
+        },
+      },
+      {
+        // `npm run test:release`: minutes, root, and a release that has been made.
+        test: {
+          name: 'release',
+          include: ['test/release/**/*.test.ts'],
+          maxWorkers: 1,
+          ...common,
+          testTimeout: 300_000,
+          hookTimeout: 900_000,
         },
       },
     ],

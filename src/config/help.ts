@@ -119,6 +119,9 @@ environment, the config file and the defaults, in this order: the first that set
 - A value in square brackets is optional; the table gives the value of the flag without one.
 - Names cannot be abbreviated. The last occurrence of a flag wins.
 - Flags marked *not available yet* are accepted and reported, so that existing scripts start.
+- \`parley doctor\` checks engines, packs, graphics cards, models, folders and the port, says what to do about each problem, and
+  exits with 1 if Parley cannot serve. \`parley licenses\` prints the licences of everything that comes with Parley. With
+  \`--json\` both print JSON.
 
 The program exits with 1 if flags are wrong or conflict, and with 2 if a file is missing.
 

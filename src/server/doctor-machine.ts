@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { cpus, freemem, release, totalmem, type } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ownFolder, ownFolders, thisSystem } from '../core/data-folder.ts';
+import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { product } from '../core/product.ts';
 import { sketch } from '../engines/image/facts.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
@@ -17,6 +17,7 @@ import { packageVersion } from '../models/engine-packages.ts';
 import { embeddedModel } from '../models/text-engine.ts';
 import { packs } from '../packs/catalogue.ts';
 import { checkPack } from '../packs/check.ts';
+import { builtPages } from '../protocols/pages/web-client.ts';
 import type { FolderFacts, Machine, OwnFile } from './doctor.ts';
 import { runProbe } from './probe.ts';
 
@@ -35,7 +36,10 @@ export function thisMachine(): Machine {
     builds: () => [...installedBuilds().keys()],
     cards: () => (platform === 'linux' ? linuxCards() : []),
     models: async () => Promise.all((await findModels(knownPlaces(thisSystem()))).map(modelFacts)),
-    folders: (Object.keys(ownFolders) as (keyof typeof ownFolders)[]).map((name) => ({ name, path: ownFolder(name) })),
+    folders: () => [
+      { name: 'data', path: dirname(ownFolder('models')) },
+      ...(['config', 'cache', 'packs'] as const).map((name) => ({ name, path: ownFolder(name) })),
+    ],
     folder: folderFacts,
     port: portState,
   };
@@ -71,7 +75,7 @@ const ownFiles: readonly OwnFile[] = [
     content: 'Moonshine tiny, Silero VAD',
     check: () => ownWeights(moonshineEncoder, moonshineDecoder, moonshineTokens, voiceActivity),
   },
-  { name: 'Web client', content: 'built', check: () => checkFile(ownPath('dist/web/index.html')) },
+  { name: 'Web client', content: 'built', check: () => checkFile(join(builtPages, 'index.html')) },
 ];
 
 async function checkModel(path: string): Promise<void> {

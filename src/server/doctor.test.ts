@@ -19,7 +19,7 @@ function machine(own: Partial<Machine> = {}): Machine {
     builds: () => ['none'],
     cards: () => [],
     models: async () => [],
-    folders: [{ name: 'models', path: '/data/models' }],
+    folders: () => [{ name: 'data', path: '/data/parley' }],
     folder: async () => ({ exists: true, writable: true, freeBytes: 50 * gigabyte }),
     port: async () => 'free',
     ...own,
@@ -203,7 +203,12 @@ describe('Graphics cards', () => {
     ['NVIDIA L4', 'parley pack add cuda'],
     ['AMD 0x73bf', 'on the processor'],
   ])('%s without a build: %s', async (card, advice) => {
-    const cuda = { name: 'cuda', brings: 'Speed.', licence: 'MIT', packages: { 'linux-x64': [] } };
+    const cuda = {
+      name: 'cuda',
+      brings: 'Speed.',
+      licence: 'MIT',
+      packages: { 'linux-x64': [{ name: 'c', version: '1', integrity: '', megabytes: 1 }] },
+    };
     const found = await findings('Graphics cards', { cards: () => [card], catalogue: [cuda] });
     expect(found.at(-1)).toMatchObject({ status: 'missing', advice: expect.stringContaining(advice) });
   });
@@ -230,9 +235,9 @@ test('Models: count and size by program, and each damaged one', async () => {
 });
 
 test.each([
-  [{ exists: true, writable: true, freeBytes: 50 * gigabyte }, 'ok', '/data/models, 50.0 GB free'],
+  [{ exists: true, writable: true, freeBytes: 50 * gigabyte }, 'ok', '/data/parley, 50.0 GB free'],
   [{ exists: false, writable: true, freeBytes: 50 * gigabyte }, 'ok', '(created when it is needed)'],
-  [{ exists: true, writable: false, freeBytes: 50 * gigabyte }, 'problem', '/data/models cannot be written'],
+  [{ exists: true, writable: false, freeBytes: 50 * gigabyte }, 'problem', '/data/parley cannot be written'],
   [{ exists: true, writable: true, freeBytes: 0.2 * gigabyte }, 'problem', '200 MB free'],
 ])('Folders: %j is %s', async (facts, status, detail) => {
   const [found] = await findings('Folders', { folder: async () => facts });

@@ -2,7 +2,7 @@ import { type Product, versionText } from '../core/product.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { ModelFacts } from '../library/model-facts.ts';
 import { llamaPackages, onnxPackage, type System } from '../models/engine-packages.ts';
-import { type Pack, systemOf } from '../packs/catalogue.ts';
+import { type Pack, type PackPackage, systemOf } from '../packs/catalogue.ts';
 import type { PackState } from '../packs/check.ts';
 import type { Probe, ProbeResult } from './probe.ts';
 
@@ -42,7 +42,7 @@ export interface Machine {
   readonly cards: () => readonly string[];
   /** Models in the folders of this and other programs. */
   readonly models: () => Promise<readonly ModelFacts[]>;
-  readonly folders: readonly { readonly name: string; readonly path: string }[];
+  readonly folders: () => readonly { readonly name: string; readonly path: string }[];
   readonly folder: (path: string) => Promise<FolderFacts>;
   readonly port: (port: number) => Promise<'free' | 'parley' | 'taken'>;
 }
@@ -88,7 +88,7 @@ export async function examine(machine: Machine): Promise<Report> {
   };
   const found = await Promise.all(
     Object.entries(sections).map(async ([section, look]) => {
-      const parts = await look({ ...machine, probe }).catch((error: unknown) => [unexamined(error, section)]);
+      const parts = await examined(section, () => look({ ...machine, probe }));
       return parts.map((part) => ({ section: section as Section, ...part }));
     }),
   );
@@ -100,14 +100,14 @@ function isFatal({ needed, status }: Finding): boolean {
   return needed === true && status !== 'ok';
 }
 
-function unexamined(error: unknown, section: string): Part {
-  return {
-    needed: section === 'Engines',
-    name: 'Not examined',
-    status: 'problem',
-    detail: reasonOf(error),
-    advice: 'Correct this, or report it, and run parley doctor again.',
-  };
+async function examined(section: string, look: () => Promise<readonly Part[]>): Promise<readonly Part[]> {
+  try {
+    return await look();
+  } catch (error) {
+    const advice = 'Correct this, or report it, and run parley doctor again.';
+    const detail = reasonOf(error);
+    return [{ name: 'Not examined', status: 'problem', detail, advice, needed: section === 'Engines' }];
+  }
 }
 
 const reinstall = 'Install Parley again (in a clone: npm ci), with its optional packages.';
@@ -202,10 +202,10 @@ const packProbes: Readonly<Record<string, Probe>> = {
 };
 
 async function packs({ catalogue, system, packState, probe }: Machine): Promise<readonly Part[]> {
-  const fitting = catalogue.filter(({ packages }) => systemOf(system) in packages);
+  const fitting = catalogue.filter((pack) => packagesOf(pack, system).length > 0);
   return Promise.all(
     fitting.map(async (pack): Promise<Part> => {
-      const { name, brings, packages } = pack;
+      const { name, brings } = pack;
       switch (await packState(pack)) {
         case 'broken':
           return {
@@ -229,13 +229,17 @@ async function packs({ catalogue, system, packState, probe }: Machine): Promise<
           return { name, status: 'problem', detail: `cannot be loaded: ${result.reason}`, advice };
         }
         default: {
-          const megabytes = (packages[systemOf(system)] ?? []).reduce((sum, one) => sum + one.megabytes, 0);
+          const megabytes = packagesOf(pack, system).reduce((sum, one) => sum + one.megabytes, 0);
           const advice = `parley pack add ${name} downloads it (${megabytes} MB).`;
           return { name, status: 'missing', detail: `not installed (optional). ${brings}`, advice };
         }
       }
     }),
   );
+}
+
+function packagesOf({ packages }: Pack, system: System): readonly PackPackage[] {
+  return packages[systemOf(system)] ?? [];
 }
 
 const buildNames: Partial<Record<GpuBuild, string>> = {
@@ -252,7 +256,7 @@ async function graphicsCards({ builds, cards, catalogue, system, probe }: Machin
   if (usable.length > 0)
     return [...known, ...(await Promise.all(usable.map((build) => cardsOf(build, present, probe))))];
   if (present.length === 0) return [ok('Cards', 'none found; Parley computes on the processor')];
-  const hasCuda = catalogue.some(({ name, packages }) => name === 'cuda' && systemOf(system) in packages);
+  const hasCuda = catalogue.some((pack) => pack.name === 'cuda' && packagesOf(pack, system).length > 0);
   const advice =
     hasCuda && present.some((card) => /nvidia/i.test(card))
       ? 'parley pack add cuda downloads a build that uses it.'
@@ -308,9 +312,9 @@ async function models({ models: find }: Machine): Promise<readonly Part[]> {
 /** Less than a small model needs. */
 const littleSpace = 1e9;
 
-function folders({ folders: list, folder }: Machine): Promise<readonly Part[]> {
+async function folders({ folders: list, folder }: Machine): Promise<readonly Part[]> {
   return Promise.all(
-    list.map(async ({ name, path }): Promise<Part> => {
+    list().map(async ({ name, path }): Promise<Part> => {
       const { exists, writable, freeBytes } = await folder(path);
       const detail = `${path}${exists ? '' : ' (created when it is needed)'}, ${size(freeBytes)} free`;
       const move = 'set PARLEY_HOME to another folder';

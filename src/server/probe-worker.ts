@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gpuBuilds } from '../engines/llama/gpu-builds.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
@@ -8,6 +9,9 @@ import { packageFolder } from '../engines/package-folder.ts';
 import type { Probe, Probed, ProbedDevice, ProbeResult } from './probe.ts';
 
 // The process of `parley doctor` that loads one native part, as its engine does. Packages are imported on use: any may be missing.
+
+/** Less than the time that the whole probe has. */
+const longestDriverMs = 20_000;
 
 const load = createRequire(import.meta.url);
 
@@ -59,9 +63,12 @@ const probes: Readonly<Record<string, (part: string) => Promise<Probed>>> = {
   },
   bare: async (pack) => {
     const { findBarePack } = await import('../engines/bare/pack.ts');
-    const { runtime } = findBarePack(pack as 'diffusion' | 'music');
-    const { stdout } = await promisify(execFile)(runtime, ['--version']);
-    return { version: `Bare ${stdout.trim().replace(/^v/, '')}` };
+    const { runtime, module } = findBarePack(pack as 'diffusion' | 'music');
+    const entry = fileURLToPath(new URL('../engines/bare/probe.js', import.meta.url));
+    await promisify(execFile)(runtime, [entry, module], { timeout: longestDriverMs }).catch(({ stderr, message }) => {
+      throw new Error(/^Uncaught (.*)$/m.exec(stderr)?.[1] ?? message);
+    });
+    return {};
   },
 };
 

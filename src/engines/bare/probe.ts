@@ -1,0 +1,8 @@
+// Runs in the Bare runtime, not in Node: loads the driver of an argument and ends. An error ends the process with a message.
+
+declare const Bare: { readonly argv: readonly string[]; exit(code: number): never };
+
+await import(Bare.argv[2] ?? '');
+Bare.exit(0);
+
+export {};
