@@ -20,25 +20,31 @@ const otherNames: Readonly<Record<string, string>> = {
 
 export const languageCodes: readonly string[] = codes.split(' ');
 
-const display = new Intl.DisplayNames('en', { type: 'language' });
-const nameByCode: ReadonlyMap<string, string> = new Map(languageCodes.map((code) => [code, ownName(code)]));
-const codeByName: ReadonlyMap<string, string> = new Map([
-  ...[...nameByCode].map(([code, name]) => [name, code] as const),
-  ...Object.entries(otherNames),
-]);
+interface Names {
+  readonly byCode: ReadonlyMap<string, string>;
+  readonly codes: ReadonlyMap<string, string>;
+}
+
+let known: Names | undefined;
+
+/** Made when first needed: making them takes 20 ms. */
+function names(): Names {
+  if (known) return known;
+  const display = new Intl.DisplayNames('en', { type: 'language' });
+  // An obsolete code that Whisper uses.
+  const nameOf = (code: string) => (code === 'jw' ? 'javanese' : (display.of(code) ?? code).toLowerCase());
+  const byCode = new Map(languageCodes.map((code) => [code, nameOf(code)]));
+  const codes = new Map([...[...byCode].map(([code, name]) => [name, code] as const), ...Object.entries(otherNames)]);
+  known = { byCode, codes };
+  return known;
+}
 
 /** `english` for `en`; an unknown code is its own name. */
-export const languageName = (code: string): string => nameByCode.get(code) ?? code;
+export const languageName = (code: string): string => names().byCode.get(code) ?? code;
 
 /** `en` for `en`, `EN-us` or `English`; undefined for an unknown language. */
 export function languageCode(text: string): string | undefined {
   const word = text.trim().toLowerCase();
   const [first = ''] = word.split(/[-_]/);
-  return nameByCode.has(first) ? first : codeByName.get(word);
-}
-
-function ownName(code: string): string {
-  // An obsolete code that Whisper uses.
-  if (code === 'jw') return 'javanese';
-  return (display.of(code) ?? code).toLowerCase();
+  return names().byCode.has(first) ? first : names().codes.get(word);
 }

@@ -168,8 +168,9 @@ async function removeUploads(folder: string): Promise<void> {
 /** Removes folders of servers that were killed, but not those of running ones. */
 export async function removeLeftovers(parent = tmpdir(), alive: (pid: number) => boolean = isAlive): Promise<void> {
   const names = await readdir(parent).catch(() => []);
+  const own = new RegExp(`^${beginning}(\\d+)-`);
   const left = names.filter((name) => {
-    const pid = Number(new RegExp(`^${beginning}(\\d+)-`).exec(name)?.[1]);
+    const pid = Number(own.exec(name)?.[1]);
     return Number.isInteger(pid) && pid > 0 && !alive(pid);
   });
   await Promise.all(left.map((name) => removeUploads(join(parent, name)).catch(() => undefined)));
