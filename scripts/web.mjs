@@ -22,4 +22,5 @@ for (const name of readdirSync(folder, { recursive: true })) {
 }
 const sources = output.flatMap(({ moduleIds = [], originalFileNames = [] }) => [...moduleIds, ...originalFileNames]);
 const names = sources.map((name) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(name)?.[1]).filter(Boolean);
-process.send?.([...new Set(names)].sort().map((name) => fileURLToPath(new URL(`node_modules/${name}`, root))));
+if (process.connected)
+  process.send([...new Set(names)].sort().map((name) => fileURLToPath(new URL(`node_modules/${name}`, root))));

@@ -1,12 +1,17 @@
 import { randomInt } from 'node:crypto';
+import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
+import { type ChatService, chatService } from '../chat/service.ts';
 import { modelAliases } from '../config/aliases.ts';
+import type { Settings } from '../config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
 import { aliasTarget } from '../core/model-names.ts';
 import { emptyCacheReport, type TextService } from '../core/text-service.ts';
+import type { ToolServers } from '../core/tool-servers.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import type { JsonObject } from '../http/body.ts';
 import { systemTimer } from '../http/timers.ts';
+import type { ChatFormat } from '../models/chat-format.ts';
 import {
   createTaskServices,
   type EngineServices,
@@ -15,7 +20,9 @@ import {
   taskFeatures,
 } from '../models/engine-kinds.ts';
 import { installedEngineVersions } from '../models/engine-packages.ts';
+import type { RemoteModel } from '../models/prepared-model.ts';
 import { batchingSettings } from '../models/text-engine.ts';
+import { printable } from '../observe/printable.ts';
 import { adminLevel } from '../protocols/admin/access.ts';
 import type { AdminContext } from '../protocols/admin/routes.ts';
 import type { ControlParts } from '../protocols/controls/decode.ts';
@@ -32,7 +39,7 @@ import type { XttsContext } from '../protocols/xtts/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
 import { textService } from '../queue/text.ts';
-import { type ModelParts, modelChat } from './model-parts.ts';
+import type { ModelParts } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { ServerServices } from './services.ts';
 
@@ -146,4 +153,46 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     sampleFolder: settings.ttsdir,
     states: () => source.peek()?.states,
   };
+}
+
+interface ModelChatParts {
+  readonly settings: Pick<Settings, 'jinja_kwargs' | 'mcpserverloop'>;
+  readonly format: ChatFormat;
+  /** The chat service of a model on a remote backend. */
+  readonly remote?: Pick<RemoteModel, 'chat'>;
+}
+
+/** What all models share. */
+interface SharedChatParts {
+  readonly tools?: ToolServers | undefined;
+  readonly warn: (text: string) => void;
+}
+
+/** The chats of one model. */
+function modelChat(
+  { settings, format, remote }: ModelChatParts,
+  { tools, warn }: SharedChatParts,
+  text: TextService,
+): ChatService {
+  const { tags } = format.adapter.adapter;
+  const turns = settings.mcpserverloop;
+  const serverTools = tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer, ran } : undefined;
+  if (remote) return remote.chat(text, serverTools);
+  return chatService({
+    text,
+    tags,
+    tagsWithoutThinking: tagsWithoutThinking(tags, { name: format.adapter.name, template: format.templateText }),
+    templateText: format.templateText,
+    template: format.template,
+    templateTools: format.templateTools,
+    serverVariables: settings.jinja_kwargs ?? {},
+    now: () => new Date(),
+    newCallId: () => randomId('call_'),
+    warn,
+    serverTools,
+  });
+
+  function ran(name: string, failed: boolean): void {
+    warn(`The tool ${printable(name)} ${failed ? 'failed' : 'ran'} for a chat.`);
+  }
 }

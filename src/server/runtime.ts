@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { readDiskCache } from '../config/paths.ts';
+import { remoteAddresses } from '../config/remote.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import type { Product } from '../core/product.ts';
 import type { TextState } from '../core/text-service.ts';
@@ -17,7 +18,6 @@ import { memoryBudget } from '../models/memory-budget.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import { Registry } from '../models/registry.ts';
-import { firstLook, prepareRemote, remoteOffers, servesRemote, textPool } from '../models/remote-models.ts';
 import { displayName, modelPath } from '../models/text-engine.ts';
 import { printable } from '../observe/printable.ts';
 import { Repeats } from '../observe/repeats.ts';
@@ -63,8 +63,7 @@ export interface Runtime {
 
 export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const { settings, terminal, served } = parts;
-  const pool = textPool(settings, terminal);
-  if (pool) await firstLook(pool);
+  const pool = await textBackends(settings, terminal);
   const model = await textModel(parts, pool);
   const clients = served ? await clientServices(settings, terminal) : {};
   const registry = createRegistry(settings, model, terminal);
@@ -107,13 +106,25 @@ const toolsClosingMs = 1000;
 
 export const later = (milliseconds: number, action: () => void): void => void setTimeout(action, milliseconds).unref();
 
+/** The remote backends for text; undefined if there are none. */
+async function textBackends(settings: Settings, terminal: Terminal): Promise<BackendPool | undefined> {
+  if (remoteAddresses(settings.remote, 'text').length === 0) return undefined;
+  const { firstLook, textPool } = await import('../models/remote-models.ts');
+  const pool = textPool(settings, terminal);
+  if (pool) await firstLook(pool);
+  return pool;
+}
+
 /** The text model of the command line: a file, a model on a remote backend, or none. */
 async function textModel(
   { settings, given, terminal }: RuntimeParts,
   pool: BackendPool | undefined,
 ): Promise<PreparedModel> {
-  if (pool && servesRemote(settings))
-    return prepareRemote({ settings, given, pool, model: pool.models()[0]?.name }, terminal);
+  if (pool) {
+    const { prepareRemote, servesRemote } = await import('../models/remote-models.ts');
+    const model = pool.models()[0]?.name;
+    if (servesRemote(settings)) return prepareRemote({ settings, given, pool, model }, terminal);
+  }
   const path = modelPath(settings);
   if (path === undefined) return prepareModel({ name: '', settings, given, file: undefined }, terminal);
   const file = await modelFile(path);
@@ -195,6 +206,7 @@ async function routedApp(
   const several = pool !== undefined && (model.file !== undefined || pool.models().length > 1);
   if (served && (settings.admin || settings.routermode || several)) {
     const { createRoutedApp } = await import('./routed-app.ts');
+    const { remoteOffers } = await import('../models/remote-models.ts');
     const remoteModels =
       pool && (settings.routermode || several) ? remoteOffers({ settings, given, pool }, terminal) : undefined;
     return createRoutedApp({ initial: { settings, given }, first: model, registry, terminal, build, remoteModels });
