@@ -12,6 +12,8 @@ const path = (name) => fileURLToPath(new URL(name, root));
  */
 export async function build() {
   ensureInstalled();
+  console.log('Building the server and its pages, converting weights …');
+  const startedAt = performance.now();
   rmSync(path('dist'), { recursive: true, force: true });
   // The pages take longest: another process builds them at the same time.
   const pages = spawn(process.execPath, [path('scripts/web.mjs')], {
@@ -35,6 +37,7 @@ export async function build() {
   writeFileSync(path('dist/licenses.json'), `${JSON.stringify(licences, undefined, 1)}\n`);
   writeFileSync(path('dist/build.json'), `${JSON.stringify({ commit: builtCommit() })}\n`);
   chmodSync(path('dist/main.js'), 0o755);
+  console.log(`Built in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
 }
 
 /** The commit that is built, with `-dirty` if files differ from it. Undefined without git, and outside of our own repository. */

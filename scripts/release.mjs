@@ -73,15 +73,18 @@ writeSums();
 async function make(system) {
   const startedAt = performance.now();
   const program = join(work, system);
-  stageProgram(program, system);
   const file = `${name}-${version}-${system.replace('win32', 'windows').replace('darwin', 'macos')}`;
+  const sbom = stageProgram(program, system);
+  writeFileSync(join(release, `${file}.cdx.json`), partsList(sbom));
+  const licences = run(process.execPath, [join(program, 'dist', 'main.js'), 'licenses']);
+  writeFileSync(join(release, `${file}.licenses.txt`), licences);
   const product = system.startsWith('darwin') ? archive(program, file, system) : await oneFile(program, file, system);
   rmSync(program, { recursive: true });
   const megabytes = (statSync(join(release, product)).size / 1e6).toFixed(0);
   console.log(`${product}: ${megabytes} MB, made in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
 }
 
-/** What the package contains, with exactly those packages of the lock file that run on this system. */
+/** What the package contains, with exactly those packages of the lock file that run on this system; returns their SBOM. */
 function stageProgram(program, system) {
   mkdirSync(join(program, 'test'), { recursive: true });
   for (const file of ['package.json', 'package-lock.json', '.npmrc', 'test/package.json']) {
@@ -101,8 +104,8 @@ function stageProgram(program, system) {
     cpSync(path(folder), join(program, folder), { recursive: true });
   }
   for (const file of filesOf(join(program, 'node_modules')).filter(isUnused)) rmSync(file);
-  cpSync(join(nodePackage(system), 'LICENSE'), join(program, 'LICENSE-node'));
-  writeFileSync(join(release, `${name}-${version}-${system}.cdx.json`), partsList(JSON.parse(sbom)));
+  addNodeLicence(join(program, 'dist', 'licenses.json'), system);
+  return JSON.parse(sbom);
 }
 
 /** Types, source maps and notes of the packages; licences stay. */
@@ -110,6 +113,13 @@ function isUnused(file) {
   const end = file.split(sep).at(-1);
   if (/licen[cs]e|notice|copying/i.test(end)) return false;
   return /\.(d\.[cm]?ts|map|md|markdown|flow|tsbuildinfo)$|^\.package-lock\.json$/.test(end);
+}
+
+/** `parley licenses` prints what this file lists beside the installed packages. */
+function addNodeLicence(file, system) {
+  const text = readFileSync(join(nodePackage(system), 'LICENSE'), 'utf8');
+  const node = { name: 'node', version: nodeVersion, licence: 'MIT', text };
+  writeFileSync(file, JSON.stringify([...JSON.parse(readFileSync(file, 'utf8')), node]));
 }
 
 /** Node and the weights are parts, too. */

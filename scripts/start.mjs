@@ -9,7 +9,6 @@ import { newestChange, root } from './set-up.mjs';
 const started = whenAncestorsGo(process.env.npm_execpath !== undefined);
 const entry = fileURLToPath(new URL('dist/main.js', root));
 if (!existsSync(entry) || Math.max(newestChange('src'), newestChange('web')) > newestChange('dist')) {
-  console.log('Building Parley …');
   await build();
 }
 const server = spawn(process.execPath, [entry, ...process.argv.slice(2)], {

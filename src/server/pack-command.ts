@@ -124,7 +124,7 @@ async function install(pack: Pack, wanted: readonly PackPackage[], command: Pack
   for (const one of wanted) {
     const parts = {
       fetch: command.fetch,
-      progress: progressOf(terminal, command.now).show,
+      progress: progressOf(terminal, command.now, one.name).show,
       findPackage: command.findPackage ?? askNpm,
       ...(command.signal && { signal: command.signal }),
     };
