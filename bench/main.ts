@@ -9,6 +9,7 @@ import { engineBench } from './engine.ts';
 import { fairBench } from './fair.ts';
 import { gpuBench } from './gpu.ts';
 import { imageBench } from './image.ts';
+import { installBench } from './install.ts';
 import { leaksBench } from './leaks.ts';
 import { memoryBench } from './memory.ts';
 import type { BenchOptions } from './options.ts';
@@ -42,10 +43,11 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   cluster: clusterBench,
   gpu: gpuBench,
   pages: pagesBench,
+  install: installBench,
 };
 
-/** Need a GPU or Chromium, so they run only when named. */
-const onlyByName = ['gpu', 'pages'];
+/** Need a GPU, Chromium or the npm registry, so they run only when named. */
+const onlyByName = ['gpu', 'pages', 'install'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
