@@ -60,10 +60,11 @@ if (!(thisSystem in systems))
 
 ensureInstalled({ tests: true });
 await build();
-for (const folder of [release, work]) {
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-}
+rmSync(work, { recursive: true, force: true });
+for (const folder of [release, work]) mkdirSync(folder, { recursive: true });
+// Files of this version stay, so that systems can be made one after the other.
+const outdated = readdirSync(release).filter((file) => !file.startsWith(`${name}-${version}-`));
+for (const file of outdated) rmSync(join(release, file), { recursive: true });
 const { bundleScript } = await import('./bundle.mjs');
 await bundleScript(path('src/one-file/main.ts'), join(work, 'one-file.cjs'));
 const hostNode = nodeFor(thisSystem);
@@ -104,7 +105,7 @@ function stageProgram(program, system) {
     cpSync(path(folder), join(program, folder), { recursive: true });
   }
   for (const file of filesOf(join(program, 'node_modules')).filter(isUnused)) rmSync(file);
-  addNodeLicence(join(program, 'dist', 'licenses.json'), system);
+  addNodeLicence(join(program, 'dist', 'licenses.json'));
   return JSON.parse(sbom);
 }
 
@@ -116,8 +117,9 @@ function isUnused(file) {
 }
 
 /** `parley licenses` prints what this file lists beside the installed packages. */
-function addNodeLicence(file, system) {
-  const text = readFileSync(join(nodePackage(system), 'LICENSE'), 'utf8');
+function addNodeLicence(file) {
+  // The package for Windows has no licence file; the text is the same.
+  const text = readFileSync(join(nodePackage(thisSystem), 'LICENSE'), 'utf8');
   const node = { name: 'node', version: nodeVersion, licence: 'MIT', text };
   writeFileSync(file, JSON.stringify([...JSON.parse(readFileSync(file, 'utf8')), node]));
 }
