@@ -95,7 +95,8 @@ async function debianArchive(suite: string, packages: readonly string[]): Promis
   mkdirSync(downloads, { recursive: true });
   const partial = join(downloads, `${process.pid}.tar`);
   try {
-    const options = ['--quiet', '--variant=minbase', `--include=${packages.join()}`];
+    const include = packages.length > 0 ? [`--include=${packages.join()}`] : [];
+    const options = ['--quiet', '--variant=minbase', ...include];
     await execute('mmdebstrap', [...options, suite, partial, 'http://deb.debian.org/debian']);
     renameSync(partial, archive);
   } finally {
