@@ -35,7 +35,7 @@ export async function installBench({ quick, log }: BenchOptions): Promise<Row[]>
     }
     const oneFile = () => firstAnswer(file, ['--skiplauncher'], folder, { PARLEY_HOME: join(folder, 'home') });
     add('the one file, which unpacks itself', await oneFile());
-    add('the next start of the one file', await several(rounds, oneFile), { atMost: 1.5 * next });
+    add('the next start of the one file', await several(rounds, oneFile), { atMost: Number((1.5 * next).toFixed(2)) });
     return rows;
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -20,7 +20,15 @@ export function ensureInstalled({ tests = false } = {}) {
   const install = (words) =>
     spawnSync(
       npm,
-      [...words, `--workspaces=${all}`, '--include-workspace-root', '--no-fund', '--no-audit', '--loglevel=error'],
+      [
+        ...words,
+        `--workspaces=${all}`,
+        '--include-workspace-root',
+        '--no-fund',
+        '--no-audit',
+        '--prefer-offline',
+        '--loglevel=error',
+      ],
       {
         cwd: root,
         stdio: 'inherit',
