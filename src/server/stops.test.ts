@@ -2,14 +2,26 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { launcherVariable, Stops } from './stops.ts';
 
-function world(options: { readonly launched?: boolean; readonly channel?: boolean; readonly nohup?: boolean } = {}) {
-  const { launched = false, channel = launched, nohup = false } = options;
+interface Surroundings {
+  readonly launched?: boolean;
+  readonly channel?: boolean;
+  readonly nohup?: boolean;
+  readonly npm?: boolean;
+  readonly now?: () => number;
+}
+
+function world(options: Surroundings = {}) {
+  const { launched = false, channel = launched, nohup = false, npm = false, now } = options;
   const seen: string[] = [];
   const process = Object.assign(new EventEmitter(), {
-    env: { ...(launched && { [launcherVariable]: '1' }), _: nohup ? '/usr/bin/nohup' : '/usr/bin/node' },
+    env: {
+      ...(launched && { [launcherVariable]: '1' }),
+      ...(npm && { npm_execpath: '/usr/bin/npm' }),
+      _: nohup ? '/usr/bin/nohup' : '/usr/bin/node',
+    },
     channel: channel ? { unref: () => void seen.push('unref') } : undefined,
   });
-  const stops = new Stops(process, (code) => seen.push(`exit ${code}`));
+  const stops = new Stops(process, (code) => seen.push(`exit ${code}`), now);
   const handle = () => stops.handle((why) => seen.push(`stop: ${why}`));
   return { process, handle, seen };
 }
@@ -45,6 +57,19 @@ test('Stops: under nohup SIGHUP is ignored, and SIGTERM stops', () => {
   expect(seen).toEqual([]);
   process.emit('SIGTERM');
   expect(seen).toEqual(['stop: SIGTERM']);
+});
+
+test('Stops: under npm a signal that arrives twice within a second counts once', () => {
+  let time = 0;
+  const { process, handle, seen } = world({ npm: true, now: () => time });
+  handle();
+  process.emit('SIGINT');
+  time = 999;
+  process.emit('SIGINT');
+  expect(seen).toEqual(['stop: SIGINT']);
+  time = 1000;
+  process.emit('SIGINT');
+  expect(seen).toEqual(['stop: SIGINT', 'exit 1']);
 });
 
 describe('Stops: launcher', () => {

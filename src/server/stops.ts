@@ -8,6 +8,9 @@ export interface StoppableProcess {
 /** Set by the parent process if its end must stop this one. */
 export const launcherVariable = 'PARLEY_LAUNCHER';
 
+/** npm passes on the signals that the terminal sends to all processes: each arrives twice. A later one is another signal. */
+const echoMs = 1000;
+
 /**
  * All ways to stop the program. The first signal stops it, a second one ends it at once. A launcher sends a message, because a signal
  * that a terminal or npm sends to all processes would arrive several times. The end of the launcher stops the program too; the end of
@@ -16,11 +19,13 @@ export const launcherVariable = 'PARLEY_LAUNCHER';
 export class Stops {
   #stop: ((why: string) => void) | undefined;
   #asked = false;
-  #signalled = false;
+  /** When the first signal came. */
+  #signalledAt: number | undefined;
 
   constructor(
     private readonly process: StoppableProcess,
     private readonly exit: (code: number) => void,
+    private readonly now: () => number = () => performance.now(),
   ) {
     if (!process.channel || process.env[launcherVariable] === undefined) return;
     process.on('message', (message) => {
@@ -43,9 +48,13 @@ export class Stops {
   #signal(name: NodeJS.Signals): void {
     // Node resets the signal handling of `nohup`; the shell's variable shows that it was used.
     if (name === 'SIGHUP' && /(^|\/)nohup$/.test(this.process.env._ ?? '')) return;
-    if (this.#signalled) this.exit(1);
-    this.#signalled = true;
+    if (this.#signalledAt !== undefined && !this.#isEcho(this.#signalledAt)) this.exit(1);
+    this.#signalledAt ??= this.now();
     this.#ask(name);
+  }
+
+  #isEcho(firstAt: number): boolean {
+    return this.process.env.npm_execpath !== undefined && this.now() - firstAt < echoMs;
   }
 
   #ask(why: string): void {
