@@ -19,7 +19,12 @@ export async function bundle(from, to) {
     'main',
     ...modules.flatMap((name) => startedBy(name, readFileSync(join(from, name), 'utf8'))),
   ]);
-  await write(from, to, Object.fromEntries([...programs].map((name) => [name, join(from, `${name}.ts`)])));
+  await bundleModules(from, to, [...programs]);
+}
+
+/** Bundles these modules of a folder (`engines/host/parent`), each of which keeps its path and its exports. */
+export async function bundleModules(from, to, names) {
+  await write(from, to, Object.fromEntries(names.map((name) => [name, join(from, `${name}.ts`)])));
 }
 
 /** Imports a TypeScript module of this project into a script. */

@@ -9,10 +9,13 @@ import { spawnChild } from '../../src/engines/host/child.ts';
 import { EngineProcess } from '../../src/engines/host/engine-process.ts';
 import { systemTimer } from '../../src/http/timers.ts';
 import { isAlive } from '../live/alive.ts';
-import { compiledModule } from '../live/server.ts';
+import { builtModules } from '../live/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-engine-'));
-const built = (name: string) => compiledModule(`engines/host/${name}`);
+const built = await builtModules(
+  join(folder, 'built'),
+  ['parent', 'child', 'watchdog'].map((name) => `engines/host/${name}`),
+);
 const entry = join(folder, 'worker.mjs');
 const engines: EngineProcess<Told, Said>[] = [];
 afterAll(async () => {
@@ -24,7 +27,7 @@ afterAll(async () => {
 writeFileSync(
   entry,
   `
-import { openParent } from '${built('parent.js')}';
+import { openParent } from '${built('engines/host/parent')}';
 const parent = openParent({ message: receive, closed: () => undefined });
 const wait = (milliseconds) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 function receive(message, attachments) {
@@ -187,7 +190,7 @@ test('server killed: a process that hangs during a load ends soon', async () => 
   writeFileSync(
     server,
     `
-import { spawnChild } from '${built('child.js')}';
+import { spawnChild } from '${built('engines/host/child')}';
 const child = spawnChild(${JSON.stringify(entry)}, { message: ({ type }) => console.log(type, child.pid), exit: () => {} });
 child.send({ type: 'open', stuck: true });
 `,

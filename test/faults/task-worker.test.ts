@@ -6,7 +6,7 @@ import type { AppError } from '../../src/core/errors.ts';
 import { spawnChild } from '../../src/engines/host/child.ts';
 import { TaskEngine } from '../../src/engines/host/task-engine.ts';
 import { systemTimer } from '../../src/http/timers.ts';
-import { compiledModule } from '../live/server.ts';
+import { builtModules } from '../live/server.ts';
 
 interface Options {
   readonly refuse?: string;
@@ -20,12 +20,14 @@ interface Task {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-tasks-'));
+const modules = ['engines/host/task-worker', 'engines/host/watchdog', 'core/errors'];
+const built = await builtModules(join(folder, 'built'), modules);
 const entry = join(folder, 'worker.mjs');
 writeFileSync(
   entry,
   `
-import { serveTasks } from '${compiledModule('engines/host/task-worker.js')}';
-import { AppError } from '${compiledModule('core/errors.js')}';
+import { serveTasks } from '${built('engines/host/task-worker')}';
+import { AppError } from '${built('core/errors')}';
 serveTasks(async ({ refuse, atOnce }, { progress }) => {
   progress(0.5);
   if (refuse) throw new Error(refuse);

@@ -1,18 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll } from 'vitest';
 
 /** The build under test; `PARLEY_DIST` names the folder of another than that of this repository. */
 const build = process.env.PARLEY_DIST;
 export const program =
   build === undefined ? fileURLToPath(new URL('../../dist/main.js', import.meta.url)) : join(build, 'main.js');
-/** A module of the program by itself, as the build leaves it before it joins them. */
-export function compiledModule(path: string): string {
-  return new URL(`../../.cache/compiled/${path}`, import.meta.url).href;
+
+/** Builds modules of the program for a program of a test; the result gives their addresses by name. */
+export async function builtModules(folder: string, names: readonly string[]): Promise<(name: string) => string> {
+  const { bundleModules } = (await import(new URL('../../scripts/bundle.mjs', import.meta.url).href)) as {
+    bundleModules: (from: string, to: string, names: readonly string[]) => Promise<void>;
+  };
+  await bundleModules(fileURLToPath(new URL('../../src', import.meta.url)), folder, names);
+  // Their imports are those of modules, also outside of the repository.
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  return (name) => pathToFileURL(join(folder, `${name}.js`)).href;
 }
+
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
 
 /** For a program that finds nothing in the home folder of whoever runs the tests. */
