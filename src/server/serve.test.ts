@@ -20,6 +20,7 @@ function world(
     file,
     taskModels = {},
     opensPage = false,
+    stopped = false,
     onTerminal,
   }: {
     failures?: Error[];
@@ -28,6 +29,8 @@ function world(
     file?: string;
     taskModels?: Serving['model']['taskModels'];
     opensPage?: boolean;
+    /** Stopped while the model loads. */
+    stopped?: boolean;
     onTerminal?: (made: Terminal) => void;
   } = {},
 ) {
@@ -52,7 +55,7 @@ function world(
       state: engine.state,
       start: async () => {
         happened.push('engine started');
-        await engine.settled();
+        if (!stopped) await engine.settled();
       },
     },
     given: given ?? [],
@@ -143,6 +146,13 @@ describe('serve', () => {
     const { running, written } = world({}, { state: { type: 'none' } });
     await running;
     expect(written()).toContain('Ready: no model.');
+  });
+
+  test('stopped during the load: does not print the ready line', async () => {
+    const state: TextState = { type: 'loading', name: 'm', progress: 0, asleep: true };
+    const { running, written } = world({}, { state, stopped: true });
+    await running;
+    expect(written()).not.toContain('Ready');
   });
 
   test('autoswap: is ready at once, and the first request loads the model', async () => {

@@ -53,7 +53,7 @@ export async function serve(serving: Serving): Promise<void> {
     return;
   }
   // It was stopped before it was loaded.
-  if (state.type === 'loading' && !state.asleep && !state.trouble) return;
+  if (state.type === 'loading' && !settings.autoswapmode && !state.trouble) return;
   const missing = settings.autoswapmode ? [] : await loadGiven(serving);
   if (!missing) {
     await app.server.close();

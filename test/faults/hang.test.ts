@@ -106,7 +106,8 @@ test('engine that crashes seven times: restarts; requests meanwhile get the reas
 
 test('server killed during a load: the engine ends too', async () => {
   // A context of several gigabytes takes seconds to make, in one native call.
-  const server = await startServer(['--contextsize', '262144', '--parallelrequests', '4'], { until: '100%' });
+  const flags = ['--contextsize', '262144', '--parallelrequests', '4', '--debugmode'];
+  const server = await startServer(flags, { until: 'constructing llama_context' });
   const worker = server.worker() as number;
   expect(isAlive(worker)).toBe(true);
   process.kill(server.pid, 'SIGKILL');
