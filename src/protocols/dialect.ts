@@ -3,7 +3,6 @@ import type { InstructText } from '../chat/placeholders.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import { AppError } from '../core/errors.ts';
-import type { GenerationEvent } from '../core/events.ts';
 import { type EndpointFidelity, ignoredFields } from '../core/fidelity.ts';
 import { findExactly, findNamed } from '../core/model-names.ts';
 import type { ListedModel, ModelsView } from '../core/models-view.ts';
@@ -99,6 +98,11 @@ export function noticeHeaders(body: JsonObject, fidelity: EndpointFidelity): Hea
   return withIgnored({}, [...ignoredFields(body, fidelity), ...idleFields(body)]);
 }
 
+/** A header with a list of texts; no header for an empty list. */
+export function listHeader(name: `x-parley-${string}`, entries: readonly string[]): Headers {
+  return entries.length > 0 ? { [name]: headerList(entries) } : {};
+}
+
 const longestList = 1000;
 
 /** Texts of clients as the value of a header: ASCII only, and limited in length. */
@@ -140,15 +144,15 @@ export function mergedShortfalls(replies: readonly Shortfall[]): Shortfall {
   };
 }
 
+/** Events of any kind; `start` may have a shortfall. */
+type StreamEvent = Shortfall & { readonly type: string };
+
 /** For a stream, whose headers are sent after its first event. */
-export function withStartShortfall(
-  headers: Headers,
-  { first }: Pick<StartedStream<GenerationEvent>, 'first'>,
-): Headers {
+export function withStartShortfall(headers: Headers, { first }: Pick<StartedStream<StreamEvent>, 'first'>): Headers {
   return first?.type === 'start' ? withShortfall(headers, first) : headers;
 }
 
-export interface StreamOptions {
+interface StreamOptions {
   /** Win over those of server-sent events. */
   readonly headers: Headers;
   /** Written after a pause, so that no proxy closes the connection. Default: a comment. */
@@ -159,14 +163,6 @@ export interface StreamOptions {
   readonly startTimer: StartTimer;
 }
 
-export function streamReply(
-  events: AsyncIterable<GenerationEvent>,
-  encode: (events: AsyncIterable<GenerationEvent>) => AsyncIterable<string>,
-  options: StreamOptions,
-): Promise<Reply> {
-  return workStream(events, encode, options, withStartShortfall);
-}
-
 const keepAliveComment = commentFrame('keepalive');
 
 /** Server-sent events, unless `headers` has another content type. */
@@ -175,20 +171,16 @@ export function eventStream(stream: AsyncIterable<string>, headers: Headers = {}
   return { status: 200, headers: { ...sseHeaders, ...headers }, stream, keepAlive };
 }
 
-/**
- * Waits for the first event, so that an error before it keeps its status. A request that waits for its turn or its model
- * starts its stream after a moment, with comments about its queue status.
- */
-export async function workStream<Event extends { readonly type: string }>(
+/** An error before the first event keeps its status. While queued, the stream has comments about its queue status. */
+export async function streamReply<Event extends StreamEvent>(
   events: AsyncIterable<Event>,
   encode: (events: AsyncIterable<Event>) => AsyncIterable<string>,
   { headers, filler, notice, ticket, startTimer }: StreamOptions,
-  startHeaders: (headers: Headers, begun: StartedStream<Event>) => Headers = (all) => all,
 ): Promise<Reply> {
   const waits = (): boolean => ticket.queueStatus() !== undefined;
   const begun = await awaitFirstEvent(events, startTimer, waits);
   return {
-    ...eventStream(encode(begun.events), startHeaders(headers, begun), filler),
+    ...eventStream(encode(begun.events), withStartShortfall(headers, begun), filler),
     ...(waits() ? { statusComments: queueStatusComments(ticket.queueStatus, notice) } : {}),
   };
 }
@@ -231,11 +223,7 @@ export async function modelsByName({ models }: Pick<DialectParts, 'models'>) {
 }
 
 /** A model's own name comes first, then an alias, then a name that is only similar. */
-export function findModel(
-  models: readonly ListedModel[],
-  asked: string,
-  alias?: DialectParts['alias'],
-): ListedModel | undefined {
+export function findModel(models: readonly ListedModel[], asked: string, alias?: DialectParts['alias']) {
   const namesOf = ({ id, name, aliases = [] }: ListedModel) => [id, name, ...aliases];
   return findExactly(models, namesOf, asked) ?? findNamed(models, namesOf, alias?.(asked) ?? asked);
 }

@@ -6,12 +6,12 @@ import { inSlices, type Sliced } from '../core/slices.ts';
 import { normalised, shortened } from '../core/vectors.ts';
 import type { Call, Headers, Reply } from '../http/call.ts';
 import { readGenkey } from './controls/table.ts';
-import { type DialectParts, headerList, ignoredIn } from './dialect.ts';
+import { type DialectParts, ignoredIn, listHeader } from './dialect.ts';
 import { bodyOf, jsonText } from './endpoint.ts';
 import * as f from './fields.ts';
 import { ticketFor } from './ticket.ts';
 
-export type VectorFormat = 'float' | 'base64';
+type VectorFormat = 'float' | 'base64';
 
 /** One vector per input. Refused for a model without pooling, which has one per token. */
 export function oneEach({ vectors, pooling }: Embedded): readonly Float32Array[] {
@@ -68,7 +68,8 @@ function base64(vector: Float32Array): string {
 
 /** Names the inputs that were cut. */
 export function truncatedHeader(places: readonly number[], field: string): Headers {
-  return places.length > 0 ? { 'x-parley-truncated': headerList(places.map((index) => `${field}[${index}]`)) } : {};
+  const inputs = places.map((index) => `${field}[${index}]`);
+  return listHeader('x-parley-truncated', inputs);
 }
 
 export function total(tokens: readonly number[]): number {

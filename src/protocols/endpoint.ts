@@ -52,10 +52,7 @@ export async function requestBody(call: Call, { applyDefaults }: Pick<DialectPar
   return applyDefaults(await bodyOf(call));
 }
 
-/**
- * An endpoint at its path below `/v1`, and at the same path without `/v1`. The short one must match exactly: as an ending
- * it would match paths of other dialects.
- */
+/** Also without `/v1` in its path. The short path must match exactly: as an ending it would match other dialects. */
 export function withShortPath<Context>(endpoint: ModelEndpoint<Context>): readonly ModelEndpoint<Context>[] {
   const { path, match } = endpoint;
   const summary = `Another name for ${path}.`;

@@ -110,11 +110,11 @@ describe('tableSchema', () => {
   });
 
   test('does not capitalize names of fields in notes', () => {
-    const told = (note: string) =>
+    const schemaWith = (note: string) =>
       f.tableSchema({ a: f.honoured(f.readText, note) }) as { properties: { a: { description: string } } };
-    expect(told('include_usage; nothing else').properties.a.description).toBe('include_usage; nothing else.');
-    expect(told('disabled: off').properties.a.description).toBe('disabled: off.');
-    expect(told('a text').properties.a.description).toBe('A text.');
+    expect(schemaWith('include_usage; nothing else').properties.a.description).toBe('include_usage; nothing else.');
+    expect(schemaWith('disabled: off').properties.a.description).toBe('disabled: off.');
+    expect(schemaWith('a text').properties.a.description).toBe('A text.');
   });
 
   test('fidelityOf: has the schema, which is not serialized', () => {

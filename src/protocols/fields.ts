@@ -37,16 +37,8 @@ export const readWhole: Read<number> = described({ type: 'integer' }, (value, pa
 export const readTruncated: Read<number> = described({ type: 'integer' }, (value, path) =>
   Math.trunc(readNumber(value, path)),
 );
-export const readCount = reader<number>(
-  'a whole number, 0 or more',
-  (value) => Number.isInteger(value) && Number(value) >= 0,
-  { type: 'integer', minimum: 0 },
-);
-export const readPositive = reader<number>(
-  'a whole number above 0',
-  (value) => Number.isInteger(value) && Number(value) > 0,
-  { type: 'integer', minimum: 1 },
-);
+export const readCount = wholeFrom(0, 'a whole number, 0 or more');
+export const readPositive = wholeFrom(1, 'a whole number above 0');
 const wholeNumber = reader<number>('a whole number', Number.isInteger);
 export const readObject = reader<JsonObject>('an object', isObject, { type: 'object' });
 export const readList = reader<readonly unknown[]>('an array', Array.isArray, { type: 'array', items: {} });
@@ -55,20 +47,26 @@ export const readList = reader<readonly unknown[]>('an array', Array.isArray, { 
 export const anyValue: Read<unknown> = (value) => value;
 
 export function oneOf<const Word extends string>(...words: readonly [Word, ...Word[]]): Read<Word> {
-  return reader(`one of ${words.join(', ')}`, (value) => (words as readonly unknown[]).includes(value), {
-    enum: words,
-  });
+  return wordOf(words, `one of ${words.join(', ')}`);
 }
 
 /** The same with quoted words in the error. */
 export function word<const Word extends string>(...words: readonly [Word, ...Word[]]): Read<Word> {
-  const expected = words.map((one) => `"${one}"`).join(' or ');
+  return wordOf(words, words.map((one) => `"${one}"`).join(' or '));
+}
+
+function wordOf<Word extends string>(words: readonly Word[], expected: string): Read<Word> {
   return reader(expected, (value) => (words as readonly unknown[]).includes(value), { enum: words });
 }
 
 export function textList(expected: string): Read<readonly string[]> {
   const fits = (value: unknown) => Array.isArray(value) && value.every((entry) => typeof entry === 'string');
   return reader(expected, fits, { type: 'array', items: { type: 'string' } });
+}
+
+function wholeFrom(least: number, expected: string): Read<number> {
+  const fits = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= least;
+  return reader(expected, fits, { type: 'integer', minimum: least });
 }
 
 export function wholeBetween(least: number, most: number): Read<number> {
@@ -130,6 +128,7 @@ export const optionalName = optional(readName);
 export const optionalFlag = optional(readFlag);
 export const optionalNumber = optional(readNumber);
 export const optionalWhole = optional(readWhole);
+export const optionalCount = optional(readCount);
 export const optionalObject = optional(readObject);
 export const optionalList = optional(readList);
 
@@ -182,10 +181,8 @@ export function looseTexts(most: number): Read<readonly string[]> {
     if (!Array.isArray(list) || !list.every((entry) => typeof entry === 'string')) {
       throw wrong(path, 'an array of strings');
     }
-    return limitedTexts(
-      path,
-      list.slice(0, most).filter((entry) => entry !== ''),
-    );
+    const texts = list.slice(0, most).filter((entry) => entry !== '');
+    return limitedTexts(path, texts);
   });
 }
 
@@ -250,10 +247,7 @@ export const messagesSchema: JsonSchema = {
   minItems: 1,
   items: {
     type: 'object',
-    properties: {
-      role: textSchema,
-      content: { anyOf: [textSchema, objectsSchema, { type: 'null' }] },
-    },
+    properties: { role: textSchema, content: { anyOf: [textSchema, objectsSchema, { type: 'null' }] } },
     required: ['role'],
   },
 };
@@ -352,23 +346,13 @@ export function places(rows: Readonly<Record<Place, Said>>): Readonly<Record<nev
 }
 
 /** The kinds of content parts at a position, from the table of their readers. */
-export function kindsAt(
-  place: Place,
-  kinds: Readonly<Record<string, Said & { readonly read: unknown }>>,
-): Readonly<Record<never, never>> {
+export function kindsAt(place: Place, kinds: Readonly<Record<string, Said>>): Readonly<Record<never, never>> {
   return Object.fromEntries(
-    Object.entries(kinds).map(([kind, { handling, note }]) => [
-      `${place}: ${kind}`,
-      { handling, ...optionalNote(note) },
-    ]),
+    Object.entries(kinds).map(([kind, { handling, note }]) => [`${place}: ${kind}`, aside(handling, note)]),
   );
 }
 
-export function readFields<const Declared extends Table>(
-  table: Declared,
-  body: JsonObject,
-  path = '',
-): Fields<Declared> {
+export function readFields<const Declared extends Table>(table: Declared, body: JsonObject, path = '') {
   const found: Record<string, unknown> = {};
   for (const [name, { read, check }] of activeRowsOf(table)) {
     const value = Object.hasOwn(body, name) ? body[name] : undefined;

@@ -4,15 +4,9 @@ import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest, Ticket } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 
-interface Run {
-  readonly request: GenerationRequest;
-  readonly channel: Channel<GenerationEvent>;
-}
-
 /**
- * Several generations for one client; throws `busy` at once. They run one after the other, and in parallel on slots that no
- * request waits for; between two of them other requests have their turns. To stop reading one, or to stop one by its key,
- * stops them all. They do not wait for their readers, so that slots are always released.
+ * Several generations for one client, in parallel on free slots; throws `busy` at once. Between two of them other requests
+ * have their turns. To stop one stops them all. They do not wait for their readers, so that slots are always released.
  */
 export function generateAll(
   text: TextService,
@@ -26,17 +20,29 @@ export function generateAll(
   const signal = AbortSignal.any([ticket.signal, stop.signal]);
   // They differ only in prompts, media and seeds: the one with the most media is used for admission.
   const largest = requests.reduce((one, other) => (other.media.length > one.media.length ? other : one));
-  const runs = requests.map((request): Run => ({ request, channel: new Channel(() => stop.abort()) }));
+  const runs = requests.map((request) => ({ request, channel: new Channel<GenerationEvent>(() => stop.abort()) }));
   const left = [...runs];
 
   async function work(place: Reservation): Promise<void> {
     for (let run = left.shift(); run; run = left.shift()) {
-      const generation = generateOne(place, run, () => stop.abort());
+      const generation = generateOne(place, run);
       widen();
       await generation;
       if (left.length > 0) place.pass();
     }
     place.release();
+  }
+
+  async function generateOne(place: Reservation, { request, channel }: (typeof runs)[number]): Promise<void> {
+    try {
+      for await (const event of place.generate(request)) {
+        channel.push(event);
+        if (event.type === 'finish' && event.reason === 'aborted') stop.abort();
+      }
+    } catch (error) {
+      channel.push({ type: 'error', error: asAppError(error) });
+    }
+    channel.end();
   }
 
   /** Takes another slot if one is free. It starts at once, so its queue position is not reported. */
@@ -52,18 +58,6 @@ export function generateAll(
 
   void work(text.reserve({ ...ticket, signal }, largest));
   return runs.map(({ channel }) => channel);
-}
-
-async function generateOne(place: Reservation, { request, channel }: Run, stopAll: () => void): Promise<void> {
-  try {
-    for await (const event of place.generate(request)) {
-      channel.push(event);
-      if (event.type === 'finish' && event.reason === 'aborted') stopAll();
-    }
-  } catch (error) {
-    channel.push({ type: 'error', error: asAppError(error) });
-  }
-  channel.end();
 }
 
 type IndexedEvent = readonly [index: number, event: GenerationEvent];

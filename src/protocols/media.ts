@@ -1,6 +1,6 @@
 import { type Content, type ContentPart, readToolResult } from '../chat/messages.ts';
 import type { ChatRequest } from '../chat/request.ts';
-import { AppError } from '../core/errors.ts';
+import type { AppError } from '../core/errors.ts';
 import type { Medium } from '../core/request.ts';
 import type { TextModel, TextState } from '../core/text-service.ts';
 import type { Headers } from '../http/call.ts';
@@ -12,11 +12,7 @@ const mostMedia = 64;
 /** Fewer, because they are fetched at the same time and may be large. */
 const mostAddresses = 16;
 
-interface RemoteMedium {
-  readonly kind: Medium['kind'];
-  readonly url: string;
-  readonly field: string;
-}
+type RemoteMedium = Pick<Medium, 'kind'> & { readonly url: string; readonly field: string };
 
 /** The images and sounds of a request, collected by the decoder. Addresses are fetched when all else of it is decoded. */
 export class Attachments {
@@ -149,12 +145,11 @@ const words: Readonly<Record<Medium['kind'], string>> = { image: 'a picture', au
 /** A data URL, or bare base64. */
 export function inlineMedium({ kind: declared, data, field, format }: SentMedium): Medium {
   const what = declared === undefined ? 'a picture or a sound' : words[declared];
-  const wrong = (expected: string): AppError => new AppError('invalid-field', { field, expected });
   const { type, base64 } = inlineBase64(data, field, what);
-  if (base64.length * 0.75 > largestBytes) throw wrong(`${what} of at most ${largestBytes / 1024 / 1024} MB`);
+  if (base64.length * 0.75 > largestBytes) throw wrong(field, `${what} of at most ${largestBytes / 1024 / 1024} MB`);
   const kind = declared ?? kindOf(base64);
   const known = type || format;
-  if (known && contradicts(known, kind)) throw wrong(`${words[kind]}, and ${known.slice(0, 100)} is none`);
+  if (known && contradicts(known, kind)) throw wrong(field, `${words[kind]}, and ${known.slice(0, 100)} is none`);
   return { kind, base64, ...(known ? { format: known } : {}) };
 }
 
@@ -162,7 +157,7 @@ export function inlineBase64(data: string, field: string, what: string) {
   const { type, content, encoded } = splitDataUrl(data);
   const base64 = plainBase64(content);
   if (encoded && base64 !== undefined) return { type, base64 };
-  throw new AppError('invalid-field', { field, expected: `${what} in base64` });
+  throw wrong(field, `${what} in base64`);
 }
 
 /** Whether a media type is surely of another kind. Types that say nothing are left to the decoder. */

@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import type { SpeechEvent, SpeechFormat } from '../core/speech.ts';
 import type { Headers, Reply } from '../http/call.ts';
-import { headerList } from './dialect.ts';
+import { listHeader } from './dialect.ts';
 
 const fileTypes: Readonly<Record<SpeechFormat, { readonly type: string; readonly extension?: string }>> = {
   wav: { type: 'audio/wav' },
@@ -78,5 +78,5 @@ function soundHeaders({ format, name, headers = {} }: SoundFile, notes: readonly
 }
 
 export function noteHeaders(notes: readonly string[]): Headers {
-  return notes.length > 0 ? { 'x-parley-notes': headerList(notes) } : {};
+  return listHeader('x-parley-notes', notes);
 }

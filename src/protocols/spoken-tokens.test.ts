@@ -15,7 +15,7 @@ const token = (text: string): TokenLogprob => ofBytes([...Buffer.from(text)]);
 type Step = readonly [text: string, tokens: readonly string[] | undefined];
 
 /** The texts of the tokens that each piece tells. */
-function told(steps: readonly Step[]): (readonly string[] | undefined)[] {
+function tokensOfSteps(steps: readonly Step[]): (readonly string[] | undefined)[] {
   const spoken = spokenTokens();
   return steps.map(([text, tokens]) =>
     spoken({ text, ...(tokens ? { logprobs: tokens.map(token) } : {}) })?.map((each) => each.text),
@@ -96,7 +96,7 @@ test.each<[string, readonly Step[], (readonly string[] | undefined)[]]>([
     [undefined, [' Hi']],
   ],
 ])('spokenTokens: %s', (_, steps, expected) => {
-  expect(told(steps)).toEqual(expected);
+  expect(tokensOfSteps(steps)).toEqual(expected);
 });
 
 test('spokenTokens: keeps all tokens of a character', () => {

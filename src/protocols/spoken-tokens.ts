@@ -4,10 +4,8 @@ type TextDelta = Extract<GenerationEvent, { type: 'text-delta' }>;
 type Piece = Pick<TextDelta, 'text' | 'logprobs'>;
 
 /**
- * The figures of the tokens that a reply shows, piece by piece: in most dialects their texts add up to the reply. Events
- * carry figures of other tokens too (the end token, stop texts, marks of thinking and calls), and text that was held back
- * as a possible mark comes later than its figures. Thinking and text share one matcher: the figures of both may come with
- * the first piece of either.
+ * The figures of the tokens that a reply shows, piece by piece. Events also carry those of end tokens, stop texts and
+ * marks, or of text that is held back as a possible mark. Thinking and text share a matcher: figures of both may come mixed.
  */
 export function spokenTokens(): (piece: Piece) => readonly TokenLogprob[] | undefined {
   const match = tokenMatcher();

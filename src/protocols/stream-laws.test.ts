@@ -18,7 +18,7 @@ import { fails, playReply, type RandomReply, randomReply, randomText } from './t
 
 /**
  * The laws of every stream: it begins once, it ends once, all between is in order, and what it adds up to is what the
- * same request is told without a stream.
+ * same request gets without a stream.
  */
 interface Dialect {
   readonly name: string;
@@ -26,7 +26,7 @@ interface Dialect {
   readonly body: object;
   readonly replies: fc.Arbitrary<RandomReply>;
   readonly endpoints: (parts: DialectParts) => Endpoint[];
-  /** Throws on a stream that is out of order; gives what it adds up to, or that it told of a failure. */
+  /** Throws on a stream that is out of order; returns what it adds up to, or that it failed. */
   readonly read: (stream: string) => Told;
   readonly whole: (body: Whole) => object;
   /** Whether a generation that just stops is a failure in this dialect, or an end like any other. */
@@ -105,9 +105,9 @@ const chat: Dialect = {
     expect(all.at(-1)).toBe('[DONE]');
     const chunks = all.slice(0, -1).map((data) => JSON.parse(data));
     const failed = chunks.at(-1)?.error !== undefined;
-    const told = chunks.filter(({ choices }) => choices?.length > 0).map(({ choices }) => choices[0]);
+    const sentChoices = chunks.filter(({ choices }) => choices?.length > 0).map(({ choices }) => choices[0]);
     const reply = { role: '', content: '', reasoning: '', reason: '', calls: [] as Record<string, string>[] };
-    for (const [index, { delta, finish_reason: reason }] of told.entries()) {
+    for (const [index, { delta, finish_reason: reason }] of sentChoices.entries()) {
       expect(delta.role).toBe(index === 0 ? 'assistant' : undefined);
       expect(reply.reason).toBe('');
       reply.role = 'assistant';
@@ -145,13 +145,13 @@ const completions: Dialect = {
     expect(all.indexOf('[DONE]')).toBe(all.length - 1);
     const chunks = all.slice(0, -1).map((data) => JSON.parse(data));
     const failed = chunks.at(-1)?.error !== undefined;
-    const told = chunks.filter(({ choices }) => choices?.length > 0).map(({ choices }) => choices[0]);
-    const ends = told.filter(({ finish_reason }) => finish_reason !== null);
-    if (!failed) expect(ends).toEqual([told.at(-1)]);
+    const sentChoices = chunks.filter(({ choices }) => choices?.length > 0).map(({ choices }) => choices[0]);
+    const ends = sentChoices.filter(({ finish_reason }) => finish_reason !== null);
+    if (!failed) expect(ends).toEqual([sentChoices.at(-1)]);
     return {
       failed,
       reply: {
-        text: told.map(({ text }) => text).join(''),
+        text: sentChoices.map(({ text }) => text).join(''),
         reason: ends[0]?.finish_reason,
         usage: chunks.at(-1)?.usage,
       },
@@ -324,7 +324,7 @@ const llamacpp: Dialect = {
   whole: (body: object) => ({ ...body, generation_settings: undefined }),
 };
 
-/** The whole reply of the native family has a path of its own. */
+/** The whole reply of the native family has its own path. */
 const wholePath = (dialect: Dialect): Dialect =>
   dialect === native ? { ...dialect, path: '/api/v1/generate' } : dialect;
 
@@ -335,7 +335,7 @@ describe.each([chat, completions, messages, responses, ollama, native, llamacpp]
         const asked = await ask(dialect, reply, when, true);
         const first = reply.events[0]?.type;
         if (asked.type === 'refused') {
-          // Before anything was told a failure keeps its own status.
+          // Before the first event a failure keeps its own status.
           expect([when, fails(reply)]).toEqual(['soon', true]);
           expect(first === undefined || first === 'error').toBe(true);
           return;
@@ -358,8 +358,8 @@ describe.each([chat, completions, messages, responses, ollama, native, llamacpp]
           return;
         }
         if (streamed.type === 'refused') throw new Error('refused only as a stream');
-        const { reply: told } = dialect.read(streamed.text);
-        expect(told).toEqual(dialect.whole(JSON.parse(whole.text)));
+        const { reply: streamedReply } = dialect.read(streamed.text);
+        expect(streamedReply).toEqual(dialect.whole(JSON.parse(whole.text)));
       }),
       { numRuns: 100 },
     );

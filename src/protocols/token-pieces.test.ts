@@ -24,7 +24,7 @@ function cut(events: readonly GenerationEvent[]): GenerationEvent[] {
 }
 
 /** Each piece of text with the texts of its tokens. */
-const told = (events: readonly GenerationEvent[]) =>
+const piecesOf = (events: readonly GenerationEvent[]) =>
   cut(events).flatMap((event) =>
     event.type === 'text-delta' ? [[event.text, event.logprobs?.map(({ text }) => text)]] : [],
   );
@@ -74,7 +74,7 @@ test.each<[string, GenerationEvent[], unknown[]]>([
   ],
   ['an end token is in no piece', [said('Hi', 'Hi', '</s>'), said('', '</s>'), finishEvent()], [['Hi', ['Hi']]]],
 ])('tokenPieces: %s', (_, events, expected) => {
-  expect(told(events)).toEqual(expected.map((pair) => pair));
+  expect(piecesOf(events)).toEqual(expected.map((pair) => pair));
 });
 
 test('tokenPieces: releases held text before the next event', () => {
@@ -110,7 +110,7 @@ const replies = fc
 test('tokenPieces: each piece has exactly the logprobs of its tokens, however the text is cut', () => {
   fc.assert(
     fc.property(replies, ({ words, events }) => {
-      const pieces = told(events) as [string, string[] | undefined][];
+      const pieces = piecesOf(events) as [string, string[] | undefined][];
       for (const [text, tokens] of pieces) expect([text, tokens?.join('')]).toEqual([text, text]);
       expect(pieces.flatMap(([, tokens]) => tokens)).toEqual(words);
       expect(pieces.map(([text]) => text).join('')).toBe(words.join(''));

@@ -21,7 +21,7 @@ interface World {
   readonly adapterLength?: number;
 }
 
-/** All dialects that have tools, on a chat that plays what it is told to. */
+/** All dialects that have tools, on a chat that plays a script. */
 function world(events: readonly GenerationEvent[], { thinksAnyway = false, adapterLength }: World = {}) {
   const { chat, asked } = scriptedChat(events, { thinksAnyway: async () => thinksAnyway });
   const adapter = adapterLength === undefined ? {} : { maxTokens: adapterLength };
@@ -150,9 +150,9 @@ describe.each(dialects)('$name', ({ path, body, tool, none, off, offField, schem
     const { ask, request } = world(hello);
     const reply = await ask(path, { ...body, ...schema(amount), stream: false });
     expect(reply.status).toBe(400);
-    const told = 'body' in reply ? String(reply.body) : '';
-    expect(told).toContain(schemaField);
-    expect(told).toContain('at #/properties/amount (multipleOf) only multiples of 1 can be promised');
+    const text = 'body' in reply ? String(reply.body) : '';
+    expect(text).toContain(schemaField);
+    expect(text).toContain('at #/properties/amount (multipleOf) only multiples of 1 can be promised');
     expect(request()).toBeUndefined();
   });
 

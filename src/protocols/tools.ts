@@ -4,7 +4,7 @@ import type { ChatService } from '../chat/service.ts';
 import { loosenedText, loosenedTools } from '../chat/tools/call-grammar.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Headers } from '../http/call.ts';
-import { headerList, ignoredThinkingFields, withIgnored } from './dialect.ts';
+import { ignoredThinkingFields, listHeader, withIgnored } from './dialect.ts';
 import { wrong } from './fields.ts';
 
 /** Limits of the grammar. */
@@ -28,13 +28,7 @@ export const noParameters = { type: 'object', properties: {} } as const;
 /** The parameters of a tool that takes free text, as its only argument. */
 export const freeText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } as const;
 
-/** Names the parts of tool schemas that the grammar cannot enforce. */
-function loosenedHeader(request: ChatRequest): Headers {
-  const loosened = loosenedTools(callableTools(request)).map(loosenedText);
-  return loosened.length > 0 ? { 'x-parley-loosened': headerList(loosened) } : {};
-}
-
-/** The headers of a reply to a chat: with what is known of a request only when it has been read. */
+/** With what has no effect: fields that switch thinking off, and parts of tool schemas that no grammar can enforce. */
 export async function chatHeaders(
   headers: Headers,
   body: JsonObject,
@@ -42,7 +36,8 @@ export async function chatHeaders(
   chat: Pick<ChatService, 'thinksAnyway'>,
 ): Promise<Headers> {
   const unheeded = await ignoredThinkingFields(body, request, chat);
-  return { ...withIgnored(headers, unheeded), ...loosenedHeader(request) };
+  const loosened = loosenedTools(callableTools(request)).map(loosenedText);
+  return { ...withIgnored(headers, unheeded), ...listHeader('x-parley-loosened', loosened) };
 }
 
 /** Said of tools in every dialect that has them. */

@@ -53,10 +53,7 @@ export function* decodeConversation(
   return [...opening, ...withoutEmptyEnd(spoken)];
 }
 
-/**
- * The first line that coding agents send for the billing of the original service. Part of it changes with each request, so
- * that with it the prompt would never be found in the cache.
- */
+/** A first line of coding agents. It changes with each request, so that the prompt would never be found in the cache. */
 const billing = /^x-anthropic-billing-header:[^\n]*\n?/;
 
 function systemTexts(blocks: readonly Block[], reading: Reading): string[] {
@@ -217,22 +214,15 @@ const readImageSource = f.oneOf('base64', 'url', 'file');
 function image({ fields, field }: Block, { attachments }: Reading): Content {
   const path = `${field}.source`;
   const source = f.readObject(fields.source, path);
-  switch (readImageSource(source.type, `${path}.type`)) {
-    case 'base64': {
-      const format = f.readAt(source, 'media_type', path, f.optionalText);
-      const data = f.readAt(source, 'data', path, f.readText);
-      return [attachments.add({ kind: 'image', data, field: `${path}.data`, format })];
-    }
-    case 'url':
-      return [
-        attachments.add({ kind: 'image', data: f.readAt(source, 'url', path, f.readText), field: `${path}.url` }),
-      ];
-    case 'file':
-      throw new AppError('unsupported', {
-        feature: `An image by its file id (${path})`,
-        instead: 'this server keeps no files; send the picture itself',
-      });
+  const type = readImageSource(source.type, `${path}.type`);
+  if (type === 'file') {
+    const instead = 'this server keeps no files; send the picture itself';
+    throw new AppError('unsupported', { feature: `An image by its file id (${path})`, instead });
   }
+  const format = type === 'base64' ? f.readAt(source, 'media_type', path, f.optionalText) : undefined;
+  const name = type === 'base64' ? 'data' : 'url';
+  const data = f.readAt(source, name, path, f.readText);
+  return [attachments.add({ kind: 'image', data, field: `${path}.${name}`, format })];
 }
 
 function document({ fields, field }: Block, reading: Reading): Content {
@@ -244,10 +234,8 @@ function document({ fields, field }: Block, reading: Reading): Content {
   const header = [...(title ? [`Title: ${title}`] : []), ...(context ? [`Context: ${context}`] : [])];
   if (type === 'text') return tagged('document', header, text(f.readAt(source, 'data', path, f.readText)));
   if (type === 'content') return tagged('document', header, blocksContent(source.content, `${path}.content`, reading));
-  throw new AppError('unsupported', {
-    feature: `A document that is no text (${path})`,
-    instead: 'send what it says with a source of the type text',
-  });
+  const instead = 'send what it says with a source of the type text';
+  throw new AppError('unsupported', { feature: `A document that is no text (${path})`, instead });
 }
 
 function searchResult({ fields, field }: Block, reading: Reading): Content {

@@ -9,7 +9,7 @@ const hello = [{ role: 'user', content: 'Hi' }];
 const read = (body: JsonObject) => atOnce(decode({ messages: hello, max_tokens: 16, ...body }, dialectParts()));
 
 /** The conversation as a person reads it. */
-function told(body: JsonObject): string[] {
+function describeMessages(body: JsonObject): string[] {
   return read(body).request.conversation.messages.map((message: Message) => {
     const words = message.content.map((part) => (part.type === 'text' ? part.text : '?')).join('|');
     const calls =
@@ -135,7 +135,7 @@ test.each<[string, JsonObject, string[]]>([
   ['a prefill', { messages: [...hello, assistant(text('The answer is'))] }, ['user: Hi', 'assistant: The answer is']],
   ['an empty prefill', { messages: [...hello, { role: 'assistant', content: ' ' }] }, ['user: Hi']],
 ])('decodeConversation: %s', (_, body, expected) => {
-  expect(told(body)).toEqual(expected);
+  expect(describeMessages(body)).toEqual(expected);
 });
 
 test('decode: ignores unknown blocks and server tools, with their paths', () => {

@@ -57,13 +57,12 @@ function decodeOwnControls(fields: CreateFields, native: Controls, parts: Dialec
 }
 
 const readThinking = f.oneOf('enabled', 'adaptive', 'between_tools', 'disabled');
-const optionalCount = f.optional(f.readCount);
 
 /** Undefined if the request does not mention it. Clients send it with every model, whether it can think or not. */
 function decodeThinking({ thinking, output_config: { effort } }: CreateFields) {
   const type = thinking && f.readAt(thinking, 'type', 'thinking', readThinking);
   if (type === 'disabled') return { ...reasoningControl('none', undefined), enabled: false };
-  const tokens = optionalCount(thinking?.budget_tokens, 'thinking.budget_tokens');
+  const tokens = f.optionalCount(thinking?.budget_tokens, 'thinking.budget_tokens');
   const enabled = type === 'enabled';
   if (!enabled && effort === undefined) return undefined;
   const limit = enabled ? tokens : undefined;
@@ -127,10 +126,7 @@ const edits = {
   insert_text: string,
 } as const;
 
-/**
- * Tools that clients run but do not describe, because the models of the original service were trained on them. Their
- * types end with a date, which only distinguishes versions.
- */
+/** Tools that clients run but do not describe: models of the original service know them. Types end with a date. */
 const clientTools = [
   {
     prefix: 'bash_',

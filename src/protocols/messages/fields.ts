@@ -74,10 +74,7 @@ const promptFields = {
 
 export const createFields = {
   ...promptFields,
-  max_tokens: f.honoured(
-    f.optional(f.readCount),
-    'Cut to what fits. 0 reads the prompt into the cache, without a reply.',
-  ),
+  max_tokens: f.honoured(f.optionalCount, 'Cut to what fits. 0 reads the prompt into the cache, without a reply.'),
   stream: f.honoured(f.orElse(f.looseFlag, false)),
   // Only their types are checked here.
   ...asControls({ temperature: 'May be above 1.', top_p: '', top_k: '' }, { check: f.readNumber }),

@@ -3,7 +3,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { queueStatusComment } from '../../http/keep-alive.ts';
 import { type DialectParts, noticeHeaders, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, requestBody, withShortPath } from '../endpoint.ts';
@@ -75,13 +75,8 @@ async function count(call: Call, parts: DialectParts): Promise<Reply> {
 
 const mostPaths = 16;
 
-function replyHeaders(
-  body: JsonObject,
-  fidelity: EndpointFidelity,
-  ignored: readonly string[],
-  { newId }: DialectParts,
-): Headers {
+function replyHeaders(body: JsonObject, table: EndpointFidelity, ignored: readonly string[], { newId }: DialectParts) {
   const rest = ignored.length > mostPaths ? [`${ignored.length - mostPaths} more places`] : [];
-  const notices = withIgnored(noticeHeaders(body, fidelity), [...ignored.slice(0, mostPaths), ...rest]);
+  const notices = withIgnored(noticeHeaders(body, table), [...ignored.slice(0, mostPaths), ...rest]);
   return { 'request-id': newId('req_'), ...notices };
 }

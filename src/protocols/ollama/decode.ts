@@ -181,12 +181,7 @@ function decodeMessage(entry: unknown, index: number, attachments: Attachments):
     case 'assistant': {
       const reasoning = textAt('thinking');
       const toolCalls = decodeCalls(sent.tool_calls, `${where}.tool_calls`, index);
-      return {
-        role,
-        content,
-        ...(reasoning === '' ? {} : { reasoning }),
-        ...(toolCalls.length === 0 ? {} : { toolCalls }),
-      };
+      return { role, content, ...(reasoning && { reasoning }), ...(toolCalls.length > 0 && { toolCalls }) };
     }
     case 'tool': {
       const callId = textAt('tool_call_id');
@@ -258,10 +253,8 @@ class OpenCalls {
 
 export function decodeTools(value: unknown): readonly Tool[] {
   const tools = (f.optionalList(value, 'tools') ?? []).map((entry, index) => decodeTool(entry, `tools[${index}]`));
-  checkToolNames(
-    tools.map(({ name }) => name),
-    'tools',
-  );
+  const names = tools.map(({ name }) => name);
+  checkToolNames(names, 'tools');
   return tools;
 }
 

@@ -11,26 +11,20 @@ import {
   truncatedHeader,
   vectorText,
 } from '../embedding.ts';
-import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { nanoseconds } from './encode.ts';
-import { jsonReply, modelRequired, ollamaFamily, refusal, withBody } from './errors.ts';
+import { jsonReply, modelRequired, ollamaRow, refusal, withBody } from './errors.ts';
 import { embeddingsFidelity, embedFidelity, embedFields, oldEmbedFields } from './fields.ts';
 
 export type EmbeddingsParts = EmbeddingParts & Pick<DialectParts, 'now'>;
 
-const row = endpointRow({
-  method: 'POST',
-  match: 'ending',
-  queued: true,
-  modelSelection: 'own-name',
-  family: ollamaFamily,
-});
+const own = { modelSelection: 'own-name' } as const;
 
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingsParts>[] = [
-  row('/api/embed', 'Embeddings of texts.', withBody(embed)),
-  row('/api/embeddings', 'The embedding of one text (old form).', withBody(embedOne)),
+  ollamaRow('/api/embed', 'Embeddings of texts.', withBody(embed), own),
+  ollamaRow('/api/embeddings', 'The embedding of one text (old form).', withBody(embedOne), own),
 ];
 
 const nothing = { vectors: [], tokens: [], truncated: [], pooling: 'mean', loadMs: 0 } as const;
@@ -71,8 +65,6 @@ async function embedOne(body: JsonObject, call: Call, parts: EmbeddingsParts): P
   if (prompt === '') return jsonReply({ embedding: [] }, headers);
   const embedded = await service.embed({ inputs: [prompt], truncate: true }, ticketFor(call, genkey));
   const [vector] = oneEach(embedded);
-  return jsonReply(
-    { embedding: Array.from(vector ?? []) },
-    { ...headers, ...truncatedHeader(embedded.truncated, 'input') },
-  );
+  const truncated = truncatedHeader(embedded.truncated, 'input');
+  return jsonReply({ embedding: Array.from(vector ?? []) }, { ...headers, ...truncated });
 }

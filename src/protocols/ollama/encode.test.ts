@@ -176,9 +176,9 @@ test.each([
   ['length', 'length'],
   ['tool-calls', 'stop'],
   ['aborted', 'length'],
-] as const)('done_reason: %s is %s', async (reason, told) => {
+] as const)('done_reason: %s is %s', async (reason, doneReason) => {
   const [last] = await linesOf([startEvent(), finishEvent({ reason })], chatShape);
-  expect(JSON.parse(last ?? '')).toMatchObject({ done: true, done_reason: told });
+  expect(JSON.parse(last ?? '')).toMatchObject({ done: true, done_reason: doneReason });
 });
 
 test('encodeStream: logprobs are on the line of their token', async () => {

@@ -65,11 +65,7 @@ const doneReasons: Record<FinishReason, string> = {
 };
 
 /** A reply as lines of JSON, the last one with `done` or an `error`. Calls are sent whole. */
-export async function* encodeStream(
-  events: AsyncIterable<GenerationEvent>,
-  shape: Shape,
-  facts: ReplyFacts,
-): AsyncGenerator<string> {
+export async function* encodeStream(events: AsyncIterable<GenerationEvent>, shape: Shape, facts: ReplyFacts) {
   const head = `{"model":${JSON.stringify(facts.model)},"created_at":"`;
   const piece = (said: string, logprobs?: readonly TokenLogprob[]): string => {
     const figures = logprobs ? `,"logprobs":${JSON.stringify(encodeLogprobs(logprobs))}` : '';

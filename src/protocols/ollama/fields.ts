@@ -9,22 +9,11 @@ import { optionFields } from './options.ts';
 const dialect = 'Ollama';
 
 /** In milliseconds. */
-const units: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
+const units: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3.6e6 };
 const duration = /^[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/;
 const step = /(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g;
 
-/**
- * How long the model stays loaded after this request, in milliseconds: undefined where the client leaves it open,
- * infinity for every negative time. A plain number is in seconds, also as a text, because some apps keep it in one.
- */
+/** How long the model stays loaded, in milliseconds; infinity for negative times. Numbers without a unit are seconds. */
 export const readKeepAlive: f.Read<number | undefined> = (value, path) => {
   if (value === '') return undefined;
   const milliseconds = typeof value === 'number' ? value * 1000 : durationMs(typeof value === 'string' ? value : '');
@@ -164,7 +153,7 @@ export const embedFields = {
     'What is too long is cut, and named in x-parley-truncated; with false it is refused.',
   ),
   dimensions: f.honoured(
-    f.optional(f.readCount),
+    f.optionalCount,
     'The first so many, made to length 1 again; 0 leaves all of them, and more than the model has are refused.',
   ),
   ...embeddingFields,

@@ -9,29 +9,14 @@ import type { Call, Headers, Reply } from '../../http/call.ts';
 import { awaitFirstEvent } from '../../http/keep-alive.ts';
 import { ndjsonHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders, withShortfall, withStartShortfall } from '../dialect.ts';
-import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
 import { ticketFor } from '../ticket.ts';
 import { chatHeaders } from '../tools.ts';
 import { type Completion, decodeChat, decodeCompletion, hasGap, type Request, readRequest } from './decode.ts';
-import {
-  chatShape,
-  completionShape,
-  encodeStream,
-  encodeWhole,
-  type ReplyFacts,
-  type Shape,
-  timestamp,
-} from './encode.ts';
-import { jsonReply, ollamaFamily, refusal, withBody } from './errors.ts';
-import {
-  type ChatFields,
-  chatFidelity,
-  chatFields,
-  type GenerateFields,
-  generateFidelity,
-  generateFields,
-} from './fields.ts';
+import { chatShape, completionShape, encodeStream, encodeWhole, type ReplyFacts, timestamp } from './encode.ts';
+import { jsonReply, ollamaRow, refusal, withBody } from './errors.ts';
+import { type ChatFields, chatFidelity, chatFields, generateFidelity, generateFields } from './fields.ts';
 import { loadedModel } from './models.ts';
 
 export interface GenerationParts extends DialectParts {
@@ -39,15 +24,13 @@ export interface GenerationParts extends DialectParts {
   readonly keepAlive?: (milliseconds: number) => void;
 }
 
-const row = endpointRow({ method: 'POST', match: 'ending', queued: true, family: ollamaFamily });
-
 export const generationEndpoints: readonly ModelEndpoint<GenerationParts>[] = [
-  row(
+  ollamaRow(
     '/api/generate',
     'Answer a prompt; streams lines of JSON by default. An empty prompt loads the model.',
     withBody(answerGenerate),
   ),
-  row(
+  ollamaRow(
     '/api/chat',
     'Answer a conversation, with tools and thinking; streams lines of JSON by default.',
     withBody(answerChat),
@@ -57,8 +40,8 @@ export const generationEndpoints: readonly ModelEndpoint<GenerationParts>[] = [
 /** One request, and the form of its reply. */
 interface Work {
   readonly call: Call;
-  readonly request: Request<ChatFields | GenerateFields>;
-  readonly shape: Shape;
+  readonly request: Request<Pick<ChatFields, 'keep_alive' | 'stream'>>;
+  readonly shape: typeof chatShape;
   readonly facts: ReplyFacts;
   readonly headers: Headers;
 }

@@ -1,10 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 
-interface TemplateValues {
-  readonly System: string;
-  readonly Prompt: string;
-  readonly Suffix: string;
-}
+type TemplateValues = Readonly<Record<'System' | 'Prompt' | 'Suffix', string>>;
 
 /** Fields and conditions on them, up to `.Response`. The rest of the language is refused: the prompt would be wrong. */
 export function renderGoTemplate(template: string, values: TemplateValues): string {
@@ -53,8 +49,6 @@ function fieldValue(field: string, values: TemplateValues): string {
 
 function unsupported(found: string): AppError {
   const what = found.length > 60 ? `${found.slice(0, 60)}…` : found;
-  return new AppError('unsupported', {
-    feature: `This template (${what})`,
-    instead: 'only .System, .Prompt, .Suffix, .Response and if, else, end around them are understood here',
-  });
+  const instead = 'only .System, .Prompt, .Suffix, .Response and if, else, end around them are understood here';
+  return new AppError('unsupported', { feature: `This template (${what})`, instead });
 }

@@ -8,8 +8,7 @@ import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
 import { scriptedEmbedding } from '../testing/embedding.ts';
-import { quantizationOf } from './model-entry.ts';
-import { cachedFiles } from './models.ts';
+import { cachedFiles, quantizationOf } from './models.ts';
 import { answeringProbes, ollamaEndpoints } from './routes.ts';
 import { file, header, model, type OllamaParts, ollamaParts } from './testing/parts.ts';
 

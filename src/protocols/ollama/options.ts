@@ -1,11 +1,5 @@
 import type { GenerationControls } from '../../core/request.ts';
-import {
-  type Sampling,
-  type SamplingField,
-  type SamplingName,
-  samplersOfApi,
-  samplingFields,
-} from '../../core/sampling-fields.ts';
+import { type SamplingField, type SamplingName, samplersOfApi, samplingFields } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type ControlParts, limitTokens, penaltyRange, smallerContext } from '../controls/decode.ts';
 import { readStop } from '../controls/table.ts';
@@ -103,7 +97,7 @@ export function optionControls(settings: Settings, base: GenerationControls, par
   };
 }
 
-function ownSampling(settings: Settings, base: Sampling, contextSize: number): Sampling {
+function ownSampling(settings: Settings, base: GenerationControls['sampling'], contextSize: number) {
   const own: Partial<Record<SamplingName, number>> = {};
   for (const [control, name] of samplerOptions) {
     const value = settings[name];

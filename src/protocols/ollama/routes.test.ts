@@ -239,10 +239,10 @@ test.each([
   const reply = await ask(ollamaParts(hello).parts, method, path, body);
   expect(reply.status).toBe(status);
   expect(reply.headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' });
-  const told = (await jsonOf(reply)) as { error: string };
-  expect(Object.keys(told)).toEqual(['error']);
-  if (typeof error === 'string') expect(told.error).toBe(error);
-  else expect(told.error).toMatch(error);
+  const parsed = (await jsonOf(reply)) as { error: string };
+  expect(Object.keys(parsed)).toEqual(['error']);
+  if (typeof error === 'string') expect(parsed.error).toBe(error);
+  else expect(parsed.error).toMatch(error);
 });
 
 test('errors: a busy server answers clients of both kinds', async () => {

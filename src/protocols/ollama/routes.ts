@@ -22,41 +22,36 @@ type ManagementParts = Pick<DialectParts, 'text' | 'modelName'>;
 const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: ollamaFamily });
 const noAccount = (): Reply => refusal(401, 'unauthorized');
 
+const missing = 'Not there: always answers 400.';
+const unchangeable = 'Not there: answers 400, or 404 for a model that is not loaded.';
+const withoutAccounts = 'There are no accounts: always answers 401.';
+
+const push = withBody((body) => refuseNamed(readFields(pushFields, body), 'Push'));
+const create = withBody((body) => refuseNamed(readFields(createFields, body), 'Create'));
+const copy = withBody((body, _, parts: ManagementParts) => change(readFields(copyFields, body).source, 'Copy', parts));
+const remove = withBody((body, _, parts: ManagementParts) =>
+  change(namedModel(readFields(deleteFields, body)), 'Delete', parts),
+);
+
 /** Models are files that the server was started with: endpoints that would change them are refused. */
 const managementEndpoints: readonly ModelEndpoint<ManagementParts>[] = [
   row('/api/pull', 'Nothing is downloaded: says whether the name can be used.', withBody(pull)),
-  row(
-    '/api/push',
-    'Not there: always answers 400.',
-    withBody((body) => (namedModel(readFields(pushFields, body)) === '' ? modelRequired : refuse('Push'))),
-  ),
-  row(
-    '/api/create',
-    'Not there: always answers 400.',
-    withBody((body) => (namedModel(readFields(createFields, body)) === '' ? modelRequired : refuse('Create'))),
-  ),
-  row(
-    '/api/copy',
-    'Not there: answers 400, or 404 for a model that is not loaded.',
-    withBody((body, _, parts) => change(readFields(copyFields, body).source, 'Copy', parts)),
-  ),
-  row(
-    '/api/delete',
-    'Not there: answers 400, or 404 for a model that is not loaded.',
-    withBody((body, _, parts) => change(namedModel(readFields(deleteFields, body)), 'Delete', parts)),
-    { method: 'DELETE' },
-  ),
+  row('/api/push', missing, push),
+  row('/api/create', missing, create),
+  row('/api/copy', unchangeable, copy),
+  row('/api/delete', unchangeable, remove, { method: 'DELETE' }),
   // HEAD asks whether a blob exists: 404 makes the client upload it.
-  row('/api/blobs/', 'Not there: always answers 400.', () => refuse('Blob upload'), {
-    match: 'prefix',
-    probeStatus: 404,
-  }),
-  row('/api/me', 'There are no accounts: always answers 401.', noAccount),
-  row('/api/signout', 'There are no accounts: always answers 401.', noAccount),
+  row('/api/blobs/', missing, () => refuse('Blob upload'), { match: 'prefix', probeStatus: 404 }),
+  row('/api/me', withoutAccounts, noAccount),
+  row('/api/signout', withoutAccounts, noAccount),
 ];
 
 function refuse(feature: string): never {
   throw new AppError('unsupported', { feature, instead: 'models are files here; start the server with --model FILE' });
+}
+
+function refuseNamed(fields: Parameters<typeof namedModel>[0], feature: string): Reply {
+  return namedModel(fields) === '' ? modelRequired : refuse(feature);
 }
 
 function change(name: string, feature: string, { modelName }: ManagementParts): Reply {

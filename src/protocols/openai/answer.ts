@@ -10,7 +10,7 @@ import { jsonText } from '../endpoint.ts';
 import { mergedReplies } from '../generate-all.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 import type { CallTicket } from '../ticket.ts';
-import { type ChunkShape, type Ending, type Envelope, encodeFigures } from './encode.ts';
+import { type ChunkShape, type Ending, encodeFigures, type newEnvelope } from './encode.ts';
 import { errorBody, locate } from './errors.ts';
 
 /** Writes the chunks of one reply: the frames that an event becomes, or nothing. */
@@ -21,7 +21,7 @@ interface AnswerShape extends Pick<ChunkShape, 'includeUsage' | 'timingsPerToken
   readonly call: Call;
   readonly ticket: CallTicket;
   readonly headers: Headers;
-  readonly envelope: Envelope;
+  readonly envelope: ReturnType<typeof newEnvelope> & { readonly service_tier?: string };
   readonly stream: boolean;
   readonly repliesPerPrompt: number;
   /** The field that is at fault when the prompt is too long. */

@@ -1,4 +1,3 @@
-import type { GenerationControls } from '../../core/request.ts';
 import type { Sampling } from '../../core/sampling-fields.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
@@ -9,11 +8,7 @@ import { unsupportedField } from './errors.ts';
 import { type Bias, type GenerationFields, maxBias } from './fields.ts';
 
 /** The controls of the dialect over the native ones of the same body, without `logprobs`, which differ per endpoint. */
-export async function decodeOwnControls(
-  fields: GenerationFields,
-  body: JsonObject,
-  parts: DialectParts,
-): Promise<GenerationControls> {
+export async function decodeOwnControls(fields: GenerationFields, body: JsonObject, parts: DialectParts) {
   const requested = requestedTokens(fields);
   const logitBias = await tokenBiases(fields.logit_bias, parts.text.tokenize);
   // The native fields of these names mean something else.
@@ -70,10 +65,7 @@ function engineSeed(seed: number): number {
   return seed === -1 ? -1 : Math.abs(seed % largestSeed) || largestSeed;
 }
 
-async function tokenBiases(
-  biases: readonly Bias[],
-  tokenize: TextService['tokenize'],
-): Promise<GenerationControls['logitBias']> {
+async function tokenBiases(biases: readonly Bias[], tokenize: TextService['tokenize']) {
   const found = new Map<number, number>();
   for (const [key, bias] of biases.slice(0, 512)) {
     const tokens = typeof key === 'number' ? [key] : await tokenize(key, { addSpecial: false });

@@ -64,16 +64,16 @@ describe('encodePromptLogprobs', () => {
   });
 
   test('has the requested number of alternatives and always the token itself', () => {
-    const [, told] = (encodePromptLogprobs([first, second], 1) as { prompt_logprobs: object[] }).prompt_logprobs;
-    expect(Object.keys(told ?? {})).toEqual(['7', '42']);
+    const [, promptToken] = (encodePromptLogprobs([first, second], 1) as { prompt_logprobs: object[] }).prompt_logprobs;
+    expect(Object.keys(promptToken ?? {})).toEqual(['7', '42']);
     const [, bare] = (encodePromptLogprobs([first, second], 0) as { prompt_logprobs: object[] }).prompt_logprobs;
     expect(Object.keys(bare ?? {})).toEqual(['42']);
   });
 
   test('has a token that is also an alternative only once', () => {
     const likely = { ...second, ...choice(8, 'cat', -1.5), rank: 2 };
-    const [told] = (encodePromptLogprobs([likely], 2) as { prompt_logprobs: object[] }).prompt_logprobs;
-    expect(told).toEqual({
+    const [promptToken] = (encodePromptLogprobs([likely], 2) as { prompt_logprobs: object[] }).prompt_logprobs;
+    expect(promptToken).toEqual({
       7: { logprob: -0.5, rank: 1, decoded_token: 'dog' },
       8: { logprob: -1.5, rank: 2, decoded_token: 'cat' },
     });

@@ -1,26 +1,10 @@
-import type {
-  FinishReason,
-  GenerationEvent,
-  PromptToken,
-  TokenChoice,
-  TokenLogprob,
-  Usage,
-} from '../../core/events.ts';
+import type { FinishReason, GenerationEvent, PromptToken, TokenChoice, TokenLogprob } from '../../core/events.ts';
 import type { Generation } from '../../core/fold.ts';
 import type { DialectParts } from '../dialect.ts';
 import { timingsBody } from '../timings.ts';
 
 /** What every chunk and every whole reply of one request starts with. `created` is in seconds since 1970. */
-export interface Envelope {
-  readonly id: string;
-  readonly object: string;
-  readonly created: number;
-  readonly model: string;
-  readonly system_fingerprint: string;
-  readonly service_tier?: string;
-}
-
-export function newEnvelope(object: string, prefix: string, parts: DialectParts): Envelope {
+export function newEnvelope(object: string, prefix: string, parts: DialectParts) {
   const created = Math.floor(parts.now() / 1000);
   // Tests of llama.cpp's server expect a `b` in front.
   return { id: parts.newId(prefix), object, created, model: parts.modelName(), system_fingerprint: 'b_parley' };
@@ -30,7 +14,7 @@ export function newEnvelope(object: string, prefix: string, parts: DialectParts)
 export type Ending = Pick<Generation, 'usage' | 'timings'>;
 
 /** The prompt counts once, however many replies it got; consecutive `repliesPerPrompt` endings share one. */
-function total(endings: readonly Ending[], repliesPerPrompt: number): Usage {
+function total(endings: readonly Ending[], repliesPerPrompt: number) {
   const prompts = endings.filter((_, index) => index % repliesPerPrompt === 0);
   return {
     promptTokens: sum(prompts, ({ usage }) => usage.promptTokens),

@@ -4,7 +4,7 @@ import type { Reply } from '../../http/call.ts';
 import { locate, openaiFamily, unsupportedField } from './errors.ts';
 
 const bodyOf = (reply: Reply): unknown => ('body' in reply ? JSON.parse(String(reply.body)) : undefined);
-const told = (error: AppError) => {
+const errorReplyOf = (error: AppError) => {
   const reply = openaiFamily.errorReply(error);
   return { status: reply.status, ...(bodyOf(reply) as object) };
 };
@@ -141,7 +141,7 @@ test.each<[string, AppError, object]>([
     },
   ],
 ])('openaiFamily.errorReply: %s', (_, error, expected) => {
-  expect(told(error)).toEqual(expected);
+  expect(errorReplyOf(error)).toEqual(expected);
 });
 
 test('locate: only changes context-overflow', () => {

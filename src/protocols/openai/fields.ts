@@ -17,10 +17,7 @@ export const readReplies = f.orElse(f.wholeBetween(1, 128), 1);
 export type Bias = readonly [key: string | number, bias: number];
 export const maxBias = 100;
 
-/**
- * `{"15496": -100}`, or the list form of llama.cpp's clients, where a key may also be a text (each of its tokens gets
- * the bias) and `false` forbids.
- */
+/** `{"15496": -100}`, or pairs as in llama.cpp, where a key may be a text (for all of its tokens) and `false` bans. */
 const readLogitBias: f.Read<readonly Bias[]> = f.described(f.biasSchema, (value, path) => {
   const refusal = () => f.wrong(path, 'an object from token numbers to numbers, or a list of such pairs');
   const pairs = f.isObject(value) ? Object.entries(value).map(([key, bias]) => [tokenOrText(key), bias]) : value;
@@ -39,10 +36,7 @@ function tokenOrText(key: string): string | number {
   return /^-?\d{1,9}$/.test(key.trim()) ? Number(key) : key;
 }
 
-/**
- * The fields that chats and completions share. Unlike native controls they are read strictly: clients of this dialect are
- * typed, so that a wrong type is a mistake.
- */
+/** The fields of chats and completions. Unlike native controls they are read strictly: these clients are typed. */
 export const generationFields = {
   model: loadedModel,
   stream: f.honoured(f.orElse(f.readFlag, false)),

@@ -28,10 +28,7 @@ export const embeddingsEndpoints = withShortPath(
   ),
 );
 
-/**
- * Unknown paths below `/v1`. The official clients only read an error object: with anything else they throw an exception
- * without a reason. Browsers get a page.
- */
+/** Unknown paths below `/v1`. Official clients throw without a reason if they get no error object; browsers get a page. */
 const unknownEndpoints = methods.map((method) =>
   openaiRow('/v1/', 'Everything else: 404 as an error object, or as a page for browsers.', unknownPath, {
     method,

@@ -165,11 +165,6 @@ function decodeFormat(
   }
 }
 
-interface InputParts {
-  readonly newId: (prefix: string) => string;
-  readonly storedItem: (id: string) => StoredItem | undefined;
-}
-
 /** The prefixes of ids by which clients recognize the kinds of items. */
 const idPrefixes = new Map([
   ['message', 'msg_'],
@@ -183,7 +178,7 @@ const idPrefixes = new Map([
 /** The input in its long form: a text is a user message, and every item has a type and an id. */
 export function* readInput(
   { input }: Pick<CreateFields, 'input'>,
-  { newId, storedItem }: InputParts,
+  { newId, storedItem }: Pick<DecodeParts, 'newId'> & { readonly storedItem: ResponseStore['item'] },
 ): Sliced<{ readonly items: readonly InputItem[]; readonly missing: readonly string[] }> {
   if (typeof input === 'string') {
     const content = [{ type: 'input_text', text: input }];
@@ -205,7 +200,7 @@ export function* readInput(
   return { items, missing };
 }
 
-function longForm(value: unknown, at: string, newId: InputParts['newId']): StoredItem {
+function longForm(value: unknown, at: string, newId: DecodeParts['newId']): StoredItem {
   if (!f.isObject(value)) throw f.wrong(at, 'an object');
   const type = typeOf(value, at);
   const id = typeof value.id === 'string' && value.id !== '' ? value.id : newId(idPrefixes.get(type) ?? 'item_');

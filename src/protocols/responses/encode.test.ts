@@ -265,8 +265,8 @@ test('encodeWhole: an aborted background response is cancelled', async () => {
 
 test('encodeStream: an error closes the open item and ends with a failed response', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
-  const told = frames(await streamed([startEvent(), says('Hel'), { type: 'error', error }]));
-  expect(told.slice(-2)).toMatchObject([
+  const received = frames(await streamed([startEvent(), says('Hel'), { type: 'error', error }]));
+  expect(received.slice(-2)).toMatchObject([
     { type: 'response.output_item.done', item: { status: 'incomplete' } },
     {
       type: 'response.failed',
@@ -295,8 +295,8 @@ const spoken = (text: string) => ({ token: text, logprob: -1, bytes: [...Buffer.
 
 test('logprobs: those without text join the next text, only if requested', async () => {
   const events = [saysTokens('', 'H'), saysTokens('Hi', 'i'), finishEvent()];
-  const told = frames(await streamed(events, { withLogprobs: true }));
-  const at = (type: string) => told.find((frame) => frame.type === type)?.logprobs;
+  const received = frames(await streamed(events, { withLogprobs: true }));
+  const at = (type: string) => received.find((frame) => frame.type === type)?.logprobs;
   expect(at('response.output_text.delta')).toEqual([spoken('H'), spoken('i')]);
   expect(at('response.output_text.done')).toEqual([spoken('H'), spoken('i')]);
   expect(await streamed(events)).not.toContain('"token":"H"');
@@ -366,11 +366,11 @@ test('encodeStream: applying the frames gives the final response, for any events
     fc.asyncProperty(anyEvents, ends, async (events, end) => {
       const all = [startEvent(), ...events, end];
       const { response } = await encodeWhole(play(all), session());
-      const told = frames(await streamed(all));
-      expect(told.at(-1)?.response).toEqual(response);
+      const received = frames(await streamed(all));
+      expect(received.at(-1)?.response).toEqual(response);
       const items: unknown[] = [];
       const texts = new Map<unknown, string>();
-      for (const frame of told) {
+      for (const frame of received) {
         if (frame.type === 'response.output_item.done') items[frame.output_index as number] = frame.item;
         if (frame.type.endsWith('.delta')) texts.set(frame.item_id, (texts.get(frame.item_id) ?? '') + frame.delta);
         const done = frame.text ?? frame.arguments;

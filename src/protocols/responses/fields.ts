@@ -137,15 +137,13 @@ export const createFidelity = f.fidelityOf(dialect, 'POST /v1/responses', create
 export const retrieveFidelity = f.fidelityOf(dialect, 'GET /v1/responses/{id}', retrieveFields);
 export const inputItemsFidelity = f.fidelityOf(dialect, 'GET /v1/responses/{id}/input_items', inputItemsFields);
 
+const countFields = f.places({
+  '(body)': f.aside('honoured', 'As POST /v1/responses. Media are not counted (x-parley-warnings).'),
+});
+
 export const responsesFidelity = [
   createFidelity,
-  f.fidelityOf(
-    dialect,
-    'POST /v1/responses/input_tokens',
-    f.places({
-      '(body)': f.aside('honoured', 'As POST /v1/responses. Media are not counted (x-parley-warnings).'),
-    }),
-  ),
+  f.fidelityOf(dialect, 'POST /v1/responses/input_tokens', countFields),
   retrieveFidelity,
   inputItemsFidelity,
 ];

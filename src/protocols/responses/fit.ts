@@ -5,10 +5,7 @@ import type { ChatService } from '../../chat/service.ts';
 /** Largest share of the context that is reserved for the reply. */
 const replyShare = 0.25;
 
-/**
- * For requests that may be shortened: drops the oldest messages until the rest fits, so that instructions stay and no
- * message is cut. If that is not enough the engine cuts by tokens; what fits is not cut again for a long reply.
- */
+/** Drops the oldest messages until the rest fits, if the request allows it. What is still too long, the engine cuts. */
 export async function fitConversation(
   request: ChatRequest,
   chat: Pick<ChatService, 'countTokens'>,

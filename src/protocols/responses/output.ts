@@ -1,10 +1,4 @@
-import {
-  type FinishReason,
-  type GenerationEvent,
-  type TokenChoice,
-  type TokenLogprob,
-  unreachable,
-} from '../../core/events.ts';
+import { type FinishReason, type GenerationEvent, type TokenLogprob, unreachable } from '../../core/events.ts';
 import { tryParseJson } from '../../core/json.ts';
 import { namedFrame } from '../../http/sse.ts';
 import type { StoredItem } from '../../store/responses.ts';
@@ -29,10 +23,7 @@ const itemKinds = {
   message: {
     text: 'response.output_text',
     place: { content_index: 0 },
-    part: {
-      name: 'response.content_part',
-      empty: { type: 'output_text', text: '', annotations: [], logprobs: [] },
-    },
+    part: { name: 'response.content_part', empty: { type: 'output_text', text: '', annotations: [], logprobs: [] } },
   },
   function_call: { text: 'response.function_call_arguments', place: {}, part: undefined },
   custom_tool_call: { text: 'response.custom_tool_call_input', place: {}, part: undefined },
@@ -184,14 +175,11 @@ function openItem(first: StoredItem & { readonly type: ItemKind }): OpenItem {
 }
 
 function encodeLogprob(token: TokenLogprob): object {
-  const choice = ({ text, logprob, bytes }: TokenChoice) => ({ token: text, logprob, bytes });
+  const choice = ({ text, logprob, bytes }: TokenLogprob['top'][number]) => ({ token: text, logprob, bytes });
   return { ...choice(token), top_logprobs: token.top.map(choice) };
 }
 
-/**
- * The frames of one stream, numbered from 0. Clients apply every frame to a copy of the response, so that they throw on a
- * missing index, and on a part that was not opened first.
- */
+/** The frames of one stream, numbered from 0. Clients throw on a missing index, and on a part that was not opened. */
 export class Frames {
   #sequence = 0;
   #index = -1;
@@ -205,10 +193,7 @@ export class Frames {
     return this.#frame('response.created', { response }) + this.status(response);
   }
 
-  /**
-   * The status of the response; the last frame has the final one. There is no event for a cancelled response, and official
-   * clients throw on unknown names.
-   */
+  /** There is no event for a cancelled response, and official clients throw on unknown names. */
   status(response: ResponseObject): string {
     const status = response.status === 'cancelled' ? 'incomplete' : response.status;
     return this.#frame(`response.${status}`, { response });

@@ -38,32 +38,27 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
   };
 }
 
-function readTool(
-  value: unknown,
-  at: string,
-  namespace: string | undefined,
-  skipped: Set<string>,
-): readonly SentTool[] {
-  if (!f.isObject(value)) throw f.wrong(at, 'an object');
-  const { type } = value;
+function readTool(sent: unknown, at: string, namespace: string | undefined, skipped: Set<string>): readonly SentTool[] {
+  if (!f.isObject(sent)) throw f.wrong(at, 'an object');
+  const { type } = sent;
   if (type !== 'function' && type !== 'custom' && type !== 'namespace') {
-    skipped.add(f.readAt(value, 'type', at, f.readText));
+    skipped.add(f.readAt(sent, 'type', at, f.readText));
     return [];
   }
-  const name = f.readAt(value, 'name', at, f.readText);
+  const name = f.readAt(sent, 'name', at, f.readText);
   if (type === 'namespace') {
-    const members = f.readAt(value, 'tools', at, f.optionalList) ?? [];
+    const members = f.readAt(sent, 'tools', at, f.optionalList) ?? [];
     return members.flatMap((one, index) => readTool(one, `${at}.tools[${index}]`, namespace ?? name, skipped));
   }
-  const description = f.readAt(value, 'description', at, f.optionalText);
+  const description = f.readAt(sent, 'description', at, f.optionalText);
   if (type === 'custom') {
-    const format = f.readAt(value, 'format', at, f.optionalObject) ?? {};
+    const format = f.readAt(sent, 'format', at, f.optionalObject) ?? {};
     const syntax = f.readAt(format, 'definition', `${at}.format`, f.optionalText);
     const parts = [description, syntax && `The input follows this grammar:\n${syntax}`].filter(Boolean);
     return [{ kind: type, name, namespace, tool: toolOf(name, parts.join('\n\n') || undefined, freeText) }];
   }
-  const parameters = f.readAt(value, 'parameters', at, f.optionalObject);
-  const strict = f.readAt(value, 'strict', at, f.optionalFlag) ?? true;
+  const parameters = f.readAt(sent, 'parameters', at, f.optionalObject);
+  const strict = f.readAt(sent, 'strict', at, f.optionalFlag) ?? true;
   const tool = toolOf(name, description, parameters ?? noParameters);
   const echo = { type, name, description: description ?? null, parameters: parameters ?? null, strict };
   return [{ kind: type, name, namespace, tool, ...(namespace === undefined && { echo }) }];

@@ -1,8 +1,7 @@
 import type { TextModel } from '../../../core/text-service.ts';
 import type { GgufEntry, GgufHeader, GgufTensor } from '../../../gguf/types.ts';
 import { dialectParts, type Script, scriptedChat, scriptedText } from '../../testing/doubles.ts';
-import type { ModelFile } from '../model-entry.ts';
-import type { ModelFileParts } from '../models.ts';
+import type { ModelFile, ModelFileParts } from '../models.ts';
 import type { OllamaContext } from '../routes.ts';
 
 export type OllamaParts = OllamaContext & ModelFileParts;

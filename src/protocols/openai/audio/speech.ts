@@ -29,15 +29,14 @@ const readSpeed: f.Read<number> = f.described(
   },
 );
 
+const readStreamFormat = f.orElse(f.oneOf('audio', 'sse'), 'audio');
+
 const speechFields = {
   ...spokenFields,
   model: f.withSchema(f.textSchema, f.aside('approximated', 'Any name: the loaded voice model is used.')),
   response_format: f.honoured(f.orElse(readFormat, 'mp3'), 'mp3, wav, opus, flac and pcm; aac is refused.'),
   speed: f.honoured(f.orElse(readSpeed, 1), '0.25 to 4; others are refused.'),
-  stream_format: f.honoured(
-    f.orElse(f.oneOf('audio', 'sse'), 'audio'),
-    'usage: words, and tenths of a second of speech.',
-  ),
+  stream_format: f.honoured(readStreamFormat, 'usage: words, and tenths of a second of speech.'),
   instructions: f.approximated(f.optionalText, 'Another name of instruction, which wins.'),
   lang_code: f.approximated(f.optionalText, 'Another name of language.'),
   stream: f.ignored('Sound is always streamed.'),

@@ -2,10 +2,10 @@ import { deflateSync } from 'node:zlib';
 import { asAppError } from '../../../core/errors.ts';
 import { languageName } from '../../../core/languages.ts';
 import type { Segment, TranscriptionEvent, TranscriptionRequest } from '../../../core/transcription.ts';
-import type { Call, Reply } from '../../../http/call.ts';
+import type { Call } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame } from '../../../http/sse.ts';
-import { type DialectParts, headerList, ignoredIn, workStream } from '../../dialect.ts';
+import { type DialectParts, ignoredIn, listHeader, streamReply } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
 import {
@@ -37,7 +37,7 @@ const readFormat: f.Read<Format> = f.described(
   }, 'json'),
 );
 
-const readGranularities: f.Read<readonly string[]> = f.described(
+const readGranularity: f.Read<readonly string[]> = f.described(
   { type: 'array', items: { enum: ['word', 'segment'] } },
   f.orElse((value, path) => {
     const texts = f.looseTexts(16)(value, path);
@@ -55,10 +55,7 @@ const translationFields = {
 
 const transcriptionFields = {
   ...translationFields,
-  timestamp_granularities: f.approximated(
-    readGranularities,
-    'In verbose_json. The built-in recogniser estimates them.',
-  ),
+  timestamp_granularities: f.approximated(readGranularity, 'In verbose_json. The built-in recogniser estimates them.'),
   stream: f.honoured(f.orElse(f.looseFlag, false), 'One delta per sentence.'),
   include: f.ignored('There are no logprobs.'),
   chunking_strategy: f.ignored('Recordings are always split at pauses.'),
@@ -72,28 +69,17 @@ export const transcriptionFidelities = [transcriptionFidelity, translationFideli
 
 type TranscriptionParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 
-const recordings = { modelSelection: 'any-name', form: {} } as const;
+function row(path: string, summary: string, translate: boolean): ModelEndpoint<TranscriptionParts> {
+  const own = { modelSelection: 'any-name', form: {} } as const;
+  return openaiRow(path, summary, (call, parts) => answer(call, parts, translate), own);
+}
 
-export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionParts>[] = [
-  openaiRow(
-    '/audio/transcriptions',
-    'Speech to text, streamed or whole.',
-    (call, parts) => answer(call, false, parts),
-    recordings,
-  ),
-  openaiRow(
-    '/audio/translations',
-    'Speech in any language to English text.',
-    (call, parts) => answer(call, true, parts),
-    recordings,
-  ),
+export const transcriptionEndpoints = [
+  row('/audio/transcriptions', 'Speech to text, streamed or whole.', false),
+  row('/audio/translations', 'Speech in any language to English text.', true),
 ];
 
-async function answer(
-  call: Call,
-  translate: boolean,
-  { taskServices, startTimer }: TranscriptionParts,
-): Promise<Reply> {
+async function answer(call: Call, { taskServices, startTimer }: TranscriptionParts, translate: boolean) {
   const body = await formOrBody(call);
   // Translations are never streamed, and always have segments without words.
   const translated = { timestamp_granularities: [], stream: false };
@@ -109,33 +95,26 @@ async function answer(
   const request = { ...transcriptionOptions(fields), recording: bytes, fileName, translate, words };
   const events = located(service.transcribe(request, ticket), recording);
   const headers = ignoredIn(body, translate ? translationFidelity : transcriptionFidelity);
-  if (fields.stream) return workStream(events, encodeTranscription, { headers, ticket, startTimer });
+  if (fields.stream) return streamReply(events, encodeTranscription, { headers, ticket, startTimer });
   const segments = granularities.length === 0 || granularities.includes('segment');
   const isJson = format === 'json' || format === 'verbose_json';
   const encoded = collectTranscript(events).then((transcript) => {
-    const warnings = transcript.notes.length > 0 ? { 'x-parley-warnings': headerList(transcript.notes) } : {};
     // Clients would parse a text with the type of JSON.
     const contentType = isJson ? 'application/json' : `text/${format === 'vtt' ? 'vtt' : 'plain'}; charset=utf-8`;
-    const text = encodeTranscript(transcript, format, () => verbose(transcript, request, segments));
+    const text = encoders[format](transcript, () => verbose(transcript, request, segments));
+    const warnings = listHeader('x-parley-warnings', transcript.notes);
     return { body: text, headers: { 'content-type': contentType, ...warnings } };
   });
   return wholeReply(encoded, { padded: isJson && requestsPadding(call), headers, startTimer });
 }
 
-function encodeTranscript(transcript: Transcript, format: Format, verbose: () => object): string {
-  switch (format) {
-    case 'json':
-      return JSON.stringify({ text: transcript.text, usage: usage(transcript) });
-    case 'verbose_json':
-      return JSON.stringify(verbose());
-    case 'text':
-      return `${transcript.text}\n`;
-    case 'srt':
-      return srtText(transcript.segments);
-    case 'vtt':
-      return vttText(transcript.segments);
-  }
-}
+const encoders: Readonly<Record<Format, (transcript: Transcript, verbose: () => object) => string>> = {
+  json: (transcript) => JSON.stringify({ text: transcript.text, usage: usage(transcript) }),
+  verbose_json: (_, verbose) => JSON.stringify(verbose()),
+  text: ({ text }) => `${text}\n`,
+  srt: ({ segments }) => srtText(segments),
+  vtt: ({ segments }) => vttText(segments),
+};
 
 function usage({ seconds }: Pick<Transcript, 'seconds'>): object {
   return { type: 'duration', seconds: Math.ceil(seconds) };

@@ -118,14 +118,12 @@ function decodeOutput(
   }
 }
 
-type ToolFields = Pick<ChatFields, 'tools' | 'tool_choice' | 'functions' | 'function_call' | 'parallel_tool_calls'>;
-
 interface Chosen {
   readonly tools: readonly Tool[];
   readonly choice: ToolChoice;
 }
 
-export function decodeToolUse(fields: ToolFields) {
+export function decodeToolUse(fields: ChatFields) {
   const { tools: listed, functions } = fields;
   // The old form, before there were tools: the reply must use it too, and can hold only one call.
   const legacy = listed.length === 0 && functions.length > 0;

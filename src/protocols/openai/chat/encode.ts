@@ -23,10 +23,7 @@ function encodeLogprobs(tokens: readonly TokenLogprob[]): object {
   return { content: encodeTokens(tokens), refusal: null };
 }
 
-/**
- * The chunks of one reply. Identity (role, a call's id, type and name) is sent once and never repeated: the official
- * client takes a repetition for another call.
- */
+/** The chunks of one reply. The role, and the identity of a call, are sent once: a repetition would mean another call. */
 export function chatChoice(shape: ChunkShape, legacyCalls: boolean): ChoiceWriter {
   const open = `${shape.head}"choices":[{"index":${shape.index},"delta":`;
   const close = ',"logprobs":null,"finish_reason":null}]';

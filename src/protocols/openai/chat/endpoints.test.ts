@@ -145,7 +145,7 @@ test('chat stream: logprobs are in the chunk of their text, and finite', async (
   const logprobs = [token('Hi')];
   const silent: GenerationEvent = { type: 'text-delta', text: '', logprobs: [token('<end>')] };
   const events: GenerationEvent[] = [start, { type: 'text-delta', text: 'Hi', logprobs }, silent, finish];
-  const told = {
+  const encoded = {
     content: [
       {
         id: 9,
@@ -163,11 +163,11 @@ test('chat stream: logprobs are in the chunk of their text, and finite', async (
   const streamed = await streamOf(await post(events, { stream: true, logprobs: true, top_logprobs: 2 }));
   expect(streamed).toBe(
     role() +
-      `${head}[{"index":0,"delta":{"content":"Hi"},"logprobs":${JSON.stringify(told)},"finish_reason":null}]}\n\n` +
+      `${head}[{"index":0,"delta":{"content":"Hi"},"logprobs":${JSON.stringify(encoded)},"finish_reason":null}]}\n\n` +
       end('stop') +
       done,
   );
-  expect(bodyOf(await post(events, { logprobs: true })).choices[0].logprobs).toEqual(told);
+  expect(bodyOf(await post(events, { logprobs: true })).choices[0].logprobs).toEqual(encoded);
 });
 
 test('chat stream: timings_per_token adds running timings to every chunk', async () => {
@@ -184,8 +184,8 @@ test('chat stream: timings_per_token adds running timings to every chunk', async
   const [endpoint] = bindAll(chatEndpoints, parts);
   const reply = await endpoint?.handle(callOf(path, { messages, stream: true, timings_per_token: true }));
   const chunks = (await streamOf(reply as Reply)).split('\n\n').filter((each) => each.includes('"content":"'));
-  const told = chunks.map((each) => JSON.parse(each.slice('data: '.length)).timings);
-  expect(told).toEqual([
+  const chunkTimings = chunks.map((each) => JSON.parse(each.slice('data: '.length)).timings);
+  expect(chunkTimings).toEqual([
     undefined,
     expect.objectContaining({ cache_n: 3, prompt_n: 4, prompt_ms: 8, predicted_n: 1, predicted_ms: 0 }),
     expect.objectContaining({ cache_n: 3, prompt_n: 4, prompt_ms: 8, predicted_n: 2, predicted_ms: 10 }),

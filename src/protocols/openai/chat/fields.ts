@@ -41,6 +41,8 @@ const promptFields = {
   memory: f.honoured(f.orElse(f.readText, ''), 'Put in front of the prompt, as in the native API.'),
 };
 
+const readPresence = f.described(f.textSchema, (value) => !f.isAbsent(value));
+
 const refuseAudio: f.Read<void> = (value, path) => {
   if (f.readList(value, path).includes('audio')) {
     throw unsupportedField(path, 'replies of this model are text', 'unsupported_value');
@@ -66,10 +68,7 @@ export const chatFields = {
   thinking_budget_tokens: f.honoured(f.optionalWhole),
   reasoning_budget_tokens: f.honoured(f.optionalWhole),
   modalities: f.withSchema(f.textsSchema, f.aside('honoured', 'Text; audio is refused.', refuseAudio)),
-  service_tier: f.approximated(
-    f.described(f.textSchema, (value) => !f.isAbsent(value)),
-    'Returned as default.',
-  ),
+  service_tier: f.approximated(readPresence, 'Returned as default.'),
   audio: f.ignored(),
   images: f.ignored('Pictures are parts of messages.'),
   ...f.each(['metadata', 'store', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_options'], f.ignored()),

@@ -64,12 +64,7 @@ function decodeAssistant(message: JsonObject, path: string, { toolNames, attachm
   const content = silent ? text(refusal ?? '') : decodeContent(message.content, `${path}.content`, attachments);
   // Of two calls in one message with the same id the first one counts.
   for (const { id, name } of toolCalls.toReversed()) toolNames.set(id, name);
-  return {
-    role: 'assistant',
-    content,
-    ...(reasoning ? { reasoning } : {}),
-    ...(toolCalls.length > 0 ? { toolCalls } : {}),
-  };
+  return { role: 'assistant', content, ...(reasoning && { reasoning }), ...(toolCalls.length > 0 && { toolCalls }) };
 }
 
 function decodeCalls(message: JsonObject, path: string): readonly ToolCallRecord[] {

@@ -116,10 +116,7 @@ function tokensOf({ reasoningLogprobs, logprobs }: Generation): readonly TokenLo
 /** A token of the reply or of an echoed prompt, whose first token has no logprob. */
 type EncodedToken = Omit<TokenLogprob, 'logprob'> & { readonly logprob: number | null };
 
-/**
- * The form of completions and that of chats in one object, as clients look for either; the latter only has the reply.
- * `offset` is where the first token starts in the whole text, in characters.
- */
+/** In the forms of completions and of chats (`content`, reply only). `offset`: characters before the first token. */
 export function encodeLegacyLogprobs(
   reply: readonly TokenLogprob[],
   offset: number,
@@ -136,10 +133,7 @@ export function encodeLegacyLogprobs(
   };
 }
 
-/**
- * The tokens of a prompt as they appear in the text of the reply. The first has no logprob, even if the engine put a
- * token before it. Some tokenizers start every text with a space, which is not part of it.
- */
+/** The tokens of a prompt as the reply shows them: the first without logprob, and without a space of the tokenizer. */
 export function echoedTokens(tokens: readonly PromptToken[], echo: string, count: number): readonly EncodedToken[] {
   const [first, ...rest] = tokens.filter(({ inPrompt }) => inPrompt);
   if (!first) return [];

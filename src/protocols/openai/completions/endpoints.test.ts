@@ -282,8 +282,10 @@ describe('echo with logprobs', () => {
     });
     const { reply } = await post([], { echo: true, logprobs: 2, n: 2, prompt: ['Once', 'Once'] }, { reserve });
     expect(asks).toEqual([2, undefined, 2, undefined]);
-    const told = bodyOf(reply).choices.map((choice: { logprobs: { tokens: string[] } }) => choice.logprobs.tokens);
-    expect(told).toEqual(Array.from({ length: 4 }, () => ['On', 'ce', '!']));
+    const tokenTexts = bodyOf(reply).choices.map(
+      (choice: { logprobs: { tokens: string[] } }) => choice.logprobs.tokens,
+    );
+    expect(tokenTexts).toEqual(Array.from({ length: 4 }, () => ['On', 'ce', '!']));
   });
 
   test('works together with prompt_logprobs', async () => {

@@ -49,10 +49,7 @@ export const completionFields = {
   prompt_logprobs: promptLogprobs(),
   suffix: f.honoured(f.optionalText, 'If the model has infill tokens. Not with tokens, or echo and logprobs.'),
   logprobs: f.approximated(readAlternatives, `Up to 20; true means 5. ${afterSampling}`),
-  ...asControls({
-    reasoning_effort: 'A limit; reasoning stays in the text.',
-    thinking_budget_tokens: '',
-  }),
+  ...asControls({ reasoning_effort: 'A limit; reasoning stays in the text.', thinking_budget_tokens: '' }),
   response_format: f.ignored('Use grammar.'),
   ...f.each(['service_tier', 'metadata', 'store'], f.ignored()),
 };

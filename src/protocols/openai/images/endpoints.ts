@@ -4,7 +4,7 @@ import type { PictureEditor, Size } from '../../../core/pictures.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame, namedFrame } from '../../../http/sse.ts';
-import { headerList, ignoredIn, workStream } from '../../dialect.ts';
+import { ignoredIn, listHeader, streamReply } from '../../dialect.ts';
 import { type ModelEndpoint, withShortPath } from '../../endpoint.ts';
 import { collectDrawn, type Drawn } from '../../pictures/drawn.ts';
 import { drawingTicket } from '../../pictures/fields.ts';
@@ -17,15 +17,14 @@ import { errorBody, openaiRow } from '../errors.ts';
 import { type DecodedImages, decodeImages } from './decode.ts';
 import { type ImageKind, imageKinds } from './fields.ts';
 
-export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.entries(imageKinds).flatMap(
-  ([name, kind]) =>
-    withShortPath<PictureParts>(
-      openaiRow(`/v1/images/${name}`, kind.summary, (call, parts) => answer(call, kind, parts), {
-        modelSelection: 'any-name',
-        // Sixteen pictures and a mask.
-        ...(kind.input !== 'none' && { form: { files: 17 } }),
-      }),
-    ),
+export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.values(imageKinds).flatMap((kind) =>
+  withShortPath<PictureParts>(
+    openaiRow(kind.path, kind.summary, (call, parts) => answer(call, kind, parts), {
+      modelSelection: 'any-name',
+      // Sixteen pictures and a mask.
+      ...(kind.input !== 'none' && { form: { files: 17 } }),
+    }),
+  ),
 );
 
 async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise<Reply> {
@@ -40,16 +39,13 @@ async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise
   const headers = ignoredIn(body, kind.fidelity);
   if (decoded.fields.stream) {
     const encode = (begun: typeof events) => encodeStream(begun, decoded, kind, { now, editor });
-    return workStream(events, encode, { headers, ticket, startTimer });
+    return streamReply(events, encode, { headers, ticket, startTimer });
   }
   const encoded = collectDrawn(events, decoded.request).then(async (drawn) => {
     // Clients take the first picture without a check.
     if (drawn.pictures.length === 0) throw new AppError('stopped', {});
-    const notes = [...decoded.notes, ...drawn.notes];
-    return {
-      body: JSON.stringify(await encodeWhole(drawn, decoded, { now, editor })),
-      headers: notes.length > 0 ? { 'x-parley-warnings': headerList(notes) } : {},
-    };
+    const body = JSON.stringify(await encodeWhole(drawn, decoded, { now, editor }));
+    return { body, headers: listHeader('x-parley-warnings', [...decoded.notes, ...drawn.notes]) };
   });
   return wholeReply(encoded, { padded: requestsPadding(call), headers, startTimer });
 }
@@ -108,12 +104,8 @@ function pictureFacts({ width, height }: Size, { fields }: DecodedImages): objec
 /** In words: the image model has no tokens. */
 function usageOf({ request }: DecodedImages): object {
   const input = wordCount(request.prompt);
-  return {
-    input_tokens: input,
-    output_tokens: 0,
-    total_tokens: input,
-    input_tokens_details: { image_tokens: 0, text_tokens: input },
-  };
+  const details = { image_tokens: 0, text_tokens: input };
+  return { input_tokens: input, output_tokens: 0, total_tokens: input, input_tokens_details: details };
 }
 
 async function base64Of(png: Uint8Array, { fields }: DecodedImages, editor: PictureEditor): Promise<string> {

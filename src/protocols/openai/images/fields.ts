@@ -105,38 +105,24 @@ const editFields = {
   input_fidelity: f.ignored('Use denoising_strength.'),
 };
 
-const variationFields = {
-  image: f.honoured(readSeveral, imageNote),
-  ...answerFields,
-};
+const variationFields = { image: f.honoured(readSeveral, imageNote), ...answerFields };
 
 /** An edit has all fields; the other endpoints have some of them. */
 export type ImageFields = f.Fields<typeof editFields>;
 
-/** The endpoints below `/v1/images`: `input` is what they take besides words, `events` the prefix of their events. */
+type Input = 'none' | 'picture' | 'picture and mask';
+
+/** An endpoint below `/v1/images`: `input` is what it takes besides words, `events` the prefix of its events. */
+function imageKind<Own extends f.Table>(name: string, fields: Own, input: Input, events: string, summary: string) {
+  const path = `/v1/images/${name}`;
+  return { path, fields, fidelity: f.fidelityOf(dialect, `POST ${path}`, fields), input, events, summary };
+}
+
 export const imageKinds = {
-  generations: {
-    fields: generationFields,
-    fidelity: f.fidelityOf(dialect, 'POST /v1/images/generations', generationFields),
-    input: 'none',
-    events: 'image_generation',
-    summary: 'Pictures from words.',
-  },
-  edits: {
-    fields: editFields,
-    fidelity: f.fidelityOf(dialect, 'POST /v1/images/edits', editFields),
-    input: 'picture and mask',
-    events: 'image_edit',
-    summary: 'Pictures from another one and words.',
-  },
-  variations: {
-    fields: variationFields,
-    fidelity: f.fidelityOf(dialect, 'POST /v1/images/variations', variationFields),
-    input: 'picture',
-    events: 'image_edit',
-    summary: 'Pictures like another one.',
-  },
-} as const;
+  generations: imageKind('generations', generationFields, 'none', 'image_generation', 'Pictures from words.'),
+  edits: imageKind('edits', editFields, 'picture and mask', 'image_edit', 'Pictures from another one and words.'),
+  variations: imageKind('variations', variationFields, 'picture', 'image_edit', 'Pictures like another one.'),
+};
 
 export type ImageKind = (typeof imageKinds)[keyof typeof imageKinds];
 
