@@ -3,11 +3,10 @@ import { adminFidelity } from '../protocols/admin/routes.ts';
 import { comfyFidelity } from '../protocols/comfy/fields.ts';
 import { llamacppFidelity } from '../protocols/llamacpp/fields.ts';
 import { messagesFidelity } from '../protocols/messages/fields.ts';
-import { musicFidelity } from '../protocols/music/fields.ts';
-import { nativeFidelity } from '../protocols/native/fields.ts';
-import { legacyFidelity } from '../protocols/native/generate.ts';
+import { musicFidelity } from '../protocols/music/routes.ts';
+import { legacyFidelity, taskFidelity } from '../protocols/native/generate.ts';
+import { nativeFidelity } from '../protocols/native/routes.ts';
 import { nativeSpeechFidelity, transcribeFidelity } from '../protocols/native/speech.ts';
-import { taskFidelity } from '../protocols/native/tasks.ts';
 import { tokenFidelity } from '../protocols/native/tokens.ts';
 import { ollamaFidelity } from '../protocols/ollama/fields.ts';
 import { speechFidelity } from '../protocols/openai/audio/speech.ts';
@@ -16,7 +15,7 @@ import { imagesFidelity } from '../protocols/openai/images/fields.ts';
 import { openaiFidelity } from '../protocols/openai/routes.ts';
 import { responsesFidelity } from '../protocols/responses/fields.ts';
 import { sdapiFidelity } from '../protocols/sdapi/fields.ts';
-import { vitsFidelity, xttsFidelity } from '../protocols/xtts/fields.ts';
+import { vitsFidelity, xttsFidelity } from '../protocols/xtts/routes.ts';
 
 /** What every dialect does with every field, by the page under docs/apis/ that documents it. */
 export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]>> = {

@@ -8,7 +8,7 @@ import type { ToolServers } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
-import type { AdminAccess } from '../protocols/admin/access.ts';
+import type { AdminAccess } from '../protocols/admin/routes.ts';
 import { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
 import { LastDrawings } from '../protocols/sdapi/progress.ts';

@@ -1,13 +1,14 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
 import { type Call, type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
-import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { aside, fidelityOf, textSchema, withSchema } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
-import { type AdminAccess, mayAdminister } from './access.ts';
 
 /** Per-model part of the context. */
 export interface AdminContext {
@@ -30,58 +31,8 @@ const adminFamily: Family = {
     json({ success: false, error: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
 };
 
-interface StateRoute {
-  readonly name: string;
-  readonly summary: string;
-  readonly refused: object;
-  /** Waits for its turn in the queue: no generation may run meanwhile. */
-  readonly exclusive: boolean;
-  /** Undefined or null refuses. */
-  readonly answer: (states: SavedStates, slot: number) => Promise<object | undefined | null>;
-}
-
-const stateRoutes: readonly StateRoute[] = [
-  {
-    name: 'check_state',
-    summary: 'The saved states, and the size of the present one.',
-    refused: { old_states: [], new_state_size: 0, new_tokens: 0 },
-    exclusive: false,
-    answer: async (states) => {
-      const { places, current } = await states.check();
-      return { old_states: places.map(({ tokens, bytes }) => ({ tokens, size: bytes })), ...sizes(current) };
-    },
-  },
-  {
-    name: 'save_state',
-    summary: 'Save the state of the model.',
-    refused: { new_state_size: 0, new_tokens: 0 },
-    exclusive: true,
-    answer: async (states, slot) => {
-      const saved = await states.save(slot);
-      return saved && sizes(saved);
-    },
-  },
-  {
-    name: 'load_state',
-    summary: 'Load a saved state.',
-    refused: { new_tokens: 0 },
-    exclusive: true,
-    answer: async (states, slot) => {
-      const loaded = await states.load(slot);
-      return loaded && { new_tokens: loaded.tokens };
-    },
-  },
-  {
-    name: 'clear_state',
-    summary: 'Delete all saved states.',
-    refused: {},
-    exclusive: false,
-    answer: async (states) => {
-      await states.clear();
-      return {};
-    },
-  },
-];
+/** Undefined or null refuses. */
+type StateAnswer = (states: SavedStates, slot: number) => Promise<object | undefined | null>;
 
 const field = (schema: JsonSchema, note: string) => withSchema(schema, aside('honoured', note));
 
@@ -99,7 +50,44 @@ export const adminFidelity: readonly EndpointFidelity[] = [
 export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<AdminContext>[] {
   const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: adminFamily });
   const allowed = ({ headers }: Call): ModelSwap | undefined => (mayAdminister(access, headers) ? swap : undefined);
-  const swapEndpoints: readonly PlainEndpoint[] = [
+  // An exclusive one waits for its turn in the queue: no generation may run meanwhile.
+  const state = (name: string, summary: string, refused: object, exclusive: boolean, answer: StateAnswer) =>
+    row(
+      `/api/admin/${name}`,
+      summary,
+      async (call, { states, text }: AdminContext) => {
+        const present = mayAdminister(access, call.headers) ? states() : undefined;
+        if (!present) return json({ success: false, ...refused });
+        const slot = exclusive ? await slotOf(call, present.count) : 0;
+        const work = async () => {
+          // The model may have been swapped or unloaded meanwhile.
+          const now = states();
+          return now && answer(now, slot);
+        };
+        const answered = await (exclusive ? text.exclusively(ticketFor(call, ''), work) : work());
+        return json({ success: Boolean(answered), ...(answered ?? refused) });
+      },
+      { queued: true },
+    );
+  const noSizes = { new_state_size: 0, new_tokens: 0 };
+  const noStates = { old_states: [], ...noSizes };
+  return [
+    state('check_state', 'The saved states, and the size of the present one.', noStates, false, async (states) => {
+      const { places, current } = await states.check();
+      return { old_states: places.map(({ tokens, bytes }) => ({ tokens, size: bytes })), ...sizes(current) };
+    }),
+    state('save_state', 'Save the state of the model.', noSizes, true, async (states, slot) => {
+      const saved = await states.save(slot);
+      return saved && sizes(saved);
+    }),
+    state('load_state', 'Load a saved state.', { new_tokens: 0 }, true, async (states, slot) => {
+      const loaded = await states.load(slot);
+      return loaded && { new_tokens: loaded.tokens };
+    }),
+    state('clear_state', 'Delete all saved states.', {}, false, async (states) => {
+      await states.clear();
+      return {};
+    }),
     row(
       '/api/admin/list_options',
       'The configs and models that the server can be switched to.',
@@ -117,26 +105,6 @@ export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<A
       },
     ),
   ];
-  const stateEndpoints = stateRoutes.map(({ name, summary, refused, exclusive, answer }) =>
-    row(
-      `/api/admin/${name}`,
-      summary,
-      async (call, { states, text }: AdminContext) => {
-        const present = mayAdminister(access, call.headers) ? states() : undefined;
-        if (!present) return json({ success: false, ...refused });
-        const slot = exclusive ? await slotOf(call, present.count) : 0;
-        const work = async () => {
-          // The model may have been swapped or unloaded meanwhile.
-          const now = states();
-          return now && answer(now, slot);
-        };
-        const answered = await (exclusive ? text.exclusively(ticketFor(call, ''), work) : work());
-        return json({ success: Boolean(answered), ...(answered ?? refused) });
-      },
-      { queued: true },
-    ),
-  );
-  return [...stateEndpoints, ...swapEndpoints];
 }
 
 /** A slot that does not exist means the first one: clients rely on it. */
@@ -149,4 +117,27 @@ async function slotOf(call: Call, count: number): Promise<number> {
 
 function sizes({ tokens, bytes }: StateFigures) {
   return { new_state_size: bytes, new_tokens: tokens };
+}
+
+/** Whether the admin endpoints are enabled, and their password. */
+export interface AdminAccess {
+  readonly enabled: boolean;
+  readonly password: string | undefined;
+}
+
+/** The number that clients read: 0 closed, 1 open, 2 open with the admin password. */
+export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
+  if (!enabled) return 0;
+  return password === undefined ? 1 : 2;
+}
+
+function mayAdminister({ enabled, password }: AdminAccess, headers: IncomingHttpHeaders): boolean {
+  if (!enabled || password === undefined) return enabled;
+  const sent = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+  // Digests have one length, so that the comparison takes constant time.
+  return timingSafeEqual(digest(sent), digest(password));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text.trim(), 'utf8').digest();
 }

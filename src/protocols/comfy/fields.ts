@@ -26,16 +26,12 @@ export const promptFields = {
 
 export type PromptFields = f.Fields<typeof promptFields>;
 
-export const dropFields = {
-  clear: f.honoured(flag),
-  delete: f.honoured(ids),
-};
+export const dropFields = { clear: f.honoured(flag), delete: f.honoured(ids) };
 
 export const interruptFields = { prompt_id: f.honoured(f.optional(readId), 'Stops only this prompt.') };
 
-const freeFields = {
-  ...f.each(['unload_models', 'free_memory'], f.ignored('Models are loaded and unloaded automatically.')),
-};
+const freeNote = 'Models are loaded and unloaded automatically.';
+const freeFields = f.each(['unload_models', 'free_memory'], f.ignored(freeNote));
 
 const types = ['input', 'temp', 'output'] as const;
 const readType: f.Read<(typeof types)[number]> = (value) => types.find((type) => type === value) ?? 'input';

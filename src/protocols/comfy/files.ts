@@ -5,8 +5,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
 import { readFields, wrong } from '../fields.ts';
-import { encodedAs, needed } from '../pictures/pixels.ts';
-import { formPictures, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
+import { encodedAs, formPictures, needed, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
 import { formOrBody } from '../recording.ts';
 import { originalFields, uploadFields } from './fields.ts';
 
@@ -91,12 +90,12 @@ export async function upload(call: Call, { files, editor }: StoreParts, kind: 'i
   const { overwrite, type, subfolder, ...fields } = readFields(uploadFields, await formOrBody(call));
   const original = fields.original_ref ?? fields.originalRef;
   const [picture] = await formPictures(call, 'image');
-  const withSchema = call.form?.files.find(({ field }) => field === 'image')?.name ?? '';
+  const sentName = call.form?.files.find(({ field }) => field === 'image')?.name ?? '';
   if (!picture) throw wrong('image', 'a file of the form');
-  if (!isPlainName(withSchema)) throw wrong('image', 'a file with a name');
+  if (!isPlainName(sentName)) throw wrong('image', 'a file with a name');
   if (!isPlainFolder(subfolder)) throw wrong('subfolder', 'a folder inside of the store');
   const stored = kind === 'mask' && original ? await masked(picture, original, { files, editor }) : picture;
-  const name = overwrite ? withSchema : freeName({ type, subfolder, name: withSchema }, stored, files);
+  const name = overwrite ? sentName : freeName({ type, subfolder, name: sentName }, stored, files);
   files.put({ type, subfolder, name }, { bytes: stored.bytes, contentType: `image/${stored.format}` });
   return json({ name, subfolder, type });
 }

@@ -1,6 +1,6 @@
 import type { ImageFacts } from '../../core/image.ts';
+import { networksOf } from '../pictures/request.ts';
 import { plainSampler } from '../pictures/sampler-names.ts';
-import { networksOf } from '../pictures/upscaling.ts';
 
 type Input = readonly [type: string | readonly string[], options?: object];
 type Inputs = Readonly<Record<string, Input>>;

@@ -1,13 +1,14 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { ImageService, ImageTurn } from '../../core/image.ts';
+import { isObject, tryParseJson } from '../../core/json.ts';
 import type { Ticket } from '../../core/request.ts';
 import { unlessAborted } from '../../core/unless-aborted.ts';
-import type { StartTimer } from '../../http/timers.ts';
+import type { StartTimer, Timer } from '../../http/timers.ts';
+import type { LiveSocket, SocketCall } from '../../http/web-socket.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
 import type { PromptFields } from './fields.ts';
 import { ComfyFiles } from './files.ts';
 import type { Graph } from './graph.ts';
-import { Hub } from './hub.ts';
 
 /** The files of each output. */
 export type Outputs = Readonly<Record<string, { readonly images: readonly object[] }>>;
@@ -64,15 +65,13 @@ export class ComfyQueue {
   readonly files = new ComfyFiles();
   readonly hub: Hub;
   readonly newId: () => string;
-  readonly #parts: QueueParts;
   readonly #pending = new Set<Prompt>();
   readonly #running = new Set<Prompt>();
   readonly #history = new BoundedMap<object>({ entries: 200, bytes: 64 * 2 ** 20 });
   #count = 0;
   #pictures = 0;
 
-  constructor(parts: QueueParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: QueueParts) {
     this.newId = parts.newId;
     this.hub = new Hub({
       ...parts,
@@ -94,8 +93,8 @@ export class ComfyQueue {
     const number = wanted ?? (front ? -count : count);
     const stop = new AbortController();
     const state = { node: undefined, executed: [], notes: [], messages: [] };
-    const own: Prompt = { ...prompt, client, number, stop, createTime: this.#parts.now(), ...state };
-    const replied = new Promise<void>((resolve) => void this.#parts.startTimer(replyMs, resolve));
+    const own: Prompt = { ...prompt, client, number, stop, createTime: this.parts.now(), ...state };
+    const replied = new Promise<void>((resolve) => void this.parts.startTimer(replyMs, resolve));
     const ticket = { genkey: prompt.id, ...prompt.owner, signal: stop.signal, rank: number };
     const events = prompt.image.inTurn(ticket, (turn) => this.#inTurn(own, turn, replied));
     this.#count = count;
@@ -188,14 +187,9 @@ export class ComfyQueue {
       const { code, message } = asAppError(error);
       const stopped = code === 'stopped' || turn.signal.aborted;
       const reason = { exception_message: message, exception_type: code, traceback: [] };
+      const values = { current_inputs: {}, current_outputs: [] };
       if (stopped) this.#report(prompt, 'execution_interrupted', position(prompt));
-      else
-        this.#report(prompt, 'execution_error', {
-          ...position(prompt),
-          ...reason,
-          current_inputs: {},
-          current_outputs: [],
-        });
+      else this.#report(prompt, 'execution_error', { ...position(prompt), ...reason, ...values });
     }
     // In one step: some clients poll the queue, and others the history.
     this.#remember(prompt, outputs);
@@ -226,7 +220,7 @@ export class ComfyQueue {
 
   /** Sends an event that also goes into the history. */
   #report(prompt: Prompt, type: string, data: object): void {
-    const event = { ...data, prompt_id: prompt.id, timestamp: this.#parts.now() };
+    const event = { ...data, prompt_id: prompt.id, timestamp: this.parts.now() };
     prompt.messages.push([type, event]);
     if (type === 'execution_interrupted') this.hub.broadcast(type, event);
     else this.hub.send(prompt.client, type, event);
@@ -238,11 +232,7 @@ export class ComfyQueue {
     const entry = {
       prompt: queueItem(prompt),
       outputs: outputs ?? {},
-      status: {
-        status_str: outputs ? 'success' : 'error',
-        completed: outputs !== undefined,
-        messages: prompt.messages,
-      },
+      status: { status_str: outputs ? 'success' : 'error', completed: Boolean(outputs), messages: prompt.messages },
       meta: Object.fromEntries(meta),
       ...(prompt.notes.length > 0 ? { notes: prompt.notes } : {}),
     };
@@ -257,4 +247,110 @@ function queueItem({ number, id, fields, createTime, outputs, client }: Prompt):
 
 function position({ node, nodes, executed }: Prompt): object {
   return { node_id: node ?? '', node_type: nodes.get(node ?? '')?.classType ?? '', executed };
+}
+
+/** Clients reconnect after ten seconds without a message. */
+const statusMs = 6000;
+
+export const features = { supports_preview_metadata: true, max_upload_size: 100 * 2 ** 20 };
+
+interface HubParts extends Pick<QueueParts, 'newId' | 'startTimer'> {
+  readonly remaining: () => number;
+  /** The node that runs now for this client. */
+  readonly runningNode: (client: string) => string | undefined;
+}
+
+/** The connections at /ws, by client id. */
+class Hub {
+  readonly #sockets = new Map<string, LiveSocket>();
+  /** Sockets of clients that support previews with metadata. */
+  readonly #previewing = new WeakSet<LiveSocket>();
+  #timer: Timer | undefined;
+
+  constructor(private readonly parts: HubParts) {}
+
+  open({ query }: Pick<SocketCall, 'query'>, socket: LiveSocket): void {
+    const client = query.get('clientId') || this.parts.newId();
+    this.#sockets.get(client)?.close(1000, 'another connection has the same clientId');
+    this.#sockets.set(client, socket);
+    socket.signal.addEventListener('abort', () => this.#closed(client, socket), { once: true });
+    socket.onMessage((message) => this.#receive(socket, message));
+    socket.send(text('status', { ...this.#status(), sid: client }));
+    const node = this.parts.runningNode(client);
+    if (node !== undefined) socket.send(text('executing', { node, display_node: node }));
+    this.#timer ??= this.parts.startTimer(statusMs, () => {
+      this.status();
+      this.#timer?.restart();
+    });
+  }
+
+  send(client: string | undefined, type: string, data: object): void {
+    this.#socketOf(client)?.send(text(type, data));
+  }
+
+  broadcast(type: string, data: object): void {
+    const message = text(type, data);
+    for (const socket of this.#sockets.values()) socket.send(message);
+  }
+
+  /** A finished picture: event type 1, image format 2 (PNG). */
+  sendPicture(client: string | undefined, png: Uint8Array): void {
+    this.#socketOf(client)?.send(Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 2]), png]));
+  }
+
+  wantsPreviews(client: string | undefined): boolean {
+    const socket = this.#socketOf(client);
+    return socket !== undefined && this.#previewing.has(socket);
+  }
+
+  /** A preview with metadata (event type 4), for clients that support it. */
+  sendPreview(client: string | undefined, png: Uint8Array, about: object): void {
+    if (!this.wantsPreviews(client)) return;
+    const metadata = Buffer.from(JSON.stringify({ ...about, image_type: 'image/png' }));
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(4, 0);
+    head.writeUInt32BE(metadata.length, 4);
+    this.#socketOf(client)?.sendOrDrop(Buffer.concat([head, metadata, png]));
+  }
+
+  /** Sends the number of remaining prompts to all clients. */
+  status(): void {
+    this.broadcast('status', this.#status());
+  }
+
+  #status(): object {
+    return { status: { exec_info: { queue_remaining: this.parts.remaining() } } };
+  }
+
+  #socketOf(client: string | undefined): LiveSocket | undefined {
+    return client === undefined ? undefined : this.#sockets.get(client);
+  }
+
+  /** Only feature flags get a reply. */
+  #receive(socket: LiveSocket, message: string | Buffer): void {
+    const flags = flagsOf(message);
+    if (!flags) return;
+    if (flags.supports_preview_metadata === true) this.#previewing.add(socket);
+    else this.#previewing.delete(socket);
+    socket.send(text('feature_flags', features));
+  }
+
+  #closed(client: string, socket: LiveSocket): void {
+    if (this.#sockets.get(client) === socket) this.#sockets.delete(client);
+    if (this.#sockets.size > 0) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+}
+
+/** The feature flags of a client; undefined for any other message. */
+function flagsOf(message: string | Buffer): Readonly<Record<string, unknown>> | undefined {
+  if (typeof message !== 'string' || message.length > 10_000) return undefined;
+  const parsed = tryParseJson(message);
+  if (!isObject(parsed) || parsed.type !== 'feature_flags') return undefined;
+  return isObject(parsed.data) ? parsed.data : {};
+}
+
+function text(type: string, data: object): string {
+  return JSON.stringify({ type, data });
 }

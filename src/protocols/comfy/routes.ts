@@ -8,17 +8,14 @@ import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { ignoredIn } from '../dialect.ts';
 import { bodyOf, decodedPath, type ModelEndpoint } from '../endpoint.ts';
 import { isObject, readFields } from '../fields.ts';
-import { factsFor, imageOf, type PictureParts } from '../pictures/request.ts';
-import { networksOf } from '../pictures/upscaling.ts';
+import { factsFor, imageOf, networksOf, type PictureParts } from '../pictures/request.ts';
 import { clientName } from '../ticket.ts';
 import { dropFields, freeFidelity, interruptFields, type PromptFields, promptFields } from './fields.ts';
 import { annotatedName, upload, view } from './files.ts';
-import { type GraphProblem, GraphRefusal, type NodeErrors, readGraph } from './graph.ts';
-import { features } from './hub.ts';
+import { type GraphProblem, GraphRefusal, type NodeErrors, readGraph, walkGraph } from './graph.ts';
 import { objectInfo } from './object-info.ts';
-import type { ComfyQueue } from './queue.ts';
+import { type ComfyQueue, features } from './queue.ts';
 import { runPlan } from './run.ts';
-import { walkGraph } from './walk.ts';
 
 const comfyFamily: Family = {
   name: 'comfy',

@@ -1,13 +1,17 @@
 import { AppError } from '../../core/errors.ts';
 import type { ImageEvent, ImageRequest, ImageService, ImageTurn } from '../../core/image.ts';
 import type { Size } from '../../core/pictures.ts';
-import { collectDrawn } from '../pictures/drawn.ts';
 import { pictureText } from '../pictures/infotext.ts';
-import { fitted, fittedMask, maskOfChannel } from '../pictures/pixels.ts';
-import { withPngTexts } from '../pictures/png-text.ts';
-import { defaultPreviewEvery, imageRequest, type PictureParts } from '../pictures/request.ts';
-import { pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
-import { chooseUpscaler, enlargedSize } from '../pictures/upscaling.ts';
+import { withPngTexts } from '../pictures/picture-facts.ts';
+import {
+  chooseUpscaler,
+  collectDrawn,
+  defaultPreviewEvery,
+  enlargedSize,
+  imageRequest,
+  type PictureParts,
+} from '../pictures/request.ts';
+import { fitted, fittedMask, maskOfChannel, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
 import { annotatedName, outputName } from './files.ts';
 import type { MaskPlan, Output, Plan, Step } from './nodes.ts';
 import type { ComfyQueue, Outputs, Running } from './queue.ts';

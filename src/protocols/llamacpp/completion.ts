@@ -1,31 +1,29 @@
-import { AppError } from '../../core/errors.ts';
-import type { GenerationEvent } from '../../core/events.ts';
+import { AppError, asAppError } from '../../core/errors.ts';
+import type { FinishCause, GenerationEvent, TokenChoice, TokenLogprob } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
-import type { GenerationRequest } from '../../core/request.ts';
+import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
 import { withReplySeed } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
+import { dataFrame } from '../../http/sse.ts';
 import { type DialectParts, mergedShortfalls, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
 import { ticketFor } from '../ticket.ts';
-import { resolveBias } from './bias.ts';
-import { decodeOptions, type EarlyStop } from './decode.ts';
-import { type CompletionRecord, encodeStream, finalBody, type ReplyView, recordOf } from './encode.ts';
-import { errorBody, llamacppFamily } from './errors.ts';
+import { timingsBody } from '../timings.ts';
+import { decodeOptions, type EarlyStop, type OutputOptions, spokenSeed } from './decode.ts';
+import { errorBody, failureBody, llamacppFamily } from './errors.ts';
 import { completionFidelity, gapFields, infillFidelity, optionFields, promptFields } from './fields.ts';
 import { decodePrompts, infillPrompt, promptText } from './prompts.ts';
+import { ownSettingsBody, resolveBias } from './samplers.ts';
 
 type Prompt = Pick<GenerationRequest, 'prompt' | 'media'>;
 
 /** How an endpoint makes its prompts. */
-interface PromptSource {
-  readonly fidelity: EndpointFidelity;
-  readonly prompts: (body: JsonObject, maxTokens: number) => Promise<readonly Prompt[]>;
-}
+type ReadPrompts = (body: JsonObject, maxTokens: number) => Promise<readonly Prompt[]>;
 
 const row = endpointRow({ method: 'POST', match: 'exact', queued: true, family: llamacppFamily });
 
@@ -37,16 +35,9 @@ export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
 
 function answerCompletion(call: Call, parts: DialectParts): Promise<Reply> {
   const { text } = parts;
-  return complete(call, parts, {
-    fidelity: completionFidelity,
-    prompts: async (body) => {
-      const { prompt } = readFields(promptFields, body);
-      const prompts = decodePrompts(prompt, text.state()).map(async ({ pieces, media }) => ({
-        prompt: await promptText(pieces, text),
-        media,
-      }));
-      return Promise.all(prompts);
-    },
+  return complete(call, parts, completionFidelity, async (body) => {
+    const prompts = decodePrompts(readFields(promptFields, body).prompt, text.state());
+    return Promise.all(prompts.map(async ({ pieces, media }) => ({ prompt: await promptText(pieces, text), media })));
   });
 }
 
@@ -57,20 +48,17 @@ async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
   refuseWithoutModel(text.state());
   if (search.type === 'missing') return json(errorBody(501, search.sentence), 501);
   const { marks } = search;
-  return complete(call, parts, {
-    fidelity: infillFidelity,
-    prompts: async (body, maxTokens) => {
-      const prompt = await infillPrompt(readFields(gapFields, body), maxTokens, { marks, text });
-      return [{ prompt, media: [] }];
-    },
+  return complete(call, parts, infillFidelity, async (body, maxTokens) => {
+    const prompt = await infillPrompt(readFields(gapFields, body), maxTokens, { marks, text });
+    return [{ prompt, media: [] }];
   });
 }
 
-async function complete(call: Call, parts: DialectParts, source: PromptSource): Promise<Reply> {
+async function complete(call: Call, parts: DialectParts, fidelity: EndpointFidelity, readPrompts: ReadPrompts) {
   const body = await requestBody(call, parts);
   const fields = readFields(optionFields, body);
   const { output, earlyStop, count, ...options } = decodeOptions(fields, body, parts);
-  const prompts = await source.prompts(body, options.controls.maxTokens);
+  const prompts = await readPrompts(body, options.controls.maxTokens);
   refuseEarlyStopOfMany(earlyStop, prompts.length * count);
   // Biases by text need the tokenizer.
   const bias = fields.logit_bias.length > 0 ? await resolveBias(fields.logit_bias, parts.text) : {};
@@ -87,7 +75,7 @@ async function complete(call: Call, parts: DialectParts, source: PromptSource): 
   const stop = new AbortController();
   const own = ticketFor(call, fields.genkey);
   const ticket = { ...own, signal: AbortSignal.any([own.signal, stop.signal]) };
-  const headers = noticeHeaders(body, source.fidelity);
+  const headers = noticeHeaders(body, fidelity);
   const all = generateAll(parts.text, requests, ticket);
   const early = earlyStop.leastIndent > 0 || earlyStop.milliseconds > 0;
   const replies = early ? all.map((events) => stopEarly(events, earlyStop, { stop: () => stop.abort(), now })) : all;
@@ -163,4 +151,170 @@ export function lineTooShallow(text: string, leastIndent: number): number | unde
     if (end < text.length && end - start < leastIndent) return start;
   }
   return undefined;
+}
+
+/** What every object about one reply shares. */
+interface ReplyView {
+  readonly index: number;
+  readonly model: string;
+  readonly prompt: string;
+  readonly controls: GenerationControls;
+  readonly output: OutputOptions;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+const stopTypes: Record<FinishCause, string> = {
+  'end-token': 'eos',
+  'stop-text': 'word',
+  limit: 'limit',
+  aborted: 'none',
+};
+
+/** Frames without names and without an end mark: the last object says `"stop":true`. Returns whether it succeeded. */
+async function* encodeStream(events: AsyncIterable<GenerationEvent>, view: ReplyView): AsyncGenerator<string, boolean> {
+  const { output, now } = view;
+  const record = new CompletionRecord(false);
+  // Most of a chunk is the same for every token, so only the part that changes is serialized.
+  const head = `{"index":${view.index},"content":`;
+  const startedAt = now();
+  let firstAt: number | undefined;
+
+  function chunk(event: GenerationEvent): string | undefined {
+    if (event.type === 'start') return output.progress ? piece('', undefined, event.cachedTokens) : undefined;
+    if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') return undefined;
+    if (event.text === '' && event.logprobs === undefined) return undefined;
+    const first = firstAt === undefined;
+    firstAt ??= now();
+    return piece(event.text, event.logprobs, first && output.progress ? record.promptTokens : undefined);
+  }
+
+  function piece(text: string, logprobs: readonly TokenLogprob[] | undefined, processed: number | undefined): string {
+    const { promptTokens: total, cachedTokens: cache, predicted } = record;
+    const tokens = output.returnTokens && logprobs ? logprobs.map(({ token }) => token).join(',') : '';
+    const shown = output.alternatives > 0 ? logprobs : undefined;
+    return [
+      `${head}${JSON.stringify(text)},"tokens":[${tokens}],"stop":false,"id_slot":0,`,
+      `"tokens_predicted":${predicted},"tokens_evaluated":${total}`,
+      shown ? `,"completion_probabilities":${JSON.stringify(probabilities(shown, output))}` : '',
+      output.timingsPerToken ? `,"timings":${JSON.stringify(timings())}` : '',
+      processed === undefined
+        ? ''
+        : `,"prompt_progress":${JSON.stringify({ total, cache, processed, time_ms: Math.round(now() - startedAt) })}`,
+      '}',
+    ].join('');
+  }
+
+  /** Measured here: the engine reports its own times only at the end. */
+  function timings(): object {
+    const { promptTokens, cachedTokens, predicted: completionTokens } = record;
+    const time = now();
+    const times = { initMs: 0, promptMs: (firstAt ?? time) - startedAt, generationMs: time - (firstAt ?? time) };
+    const processedTokens = promptTokens - cachedTokens;
+    return timingsBody({ promptTokens, cachedTokens, completionTokens }, { ...times, processedTokens });
+  }
+
+  try {
+    for await (const event of events) {
+      record.add(event);
+      const text = chunk(event);
+      if (text !== undefined) yield dataFrame(text);
+    }
+  } catch (error) {
+    yield dataFrame(JSON.stringify(failureBody(asAppError(error))));
+    return false;
+  }
+  yield dataFrame(JSON.stringify(finalBody(record, view)));
+  return true;
+}
+
+/** The last object of a stream, without its text, or the whole reply. */
+function finalBody(record: CompletionRecord, view: ReplyView): object {
+  const { controls, output } = view;
+  const { finish, predicted } = record;
+  const body = {
+    index: view.index,
+    content: record.text,
+    tokens: output.returnTokens ? record.probabilities.map(({ token }) => token) : [],
+    id_slot: 0,
+    stop: true,
+    model: view.model,
+    tokens_predicted: predicted,
+    tokens_evaluated: record.promptTokens,
+    generation_settings: { ...ownSettingsBody(controls, output), seed: spokenSeed(record.start?.seed ?? -1) },
+    prompt: view.prompt,
+    has_new_line: record.newLine,
+    truncated: (record.start?.droppedTokens ?? 0) > 0,
+    stop_type: stopTypes[finish?.cause ?? 'aborted'],
+    stopping_word: finish?.stopText ?? '',
+    tokens_cached: record.promptTokens + Math.max(0, predicted - 1),
+    timings: finish ? timingsBody({ ...finish.usage, completionTokens: predicted }, finish.timings) : {},
+    ...(output.alternatives > 0 && !output.stream
+      ? { completion_probabilities: probabilities(record.probabilities, output) }
+      : {}),
+    ...(record.warnings.length > 0 ? { warnings: record.warnings } : {}),
+  };
+  return output.fields.length > 0 ? pickFields(body, output.fields) : body;
+}
+
+/** `timings/prompt_n` is returned under that whole name; what does not exist is left out. */
+function pickFields(body: object, fields: readonly string[]): object {
+  const step = (value: unknown, name: string): unknown =>
+    typeof value === 'object' ? (value as Record<string, unknown> | null)?.[name] : undefined;
+  return Object.fromEntries(fields.map((field) => [field, field.split('/').reduce(step, body)]));
+}
+
+function probabilities(tokens: readonly TokenLogprob[], { alternatives, postSampling }: OutputOptions): object[] {
+  const [one, many] = postSampling ? ['prob', 'top_probs'] : ['logprob', 'top_logprobs'];
+  const choice = ({ token, text, bytes, logprob }: TokenChoice) => ({
+    id: token,
+    token: text,
+    bytes,
+    [one as string]: postSampling ? Math.exp(logprob) : logprob,
+  });
+  return tokens.map((token) => ({ ...choice(token), [many as string]: token.top.slice(0, alternatives).map(choice) }));
+}
+
+/** What is known of a reply so far, for the last object of a stream and for the whole reply. */
+export class CompletionRecord {
+  text = '';
+  readonly probabilities: TokenLogprob[] = [];
+  readonly warnings: string[] = [];
+  /** An estimate while it runs, because a piece of text may be more than one token. */
+  predicted = 0;
+  newLine = false;
+  promptTokens = 0;
+  cachedTokens = 0;
+  start: Extract<GenerationEvent, { type: 'start' }> | undefined;
+  finish: Extract<GenerationEvent, { type: 'finish' }> | undefined;
+
+  /** `keep`: also the text, which a stream has sent already. */
+  constructor(private readonly keep: boolean) {}
+
+  /** Events of tools are ignored: none are offered to the model. */
+  add(event: GenerationEvent): void {
+    if (event.type === 'start') {
+      this.start = event;
+      this.promptTokens = event.promptTokens;
+      this.cachedTokens = event.cachedTokens;
+    } else if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
+      this.predicted += event.logprobs?.length ?? 1;
+      this.newLine ||= event.text.includes('\n');
+      if (!this.keep) return;
+      this.text += event.text;
+      if (event.logprobs) this.probabilities.push(...event.logprobs);
+    } else if (event.type === 'finish') {
+      this.finish = event;
+      this.promptTokens = event.usage.promptTokens;
+      this.cachedTokens = event.usage.cachedTokens;
+      this.predicted = event.usage.completionTokens;
+    } else if (event.type === 'warning') this.warnings.push(event.text);
+    else if (event.type === 'error') throw event.error;
+  }
+}
+
+export async function recordOf(events: AsyncIterable<GenerationEvent>): Promise<CompletionRecord> {
+  const record = new CompletionRecord(true);
+  for await (const event of events) record.add(event);
+  return record;
 }

@@ -32,7 +32,7 @@ export function decodeOptions(fields: OptionFields, body: JsonObject, parts: Dia
   const controls: GenerationControls = {
     ...base,
     maxTokens: decodeLength(fields, base.maxTokens, parts),
-    sampling: decodeSampling(fields, native, { sampling: base.sampling, contextSize }),
+    sampling: decodeSampling(fields, native, base.sampling, contextSize),
     stop: fields.stop ?? base.stop,
     grammar: decodeGrammar(fields, base.grammar, schemaToGrammar),
     endTokens: fields.ignore_eos ? 'ban' : base.endTokens,
@@ -70,11 +70,7 @@ function decodeLength(fields: OptionFields, otherwise: number, parts: DialectPar
 }
 
 /** A sampler under its native name wins over the name of this dialect. */
-function decodeSampling(
-  fields: OptionFields,
-  native: Controls,
-  { sampling, contextSize }: { readonly sampling: Sampling; readonly contextSize: number },
-): Sampling {
+function decodeSampling(fields: OptionFields, native: Controls, sampling: Sampling, contextSize: number): Sampling {
   const range = native.rep_pen_range === undefined ? fields.repeat_last_n : undefined;
   const changed: Sampling = {
     ...sampling,

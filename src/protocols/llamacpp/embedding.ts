@@ -65,13 +65,8 @@ export const rerankFields = {
   ),
 };
 
-const row = endpointRow({
-  method: 'POST',
-  match: 'ending',
-  queued: true,
-  modelSelection: 'own-name',
-  family: llamacppFamily,
-});
+const embeddingModel = { queued: true, modelSelection: 'own-name' } as const;
+const row = endpointRow({ method: 'POST', match: 'ending', family: llamacppFamily, ...embeddingModel });
 
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
   row('/embedding', 'Vectors of texts, in the form of the llama.cpp server.', answerEmbedding),
@@ -83,21 +78,12 @@ export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
 
 /** A bare array; each entry has an array of vectors, because there may be one for each token. */
 async function answerEmbedding(call: Call, parts: EmbeddingParts): Promise<Reply> {
-  const body = await bodyOf(call);
-  const {
-    content,
-    input,
-    embd_normalize: norm,
-    truncate,
-    pooling,
-    model,
-    genkey,
-  } = f.readFields(embeddingFields, body);
-  const inputs = content ?? input;
+  const { embd_normalize: norm, truncate, pooling, ...fields } = f.readFields(embeddingFields, await bodyOf(call));
+  const inputs = fields.content ?? fields.input;
   if (!inputs) throw f.wrong('content', 'a string or an array of strings');
-  const { service } = answering(parts, model);
+  const { service } = answering(parts, fields.model);
   const request = { inputs, truncate, ...(pooling ? { pooling } : {}) };
-  const { vectors, truncated } = await service.embed(request, ticketFor(call, genkey));
+  const { vectors, truncated } = await service.embed(request, ticketFor(call, fields.genkey));
   const text = await listText(
     vectors,
     (list, index) =>

@@ -3,9 +3,8 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { samplersOfApi } from '../../core/sampling-fields.ts';
 import { asControls, readGenkey, readStop } from '../controls/table.ts';
 import * as f from '../fields.ts';
-import { readLogitBias } from './bias.ts';
 import { embeddingFields, rerankFields } from './embedding.ts';
-import { readSamplers } from './samplers.ts';
+import { readLogitBias, readSamplers } from './samplers.ts';
 import { detokenizeFields, tokenizeFields } from './tokens.ts';
 
 const dialect = 'llama.cpp server';

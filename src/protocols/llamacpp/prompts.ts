@@ -7,10 +7,10 @@ import { Attachments } from '../media.ts';
 import type { gapFields } from './fields.ts';
 
 /** One prompt as it was sent: texts and token numbers in their order. */
-export type PromptPieces = readonly (string | number)[];
+type PromptPieces = readonly (string | number)[];
 
 /** A prompt whose media markers are replaced by the placeholders of the engine. */
-export interface SentPrompt {
+interface SentPrompt {
   readonly pieces: PromptPieces;
   readonly media: readonly Medium[];
 }

@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { callOf, finishEvent, scriptedText, startEvent } from '../testing/doubles.ts';
 import { llamacppFamily } from './errors.ts';
-import { SlotWatch } from './slot-watch.ts';
+import { SlotWatch } from './status.ts';
 import { ask, bodyOf, find, llamacppParts, plainControls, textOf } from './testing/world.ts';
 
 const model: TextModel = {

@@ -1,8 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultSampling, type Sampling } from '../../core/sampling-fields.ts';
-import { optional } from '../fields.ts';
-import { ownSettingsBody, readSamplers, samplerNames, settingsBody, withSamplers as withNamed } from './samplers.ts';
+import { optional, orElse } from '../fields.ts';
+import { scriptedText } from '../testing/doubles.ts';
+import {
+  ownSettingsBody,
+  readLogitBias,
+  readSamplers,
+  resolveBias,
+  samplerNames,
+  settingsBody,
+  withSamplers as withNamed,
+} from './samplers.ts';
 import { plainControls } from './testing/world.ts';
 
 const withSamplers = (sampling: Sampling, value: unknown) =>
@@ -128,3 +137,50 @@ test('settingsBody: both names of the length, and a ban of the end token', () =>
   expect(told).toMatchObject({ max_tokens: 9, n_predict: 9, ignore_eos: true, n_probs: 4 });
   expect(settingsBody(plainControls)).toMatchObject({ ignore_eos: false, n_probs: 0 });
 });
+
+const resolve = (value: unknown) => resolveBias(orElse(readLogitBias, [])(value, 'logit_bias'), scriptedText([]).text);
+
+test.each([
+  [null, { logitBias: [], bannedTokens: [] }],
+  [[], { logitBias: [], bannedTokens: [] }],
+  [[[5, 1.5]], { logitBias: [[5, 1.5]], bannedTokens: [] }],
+  [[[5, false]], { logitBias: [], bannedTokens: [5] }],
+  [
+    [['AB', -1]],
+    {
+      logitBias: [
+        [65, -1],
+        [66, -1],
+      ],
+      bannedTokens: [],
+    },
+  ],
+  [[['AB', false]], { logitBias: [], bannedTokens: [65, 66] }],
+  [
+    { 5: 1.5, AB: false },
+    { logitBias: [[5, 1.5]], bannedTokens: [65, 66] },
+  ],
+  [
+    [
+      [5, 1],
+      [5, 2],
+    ],
+    { logitBias: [[5, 2]], bannedTokens: [] },
+  ],
+  [
+    [
+      [5, 1],
+      [5, false],
+    ],
+    { logitBias: [[5, 1]], bannedTokens: [5] },
+  ],
+])('logit_bias: %j becomes %j', async (value, expected) => {
+  expect(await resolve(value)).toEqual(expected);
+});
+
+test.each(['x', 5, [5], [[5]], [[5, 1, 2]], [[5, true]], [[5, '1']], [[1.5, 1]], [[null, 1]], { 5: 'x' }, { 5: true }])(
+  'logit_bias: refuses %j',
+  (value) => {
+    expect(() => readLogitBias(value, 'logit_bias')).toThrow('logit_bias must be pairs of a token number or a text');
+  },
+);

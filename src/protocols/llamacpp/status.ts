@@ -1,5 +1,8 @@
 import { basename } from 'node:path';
+import type { GenerationEvent } from '../../core/events.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
+import type { GenerationRequest } from '../../core/request.ts';
+import type { PromptProgress } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { readControls } from '../controls/decode.ts';
 import { type DialectParts, dialectControls, modalities } from '../dialect.ts';
@@ -7,7 +10,6 @@ import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { mediaMarker } from './prompts.ts';
 import { settingsBody } from './samplers.ts';
-import type { SlotWatch } from './slot-watch.ts';
 
 export interface StatusParts extends DialectParts {
   readonly slots: SlotWatch;
@@ -24,11 +26,7 @@ export interface StatusParts extends DialectParts {
 const row = endpointRow({ method: 'GET', match: 'exact', queued: false, family: llamacppFamily });
 
 export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
-  row(
-    '/props',
-    'Chat template, context size, default settings, and whether images and sound can be read.',
-    ({ authorized }, parts) => json(propsBody(parts, authorized)),
-  ),
+  row('/props', 'Chat template, context size, default settings, and whether images and sound can be read.', propsReply),
   row('/health', 'Whether requests can be served now.', healthReply),
   row('/v1/health', 'Another name for /health.', healthReply),
   row('/slots', 'What runs now, in figures: no texts.', slotsReply),
@@ -72,12 +70,12 @@ async function metricsReply(_: Call, { metrics, startedAt }: StatusParts): Promi
 }
 
 /** The properties of the server. Without the key, the name and the file of the model are hidden. */
-function propsBody(parts: StatusParts, authorized: boolean): object {
+function propsReply({ authorized }: Call, parts: StatusParts): Reply {
   const state = parts.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
   const template = parts.chatTemplate ?? model?.chatTemplate;
   const contextSize = parts.text.contextSize();
-  return {
+  return json({
     default_generation_settings: {
       params: settingsBody(dialectControls(readControls(parts.applyDefaults({})), parts)),
       n_ctx: contextSize,
@@ -106,7 +104,7 @@ function propsBody(parts: StatusParts, authorized: boolean): object {
     id: 0,
     id_task: -1,
     n_ctx: contextSize,
-  };
+  });
 }
 
 /** What a chat template supports, by what it mentions. */
@@ -122,4 +120,79 @@ const capabilityWords: Readonly<Record<string, RegExp>> = {
 function templateCapabilities(template: string): object {
   const found = Object.entries(capabilityWords).map(([name, words]) => [name, words.test(template)]);
   return { supports_string_content: template !== '', ...Object.fromEntries(found) };
+}
+
+function newTask(id: number, request: GenerationRequest, job: object) {
+  const counts = { promptTokens: 0, cachedTokens: 0, processedTokens: 0, decoded: 0 };
+  const { maxTokens } = request;
+  return { id, job, settings: settingsBody(request), ...counts, maxTokens, newLine: false, running: true };
+}
+
+type Task = ReturnType<typeof newTask>;
+
+/** The running generation of each slot, or the last one: figures, no texts. */
+export class SlotWatch {
+  readonly #slots: (Task | undefined)[];
+  #nextId = 0;
+
+  constructor(readonly count = 1) {
+    this.#slots = Array.from({ length: count });
+  }
+
+  begun(request: GenerationRequest, job: object): void {
+    const free = this.#slots.findIndex((task) => !task?.running);
+    this.#slots[Math.max(0, free)] = newTask(this.#nextId++, request, job);
+  }
+
+  /** It does not name its generation, so it counts only while one is running. */
+  promptProgress({ done }: PromptProgress): void {
+    const [task, ...others] = this.#slots.filter((each) => each?.running);
+    if (task && others.length === 0) task.processedTokens = done;
+  }
+
+  /** Requests that are aborted in the queue end without a start. */
+  event(event: GenerationEvent, job: object): void {
+    const task = this.#slots.find((each) => each?.job === job && each.running);
+    if (!task) return;
+    if (event.type === 'start') {
+      task.promptTokens = event.promptTokens;
+      task.cachedTokens = event.cachedTokens;
+      task.maxTokens = event.maxTokens;
+    } else if (event.type === 'text-delta') {
+      task.processedTokens = task.promptTokens - task.cachedTokens;
+      task.decoded += event.logprobs?.length ?? 1;
+      task.newLine ||= event.text.includes('\n');
+    } else if (event.type === 'finish' || event.type === 'error') {
+      task.running = false;
+      if (event.type === 'finish') task.decoded = event.usage.completionTokens;
+    }
+  }
+
+  get allBusy(): boolean {
+    return this.#slots.every((task) => task?.running);
+  }
+
+  report(contextSize: number): readonly object[] {
+    return this.#slots.map((task, id) => ({
+      id,
+      n_ctx: contextSize,
+      speculative: false,
+      is_processing: task?.running ?? false,
+      ...(task && {
+        id_task: task.id,
+        n_prompt_tokens: task.promptTokens,
+        n_prompt_tokens_processed: task.processedTokens,
+        n_prompt_tokens_cache: task.cachedTokens,
+        params: task.settings,
+        next_token: [
+          {
+            has_next_token: task.running,
+            has_new_line: task.newLine,
+            n_remain: task.running ? Math.max(0, task.maxTokens - task.decoded) : 0,
+            n_decoded: task.decoded,
+          },
+        ],
+      }),
+    }));
+  }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { fold } from '../../core/fold.ts';
-import { encodeEmptyReply, encodeFailure, encodeLogprobs, encodeReply, encodeStream } from './encode.ts';
+import { encodeEmptyReply, encodeFailure, encodeLogprobs, encodeReply, encodeStream } from './generate.ts';
 
 const start: GenerationEvent = { type: 'start', promptTokens: 12, cachedTokens: 0, maxTokens: 9, seed: 1 };
 const finish = (reason: 'stop' | 'length' | 'aborted'): GenerationEvent => ({

@@ -4,9 +4,8 @@ import { bindAll } from '../testing/bind.ts';
 import { controlParts, finishEvent, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { nativeFidelity } from './fields.ts';
 import { generateEndpoints } from './generate.ts';
-import { embeddingsEndpoint } from './routes.ts';
+import { embeddingsEndpoint, nativeFidelity } from './routes.ts';
 
 function world() {
   const { text, asked } = scriptedText([startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()], {
@@ -131,7 +130,7 @@ test('native fidelity: has every name of every sampler', () => {
 });
 
 /** What clients of this API send, besides the samplers. */
-const others = [
+const clientFields = [
   ['prompt', 'memory', 'max_context_length', 'max_length', 'genkey', 'stop_sequence', 'trim_stop', 'quiet'],
   ['images', 'audio', 'replace_instruct_placeholders', 'render_special', 'bypass_eos', 'ban_eos_token'],
   ['use_default_badwordsids', 'logprobs', 'adapter', 'reasoning_effort', 'thinking_budget_tokens', 'sampler_order'],
@@ -139,4 +138,4 @@ const others = [
   ['grammar_retain_state', 'negative_prompt', 'guidance_scale'],
 ].flat();
 
-test.each(others)('native fidelity: has %s', (field) => expect(names).toContain(field));
+test.each(clientFields)('native fidelity: has %s', (field) => expect(names).toContain(field));

@@ -7,8 +7,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { readGenkey } from '../controls/table.ts';
 import { readFields } from '../fields.ts';
 import { readyState, seeing } from '../testing/doubles.ts';
-import { generateFields } from './fields.ts';
-import { type DecodeParts, decode as decodeFields } from './generate.ts';
+import { type DecodeParts, decode as decodeFields, generateFields } from './generate.ts';
 
 const parts: DecodeParts = {
   defaultMaxTokens: 2048,

@@ -1,25 +1,49 @@
 import { AppError, asAppError } from '../../core/errors.ts';
-import type { EndpointFidelity } from '../../core/fidelity.ts';
-import { fold } from '../../core/fold.ts';
+import {
+  type FinishReason,
+  type GenerationEvent,
+  type TokenChoice,
+  type TokenLogprob,
+  unreachable,
+} from '../../core/events.ts';
+import { fold, type Generation } from '../../core/fold.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { TextState } from '../../core/text-service.ts';
+import type { AbortOutcome, TextService, TextState } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
+import { messageFrame } from '../../http/sse.ts';
 import { type ControlParts, decodeControls, idleFields } from '../controls/decode.ts';
+import { controlFields, readGenkey } from '../controls/table.ts';
 import { type CompletionParts, eventStream, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import { bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody } from '../endpoint.ts';
-import { type Fields, fidelityOf, readFields } from '../fields.ts';
-import { nativeMedia } from '../media.ts';
-import { eventsFor, textTicket } from '../ticket.ts';
-import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
-import { nativeFamily } from './errors.ts';
-import { generateFields } from './fields.ts';
+import * as f from '../fields.ts';
+import { nativeMedia, readNativeMedia } from '../media.ts';
+import { clientName, eventsFor, keepOnDisconnect, textTicket } from '../ticket.ts';
+import { errorType, nativeFamily } from './errors.ts';
 
 export type GenerateParts = Pick<
   CompletionParts,
   'text' | 'controlParts' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
 >;
+
+const dialect = 'Native text API';
+const projector = 'Refused where the loaded model has no projector for it (--mmproj).';
+
+export const generateFields = {
+  prompt: f.honoured(f.orElse(f.readText, '')),
+  memory: f.honoured(f.orElse(f.readText, '')),
+  genkey: f.honoured(readGenkey, 'a text or a number'),
+  kcpp_extra_args: keepOnDisconnect,
+  quiet: f.ignored('without effect in the original too'),
+  images: f.honoured(readNativeMedia, `base64, with or without a data URL in front; the last 64. ${projector}`),
+  audio: f.honoured(readNativeMedia, `as images, with wav, mp3 or flac inside. ${projector}`),
+  replace_instruct_placeholders: f.honoured(f.orElse(f.looseFlag, true)),
+  ...controlFields,
+};
+
+const generatePaths = 'POST /api/v1/generate, /api/extra/generate/stream';
+export const generateFidelity = f.fidelityOf(dialect, generatePaths, generateFields);
 
 const row = endpointRow({ method: 'POST', match: 'ending', queued: true, family: nativeFamily });
 
@@ -54,7 +78,7 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
 
-export const legacyFidelity: EndpointFidelity = fidelityOf('Native text API', 'POST /request', {
+export const legacyFidelity = f.fidelityOf(dialect, 'POST /request', {
   text: generateFields.prompt,
   max: generateFields.max_length,
   top_k: generateFields.top_k,
@@ -72,7 +96,7 @@ async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
 }
 
 function prepare(body: JsonObject, call: Call, { text, controlParts, replacePlaceholders }: GenerateParts) {
-  const fields = readFields(generateFields, body);
+  const fields = f.readFields(generateFields, body);
   const request = decode(fields, { ...controlParts(), replacePlaceholders, state: text.state() });
   return { request, ticket: textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args }) };
 }
@@ -91,7 +115,7 @@ export interface DecodeParts extends ControlParts, Pick<GenerateParts, 'replaceP
   readonly state: TextState;
 }
 
-export function decode(fields: Fields<typeof generateFields>, parts: DecodeParts): GenerationRequest {
+export function decode(fields: f.Fields<typeof generateFields>, parts: DecodeParts): GenerationRequest {
   const controls = decodeControls(fields, parts);
   const { prompt, memory, max_length: length = 1 } = fields;
   // 0 and less generate nothing; a length that is left out, or is no number, is the default of the server.
@@ -100,4 +124,187 @@ export function decode(fields: Fields<typeof generateFields>, parts: DecodeParts
   if (!fields.replace_instruct_placeholders) return request;
   const replaced = parts.replacePlaceholders({ prompt, memory, stop: controls.stop });
   return { ...request, ...replaced, stop: replaced.stop.filter((text) => text !== '') };
+}
+
+/** An aborted generation counts as one that reached its limit: clients know no other word. */
+const finishReasons: Record<FinishReason, string> = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'tool_calls',
+  aborted: 'length',
+};
+const finishNames: Record<FinishReason | 'error', string> = { ...finishReasons, aborted: 'abort', error: 'error' };
+
+/** Clients parse frames with a regular expression, so their lines, order and single spaces are fixed. */
+export async function* encodeStream(events: AsyncIterable<GenerationEvent>): AsyncGenerator<string> {
+  const warnings: string[] = [];
+  try {
+    for await (const event of events) {
+      switch (event.type) {
+        case 'text-delta':
+        case 'reasoning-delta':
+          if (event.text !== '') yield messageFrame(`{"token": ${quote(event.text)}, "finish_reason": null}`);
+          break;
+        case 'start':
+        case 'prompt-logprobs':
+        // No tools are offered to the model.
+        case 'tool-start':
+        case 'tool-delta':
+        case 'tool-end':
+          break;
+        case 'warning':
+          warnings.push(event.text);
+          break;
+        case 'finish':
+          yield lastFrame(finishReasons[event.reason], warnings);
+          return;
+        case 'error':
+          yield lastFrame('error', warnings, event.error);
+          return;
+        default:
+          unreachable(event);
+      }
+    }
+  } catch (error) {
+    yield lastFrame('error', warnings, asAppError(error));
+    return;
+  }
+  yield lastFrame(finishReasons.aborted, warnings);
+}
+
+/** The frames of a server that has no text model. */
+export async function* encodeFailure(error: AppError): AsyncGenerator<string> {
+  yield lastFrame('error', [], error);
+}
+
+function lastFrame(reason: string, warnings: readonly string[], error?: AppError): string {
+  const members = [
+    `"token": "", "finish_reason": "${reason}"`,
+    ...(error ? [`"error": {"message": ${quote(error.message)}, "type": "${errorType(error)}"}`] : []),
+    ...(warnings.length > 0 ? [`"warnings": [${warnings.map(quote).join(', ')}]`] : []),
+  ];
+  return messageFrame(`{${members.join(', ')}}`);
+}
+
+/** JSON in ASCII only. */
+function quote(text: string): string {
+  return JSON.stringify(text).replace(/[\u0080-\uffff]/g, escapeUnit);
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+export function encodeReply(generation: Generation, options: { readonly logprobs: boolean }): object {
+  const { usage, warnings } = generation;
+  const result = {
+    text: generation.reasoning + generation.text,
+    tool_calls: [],
+    finish_reason: finishReasons[generation.reason],
+    logprobs: options.logprobs ? encodeLogprobs(generation.logprobs) : null,
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
+  return { results: [result] };
+}
+
+/** Without a model clients expect an empty text, not a failed request; the error is beside it. */
+export function encodeEmptyReply(error: AppError): object {
+  const empty = { text: '', tool_calls: [], finish_reason: 'error', logprobs: null };
+  const counts = { prompt_tokens: 0, completion_tokens: 0 };
+  return { results: [{ ...empty, ...counts, error: { message: error.message, type: errorType(error) } }] };
+}
+
+/** Nothing is reported as less likely than one in ten thousand; clients draw bars from these numbers. */
+const floor = Math.log(0.0001);
+
+/** The same tokens in six forms, as the clients of two older dialects look for them. */
+export function encodeLogprobs(tokens: readonly TokenLogprob[]): object {
+  let offset = 0;
+  const offsets = tokens.map(({ text }) => {
+    const start = offset;
+    offset += [...text].length;
+    return start;
+  });
+  return {
+    content: tokens.map((token) => ({ ...choice(token), top_logprobs: token.top.slice(0, 10).map(choice) })),
+    tokens: tokens.map(({ text }) => text),
+    token_ids: tokens.map(({ token }) => token),
+    token_logprobs: tokens.map(floored),
+    top_logprobs: tokens.map(({ top }) =>
+      Object.fromEntries(top.slice(0, 10).map((each) => [each.text, floored(each)])),
+    ),
+    text_offset: offsets,
+  };
+}
+
+function choice(token: TokenChoice): object {
+  return { token: token.text, token_id: token.token, logprob: floored(token), bytes: token.bytes };
+}
+
+function floored({ logprob }: TokenChoice): number {
+  return Math.max(logprob, floor);
+}
+
+/** Strings, not booleans: clients compare with these. */
+const abortReplies: Record<AbortOutcome, { readonly success: string; readonly done: string }> = {
+  stopped: { success: 'true', done: 'true' },
+  pending: { success: 'true', done: 'false' },
+  refused: { success: 'false', done: 'false' },
+};
+
+const keyNote = 'The key that came with the request; nothing means the running one.';
+
+const taskPaths = 'POST /api/extra/generate/check, /api/extra/last_logprobs, /api/extra/abort';
+const keyFields = { genkey: f.withSchema(f.textOrNumber, f.aside('honoured', keyNote)) };
+export const taskFidelity = f.fidelityOf(dialect, taskPaths, keyFields);
+
+type TaskParts = Pick<GenerateParts, 'text'>;
+
+const task = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
+
+/** Look at and stop running generations. */
+export const taskEndpoints: readonly ModelEndpoint<TaskParts>[] = [
+  ...both('/api/extra/generate/check', 'The text so far of the running generation.', check),
+  ...both('/api/extra/last_logprobs', 'The probabilities of the tokens of the last generation.', logprobs),
+  task(
+    '/api/extra/abort',
+    'Stop the running generation, or the one with this genkey.',
+    async (call, { text }: TaskParts) => json(abortReplies[text.abort(await genkeyOf(call), clientName(call))]),
+  ),
+];
+
+function both(path: string, summary: string, answer: (genkey: string, client: string, text: TextService) => Reply) {
+  const handle = async (call: Call, { text }: TaskParts): Promise<Reply> =>
+    answer(call.method === 'POST' ? await genkeyOf(call) : '', clientName(call), text);
+  return [task(path, `${summary} Only without a genkey.`, handle, { method: 'GET' }), task(path, summary, handle)];
+}
+
+function check(genkey: string, client: string, text: TextService): Reply {
+  const finish = text.finished(genkey);
+  const queue = text.queuePosition(genkey);
+  const result = {
+    text: text.check(genkey, client),
+    // Only for those that go on without their client: why it has ended, or null while it runs.
+    ...(finish === undefined ? {} : { finish_reason: finish && finishNames[finish] }),
+    // Only while it waits.
+    ...(queue ? { queue_position: queue.position, queue_estimate: queue.estimateSeconds } : {}),
+  };
+  return json({ results: [result] });
+}
+
+function logprobs(genkey: string, client: string, text: TextService): Reply {
+  const tokens = text.lastLogprobs(genkey, client);
+  return json({ logprobs: tokens ? encodeLogprobs(tokens) : null });
+}
+
+/** A missing or invalid body means the running generation; clients often send none. */
+async function genkeyOf(call: Call): Promise<string> {
+  try {
+    const { genkey } = await bodyOf(call, 'object');
+    return typeof genkey === 'string' || typeof genkey === 'number' ? String(genkey) : '';
+  } catch {
+    return '';
+  }
 }

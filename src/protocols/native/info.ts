@@ -81,16 +81,15 @@ export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
   info('/api/extra/true_max_context_length', 'The context that the server has.', (_, { text }) => ({
     value: text.contextSize(),
   })),
-  info('/api/extra/version', 'The version, and which features are there.', (_, parts) => version(parts)),
+  info('/api/extra/version', 'The version, and which features are there.', versionBody),
   info('/api/extra/perf', 'The speed of the last generation, and the queue.', performanceBody),
-  info('/.well-known/serviceinfo', 'Which APIs are here, for programs that look for them.', (_, parts) =>
-    serviceInfo(parts),
-  ),
+  info('/.well-known/serviceinfo', 'Which APIs are here, for programs that look for them.', serviceInfo),
   info('/ping', 'Answers as long as the server runs.', () => ({ status: 'healthy' }), { match: 'exact' }),
   row('/api/extra/preloadstory', 'The story that clients open at first.', story, { match: 'exact' }),
 ];
 
-function version({ text, product: { name, version, commit }, engineVersions, features }: InfoParts): object {
+function versionBody(_: Call, { text, product, engineVersions, features }: InfoParts): object {
+  const { name, version, commit } = product;
   const state = text.state();
   const on = { ...modalities(state), ...features() };
   return {
@@ -155,7 +154,7 @@ function perSecond(milliseconds: number): number {
   return milliseconds > 0 ? 1000 / milliseconds : 0;
 }
 
-function serviceInfo({ product }: InfoParts): object {
+function serviceInfo(_: Call, { product }: InfoParts): object {
   const homepage = product.homepage ?? '';
   return {
     version: '0.2',

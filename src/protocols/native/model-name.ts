@@ -3,13 +3,6 @@ import { requestDefaults } from '../../config/gen-defaults.ts';
 import { modelId } from '../../core/model-names.ts';
 import type { TextState } from '../../core/text-service.ts';
 
-export interface Naming {
-  /** Shown instead of the file's name. */
-  readonly hordeModelName: string;
-  /** Replies may differ from what the model alone would say: verbose debugging, or request defaults of the server. */
-  readonly altered: boolean;
-}
-
 const noModelName = 'inactive';
 
 /** The name of the text model as clients of this family of servers expect it, one that is still loading included. */
@@ -24,9 +17,13 @@ export function shownName({ hordeModelName, altered }: Naming): string {
   return hordeModelName === '' ? '' : `${altered ? 'debug-' : ''}${hordeModelName}`.replaceAll('/', '');
 }
 
-export function namingOf(settings: Settings): Naming {
+type Naming = Readonly<ReturnType<typeof namingOf>>;
+
+export function namingOf(settings: Settings) {
   return {
+    /** Shown instead of the file's name. */
     hordeModelName: settings.hordemodelname,
+    /** Replies may differ from what the model alone would say: verbose debugging, or request defaults of the server. */
     altered: settings.debugmode === 1 || Object.keys(requestDefaults(settings)).length > 0,
   };
 }

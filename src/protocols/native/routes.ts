@@ -1,16 +1,14 @@
 import type { WebSearch } from '../../core/web-search.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { answerList, type EmbeddingParts } from '../embedding.ts';
+import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { honoured, readText } from '../fields.ts';
+import { fidelityOf, honoured, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
 import { nativeFamily, readInput } from './errors.ts';
-import { embeddingsFidelity, embeddingsFields } from './fields.ts';
-import { type GenerateParts, generateEndpoints } from './generate.ts';
+import { type GenerateParts, generateEndpoints, generateFidelity, taskEndpoints } from './generate.ts';
 import { type CacheParts, cacheEndpoint, type InfoParts, infoEndpoints } from './info.ts';
 import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
-import { taskEndpoints } from './tasks.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
 /** What depends on the model that a call concerns. */
@@ -42,6 +40,10 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
 }
 
 const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
+
+const embeddingsFields = listFields({ truncate: true });
+const embeddingsFidelity = fidelityOf('Native text API', 'POST /api/extra/embeddings', embeddingsFields);
+export const nativeFidelity = [generateFidelity, embeddingsFidelity];
 
 export const embeddingsEndpoint: ModelEndpoint<EmbeddingParts> = row(
   '/api/extra/embeddings',

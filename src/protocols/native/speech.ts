@@ -22,13 +22,8 @@ import { errorType, nativeFamily } from './errors.ts';
 
 export type SpeechParts = Pick<DialectParts, 'taskServices' | 'startTimer'>;
 
-const row = endpointRow({
-  method: 'POST',
-  match: 'ending',
-  queued: true,
-  modelSelection: 'any-name',
-  family: nativeFamily,
-});
+const speechModel = { queued: true, modelSelection: 'any-name' } as const;
+const row = endpointRow({ method: 'POST', match: 'ending', family: nativeFamily, ...speechModel });
 
 export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav by default.', speak);
 export const transcribeEndpoint = row('/api/extra/transcribe', 'Speech to text.', transcribe, { form: {} });

@@ -12,7 +12,7 @@ interface DocumentParts {
 }
 
 /** Replies with the document; `server` is the address of the server relative to that of the document, for proxies. */
-export type OpenapiReply = (server: string) => Reply;
+type OpenapiReply = (server: string) => Reply;
 
 /** The document is built for the first request. */
 export function openapiReplies({
@@ -113,9 +113,7 @@ function operationOf(endpoint: ListedEndpoint, path: string, original: string, s
     summary,
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(method === 'POST' && {
-      requestBody: requestBody(endpoint, sent, requestExamples[`POST ${original}`]),
-    }),
+    ...(method === 'POST' && { requestBody: requestBody(endpoint, sent, requestExamples[`POST ${original}`]) }),
     responses: responsesOf(endpoint, original),
     // An empty entry needs no key: whether one is needed depends on how the server was started.
     security: access !== 'open' ? [{ key: [] }, {}] : [{}],

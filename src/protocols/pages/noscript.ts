@@ -29,9 +29,7 @@ const row = endpointRow({ method: 'GET', match: 'exact', queued: false, family }
 
 /** A form and its answer, for browsers that run no scripts. */
 export const noscriptEndpoints: readonly ModelEndpoint<NoscriptParts>[] = [
-  row('/noscript', 'A form to try the model, for browsers without scripts.', () =>
-    formPage(readForm(new URLSearchParams())),
-  ),
+  row('/noscript', 'A form to try the model, for browsers without scripts.', () => formPage(defaults)),
   row('/noscript', 'The answer to that form, as a page that grows while it is written.', answer, {
     method: 'POST',
     queued: true,
@@ -166,7 +164,7 @@ export function afterReply(asked: NoscriptForm, reply: string): NoscriptForm {
   return { ...asked, text: '', turns: [...asked.turns, asked.text, reply.trim()] };
 }
 
-export function formMarkup(asked: NoscriptForm): Markup {
+function formMarkup(asked: NoscriptForm): Markup {
   const story = asked.kind === 'story';
   const next = asked.turns.length > 0 && !story;
   return html`<section aria-labelledby="ask-title">
@@ -193,18 +191,13 @@ ${next ? html`<p><a href="noscript">New conversation</a></p>` : ''}
 }
 
 function choice(value: NoscriptForm['kind'], label: string, checked: boolean): Markup {
-  const mark = checked
-    ? html`<input type="radio" name="kind" value="${value}" checked>`
-    : html`<input type="radio" name="kind" value="${value}">`;
-  return html`<label class="choice">${mark} ${label}</label>`;
+  const mark = checked ? ' checked' : '';
+  return html`<label class="choice"><input type="radio" name="kind" value="${value}"${mark}> ${label}</label>`;
 }
 
-function numberField(
-  name: string,
-  label: string,
-  value: number,
-  [min, max, step]: readonly [number, number, number],
-): Markup {
+type Range = readonly [min: number, max: number, step: number];
+
+function numberField(name: string, label: string, value: number, [min, max, step]: Range): Markup {
   return html`<label>${label} <input type="number" name="${name}" min="${min}" max="${max}" step="${step}" value="${value}" required></label>`;
 }
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import type { Call, Family, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
-import type { EndpointShape, ListedEndpoint, PlainEndpoint } from '../endpoint.ts';
+import { type EndpointShape, endpointRow, type ListedEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { html, type Markup, pageReply, pagesFamily } from './page.ts';
 import { style } from './style.ts';
 import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
@@ -30,18 +30,18 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
     return (call.query.get('plain') === '1' ? undefined : await webPage(web, 'api.html', call)) ?? list();
   };
   return [
-    page('exact', '/', 'The web client: chat, write, draw, listen and speak.', client),
-    page('exact', '/lcpp', 'The web client, opened at its chat.', client),
-    page('exact', '/sdui', 'Redirects to the page for drawing, which KoboldCpp has here.', () => redirect('/#/draw')),
-    page('ending', '/favicon.ico', 'The icon.', file('icon-192.png')),
-    page('exact', '/api', 'The page of the API: every endpoint, to be read and tried.', api),
-    page('exact', '/docs', 'Another name for /api.', api),
-    page('prefix', '/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual),
-    page('exact', '/v1', 'A note for people who open the base address of the OpenAI API.', () => baseAddressNote),
-    page('ending', '/api', 'Redirects to /api.', () => redirect('/api')),
-    page('ending', '/api/v1', 'Redirects to /api.', () => redirect('/api')),
-    page('ending', '/app.css', 'The style sheet of the plain pages.', () => stylesheet),
-    ...webFiles(web).map((name) => page('ending', `/${name}`, 'A file of the web client.', file(name))),
+    page('/', 'The web client: chat, write, draw, listen and speak.', client),
+    page('/lcpp', 'The web client, opened at its chat.', client),
+    page('/sdui', 'Redirects to the page for drawing, which KoboldCpp has here.', () => redirect('/#/draw')),
+    page('/favicon.ico', 'The icon.', file('icon-192.png'), below),
+    page('/api', 'The page of the API: every endpoint, to be read and tried.', api),
+    page('/docs', 'Another name for /api.', api),
+    page('/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual, { match: 'prefix' }),
+    page('/v1', 'A note for people who open the base address of the OpenAI API.', () => baseAddressNote),
+    page('/api', 'Redirects to /api.', () => redirect('/api'), below),
+    page('/api/v1', 'Redirects to /api.', () => redirect('/api'), below),
+    page('/app.css', 'The style sheet of the plain pages.', () => stylesheet, below),
+    ...webFiles(web).map((name) => page(`/${name}`, 'A file of the web client.', file(name), below)),
   ];
 }
 
@@ -58,14 +58,9 @@ function notFound({ method, path }: Call): Reply {
   return pagesFamily.errorReply(new AppError('not-found', { method, path }));
 }
 
-function page(
-  match: EndpointShape['match'],
-  path: string,
-  summary: string,
-  handle: PlainEndpoint['handle'],
-): PlainEndpoint {
-  return { method: 'GET', match, path, queued: false, summary, family: pagesFamily, handle };
-}
+const page = endpointRow({ method: 'GET', match: 'exact', queued: false, family: pagesFamily });
+/** Also below a prefix of a proxy. */
+const below = { match: 'ending' } as const;
 
 function redirect(location: string): Reply {
   return { status: 302, headers: { location, 'content-type': 'text/html' }, body: '' };
@@ -116,9 +111,8 @@ ${[...families].map((family) => familySection(family, endpoints))}
 }
 
 function familySection(family: Family, endpoints: readonly ListedEndpoint[]): Markup {
-  const { name, title } = family;
-  return html`<section aria-labelledby="family-${name}">
-<h2 id="family-${name}">${title}</h2>
+  return html`<section aria-labelledby="family-${family.name}">
+<h2 id="family-${family.name}">${family.title}</h2>
 <table>
 <thead><tr><th scope="col">Method</th><th scope="col">Path</th><th scope="col">Key</th><th scope="col">What it does</th></tr></thead>
 <tbody>

@@ -2,7 +2,7 @@ import type { AskedLora } from '../../core/image.ts';
 import type { Call } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import * as f from '../fields.ts';
-import { type CallTicket, ticketFor } from '../ticket.ts';
+import { ticketFor } from '../ticket.ts';
 import { mostPictures } from './request.ts';
 import { readOptionalPicture, type SentPicture } from './sent-picture.ts';
 
@@ -58,13 +58,10 @@ export const drawingFields = {
   keep_image_gen_on_disconnect: f.honoured(looseSwitch, 'The same at the top level, for --gendefaults.'),
 };
 
-type DrawingFields = f.Fields<typeof drawingFields>;
+type TicketField = 'genkey' | 'keep_image_gen_on_disconnect' | 'kcpp_extra_args';
 
 /** A drawing that continues after its client disconnected (`kept`) can still be stopped by its key. */
-export function drawingTicket(
-  call: Call,
-  fields: Pick<DrawingFields, 'genkey' | 'keep_image_gen_on_disconnect' | 'kcpp_extra_args'>,
-): { readonly ticket: CallTicket; readonly kept: boolean } {
+export function drawingTicket(call: Call, fields: f.Fields<Pick<typeof drawingFields, TicketField>>) {
   const kept = fields.keep_image_gen_on_disconnect || fields.kcpp_extra_args.keep_image_gen_on_disconnect;
   const ticket = ticketFor(call, fields.genkey);
   return { kept, ticket: kept ? { ...ticket, signal: new AbortController().signal } : ticket };

@@ -1,6 +1,6 @@
 import type { ImageFacts, ImageRequest } from '../../core/image.ts';
 import { tryParseJson } from '../../core/json.ts';
-import type { Drawn } from './drawn.ts';
+import type { Drawn } from './request.ts';
 import { samplerDisplay } from './sampler-names.ts';
 
 export interface TextParts {
@@ -52,9 +52,8 @@ interface Infotext {
 /** The text that image programs write into their pictures and read again. */
 export function infotext({ prompt, negativePrompt, entries }: Infotext): string {
   const pairs = entries.flatMap(([key, value]) => (value === undefined ? [] : [`${key}: ${quoted(String(value))}`]));
-  return [prompt, ...(negativePrompt === '' ? [] : [`Negative prompt: ${negativePrompt}`]), pairs.join(', ')].join(
-    '\n',
-  );
+  const negative = negativePrompt === '' ? [] : [`${negativeMark} ${negativePrompt}`];
+  return [prompt, ...negative, pairs.join(', ')].join('\n');
 }
 
 function quoted(value: string): string {

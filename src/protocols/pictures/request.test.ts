@@ -1,12 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fakeImage, imageFacts, pictureParts } from '../testing/pictures.ts';
+import { AppError } from '../../core/errors.ts';
+import { drawSquares, fakeImage, imageFacts, pictureParts, stoppedAfterOne } from '../testing/pictures.ts';
 import {
   type AskedPicture,
+  chooseUpscaler,
+  collectDrawn,
   drawnSize,
+  enlargedSize,
   imageOf,
   imageRequest,
+  isResampler,
+  isTooLarge,
   knownLoras,
+  networksOf,
   type SizeLimits,
   withoutLoraTags,
 } from './request.ts';
@@ -224,5 +231,97 @@ describe('knownLoras', () => {
   test('withoutLoraTags: reads the first weight, and 1 if it is invalid', () => {
     const weights = (prompt: string) => withoutLoraTags(prompt).loras.map(({ weight }) => weight);
     expect(weights('<lora:a:-0.5:2> <lora:b:x> <lora:c> <lora:d:0>')).toEqual([-0.5, 1, 1, 0]);
+  });
+});
+
+const request = imageRequest(
+  { prompt: 'a boat', width: 64, height: 64, count: 3, seed: 5 },
+  imageFacts,
+  pictureParts(undefined),
+);
+
+describe('collectDrawn', () => {
+  test('returns pictures and effective parameters', async () => {
+    const drawn = await collectDrawn(drawSquares(request, ['No such sampler']), request);
+    expect(drawn.pictures.map(({ seed }) => seed)).toEqual([5, 6, 7]);
+    expect(drawn).toMatchObject({ width: 64, steps: 20, sampler: 'euler', notes: ['No such sampler'], stopped: false });
+  });
+
+  test('orders pictures by index', async () => {
+    const png = new Uint8Array();
+    const events = async function* () {
+      yield { type: 'picture', index: 2, seed: 7, png } as const;
+      yield { type: 'picture', index: 0, seed: 5, png } as const;
+    };
+    const { pictures } = await collectDrawn(events(), request);
+    expect(pictures.map(({ seed }) => seed)).toEqual([5, 7]);
+  });
+
+  test('skipped pictures: is stopped only if all were skipped', async () => {
+    const picture = { type: 'picture', index: 1, seed: 6, png: new Uint8Array() } as const;
+    const some = async function* () {
+      yield picture;
+    };
+    const none = async function* () {};
+    expect(await collectDrawn(some(), request)).toMatchObject({ pictures: [{ seed: 6 }], stopped: false });
+    expect(await collectDrawn(none(), request)).toMatchObject({ pictures: [], stopped: true });
+  });
+
+  test('stopped: returns the finished pictures', async () => {
+    const drawn = await collectDrawn(stoppedAfterOne(request), request);
+    expect(drawn).toMatchObject({ stopped: true, width: 64 });
+    expect(drawn.pictures).toHaveLength(1);
+  });
+
+  test('rejects with other errors', async () => {
+    // biome-ignore lint/correctness/useYield: fails before the first event.
+    const events = async function* () {
+      throw new AppError('engine-lost', { capability: 'image' });
+    };
+    await expect(collectDrawn(events(), request)).rejects.toMatchObject({ code: 'engine-lost' });
+  });
+});
+
+const facts = {
+  upscalers: [
+    { name: 'None', scale: 1 },
+    { name: 'Lanczos', scale: 4 },
+    { name: 'ESRGAN_4x', scale: 4 },
+    { name: 'Soft_2x', scale: 2 },
+  ],
+};
+
+describe('upscaling', () => {
+  test('enlargedSize: has whole pixels from 1 to 8192', () => {
+    expect(enlargedSize({ width: 100.6, height: 0.2 })).toEqual({ width: 101, height: 1 });
+    expect(enlargedSize({ width: 1e9, height: 10 })).toEqual({ width: 8192, height: 10 });
+    expect(isTooLarge({ width: 8193, height: 1 })).toBe(true);
+    expect(isTooLarge({ width: 8192, height: 8192 })).toBe(false);
+  });
+
+  test('chooseUpscaler: finds an upscaler by name', () => {
+    expect(chooseUpscaler(' soft_2X ', facts, 9)?.name).toBe('Soft_2x');
+    expect(chooseUpscaler('lanczos', facts, 2)?.name).toBe('Lanczos');
+    expect(chooseUpscaler('Nearest', facts, 2)?.name).toBe('None');
+  });
+
+  test.each([
+    [1.5, 'Soft_2x'],
+    [2, 'Soft_2x'],
+    [3, 'ESRGAN_4x'],
+    [16, 'ESRGAN_4x'],
+  ])('chooseUpscaler: uses the smallest sufficient network for a factor of %s and an unknown name', (factor, name) => {
+    expect(chooseUpscaler('R-ESRGAN 4x+', facts, factor)?.name).toBe(name);
+    expect(chooseUpscaler(undefined, facts, factor)?.name).toBe(name);
+  });
+
+  test('chooseUpscaler: is undefined without networks', () => {
+    expect(chooseUpscaler('Soft_2x', { upscalers: [{ name: 'None', scale: 1 }] }, 2)).toBeUndefined();
+    expect(chooseUpscaler(undefined, { upscalers: [] }, 2)).toBeUndefined();
+  });
+
+  test('networksOf: leaves out resamplers', () => {
+    expect(networksOf(facts).map(({ name }) => name)).toEqual(['ESRGAN_4x', 'Soft_2x']);
+    expect(['None', ' lanczos', 'NEAREST', 'ESRGAN'].map(isResampler)).toEqual([true, true, true, false]);
   });
 });

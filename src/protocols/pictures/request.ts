@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts';
-import type { AskedLora, Drawings, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
+import { AppError, asAppError } from '../../core/errors.ts';
+import type { AskedLora, Drawings, ImageEvent, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { PictureEditor, Size } from '../../core/pictures.ts';
 import type { TaskServices } from '../../core/task-services.ts';
@@ -170,4 +170,72 @@ export function knownLoras(
 function weightOf(text: string | undefined): number {
   const weight = Number.parseFloat(text ?? '1');
   return Number.isFinite(weight) ? weight : 1;
+}
+
+export interface Drawn extends Omit<Extract<ImageEvent, { type: 'finish' }>, 'type'> {
+  readonly pictures: readonly { readonly seed: number; readonly png: Uint8Array }[];
+  /** Stopped, so that pictures are missing. */
+  readonly stopped: boolean;
+}
+
+/**
+ * Collects all events of a request. A stopped request keeps its finished pictures. A request whose last picture was skipped
+ * has no `finish` event, and counts as stopped only if it has no pictures.
+ */
+export async function collectDrawn(events: AsyncIterable<ImageEvent>, request: ImageRequest): Promise<Drawn> {
+  const { width, height, steps, sampler, scheduler } = request;
+  const pictures: Drawn['pictures'][number][] = [];
+  const asked = { width, height, steps, sampler, scheduler, notes: [] as readonly string[] };
+  let done: typeof asked | undefined;
+  try {
+    for await (const event of events) {
+      if (event.type === 'picture') pictures[event.index] = { seed: event.seed, png: event.png };
+      else if (event.type === 'finish') done = event;
+    }
+  } catch (error) {
+    if (asAppError(error).code !== 'stopped') throw error;
+    return { ...asked, pictures: Object.values(pictures), stopped: true };
+  }
+  // Skipped pictures leave gaps.
+  const finished = Object.values(pictures);
+  return { ...(done ?? asked), pictures: finished, stopped: done === undefined && finished.length === 0 };
+}
+
+/** Rounded, and limited to the largest side. */
+export function enlargedSize({ width, height }: Size): Size {
+  return { width: Math.round(clamp(width, 1, longest)), height: Math.round(clamp(height, 1, longest)) };
+}
+
+export function isTooLarge({ width, height }: Size): boolean {
+  return width > longest || height > longest;
+}
+
+/** Resampling methods, which need no network. */
+const resamplers: ReadonlySet<string> = new Set(['none', 'nearest', 'lanczos']);
+
+type Upscaler = ImageFacts['upscalers'][number];
+
+export function isResampler(name: string): boolean {
+  return resamplers.has(name.trim().toLowerCase());
+}
+
+/** The upscalers that are networks. */
+export function networksOf({ upscalers }: Pick<ImageFacts, 'upscalers'>): readonly Upscaler[] {
+  return upscalers.filter(({ name }) => !isResampler(name));
+}
+
+/**
+ * The upscaler of this name, or else the network with the smallest factor that is large enough. Undefined if there is none;
+ * `None` for a resampler that the engine does not have.
+ */
+export function chooseUpscaler(
+  asked: string | undefined,
+  facts: Pick<ImageFacts, 'upscalers'>,
+  factor: number,
+): Upscaler | undefined {
+  const named = facts.upscalers.find(({ name }) => name.toLowerCase() === asked?.trim().toLowerCase());
+  if (named) return named;
+  if (asked && isResampler(asked)) return { name: 'None', scale: 1 };
+  const networks = [...networksOf(facts)].sort((one, other) => one.scale - other.scale);
+  return networks.find(({ scale }) => scale >= factor) ?? networks.at(-1);
 }

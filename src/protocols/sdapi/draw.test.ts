@@ -3,8 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { Call, Endpoint } from '../../http/call.ts';
 import { handTimer, latch } from '../../http/testing/world.ts';
-import { pictureFacts } from '../pictures/picture-facts.ts';
-import { pngTexts } from '../pictures/png-text.ts';
+import { pictureFacts, pngTexts } from '../pictures/picture-facts.ts';
 import { asked } from '../testing/asked.ts';
 import {
   base64Of,

@@ -7,13 +7,15 @@ import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { headerList, ignoredIn } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { clamp, readFields, wrong } from '../fields.ts';
-import { collectDrawn, type Drawn } from '../pictures/drawn.ts';
 import { drawingTicket } from '../pictures/fields.ts';
 import { chosenScheduler, modelHash, pictureText, type TextParts } from '../pictures/infotext.ts';
-import { fitted, fittedMask } from '../pictures/pixels.ts';
-import { withPngTexts } from '../pictures/png-text.ts';
+import { withPngTexts } from '../pictures/picture-facts.ts';
 import {
+  chooseUpscaler,
+  collectDrawn,
+  type Drawn,
   defaultPreviewEvery,
+  enlargedSize,
   imageOf,
   imageRequest,
   knownLoras,
@@ -21,8 +23,7 @@ import {
   withoutLoraTags,
 } from '../pictures/request.ts';
 import { samplerDisplay } from '../pictures/sampler-names.ts';
-import type { SentPicture } from '../pictures/sent-picture.ts';
-import { chooseUpscaler, enlargedSize } from '../pictures/upscaling.ts';
+import { fitted, fittedMask, type SentPicture } from '../pictures/sent-picture.ts';
 import type { CallTicket } from '../ticket.ts';
 import { errorBody } from './errors.ts';
 import { type DrawFields, drawFidelity, drawFields } from './fields.ts';

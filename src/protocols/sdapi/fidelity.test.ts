@@ -1,8 +1,7 @@
 import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { fitted, fittedMask } from '../pictures/pixels.ts';
-import { readPicture } from '../pictures/sent-picture.ts';
+import { fitted, fittedMask, readPicture } from '../pictures/sent-picture.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { base64Of, fakeImage, inProcessEditor, pngOf } from '../testing/pictures.ts';
 import { sdapiFidelity } from './fields.ts';

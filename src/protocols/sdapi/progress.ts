@@ -6,16 +6,12 @@ import { BoundedMap } from '../../store/bounded-map.ts';
 /** The last reply of each key, which only its client knows, and whether a drawing was interrupted. */
 export class LastDrawings {
   readonly #replies = new BoundedMap<object>({ entries: 16, bytes: 64 * 2 ** 20 });
-  #interrupted = false;
-
-  get interrupted(): boolean {
-    return this.#interrupted;
-  }
+  interrupted = false;
 
   /** A new request removes the last reply of its key, and the mark of an interruption. */
   begin(genkey: string): void {
     this.#replies.delete(genkey);
-    this.#interrupted = false;
+    this.interrupted = false;
   }
 
   remember(genkey: string, reply: object, images: readonly string[]): void {
@@ -25,10 +21,6 @@ export class LastDrawings {
 
   lastOf(genkey: string): object | undefined {
     return this.#replies.get(genkey);
-  }
-
-  interrupt(): void {
-    this.#interrupted = true;
   }
 }
 
@@ -45,27 +37,17 @@ export function lastDrawing({ query }: Pick<Call, 'query'>, last: LastDrawings):
 const promptShare = 0.03;
 
 /** From 0 to nearly 1: it is 1 only when the reply is sent. */
-export function shareDone({
-  step,
-  steps,
-  pictures,
-  count,
-}: Omit<ImageProgress, 'genkey' | 'skipped' | 'secondsSoFar'>): number {
+export function shareDone(progress: Pick<ImageProgress, 'step' | 'steps' | 'pictures' | 'count'>): number {
+  const { step, steps, pictures, count } = progress;
   const share = (pictures + Math.min(step, steps) / (steps + 0.8)) / Math.max(1, count);
   return Math.round((promptShare + (1 - promptShare) * Math.min(0.999, share)) * 10_000) / 10_000;
-}
-
-interface ProgressParts {
-  readonly drawings: Drawings;
-  readonly last: Pick<LastDrawings, 'interrupted'>;
-  readonly now: number;
 }
 
 /**
  * The oldest running drawing, of any model and dialect. All clients see its progress, as in the original; the preview is only
  * for the key of the request (the task id of the original, the prompt id of ComfyUI). A wrong key sees nothing.
  */
-export function progressReply({ query }: Pick<Call, 'query'>, { drawings, last, now }: ProgressParts): object {
+export function progressReply({ query }: Pick<Call, 'query'>, drawings: Drawings, last: LastDrawings, now: number) {
   const genkey = keyOf(query);
   const seen = drawings.progress(genkey);
   const idle = {
@@ -80,15 +62,8 @@ export function progressReply({ query }: Pick<Call, 'query'>, { drawings, last, 
     sampling_steps: 0,
   };
   // Clients wait for exactly these two zeros.
-  const nothing = {
-    progress: 0,
-    eta_relative: 0,
-    state: idle,
-    current_image: null,
-    current_task: null,
-    textinfo: null,
-  };
-  if (!seen) return nothing;
+  const zeros = { progress: 0, eta_relative: 0 };
+  if (!seen) return { ...zeros, state: idle, current_image: null, current_task: null, textinfo: null };
   const { skipped, step, steps, pictures, count, secondsSoFar, preview } = seen;
   const progress = shareDone(seen);
   const hidden = genkey === '' || query.get('skip_current_image') === 'true';

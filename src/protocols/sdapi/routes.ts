@@ -1,12 +1,17 @@
-import { type Call, json } from '../../http/call.ts';
-import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
-import { factsFor, type PictureParts } from '../pictures/request.ts';
+import { freemem, totalmem } from 'node:os';
+import { AppError } from '../../core/errors.ts';
+import type { ImageFacts } from '../../core/image.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { readFields } from '../fields.ts';
+import { modelHash } from '../pictures/infotext.ts';
+import { factsFor, isResampler, type PictureParts } from '../pictures/request.ts';
+import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
 import { draw } from './draw.ts';
 import { sdapiFamily } from './errors.ts';
-import { type InterrogateParts, interrogate, pngInfo } from './interrogate.ts';
-import { lists, setOptions } from './lists.ts';
+import { type InterrogateParts, interrogate, pngInfo, upscaleMany, upscaleOne } from './extras.ts';
+import { optionFields } from './fields.ts';
 import { keyOf, type LastDrawings, lastDrawing, progressReply } from './progress.ts';
-import { upscaleMany, upscaleOne } from './upscale.ts';
 
 /** Per-model part of the context. */
 export interface SdapiContext extends PictureParts, InterrogateParts {}
@@ -33,17 +38,13 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
     work('interrogate', 'A caption for a picture, by the text model.', interrogate),
     post('png-info', 'The infotext of a picture.', pngInfo),
     post('interrupt', 'Stop all drawings, or that of the genkey in the query.', ({ query }, { drawings }) => {
-      if (drawings.interrupt(keyOf(query))) last.interrupt();
+      if (drawings.interrupt(keyOf(query))) last.interrupted = true;
       return json({});
     }),
-    post(
-      'skip',
-      'Skip the current picture of all drawings, or of that of the genkey in the query.',
-      ({ query }, { drawings }) => {
-        drawings.skip(keyOf(query));
-        return json(null);
-      },
-    ),
+    post('skip', 'Skip the current picture of all drawings, or of that of the genkey in the query.', (call, parts) => {
+      parts.drawings.skip(keyOf(call.query));
+      return json(null);
+    }),
     post('options', 'Accepted; names of other models are refused.', (call, { taskServices }) =>
       setOptions(call, taskServices?.image?.facts),
     ),
@@ -54,11 +55,98 @@ export function sdapiEndpoints(last: LastDrawings): Own[] {
       post(path, 'Accepted: models are loaded and unloaded automatically.', () => json({})),
     ),
     get('progress', 'Progress of the drawing.', (call, { drawings, now }) =>
-      progressReply(call, { drawings, last, now: now() }),
+      progressReply(call, drawings, last, now()),
     ),
     get('get_last.json', 'The last picture of this genkey.', (call) => lastDrawing(call, last)),
     ...Object.entries(lists).map(([path, [summary, of]]) =>
       get(path, summary, (call, { taskServices }) => of(factsFor(call, taskServices?.image?.facts))),
     ),
   ];
+}
+
+type List = readonly [summary: string, of: (facts?: ImageFacts) => unknown];
+
+const none: List = ['None.', () => []];
+
+/** Lists by path; without a model most of them are empty. */
+const lists: Readonly<Record<string, List>> = {
+  options: ['The options that clients read.', optionsOf],
+  'sd-models': ['The image model.', (facts) => (facts ? [modelEntry(facts)] : [])],
+  samplers: ['The samplers of the model.', (facts) => facts?.samplers.map(samplerEntry) ?? []],
+  schedulers: [
+    'The schedulers of the model.',
+    (facts) => facts?.schedulers.map((name) => ({ name, label: name, aliases: [] })) ?? [],
+  ],
+  upscalers: ['The upscalers.', (facts) => (facts ? upscalerEntries(facts) : [])],
+  'latent-upscale-modes': none,
+  loras: [
+    'The LoRAs of the model.',
+    (facts) => facts?.loras?.map(({ name, file }) => ({ name, alias: name, path: file, metadata: {} })) ?? [],
+  ],
+  'sd-vae': ['The VAE file that replaces that of the model.', vaeEntries],
+  'sd-modules': ['The same under another name.', vaeEntries],
+  'prompt-styles': none,
+  hypernetworks: none,
+  'face-restorers': none,
+  'realesrgan-models': ['None; see upscalers.', () => []],
+  extensions: none,
+  'script-info': none,
+  scripts: ['None.', () => ({ txt2img: [], img2img: [] })],
+  embeddings: ['None.', () => ({ loaded: {}, skipped: {} })],
+  'cmd-flags': ['The file of the model.', (facts) => ({ api: true, ckpt: facts ? fileName(facts) : null })],
+  memory: ['The memory of the machine.', memory],
+};
+
+/** Clients choose the entry of the list of models with this title. */
+function optionsOf(facts?: ImageFacts): object {
+  return {
+    samples_format: 'png',
+    sd_model_checkpoint: facts?.title ?? '',
+    sd_checkpoint_hash: facts?.sha256 ?? '',
+    sd_vae: 'Automatic',
+    CLIP_stop_at_last_layers: 1,
+    eta_noise_seed_delta: 0,
+  };
+}
+
+/** There is one model: the name of another one is refused, so that no client believes it was loaded. */
+async function setOptions(call: Call, facts: ImageFacts | undefined): Promise<Reply> {
+  const body = await bodyOf(call, 'object');
+  const { sd_model_checkpoint: model } = readFields(optionFields, body);
+  if (model && !(facts && isNameOf(facts, model))) throw new AppError('model-not-found', { model });
+  return json(null);
+}
+
+function isNameOf(facts: ImageFacts, asked: string): boolean {
+  const names = [facts.title, facts.name, facts.path, fileName(facts), facts.sha256 ?? '', modelHash(facts)];
+  return names.some((name) => name !== '' && name.toLowerCase() === asked.trim().toLowerCase());
+}
+
+/** `filename` has no folder, which clients need not know. */
+function modelEntry(facts: ImageFacts): object {
+  const { title, name, sha256 = '8'.repeat(64) } = facts;
+  return { title, model_name: name, hash: modelHash(facts), sha256, filename: fileName(facts), config: null };
+}
+
+function vaeEntries(facts?: ImageFacts): readonly object[] {
+  return facts?.vae === undefined ? [] : [{ model_name: facts.vae, filename: facts.vae }];
+}
+
+function fileName({ path }: ImageFacts): string {
+  return path.split(/[/\\]/).at(-1) ?? path;
+}
+
+function samplerEntry(name: string): object {
+  return { name: samplerDisplay(name), aliases: samplerAliases(name), options: {} };
+}
+
+function upscalerEntries({ upscalers }: ImageFacts): readonly object[] {
+  const all = upscalers.some(({ name }) => name === 'None') ? upscalers : [{ name: 'None', scale: 1 }, ...upscalers];
+  const entry = (name: string) => ({ name, model_name: isResampler(name) ? null : name, model_path: null });
+  return all.map(({ name, scale }) => ({ ...entry(name), model_url: null, scale }));
+}
+
+function memory(): object {
+  const [free, total] = [freemem(), totalmem()];
+  return { ram: { free, used: total - free, total }, cuda: { error: 'unavailable' } };
 }

@@ -2,8 +2,7 @@ import { expect } from 'vitest';
 import { bindAll } from '../testing/bind.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../testing/spoken.ts';
-import { settingsFidelity, streamFidelity, toAudioFidelity, vitsFidelity } from './fields.ts';
-import { xttsEndpoints } from './routes.ts';
+import { settingsFidelity, streamFidelity, toAudioFidelity, vitsFidelity, xttsEndpoints } from './routes.ts';
 
 function world() {
   const { speech, asked } = scriptedSpeech();

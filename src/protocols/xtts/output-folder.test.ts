@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { outputName, saveSound } from './output-folder.ts';
+import { outputName, saveSound } from './routes.ts';
 
 let folder: string;
 beforeEach(async () => {

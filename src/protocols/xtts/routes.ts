@@ -1,19 +1,27 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { AppError } from '../../core/errors.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
-import type { SpeechRequest, Voice } from '../../core/speech.ts';
+import type { SpeechFormat, SpeechRequest, Voice } from '../../core/speech.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
-import { clamp, orElse, readFields, readText } from '../fields.ts';
+import * as f from '../fields.ts';
 import { allSound, startedSpeech, streamedSound, wholeSound } from '../spoken-reply.ts';
-import { paces, type SpokenFields, speechOf, spokenText } from '../spoken-text.ts';
+import {
+  paces,
+  readVoiceName,
+  type SpokenFields,
+  speechOf,
+  spokenFields,
+  spokenNotes,
+  spokenText,
+} from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
-import { settingsFidelity, streamFields, toAudioFidelity, toAudioFields, vitsFidelity, vitsFields } from './fields.ts';
-import { outputName, saveSound } from './output-folder.ts';
-import { defaultSettings, withSettings } from './settings.ts';
 
 /** Per-model part of the context. */
 export interface XttsContext extends Pick<DialectParts, 'taskServices'> {
@@ -52,20 +60,20 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
 
   async function toAudio(call: Call, parts: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
-    const begun = await speak(call, readFields(toAudioFields, body), parts, { speed: settings.speed });
+    const begun = await speak(call, f.readFields(toAudioFields, body), parts, { speed: settings.speed });
     return wholeSound(begun, { format: 'wav', name: 'output', headers: noticeHeaders(body, toAudioFidelity) });
   }
 
   async function asStream(call: Call, parts: XttsContext): Promise<Reply> {
-    const fields = readFields(streamFields, Object.fromEntries(call.query));
+    const fields = f.readFields(streamFields, Object.fromEntries(call.query));
     const begun = await speak(call, fields, parts, { speed: settings.speed, streamed: true });
     return streamedSound(begun, { format: 'wav', name: 'output', headers: { 'content-type': 'audio/x-wav' } });
   }
 
   async function toFile(call: Call, parts: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
-    const name = outputName(orElse(readText, '')(body.file_name_or_path, 'file_name_or_path'));
-    const { events } = await speak(call, readFields(toAudioFields, body), parts, { speed: settings.speed });
+    const name = outputName(f.orElse(f.readText, '')(body.file_name_or_path, 'file_name_or_path'));
+    const { events } = await speak(call, f.readFields(toAudioFields, body), parts, { speed: settings.speed });
     await saveSound(outputFolder, name, await allSound(events));
     return json({ message: 'The audio was successfully made and stored.', output_path: name });
   }
@@ -100,13 +108,9 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
     get('/sample/', 'A sample of --ttsdir.', sample, { match: 'prefix' }),
     get('/voice/speakers', 'The voices by their numbers.', vitsSpeakers, vits),
     get('/voice/check', 'Succeeds if there is a speech model.', vitsCheck, vits),
-    get('/voice/vits', vitsSummary, (call, parts) => vitsSpeech(call, Object.fromEntries(call.query), parts), {
-      ...vits,
-      ...speech,
-    }),
+    get('/voice/vits', vitsSummary, (call, parts) => vitsSpeech(call, Object.fromEntries(call.query), parts), spoken),
     post('/voice/vits', vitsSummary, async (call, parts) => vitsSpeech(call, await formFields(call), parts), {
-      ...vits,
-      ...speech,
+      ...spoken,
       form: { files: 0 },
     }),
   ];
@@ -114,6 +118,7 @@ export function xttsEndpoints({ outputFolder }: { readonly outputFolder: string 
 
 const speech = { queued: true, modelSelection: 'any-name' } as const;
 const vits = { family: vitsFamily } as const;
+const spoken = { ...vits, ...speech };
 const vitsSummary = 'A text as speech, by the number of a voice.';
 
 const get = endpointRow({ method: 'GET', match: 'ending', queued: false, family: xttsFamily });
@@ -160,7 +165,7 @@ async function speakers({ headers }: Call, parts: XttsContext): Promise<Reply> {
 }
 
 async function switchModel(call: Call, parts: XttsContext): Promise<Reply> {
-  const name = orElse(readText, '')((await bodyOf(call)).model_name, 'model_name');
+  const name = f.orElse(f.readText, '')((await bodyOf(call)).model_name, 'model_name');
   if (name === speechOf(parts).name) return json({ message: `Model switched to ${name}` });
   const feature = `Switching to ${JSON.stringify(name)}`;
   throw new AppError('unsupported', { feature, instead: 'one voice model is served, that of --ttsmodel' });
@@ -191,10 +196,10 @@ function vitsCheck(_: Call, parts: XttsContext): Reply {
 }
 
 async function vitsSpeech(call: Call, sent: JsonObject, parts: XttsContext): Promise<Reply> {
-  const { id, lang: language, length, format, text } = readFields(vitsFields, sent);
+  const { id, lang: language, length, format, text } = f.readFields(vitsFields, sent);
   // Numbers of voices count from 0 here, and from 1 in the list of voices.
   const voice = /^\d+$/.test(id) ? String(Number(id) + 1) : id;
-  const speed = length > 0 ? clamp(1 / length, paces.least, paces.most) : 1;
+  const speed = length > 0 ? f.clamp(1 / length, paces.least, paces.most) : 1;
   const begun = await speak(call, { text, voice, language }, parts, { speed, format });
   return wholeSound(begun, { format, name: 'output', headers: noticeHeaders(sent, vitsFidelity) });
 }
@@ -207,3 +212,135 @@ async function formFields(call: Call): Promise<JsonObject> {
   }
   return bodyOf(call);
 }
+
+/** Limit of all files that clients let the server write. */
+const mostBytes = 2 ** 30;
+
+/** The file name for a name that a client sent; refuses paths, hidden files and reserved names. */
+export function outputName(sent: string): string {
+  const name = /\.wav$/i.test(sent) ? sent : `${sent}.wav`;
+  const plain = /^[\p{L}\p{N}_][\p{L}\p{N} _.-]{0,119}$/u.test(name) && !/[. ]\.wav$/i.test(name);
+  const reserved = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(name);
+  if (plain && !reserved) return name;
+  const expected = 'a plain file name without folders: files are written to the folder of this server alone';
+  throw new AppError('invalid-field', { field: 'file_name_or_path', expected });
+}
+
+/** Writes a file atomically. A file of the same name is replaced; a link is replaced too, never followed. */
+export async function saveSound(folder: string, name: string, bytes: Uint8Array): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const used = await folderBytes(folder);
+  if (used + bytes.length > mostBytes) {
+    const reason = `the folder for speech holds ${Math.round(used / 2 ** 20)} MB, and more than 1024 MB are not kept; remove some files from it`;
+    throw new AppError('engine-failed', { capability: 'speech', reason });
+  }
+  const path = join(folder, name);
+  const part = join(folder, `.${randomUUID()}.part`);
+  try {
+    await writeFile(part, bytes, { mode: 0o600, flag: 'wx' });
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+  return path;
+}
+
+async function folderBytes(folder: string): Promise<number> {
+  const names = await readdir(folder);
+  const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => undefined)));
+  return sizes.reduce((sum, facts) => sum + (facts?.size ?? 0), 0);
+}
+
+const dialect = 'XTTS API server';
+
+const { language, genkey } = spokenFields;
+const voiceName = f.optional(readVoiceName);
+
+const streamFields = {
+  text: f.honoured(f.optionalText, spokenNotes.text),
+  speaker_wav: f.approximated(voiceName, spokenNotes.voice),
+  language,
+};
+
+const toAudioFields = {
+  ...streamFields,
+  input: f.honoured(f.optionalText, 'Another name of text; wins over it.'),
+  voice: f.approximated(voiceName, 'Another name of speaker_wav; wins over it.'),
+  genkey,
+  ...f.each(['accent', 'save_path'], f.ignored()),
+  stream: f.ignored('Use /tts_stream.'),
+};
+
+/** Only the speed has an effect; the rest is stored and returned to clients. */
+export const defaultSettings = {
+  temperature: 0.75,
+  speed: 1,
+  length_penalty: 1,
+  repetition_penalty: 5,
+  top_p: 0.85,
+  top_k: 50,
+  enable_text_splitting: true,
+  stream_chunk_size: 100,
+};
+
+type XttsSettings = Readonly<typeof defaultSettings>;
+
+/** The limits of the original. */
+const limits: Readonly<Partial<Record<string, readonly [number, number]>>> = {
+  temperature: [0.01, 1],
+  speed: [0.2, 2],
+  repetition_penalty: [0.1, 10],
+  top_p: [0.01, 1],
+  top_k: [1, 100],
+  stream_chunk_size: [20, 400],
+};
+
+/** Browsers send numbers of sliders as strings. A setting that is missing or no number keeps its value. */
+export function withSettings(settings: XttsSettings, body: JsonObject): XttsSettings {
+  const changed = Object.entries(settings).map(([key, present]: [string, number | boolean]) => {
+    if (typeof present === 'boolean') return [key, readSwitch(body[key], present)];
+    const [least, most] = limits[key] ?? [];
+    return [key, f.clamp(f.orElse(f.looseNumber, present)(body[key], key), least, most)];
+  });
+  return Object.fromEntries(changed) as XttsSettings;
+}
+
+function readSwitch(sent: unknown, present: boolean): boolean {
+  const word = String(sent).trim().toLowerCase();
+  if (word === 'true' || word === '1') return true;
+  return word === 'false' || word === '0' ? false : present;
+}
+
+const settingsFields = {
+  speed: f.honoured(f.optional(f.looseNumber), 'For all later requests of all clients. Limited to 0.2 to 2.'),
+  ...f.each(
+    Object.keys(defaultSettings).filter((name) => name !== 'speed'),
+    f.ignored('Stored, and returned by /get_tts_settings.'),
+  ),
+};
+
+/** The names that the VITS API has for formats. */
+const vitsFormats = new Map<string, SpeechFormat>([
+  ['mp3', 'mp3'],
+  ['ogg', 'opus'],
+  ['opus', 'opus'],
+  ['flac', 'flac'],
+]);
+const readFormat: f.Read<SpeechFormat> = (value) => vitsFormats.get(String(value).toLowerCase()) ?? 'wav';
+
+const vitsFields = {
+  text: f.honoured(f.orElse(f.readText, ''), spokenNotes.text),
+  id: f.honoured(f.orElse(readVoiceName, ''), 'The number of a voice in /voice/speakers, or its name.'),
+  lang: f.approximated(f.orElse(f.readText, ''), spokenNotes.language),
+  length: f.honoured(f.orElse(f.looseNumber, 1), 'Relative duration; limited to 0.25 to 4.'),
+  format: f.approximated(f.orElse(readFormat, 'wav'), 'wav, mp3, ogg (Opus) and flac; wav for all others.'),
+  ...f.each(['noise', 'noisew', 'segment_size', 'max', 'streaming'], f.ignored()),
+};
+
+export const toAudioFidelity = f.fidelityOf(dialect, 'POST /tts_to_audio, /tts_to_file', toAudioFields);
+export const streamFidelity = f.fidelityOf(dialect, 'GET /tts_stream', streamFields);
+export const settingsFidelity = f.fidelityOf(dialect, 'POST /set_tts_settings', settingsFields);
+export const xttsFidelity = [toAudioFidelity, streamFidelity, settingsFidelity];
+
+export const vitsFidelity = f.fidelityOf('VITS simple API', 'GET and POST /voice/vits', vitsFields);

@@ -3,7 +3,7 @@ import type { Call, Endpoint, Reply } from '../../../http/call.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { dialectParts, type Script, scriptedText } from '../../testing/doubles.ts';
 import { type LlamacppContext as LlamacppParts, llamacppEndpoints } from '../routes.ts';
-import { SlotWatch } from '../slot-watch.ts';
+import { SlotWatch } from '../status.ts';
 
 /** Test doubles: the parts of this dialect around a text service that plays a script. */
 export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {

@@ -3,7 +3,6 @@ import type { PictureEditor, Size } from '../../../core/pictures.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { Call } from '../../../http/call.ts';
 import { readFields, wrong } from '../../fields.ts';
-import { fitted, fittedMask, maskOfChannel } from '../../pictures/pixels.ts';
 import {
   defaultPreviewEvery,
   imageRequest,
@@ -11,7 +10,7 @@ import {
   type PictureParts,
   withoutLoraTags,
 } from '../../pictures/request.ts';
-import { formPictures, type SentPicture } from '../../pictures/sent-picture.ts';
+import { fitted, fittedMask, formPictures, maskOfChannel, type SentPicture } from '../../pictures/sent-picture.ts';
 import type { ImageFields, ImageKind } from './fields.ts';
 
 const absentFields = {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { JsonObject } from '../../../http/body.ts';
-import { encodedAs } from '../../pictures/pixels.ts';
+import { encodedAs } from '../../pictures/sent-picture.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
 import { base64Of, fakeImage, inProcessEditor, pictureParts, pngOf } from '../../testing/pictures.ts';

@@ -1,0 +1,131 @@
+import type { ChatRequest } from '../../chat/request.ts';
+import type { ChatService } from '../../chat/service.ts';
+import { AppError } from '../../core/errors.ts';
+import { fold } from '../../core/fold.ts';
+import type { ImageFacts } from '../../core/image.ts';
+import type { TextService } from '../../core/text-service.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { ignoredIn } from '../dialect.ts';
+import { bodyOf } from '../endpoint.ts';
+import { readFields, wrong } from '../fields.ts';
+import { mediaInputs } from '../media.ts';
+import { parseInfotext } from '../pictures/infotext.ts';
+import { pictureTexts } from '../pictures/picture-facts.ts';
+import { chooseUpscaler, enlargedSize, imageOf, isTooLarge, type PictureParts } from '../pictures/request.ts';
+import { fitted, type SentPicture } from '../pictures/sent-picture.ts';
+import { ticketFor } from '../ticket.ts';
+import {
+  extraBatchFidelity,
+  extraBatchFields,
+  extraSingleFidelity,
+  extraSingleFields,
+  interrogateFidelity,
+  interrogateFields,
+  pngInfoFields,
+  type UpscaleFields,
+} from './fields.ts';
+
+const mostEntries = 64;
+
+type UpscaleParts = Pick<PictureParts, 'taskServices' | 'editor'>;
+
+export async function upscaleOne(call: Call, parts: UpscaleParts): Promise<Reply> {
+  const body = await bodyOf(call);
+  const fields = readFields(extraSingleFields, body);
+  const { images, ...info } = await upscaled(call, fields, [fields.image], parts);
+  return json({ ...info, image: images[0] }, 200, ignoredIn(body, extraSingleFidelity));
+}
+
+export async function upscaleMany(call: Call, parts: UpscaleParts): Promise<Reply> {
+  const body = await bodyOf(call);
+  const fields = readFields(extraBatchFields, body);
+  const sent = fields.imageList ?? fields.image_list;
+  if (!sent || sent.length === 0) throw wrong('imageList', 'a list of pictures');
+  if (sent.length > mostEntries) throw wrong('imageList', `a list of at most ${mostEntries} pictures`);
+  const reply = await upscaled(call, fields, sent, parts);
+  return json(reply, 200, ignoredIn(body, extraBatchFidelity));
+}
+
+async function upscaled(call: Call, fields: UpscaleFields, pictures: readonly SentPicture[], parts: UpscaleParts) {
+  const { taskServices, editor } = parts;
+  const service = imageOf(taskServices);
+  const plans = pictures.map((picture) => planOf(fields, picture, service.facts));
+  const ticket = ticketFor(call, fields.genkey);
+  const images: string[] = [];
+  for (const { picture, upscaler, size, cut } of plans) {
+    const png = await service.upscale({ picture: picture.bytes, upscaler, ...size }, ticket);
+    const isWhole = !cut || (cut.width === size.width && cut.height === size.height);
+    const result = isWhole ? png : await fitted(editor, { bytes: png, field: 'image' }, cut, 'cover', ticket.signal);
+    images.push(Buffer.from(result).toString('base64'));
+  }
+  return { html_info: plans.map(describe).join(''), images };
+}
+
+/** `cut` is the final size, if it has another aspect ratio. */
+function planOf(fields: UpscaleFields, picture: SentPicture, facts: ImageFacts) {
+  const { width, height } = picture;
+  const target = { width: fields.upscaling_resize_w ?? 512, height: fields.upscaling_resize_h ?? 512 };
+  const bySize = fields.resize_mode === 1;
+  const scale = bySize ? Math.max(target.width / width, target.height / height) : (fields.upscaling_resize ?? 2);
+  const field = bySize ? 'upscaling_resize_w' : 'upscaling_resize';
+  if (!(scale > 0)) throw wrong(field, 'more than 0');
+  const upscaler = chooseUpscaler(fields.upscaler_1, facts, scale)?.name ?? 'None';
+  const size = { width: width * scale, height: height * scale };
+  if (isTooLarge(size)) throw wrong(field, 'small enough for sides of 8192 pixels');
+  return { picture, upscaler, size: enlargedSize(size), cut: bySize && fields.upscaling_crop ? target : undefined };
+}
+
+function describe({ picture, upscaler, size, cut }: ReturnType<typeof planOf>): string {
+  const { width, height } = cut ?? size;
+  return `<p>${picture.width}x${picture.height} to ${width}x${height}, upscaler: ${upscaler}</p>`;
+}
+
+export interface InterrogateParts {
+  readonly text: Pick<TextService, 'state'>;
+  readonly chat: Pick<ChatService, 'reply'>;
+  /** Decodes a chat of the OpenAI dialect. */
+  readonly readChat: (body: JsonObject) => Promise<ChatRequest>;
+}
+
+const instruction = 'Describe this picture in a single sentence, as its caption. Write nothing but the caption.';
+const longestCaption = 150;
+
+export async function interrogate(call: Call, { text, chat, readChat }: InterrogateParts): Promise<Reply> {
+  const body = await bodyOf(call);
+  const { image, genkey } = readFields(interrogateFields, body);
+  const state = text.state();
+  if (state.type === 'none' || !mediaInputs(state).image) {
+    throw new AppError('model-missing', { capability: 'vision', flag: '--mmproj FILE' });
+  }
+  const asked = { messages: [question(image)], max_tokens: longestCaption, reasoning_effort: 'none' };
+  // Without tools, including those of the server.
+  const request = { ...(await readChat(asked)), toolChoice: { type: 'none' } as const };
+  const caption = wholeSentences((await fold(chat.reply(request, ticketFor(call, genkey)))).text);
+  return json({ caption }, 200, ignoredIn(body, interrogateFidelity));
+}
+
+function question({ format, bytes }: SentPicture): object {
+  const url = `data:image/${format};base64,${Buffer.from(bytes).toString('base64')}`;
+  return {
+    role: 'user',
+    content: [
+      { type: 'image_url', image_url: { url } },
+      { type: 'text', text: instruction },
+    ],
+  };
+}
+
+/** Cut after the last end of a sentence, if there is one. */
+function wholeSentences(text: string): string {
+  const words = text.trim();
+  const last = [...words.matchAll(/[.!?*")}`\];…\n]/g)].at(-1);
+  return last === undefined ? words : words.slice(0, last.index + 1).trim();
+}
+
+/** The infotext of a picture. */
+export async function pngInfo(call: Call): Promise<Reply> {
+  const body = await bodyOf(call);
+  const { parameters: info = '', ...items } = pictureTexts(readFields(pngInfoFields, body).image.bytes);
+  return json({ info, items, parameters: info === '' ? {} : parseInfotext(info) });
+}
