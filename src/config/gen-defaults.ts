@@ -76,16 +76,8 @@ export const textFields: readonly DefaultField[] = [
   field('texts', ['banned_tokens', 'banned_strings']),
   field('grammar', ['grammar'], outputFormats),
   field('number', ['guidance_scale']),
-  ...fields(
-    'flag',
-    'trim_stop',
-    'bypass_eos',
-    'render_special',
-    'replace_instruct_placeholders',
-    'quiet',
-    'cache_prompt',
-  ),
-  ...fields('flag', 'grammar_retain_state', 'continue_assistant_turn', 'encapsulate_thinking'),
+  ...fields('flag', 'trim_stop', 'bypass_eos', 'render_special', 'replace_instruct_placeholders', 'quiet'),
+  ...fields('flag', 'cache_prompt', 'grammar_retain_state', 'continue_assistant_turn', 'encapsulate_thinking'),
   ...fields('text', 'negative_prompt', 'memory', 'genkey'),
   ...fields('object', 'adapter', 'chat_template_kwargs'),
 ];

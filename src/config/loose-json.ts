@@ -44,11 +44,7 @@ function parseTokens(text: string): JsonObject | undefined {
   }
 }
 
-const words: ReadonlyMap<string, string> = new Map([
-  ['True', 'true'],
-  ['False', 'false'],
-  ['None', 'null'],
-]);
+const words = new Map(Object.entries({ True: 'true', False: 'false', None: 'null' }));
 
 function wordToken(word: string, isKey: boolean): string {
   if (isKey) return JSON.stringify(word);
@@ -56,13 +52,7 @@ function wordToken(word: string, isKey: boolean): string {
   return isNumber ? String(Number(word)) : (words.get(word) ?? word);
 }
 
-const escapes: ReadonlyMap<string, string> = new Map([
-  ['n', '\n'],
-  ['t', '\t'],
-  ['r', '\r'],
-  ['b', '\b'],
-  ['f', '\f'],
-]);
+const escapes = new Map(Object.entries({ n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' }));
 
 function unescaped(content: string): string {
   return content.replace(/\\(?:u(.{4})|(.))/gs, (_, digits?: string, character = '') =>

@@ -27,9 +27,7 @@ const catalogue = {
     'request-ends-engine': ({ capability }: Texts<'capability'>) =>
       `This request ended the ${capability} engine twice and is not tried again. Change it, or restart the server.`,
   }),
-  ...withStatus(401, {
-    unauthorized: (_: NoDetails) => 'Authentication key is missing or invalid.',
-  }),
+  ...withStatus(401, { unauthorized: (_: NoDetails) => 'Authentication key is missing or invalid.' }),
   ...withStatus(403, {
     'origin-refused': ({ origin }: Texts<'origin'>) =>
       `Pages from ${origin} may not call this server. Start it with --allowedorigins ${origin} to let them.`,
@@ -45,9 +43,7 @@ const catalogue = {
     'method-not-allowed': ({ method, allowed }: Texts<'method' | 'allowed'>) =>
       `${method} is not possible here; use ${allowed}.`,
   }),
-  ...withStatus(409, {
-    stopped: (_: NoDetails) => 'The request was stopped before it was done.',
-  }),
+  ...withStatus(409, { stopped: (_: NoDetails) => 'The request was stopped before it was done.' }),
   ...withStatus(413, {
     'payload-too-large': ({ limitMegabytes }: { limitMegabytes: number }) =>
       `Payload is too big. Max payload size is ${limitMegabytes}MB.`,

@@ -3,21 +3,9 @@ import { numberOf, textOf } from '../gguf/types.ts';
 import type { FoundFile } from './find-models.ts';
 
 /** A found file with facts from its header, or why it is not a model. */
-export type ModelFacts = FoundFile &
-  (
-    | {
-        readonly type: 'model';
-        readonly bytes: number;
-        readonly parameters: number;
-        readonly architecture: string;
-        readonly weights: string;
-        readonly context: number | undefined;
-        readonly title: string | undefined;
-      }
-    | { readonly type: 'damaged'; readonly reason: string }
-  );
+export type ModelFacts = Awaited<ReturnType<typeof modelFacts>>;
 
-export async function modelFacts(file: FoundFile): Promise<ModelFacts> {
+export async function modelFacts(file: FoundFile) {
   try {
     const header = await readGguf(file.path);
     const byType = new Map<string, number>();
@@ -25,7 +13,7 @@ export async function modelFacts(file: FoundFile): Promise<ModelFacts> {
     const [largest] = [...byType].sort(([, a], [, b]) => b - a);
     return {
       ...file,
-      type: 'model',
+      type: 'model' as const,
       bytes: header.fileSize,
       parameters: header.tensors.reduce((sum, { elements }) => sum + elements, 0),
       architecture: header.architecture,
@@ -34,7 +22,7 @@ export async function modelFacts(file: FoundFile): Promise<ModelFacts> {
       title: textOf(header, 'general.name'),
     };
   } catch (error) {
-    return { ...file, type: 'damaged', reason: (error as Error).message };
+    return { ...file, type: 'damaged' as const, reason: (error as Error).message };
   }
 }
 

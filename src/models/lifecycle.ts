@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readText } from '../core/read-text.ts';
 import { spawnChild } from '../engines/host/child.ts';
 import type { EngineProcessParts, StartTimer } from '../engines/host/engine-process.ts';
 
@@ -130,24 +130,8 @@ export const engineTimer: StartTimer = (milliseconds, passed) => {
 /** Resident memory of a process and its children; Linux only. */
 export function residentBytes(pid: number | undefined): number | undefined {
   if (process.platform !== 'linux' || pid === undefined) return undefined;
-  const own = ownBytes(pid);
-  if (own === undefined) return undefined;
-  return childrenOf(pid).reduce((sum, child) => sum + (residentBytes(child) ?? 0), own);
-}
-
-function ownBytes(pid: number): number | undefined {
-  try {
-    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
-  } catch {
-    return undefined;
-  }
-}
-
-function childrenOf(pid: number): readonly number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/status`))?.[1];
+  if (kilobytes === undefined) return undefined;
+  const children = readText(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean);
+  return children.reduce((sum, child) => sum + (residentBytes(Number(child)) ?? 0), Number(kilobytes) * 1024);
 }

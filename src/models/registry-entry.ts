@@ -62,17 +62,9 @@ export class RegistryEntry {
   }
 
   listed(): Listed {
+    const { resident, expiresAt } = this;
     const { name, kind } = this.spec;
-    const bytes = this.#bytes();
-    return {
-      name,
-      kind,
-      state: this.state(),
-      resident: this.resident,
-      inUse: this.#uses,
-      bytes,
-      expiresAt: this.expiresAt,
-    };
+    return { name, kind, state: this.state(), resident, inUse: this.#uses, bytes: this.#bytes(), expiresAt };
   }
 
   get expiresAt(): number {

@@ -1,4 +1,4 @@
-import type { FlagKey, Settings } from '../config/flags.ts';
+import type { Settings } from '../config/flags.ts';
 import { remoteAddresses } from '../config/remote.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import { randomCallId, remoteChatService } from '../engines/remote/chat-service.ts';
@@ -33,9 +33,7 @@ export async function firstLook(pool: BackendPool): Promise<void> {
   await Promise.race([pool.start(), new Promise((late) => setTimeout(late, firstLookMs).unref())]);
 }
 
-export interface RemoteModelConfig {
-  readonly settings: Settings;
-  readonly given: ReadonlySet<FlagKey>;
+interface RemoteModelConfig extends Pick<PreparedModel, 'settings' | 'given'> {
   readonly pool: BackendPool;
   /** Undefined for the backend's own model while it is unknown. */
   readonly model: string | undefined;

@@ -53,7 +53,7 @@ interface Swap<Context> {
   readonly over: Promise<void>;
 }
 
-/** A swap that waits for the previous one, or for the answer to the request that requested for it. */
+/** A swap that waits for the previous one, or for the answer to the request that started it. */
 interface QueuedSwap {
   readonly name: string;
   readonly begun: Promise<void>;

@@ -1,16 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { linuxProcessors, type Processors, threadCount } from '../config/threads.ts';
+import { readText } from '../core/read-text.ts';
 import type { TextEngine } from '../core/text-service.ts';
 import { spawnChild } from '../engines/host/child.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
 import { type LoadOptions, loadOptions, type ModelFile } from '../engines/llama/load-options.ts';
 import type { BatchingSettings } from '../queue/batching.ts';
-import { engineTimer } from './lifecycle.ts';
+import { engineTimer, type HostedEngine } from './lifecycle.ts';
 
 /** The model that comes with Parley, so that it works the minute it is installed. */
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
@@ -24,12 +24,7 @@ export function displayName(path: string): string {
   return basename(path).replace(/\.gguf$/i, '');
 }
 
-export interface TextEngineProcess extends TextEngine {
-  /** The process that holds the model, where there is one. */
-  readonly pid?: number | undefined;
-  start(): void;
-  stop(): Promise<void>;
-}
+export type TextEngineProcess = TextEngine & Pick<HostedEngine, 'pid' | 'start' | 'stop'>;
 
 /** How a model is to be loaded. Throws one clear sentence for settings that do not fit its file. */
 export function textLoadOptions(
@@ -69,13 +64,7 @@ export function engineThreads(threads: number, settings: Settings): number {
 function processors(): Processors {
   const logical = availableParallelism();
   if (process.platform !== 'linux') return { logical };
-  return linuxProcessors(logical, (path) => {
-    try {
-      return readFileSync(path, 'utf8');
-    } catch {
-      return undefined;
-    }
-  });
+  return linuxProcessors(logical, readText);
 }
 
 /** The settings that decide whether requests share a batch. */

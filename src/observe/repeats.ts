@@ -1,11 +1,14 @@
 export interface RepeatsOptions {
   readonly say: (line: string) => void;
-  readonly later: (milliseconds: number, action: () => void) => void;
+  readonly later?: (milliseconds: number, action: () => void) => void;
   /** Lines of one kind per minute. */
   readonly lines?: number;
 }
 
 const spanMs = 60_000;
+
+/** Does not keep the program running. */
+const startTimer = (milliseconds: number, action: () => void): void => void setTimeout(action, milliseconds).unref();
 
 /** Rate limit for log lines that clients can cause: the first few of each kind per minute are written, the rest counted. */
 export class Repeats {
@@ -15,7 +18,7 @@ export class Repeats {
 
   /** The number of kinds must be small. */
   tell(kind: string, line: string): void {
-    const { say, later, lines = 5 } = this.options;
+    const { say, later = startTimer, lines = 5 } = this.options;
     const count = (this.#counts.get(kind) ?? 0) + 1;
     this.#counts.set(kind, count);
     if (count === 1) later(spanMs, () => this.#over(kind, lines));

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import zlib from 'node:zlib';
 import { ownFolder } from '../core/data-folder.ts';
+import { isAlive } from '../core/is-alive.ts';
 import { type Contents, endRun, programFolder, unpackProgram } from './unpack.ts';
 
 // Start of the one-file program. Node runs this script whatever the command line says, so it also starts the engine
@@ -63,15 +64,6 @@ function realpath(path: string): string | undefined {
     return realpathSync(path);
   } catch {
     return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

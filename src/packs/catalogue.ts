@@ -63,14 +63,11 @@ function locked(...names: readonly string[]): PackPackage[] {
   });
 }
 
-/** `SYSTEM` in a name stands for the system. */
-const onDesktops = (...names: readonly string[]): Pack['packages'] =>
-  Object.fromEntries(
-    ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win32-x64'].map((system) => [
-      system,
-      locked(...names.map((name) => name.replace('SYSTEM', system))),
-    ]),
-  );
+/** The same packages on several systems; `SYSTEM` in a name stands for the system. */
+const on = (systems: readonly string[], ...names: readonly string[]): Pack['packages'] =>
+  Object.fromEntries(systems.map((system) => [system, locked(...names.map((name) => name.replace('SYSTEM', system)))]));
+
+const desktops = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win32-x64'];
 
 /** Large optional engines, downloaded only by `parley pack add`. */
 export const packs: readonly Pack[] = [
@@ -87,13 +84,14 @@ export const packs: readonly Pack[] = [
     name: 'vision',
     brings: 'Pictures and sound as input for text models that have a projector (--mmproj).',
     licence: 'Apache-2.0',
-    packages: onDesktops('@qvac/fabric'),
+    packages: on(desktops, '@qvac/fabric'),
   },
   {
     name: 'diffusion',
     brings: 'Pictures with models of your own (--sdmodel), by stable-diffusion.cpp on processors, Vulkan and Metal.',
     licence: 'Apache-2.0',
-    packages: onDesktops(
+    packages: on(
+      desktops,
       'bare-sidecar',
       '@qvac/diffusion-cpp',
       '@qvac/infer-base',
@@ -108,28 +106,19 @@ export const packs: readonly Pack[] = [
     name: 'music',
     brings: 'Music with ACE-Step models (--musicdiffusion), by ggml on processors, Vulkan and Metal.',
     licence: 'Apache-2.0',
-    packages: onDesktops('bare-sidecar', '@qvac/audiogen-ggml-SYSTEM'),
+    packages: on(desktops, 'bare-sidecar', '@qvac/audiogen-ggml-SYSTEM'),
   },
   {
     name: 'whisper-vulkan',
     brings: 'Speech to text (--whispermodel) on graphics cards through Vulkan.',
     licence: 'MIT',
-    packages: {
-      'linux-x64': locked('@fugood/node-whisper-linux-x64-vulkan'),
-      'linux-arm64': locked('@fugood/node-whisper-linux-arm64-vulkan'),
-      'win32-x64': locked('@fugood/node-whisper-win32-x64-vulkan'),
-      'win32-arm64': locked('@fugood/node-whisper-win32-arm64-vulkan'),
-    },
+    packages: on(['linux-x64', 'linux-arm64', 'win32-x64', 'win32-arm64'], '@fugood/node-whisper-SYSTEM-vulkan'),
   },
   {
     name: 'whisper-cuda',
     brings: 'Speech to text (--whispermodel) on NVIDIA cards through CUDA.',
     licence: 'MIT',
-    packages: {
-      'linux-x64': locked('@fugood/node-whisper-linux-x64-cuda'),
-      'linux-arm64': locked('@fugood/node-whisper-linux-arm64-cuda'),
-      'win32-x64': locked('@fugood/node-whisper-win32-x64-cuda'),
-    },
+    packages: on(['linux-x64', 'linux-arm64', 'win32-x64'], '@fugood/node-whisper-SYSTEM-cuda'),
   },
 ];
 

@@ -19,7 +19,7 @@ export interface PackState {
 export async function checkPack(pack: Pack, parts: CheckParts, how: 'quick' | 'thorough'): Promise<PackState> {
   const wanted = packagesOf(pack, parts);
   if (!wanted) return { type: 'unsupported', packages: [] };
-  const packages: { readonly wanted: PackPackage; readonly state: PackageState }[] = [];
+  const packages: PackState['packages'][number][] = [];
   for (const one of wanted) {
     packages.push({ wanted: one, state: await checkPackage(one, packageFolder(parts.folder, one.name), how) });
   }

@@ -2,7 +2,7 @@ import { lstat, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, relative, sep } from 'node:path';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { fileHash } from '../library/download.ts';
 import type { PackPackage } from './catalogue.ts';
 
@@ -21,12 +21,7 @@ export type PackageState =
   | { readonly type: 'missing' }
   /** Intact, but not of the version of the catalogue. */
   | { readonly type: 'outdated'; readonly version: string }
-  | {
-      readonly type: 'broken';
-      readonly missing: readonly string[];
-      readonly changed: readonly string[];
-      readonly extra: readonly string[];
-    }
+  | ({ readonly type: 'broken' } & Readonly<Record<'missing' | 'changed' | 'extra', readonly string[]>>)
   /** `files` is undefined for a package without a list of its files: its version is right, and its main file is there. */
   | { readonly type: 'installed'; readonly files: number | undefined };
 
@@ -36,13 +31,13 @@ export async function checkPackage(
   folder: string,
   how: 'quick' | 'thorough',
 ): Promise<PackageState> {
-  if (!(await isThere(folder))) return { type: 'missing' };
+  if (!(await lstat(folder).catch(() => undefined))) return { type: 'missing' };
   const manifest = await readManifest(folder);
   if (manifest === 'damaged') return broken({ changed: [manifestName] });
   const damage = manifest ? await compare(folder, manifest.files, how) : await unlistedDamage(folder);
   if (damage) return damage;
-  const found = await packageVersion(folder);
-  if (found !== version) return { type: 'outdated', version: found ?? 'unknown' };
+  const found = (await packageFacts(folder))?.version;
+  if (found !== version) return { type: 'outdated', version: typeof found === 'string' ? found : 'unknown' };
   return { type: 'installed', files: manifest && Object.keys(manifest.files).length };
 }
 
@@ -80,10 +75,7 @@ async function compare(folder: string, files: Files, how: 'quick' | 'thorough'):
 
 /** Undefined for a file that cannot be read. */
 async function hashOf(path: string): Promise<string | undefined> {
-  return fileHash(path, 'sha256').then(
-    (digest) => digest.toString('hex'),
-    () => undefined,
-  );
+  return (await fileHash(path, 'sha256').catch(() => undefined))?.toString('hex');
 }
 
 async function namesIn(folder: string): Promise<string[]> {
@@ -107,23 +99,7 @@ async function unlistedDamage(folder: string): Promise<PackageState | undefined>
   }
 }
 
-async function packageVersion(folder: string): Promise<string | undefined> {
-  const version = (await packageFacts(folder))?.version;
-  return typeof version === 'string' ? version : undefined;
-}
-
 async function packageFacts(folder: string): Promise<Record<string, unknown> | undefined> {
-  try {
-    const facts: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-    return isObject(facts) ? facts : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
+  const facts = tryParseJson(await readFile(join(folder, 'package.json'), 'utf8').catch(() => ''));
+  return isObject(facts) ? facts : undefined;
 }

@@ -53,11 +53,8 @@ const rows: readonly Row[] = [
 
   // OpenAI and Anthropic
   [making, 'POST', bare('/chat/completions', '/completions', '/embeddings', '/responses', '/messages')],
-  [
-    reading,
-    'POST',
-    [...bare('/chat/completions/input_tokens', '/responses/input_tokens'), '/v1/messages/count_tokens'],
-  ],
+  [reading, 'POST', bare('/chat/completions/input_tokens', '/responses/input_tokens')],
+  [reading, 'POST', ['/v1/messages/count_tokens']],
   [making, 'POST', ['/audio/speech', '/audio/transcriptions', '/audio/translations']],
   [legacy(making), 'POST', bare('/images/generations', '/images/edits', '/images/variations')],
   [information, 'GET', [...bare('/models', '/models/'), '/audio/voices', '/audio/models']],
@@ -84,11 +81,8 @@ const rows: readonly Row[] = [
   [information, 'GET', ['/props', '/health', '/v1/health']],
 
   // Speech: xtts-api-server and the simple API for VITS
-  [
-    legacy(making),
-    'POST',
-    ['/tts_to_audio', '/set_tts_settings', '/switch_model', '/set_output', '/set_speaker_folder'],
-  ],
+  [legacy(making), 'POST', ['/tts_to_audio', '/set_tts_settings', '/switch_model']],
+  [legacy(making), 'POST', ['/set_output', '/set_speaker_folder']],
   [legacy(played(making)), 'GET', ['/tts_stream']],
   [making, 'POST', ['/tts_to_file', '/voice/vits']],
   [played(making), 'GET', ['/voice/vits']],

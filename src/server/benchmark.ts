@@ -1,24 +1,14 @@
-import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import { defaultSampling } from '../core/sampling-fields.ts';
 import type { TextService } from '../core/text-service.ts';
 import { plainRequest } from './request.ts';
 
-export interface BenchmarkResult {
-  readonly model: string;
-  readonly contextSize: number;
-  readonly promptTokens: number;
-  readonly promptSeconds: number;
-  readonly promptSpeed: number;
-  readonly generatedTokens: number;
-  readonly generationSeconds: number;
-  readonly generationSpeed: number;
-}
+export type BenchmarkResult = Awaited<ReturnType<typeof benchmark>>;
 
 const replyTokens = 100;
 
 /** `--benchmark`: fills the context but for a reply of 100 tokens, and measures both parts. */
-export async function benchmark(text: TextService): Promise<BenchmarkResult> {
+export async function benchmark(text: TextService) {
   const contextSize = text.contextSize();
   const words = Array.from({ length: contextSize }, (_, index) => ` ${index % 10}`).join('');
   const request = plainRequest(words, replyTokens, {
@@ -26,13 +16,8 @@ export async function benchmark(text: TextService): Promise<BenchmarkResult> {
     endTokens: 'ban',
   });
   const ticket = { genkey: '', client: 'terminal', signal: new AbortController().signal };
-  let finish: (GenerationEvent & { type: 'finish' }) | undefined;
-  const watched = watch(text.generate(request, ticket), (event) => {
-    if (event.type === 'finish') finish = event;
-  });
-  await fold(watched);
-  if (!finish) throw new Error('the benchmark did not finish');
-  const { usage, timings } = finish;
+  const { usage, timings } = await fold(text.generate(request, ticket));
+  if (!timings) throw new Error('the benchmark did not finish');
   const state = text.state();
   return {
     model: state.type === 'ready' ? state.model.name : '',
@@ -56,17 +41,8 @@ export function benchmarkText(result: BenchmarkResult): string {
   ].join('\n');
 }
 
-const columns = [
-  'Timestamp',
-  'Model',
-  'MaxCtx',
-  'PromptTokens',
-  'PromptSeconds',
-  'PromptSpeed',
-  'GeneratedTokens',
-  'GenerationSeconds',
-  'GenerationSpeed',
-];
+const header =
+  'Timestamp,Model,MaxCtx,PromptTokens,PromptSeconds,PromptSpeed,GeneratedTokens,GenerationSeconds,GenerationSpeed';
 
 /** A row for a table of many runs; the first row of a new file names the columns. */
 export function benchmarkCsv(result: BenchmarkResult, time: string, withHeader: boolean): string {
@@ -81,12 +57,5 @@ export function benchmarkCsv(result: BenchmarkResult, time: string, withHeader: 
     result.generationSeconds.toFixed(3),
     result.generationSpeed.toFixed(2),
   ].map((cell) => (/[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell)));
-  return `${withHeader ? `${columns.join(',')}\n` : ''}${cells.join(',')}\n`;
-}
-
-async function* watch(events: AsyncIterable<GenerationEvent>, see: (event: GenerationEvent) => void) {
-  for await (const event of events) {
-    see(event);
-    yield event;
-  }
+  return `${withHeader ? `${header}\n` : ''}${cells.join(',')}\n`;
 }

@@ -6,7 +6,7 @@ import type { WebSearch } from '../core/web-search.ts';
 import { makeFolder } from '../engines/llama/cache-folder.ts';
 import { jsonObject } from '../http/body.ts';
 import { webSearch } from '../search/web-search.ts';
-import { SaveSlots } from '../store/save-slots.ts';
+import { SaveSlots, type SaveSlotsParts } from '../store/save-slots.ts';
 import { SharedStory } from '../store/shared-story.ts';
 
 /** Services for clients beside generation; absent ones are not enabled. */
@@ -16,30 +16,23 @@ export interface ClientServices {
   readonly search?: WebSearch;
 }
 
-export interface ClientServicesParts {
-  /** The default folder of stories. */
-  readonly folder: string;
-  readonly warn: (sentence: string) => void;
-}
-
 type Wanted = Pick<Settings, 'savedatafile' | 'multiplayer' | 'websearch' | 'websearchurl' | 'port'>;
 
-/** Throws a clear sentence at the start if a file cannot be used. */
-export async function openClientServices(settings: Wanted, parts: ClientServicesParts): Promise<ClientServices> {
+/** `folder` is the default folder of stories. Throws a clear sentence at the start if a file cannot be used. */
+export async function openClientServices(
+  settings: Wanted,
+  { folder, warn }: { readonly folder: string; readonly warn: (sentence: string) => void },
+): Promise<ClientServices> {
   const { savedatafile, multiplayer, websearch, websearchurl, port } = settings;
-  const common = { warn: parts.warn, now: () => new Date(), parse };
+  const common = { warn, now: () => new Date(), parse };
   return {
     ...(savedatafile === '' ? {} : { slots: await openSlots(savedatafile, common) }),
-    ...(multiplayer ? { story: await openStory(parts.folder, port, common) } : {}),
-    ...(websearch ? { search: webSearch({ url: websearchurl, warn: parts.warn }) } : {}),
+    ...(multiplayer ? { story: await openStory(folder, port, common) } : {}),
+    ...(websearch ? { search: webSearch({ url: websearchurl, warn }) } : {}),
   };
 }
 
-interface Common {
-  readonly warn: (sentence: string) => void;
-  readonly now: () => Date;
-  readonly parse: (bytes: Buffer) => Promise<Readonly<Record<string, unknown>>>;
-}
+type Common = Pick<SaveSlotsParts, 'warn' | 'now' | 'parse'>;
 
 const parse: Common['parse'] = (bytes) => jsonObject(bytes, { empty: 'refuse' });
 

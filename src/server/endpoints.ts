@@ -7,20 +7,24 @@ import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
 import { randomId } from '../protocols/dialect.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity.ts';
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
 import { mcpEndpoints } from '../protocols/mcp/routes.ts';
 import { messagesEndpoints } from '../protocols/messages/routes.ts';
 import { musicEndpoints } from '../protocols/music/routes.ts';
 import { nativeFamily } from '../protocols/native/errors.ts';
 import { nativeEndpoints } from '../protocols/native/routes.ts';
-import { ollamaEndpoints } from '../protocols/ollama/routes.ts';
+import { answeringProbes, ollamaEndpoints } from '../protocols/ollama/routes.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from '../protocols/openai/routes.ts';
+import { openapiEndpoint, openapiReplies } from '../protocols/openapi/document.ts';
+import { noscriptEndpoints } from '../protocols/pages/noscript.ts';
+import { type PagesParts, pagesEndpoints } from '../protocols/pages/routes.ts';
 import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
-import { aboutEndpoints } from './about.ts';
 import { withAccess } from './access.ts';
+import { fidelityByPage, smallEndpoints } from './fidelity.ts';
 import type { ModelContext } from './model-context.ts';
 import type { ServerServices } from './services.ts';
 
@@ -46,6 +50,19 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
     ]),
   );
   return endpoints;
+}
+
+/** Documentation of the API and the pages, generated from the tables of endpoints and fields. */
+function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'endpoints'>) {
+  const tables = Object.values(fidelityByPage).flat();
+  const apiDocument = openapiReplies({ product, endpoints, fidelities: [...tables, ...smallEndpoints] });
+  const pages = pagesEndpoints({ product, endpoints, apiDocument: () => apiDocument('.') });
+  return [
+    fidelityEndpoint(tables),
+    openapiEndpoint(apiDocument, fidelityFamily),
+    ...noscriptEndpoints,
+    ...pages.map((page) => (page.path === '/' ? answeringProbes(page) : page)),
+  ];
 }
 
 /** Without `/v1` these are paths of two dialects. */

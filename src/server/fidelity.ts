@@ -39,9 +39,4 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
 };
 
 /** Small endpoints, which only the OpenAPI document describes. */
-export const smallEndpoints: readonly EndpointFidelity[] = [
-  taskFidelity,
-  ...tokenFidelity,
-  legacyFidelity,
-  ...adminFidelity,
-];
+export const smallEndpoints = [taskFidelity, ...tokenFidelity, legacyFidelity, ...adminFidelity];

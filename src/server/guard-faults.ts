@@ -1,4 +1,4 @@
-import type { RequestScope } from '../http/request-scope.ts';
+import { type RequestScope, requestScope } from '../http/request-scope.ts';
 import { Repeats, type RepeatsOptions } from '../observe/repeats.ts';
 
 /** What is needed of the process. */
@@ -9,9 +9,9 @@ export interface FaultyProcess {
 export interface FaultGuardParts extends RepeatsOptions {
   /** Versions for a report. */
   readonly facts: string;
-  readonly process: FaultyProcess;
+  readonly process?: FaultyProcess;
   /** The request that the failing code belongs to. */
-  readonly scope: () => RequestScope | undefined;
+  readonly scope?: () => RequestScope | undefined;
 }
 
 /**
@@ -20,8 +20,9 @@ export interface FaultGuardParts extends RepeatsOptions {
  * the server goes on: each request has its own state, engines are processes of their own, and ending the server would end
  * every request that runs. The log is bounded: the first few faults of one kind in a minute are written, the rest counted.
  */
-export function guardFaults({ process, scope, facts, ...logging }: FaultGuardParts): void {
-  const repeats = new Repeats(logging);
+export function guardFaults({ facts, ...parts }: FaultGuardParts): void {
+  const { process = globalThis.process, scope = () => requestScope.getStore() } = parts;
+  const repeats = new Repeats(parts);
   const take = (what: string) => (error: unknown) => {
     // The request reports the fault itself.
     if (scope()?.fail(error)) return;

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { type Product, reportFacts } from '../core/product.ts';
-import { requestScope } from '../http/request-scope.ts';
 import { createHttpServer } from '../http/server.ts';
 import { allowedPlaces } from '../launcher/folders.ts';
 import { Launched } from '../launcher/launched.ts';
@@ -73,9 +72,7 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     onError: (error) => terminal.line(`The launcher failed: ${error instanceof Error ? error.stack : String(error)}`),
   });
   const { port } = await server.listen();
-  const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
-  const say = (line: string): void => terminal.line(line);
-  guardFaults({ process, scope: () => requestScope.getStore(), facts: reportFacts(product), say, later });
+  guardFaults({ facts: reportFacts(product), say: (line) => terminal.line(line) });
   base = `http://localhost:${port}`;
   stops.handle(end);
   terminal.line(`The launcher is at ${address()}`);

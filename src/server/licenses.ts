@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { tryParseJson } from '../core/json.ts';
+import { readText } from '../core/read-text.ts';
 
 /** A package whose code comes with the program. */
 export interface LicensedPackage {
@@ -34,12 +36,14 @@ interface Manifest {
 /** Reads the licences of the program in this folder. Files that are missing are left out. */
 export function readLicenses(root: string): Licenses {
   const { packages, missing } = installedPackages(root);
-  const all = [...packages, ...joinedPackages(join(root, 'dist', 'licenses.json'))];
+  // The build joins packages of the web client into its pages, and writes their licences to a file.
+  const joined = tryParseJson(readText(join(root, 'dist', 'licenses.json'))) as LicensedPackage[] | undefined;
+  const all = [...packages, ...(joined ?? [])];
   const unique = new Map(all.map((one) => [`${one.name} ${one.version}`, one]));
   return {
-    own: textOf(join(root, 'LICENSE')),
+    own: readText(join(root, 'LICENSE')),
     packages: [...unique.values()].sort((one, other) => (one.name < other.name ? -1 : 1)),
-    weights: textOf(join(root, 'weights', 'LICENSES.txt')),
+    weights: readText(join(root, 'weights', 'LICENSES.txt')),
     missing,
   };
 }
@@ -85,22 +89,13 @@ function packageFrom(folder: string, name: string): string | undefined {
   return parent === folder ? undefined : packageFrom(parent, name);
 }
 
-/** The build joins packages of the web client into its pages, and writes their licences to a file. */
-function joinedPackages(path: string): readonly LicensedPackage[] {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as LicensedPackage[];
-  } catch {
-    return [];
-  }
-}
-
 const licenceFile = /^(licen[cs]e|copying|notice|unlicense|third[-_]?party)/i;
 
 export function readPackage(folder: string): LicensedPackage {
   const manifest = manifestOf(folder) ?? {};
   const files = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && licenceFile.test(entry.name) && !/\.(c?js|mjs|ts|json)$/.test(entry.name))
-    .map(({ name }) => textOf(join(folder, name)).trim());
+    .map(({ name }) => readText(join(folder, name)).trim());
   return {
     name: manifest.name ?? basename(folder),
     version: manifest.version ?? '',
@@ -116,19 +111,7 @@ function licenceOf({ license, licenses }: Manifest): string {
 }
 
 function manifestOf(folder: string): Manifest | undefined {
-  try {
-    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
-  } catch {
-    return undefined;
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
+  return tryParseJson(readText(join(folder, 'package.json'))) as Manifest | undefined;
 }
 
 const rule = '='.repeat(79);

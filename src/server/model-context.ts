@@ -3,15 +3,12 @@ import { tagsWithoutThinking } from '../chat/adapters/adapter.ts';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
 import { modelAliases } from '../config/aliases.ts';
-import type { Settings } from '../config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
 import { aliasTarget } from '../core/model-names.ts';
 import { emptyCacheReport, type TextService } from '../core/text-service.ts';
-import type { ToolServers } from '../core/tool-servers.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import type { JsonObject } from '../http/body.ts';
 import { systemTimer } from '../http/timers.ts';
-import type { ChatFormat } from '../models/chat-format.ts';
 import {
   createTaskServices,
   type EngineServices,
@@ -20,7 +17,6 @@ import {
   taskFeatures,
 } from '../models/engine-kinds.ts';
 import { installedEngineVersions } from '../models/engine-packages.ts';
-import type { RemoteModel } from '../models/prepared-model.ts';
 import { batchingSettings } from '../models/text-engine.ts';
 import { printable } from '../observe/printable.ts';
 import { type AdminContext, adminLevel } from '../protocols/admin/routes.ts';
@@ -55,7 +51,7 @@ export type ModelContext = NativeContext &
 /** Registers the model with the queue and the metrics, and builds its context. */
 export function modelContext(parts: ModelParts, services: ServerServices): ModelContext {
   const { name = '', settings, source, remote, format } = parts;
-  const { product, warn, models, requestQueue, clients = {}, tools, capacities, admin } = services;
+  const { product, models, requestQueue, clients = {}, tools, capacities, admin, drawings } = services;
   // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
   const lane = `${name}\u0000${capacities.size}`;
   const capacity = remote?.capacity ?? (() => Math.max(1, settings.parallelrequests));
@@ -70,19 +66,15 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     randomSeed: () => randomInt(1, 1_000_000),
     observer: together([services.observer, services.metrics.watch(name, () => text), slots]),
   });
-  const chat = modelChat(parts, { tools, warn }, text);
+  const chat = modelChat(parts, services, text);
   const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
-  const taskServices = createTaskServices(parts.taskSources ?? {}, {
-    requestQueue,
-    observer,
-    drawings: services.drawings,
-  });
+  const taskServices = createTaskServices(parts.taskSources ?? {}, { requestQueue, observer, drawings });
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
   const adapter = format.adapter.adapter;
   const naming = namingOf(settings);
   const controlParts = (): ControlParts => ({
-    // Half the context that there really is: a small model may have less than was asked for.
+    // Half of the actual context: a small model may have less than --contextsize.
     defaultMaxTokens: Math.min(settings.defaultgenamt, Math.floor(text.contextSize() / 2)),
     maxTokensLimit: settings.genlimit,
     contextSize: text.contextSize(),
@@ -115,7 +107,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     imageDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
     randomSeed: () => randomInt(100_000, 1_000_000),
     editor: services.editor,
-    drawings: services.drawings,
+    drawings,
     replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
     renderChat: async (messages: readonly unknown[]) => {
       const { request } = await decodeChat({ messages }, dialect);
@@ -154,23 +146,10 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   };
 }
 
-interface ModelChatParts {
-  readonly settings: Pick<Settings, 'jinja_kwargs' | 'mcpserverloop'>;
-  readonly format: ChatFormat;
-  /** The chat service of a model on a remote backend. */
-  readonly remote?: Pick<RemoteModel, 'chat'>;
-}
-
-/** What all models share. */
-interface SharedChatParts {
-  readonly tools?: ToolServers | undefined;
-  readonly warn: (text: string) => void;
-}
-
 /** The chats of one model. */
 function modelChat(
-  { settings, format, remote }: ModelChatParts,
-  { tools, warn }: SharedChatParts,
+  { settings, format, remote }: ModelParts,
+  { tools, warn }: Pick<ServerServices, 'tools' | 'warn'>,
   text: TextService,
 ): ChatService {
   const { tags } = format.adapter.adapter;

@@ -1,24 +1,16 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import type { FlagKey, Settings } from '../config/flags.ts';
+import type { Settings } from '../config/flags.ts';
+import type { Loaded, Running } from '../config/load.ts';
 import { type Product, reportFacts } from '../core/product.ts';
-import { requestScope } from '../http/request-scope.ts';
 import { givenModels, moduleOf } from '../models/engine-kinds.ts';
 import { welcome } from '../observe/banner.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
 import { guardFaults } from './guard-faults.ts';
 import type { ReachedOutput } from './reached-output.ts';
-import { createRuntime, later, type Runtime } from './runtime.ts';
+import { createRuntime, type Runtime } from './runtime.ts';
 import { serve } from './serve.ts';
 import type { Stops } from './stops.ts';
-
-/** What the command line asks for. */
-export interface Invocation {
-  readonly settings: Settings;
-  /** The flags that were given. */
-  readonly given: ReadonlySet<FlagKey>;
-  readonly notes: readonly string[];
-}
 
 export interface ModelModeParts {
   readonly product: Product;
@@ -39,7 +31,7 @@ function modeOf({ prompt, cli, benchmark }: Settings): Mode {
 
 /** Runs a mode that loads a model. */
 export async function runModel(
-  { settings, given, notes }: Invocation,
+  { settings, given, notes }: Running & Pick<Loaded, 'notes'>,
   { product, stops, output, opensPage }: ModelModeParts,
 ): Promise<void> {
   const mode = modeOf(settings);
@@ -69,25 +61,9 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
     optional,
     load: () => registry.load(kind, name),
   }));
-  const listening = (): void =>
-    guardFaults({
-      process,
-      scope: () => requestScope.getStore(),
-      facts: reportFacts(),
-      say: (line) => terminal.line(line),
-      later,
-    });
-  await serve({
-    app,
-    engine,
-    model,
-    given,
-    settings,
-    terminal,
-    opensPage,
-    exit: (code) => void exit(code),
-    listening,
-  });
+  const listening = (): void => guardFaults({ facts: reportFacts(), say: (line) => terminal.line(line) });
+  const end = (code: number): void => void exit(code);
+  await serve({ app, engine, model, given, settings, terminal, opensPage, listening, exit: end });
 }
 
 type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, output: ReachedOutput) => Promise<void>;

@@ -24,26 +24,9 @@ export interface ModelParts {
 /** What the context of a model is built from. */
 export function modelParts(model: PreparedModel, registry: Registry, arrival?: Arrival): ModelParts {
   const { name, settings, format, remote } = model;
-  const timeout = loadTimeoutOf(settings);
-  const sources = taskSources(registry, model.taskModels, timeout);
-  if (!hasText(model))
-    return {
-      name,
-      settings,
-      format,
-      taskSources: sources,
-      source: fixedTextSource(noTextEngine(settings.contextsize)),
-    };
-  return {
-    name,
-    settings,
-    format,
-    taskSources: sources,
-    ...(remote ? { remote } : {}),
-    source: textSourceOf(registry, model, { timeout, arrival }),
-  };
-}
-
-function loadTimeoutOf({ routermode, reqtimeout }: Settings): LoadTimeout | undefined {
-  return routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
+  const { routermode, reqtimeout, contextsize } = settings;
+  const timeout: LoadTimeout | undefined = routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
+  const shared = { name, settings, format, taskSources: taskSources(registry, model.taskModels, timeout) };
+  if (!hasText(model)) return { ...shared, source: fixedTextSource(noTextEngine(contextsize)) };
+  return { ...shared, ...(remote ? { remote } : {}), source: textSourceOf(registry, model, { timeout, arrival }) };
 }

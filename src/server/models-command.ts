@@ -5,6 +5,7 @@ import { fileHash } from '../library/download.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
+import { byteSize } from '../observe/printable.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';
 
 export interface ModelsCommand {
@@ -76,7 +77,7 @@ async function verify(file: FoundFile, terminal: Terminal): Promise<number> {
     terminal.status(`Reading ${file.name} ${progressBar(bytes / facts.bytes)}`),
   );
   const hash = digest.toString('hex');
-  terminal.line(`${file.path}: whole, ${size(facts.bytes)}, sha256 ${hash}`);
+  terminal.line(`${file.path}: whole, ${byteSize(facts.bytes)}, sha256 ${hash}`);
   if (file.sha256 === undefined) return 0;
   if (file.sha256 === hash) {
     terminal.line(`That is the hash under which ${file.program} keeps it.`);
@@ -96,7 +97,7 @@ export function listLines(facts: readonly ModelFacts[], places: readonly Place[]
   }
   const rows = facts.map((one) =>
     one.type === 'model'
-      ? [one.name, size(one.bytes), count(one.parameters), one.weights, context(one.context), one.program]
+      ? [one.name, byteSize(one.bytes), count(one.parameters), one.weights, context(one.context), one.program]
       : [one.name, `damaged: ${one.reason}`, '', '', '', one.program],
   );
   const heads = ['NAME', 'SIZE', 'WEIGHTS', 'TYPE', 'CONTEXT', 'FROM'];
@@ -112,10 +113,6 @@ export function listLines(facts: readonly ModelFacts[], places: readonly Place[]
       .join('  ')
       .trimEnd();
   return [line(heads), ...rows.map(line)];
-}
-
-function size(bytes: number): string {
-  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(0)} MB`;
 }
 
 function count(parameters: number): string {

@@ -83,13 +83,7 @@ async function verify(pack: Pack, command: PackCommand): Promise<number> {
   return exitCodes[type];
 }
 
-const exitCodes: Readonly<Record<PackState['type'], number>> = {
-  unsupported: 2,
-  absent: 1,
-  broken: 1,
-  outdated: 0,
-  installed: 0,
-};
+const exitCodes = { unsupported: 2, absent: 1, broken: 1, outdated: 0, installed: 0 };
 
 async function inspect(pack: Pack, command: PackCommand): Promise<PackState> {
   command.terminal.status(`Checking ${pack.name} …`);
@@ -111,7 +105,7 @@ async function repair(pack: Pack, command: PackCommand): Promise<number> {
 
 /** Fetches all packages before it changes one. */
 async function install(pack: Pack, wanted: readonly PackPackage[], command: PackCommand): Promise<boolean> {
-  const { terminal, folder } = command;
+  const { terminal, folder, fetch, signal, findPackage = askNpm } = command;
   const attempt = async (one: PackPackage, step: () => Promise<void>): Promise<boolean> => {
     try {
       await step();
@@ -122,12 +116,8 @@ async function install(pack: Pack, wanted: readonly PackPackage[], command: Pack
     }
   };
   for (const one of wanted) {
-    const parts = {
-      fetch: command.fetch,
-      progress: progressOf(terminal, command.now, one.name).show,
-      findPackage: command.findPackage ?? askNpm,
-      ...(command.signal && { signal: command.signal }),
-    };
+    const progress = progressOf(terminal, command.now, one.name).show;
+    const parts = { fetch, progress, findPackage, ...(signal && { signal }) };
     if (!(await attempt(one, () => stagePackage(one, folder, parts)))) return false;
   }
   for (const one of wanted) if (!(await attempt(one, () => placePackage(one, folder)))) return false;
@@ -146,20 +136,12 @@ async function listLines(command: PackCommand): Promise<string[]> {
 }
 
 function packStatus(pack: Pack, { type, packages }: PackState): string {
-  switch (type) {
-    case 'unsupported':
-      return `not for this system: it has ${systems(pack)}.`;
-    case 'absent': {
-      const missing = packages.filter(({ state }) => state.type === 'missing');
-      return `${missing.reduce((sum, { wanted }) => sum + wanted.megabytes, 0)} MB to fetch.`;
-    }
-    case 'broken':
-      return `broken: parley pack repair ${pack.name}.`;
-    case 'outdated':
-      return `update available: parley pack add ${pack.name}.`;
-    case 'installed':
-      return 'installed.';
-  }
+  if (type === 'unsupported') return `not for this system: it has ${systems(pack)}.`;
+  if (type === 'broken') return `broken: parley pack repair ${pack.name}.`;
+  if (type === 'outdated') return `update available: parley pack add ${pack.name}.`;
+  if (type === 'installed') return 'installed.';
+  const missing = packages.filter(({ state }) => state.type === 'missing');
+  return `${missing.reduce((sum, { wanted }) => sum + wanted.megabytes, 0)} MB to fetch.`;
 }
 
 /** The result of a thorough check. */

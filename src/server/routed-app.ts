@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
-import type { Settings } from '../config/flags.ts';
 import { type Running, reloadSettings } from '../config/load.ts';
 import { AppError } from '../core/errors.ts';
 import { aliasTarget, uniqueNames } from '../core/model-names.ts';
@@ -43,14 +42,8 @@ export interface RoutedParts {
 export type Routing = Required<Pick<AppParts, 'select' | 'models' | 'presentSettings'>>;
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`, `--remote`). */
-export async function createRoutedApp({
-  initial,
-  first,
-  registry,
-  terminal,
-  remoteModels,
-  build,
-}: RoutedParts): Promise<App> {
+export async function createRoutedApp(parts: RoutedParts): Promise<App> {
+  const { initial, first, registry, terminal, remoteModels, build } = parts;
   const { settings } = initial;
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
@@ -240,22 +233,13 @@ export class FileVersions {
   }
 }
 
-interface FileVersion {
-  readonly text: string;
-  readonly modifiedAt: number;
-}
-
 /** By size and time of change. */
-async function versionOf(path: string): Promise<FileVersion | undefined> {
+async function versionOf(path: string) {
   const facts = await stat(path).catch(() => undefined);
   return facts && { text: `${facts.size} ${facts.mtimeMs}`, modifiedAt: facts.mtimeMs };
 }
 
-async function prepareOption(
-  name: string,
-  { settings, given }: { readonly settings: Settings; readonly given: Running['given'] },
-  terminal: Terminal,
-): Promise<PreparedModel> {
+async function prepareOption(name: string, { settings, given }: Running, terminal: Terminal): Promise<PreparedModel> {
   const path = modelPath(settings);
   if (path === undefined) return prepareModel({ name, settings, given, file: undefined }, terminal);
   try {

@@ -9,7 +9,7 @@ import type { Product } from '../core/product.ts';
 import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import { tryFolder } from '../engines/llama/cache-folder.ts';
-import { type ModelFile, readModelFile } from '../engines/llama/load-options.ts';
+import { readModelFile } from '../engines/llama/load-options.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import { systemTimer } from '../http/timers.ts';
 import { countsTaskModels, specsOf, taskNouns } from '../models/engine-kinds.ts';
@@ -85,7 +85,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       // The answer is sent first.
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
-  const app = await routedApp(parts, { model, pool, registry, build });
+  const app = await routedApp(parts, model, pool, registry, build);
   const exit = async (code: number): Promise<void> => {
     await Promise.all([
       registry.close(),
@@ -103,8 +103,6 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
 
 /** Tool servers that have not stopped by then are ended by their guard process. */
 const toolsClosingMs = 1000;
-
-export const later = (milliseconds: number, action: () => void): void => void setTimeout(action, milliseconds).unref();
 
 /** The remote backends for text; undefined if there are none. */
 async function textBackends(settings: Settings, terminal: Terminal): Promise<BackendPool | undefined> {
@@ -127,7 +125,9 @@ async function textModel(
   }
   const path = modelPath(settings);
   if (path === undefined) return prepareModel({ name: '', settings, given, file: undefined }, terminal);
-  const file = await modelFile(path);
+  const file = await readModelFile(path).catch((error: Error) => {
+    throw new StartError(`${path} could not be loaded: ${error.message}`, fileExitCode(error));
+  });
   if (settings.diskcache !== '') await checkDiskCache(settings.diskcache);
   return prepareModel({ name: displayName(path), settings, given, file }, terminal);
 }
@@ -180,7 +180,7 @@ function logs(
   const several = settings.parallelrequests > 1 || pool !== undefined;
   const requestLog = new RequestLog({ terminal, quiet, several, now });
   const wasLogged: RequestLog['wasLogged'] = (error) => requestLog.wasLogged(error);
-  const refusalLog = new RefusalLog({ repeats: new Repeats({ say, later }), quiet, now, wasLogged });
+  const refusalLog = new RefusalLog({ repeats: new Repeats({ say }), quiet, now, wasLogged });
   return {
     observer: observed ? requestLog : {},
     taskObserver: new TaskLog(terminal, taskNouns),
@@ -191,17 +191,13 @@ function logs(
   };
 }
 
-interface RoutedAppParts {
-  readonly model: PreparedModel;
-  readonly pool: BackendPool | undefined;
-  readonly registry: Registry;
-  readonly build: (routing?: Partial<Routing>) => App;
-}
-
 /** The server, with a model router if models can be swapped or chosen by name. */
 async function routedApp(
   { settings, given, terminal, served }: RuntimeParts,
-  { model, pool, registry, build }: RoutedAppParts,
+  model: PreparedModel,
+  pool: BackendPool | undefined,
+  registry: Registry,
+  build: (routing?: Partial<Routing>) => App,
 ): Promise<App> {
   const several = pool !== undefined && (model.file !== undefined || pool.models().length > 1);
   if (served && (settings.admin || settings.routermode || several)) {
@@ -216,14 +212,6 @@ async function routedApp(
   return build();
 }
 
-async function modelFile(path: string): Promise<ModelFile> {
-  try {
-    return await readModelFile(path);
-  } catch (error) {
-    throw new StartError(`${path} could not be loaded: ${(error as Error).message}`, fileExitCode(error));
-  }
-}
-
 async function toolServers({ settings, product, terminal }: RuntimeParts) {
   const parts = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
   const configs = await checked(() => namedServers(parts));
@@ -233,12 +221,9 @@ async function toolServers({ settings, product, terminal }: RuntimeParts) {
 async function checkDiskCache(text: string): Promise<void> {
   const reading = readDiskCache(text);
   if (!reading.ok) return;
-  try {
-    await tryFolder(resolve(reading.folder), process.pid);
-  } catch (error) {
-    const reason = (error as Error).message;
-    throw new StartError(`--diskcache: the folder ${reading.folder} cannot be used: ${reason}`, 2);
-  }
+  await tryFolder(resolve(reading.folder), process.pid).catch(({ message }: Error) => {
+    throw new StartError(`--diskcache: the folder ${reading.folder} cannot be used: ${message}`, 2);
+  });
 }
 
 /** Save slots, multiplayer stories and web search, if flags enable them. */

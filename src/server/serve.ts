@@ -47,18 +47,12 @@ export async function serve(serving: Serving): Promise<void> {
   // In autoswap mode the first request loads what it needs.
   if (!settings.autoswapmode) await engine.start();
   const state = engine.state();
-  if (state.type === 'failed') {
-    await app.server.close();
-    exit(3);
-    return;
-  }
   // It was stopped before it was loaded.
   if (state.type === 'loading' && !settings.autoswapmode && !state.trouble) return;
-  const missing = settings.autoswapmode ? [] : await loadGiven(serving);
+  const missing = state.type === 'failed' ? undefined : await loadGiven(serving);
   if (!missing) {
     await app.server.close();
-    exit(3);
-    return;
+    return exit(3);
   }
   const without = Object.fromEntries(missing.map(({ module }) => [module, false]));
   const modules = { ...kindModules(serving.model.taskModels, state.type !== 'none'), ...without };
@@ -75,7 +69,8 @@ export async function serve(serving: Serving): Promise<void> {
 }
 
 /** Those that could not be loaded; undefined if one of them is not optional. */
-async function loadGiven({ given = [], terminal }: Serving): Promise<readonly GivenModel[] | undefined> {
+async function loadGiven({ given = [], settings, terminal }: Serving): Promise<readonly GivenModel[] | undefined> {
+  if (settings.autoswapmode) return [];
   const missing: GivenModel[] = [];
   for (const model of given) {
     const { name, optional = false } = model;

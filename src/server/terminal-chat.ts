@@ -51,11 +51,8 @@ export async function terminalChat({ text, tags, maxTokens, input, output, lost 
   async function speak(prompt: string, signal: AbortSignal): Promise<string | undefined> {
     let reply = '';
     const stop = [tags.userStart.trim()].filter((stopText) => stopText !== '');
-    for await (const event of text.generate(plainRequest(prompt, maxTokens, { stop }), {
-      genkey: '',
-      client: 'terminal',
-      signal,
-    })) {
+    const ticket = { genkey: '', client: 'terminal', signal };
+    for await (const event of text.generate(plainRequest(prompt, maxTokens, { stop }), ticket)) {
       if (event.type === 'error') {
         output.write(`${event.error instanceof AppError ? event.error.message : String(event.error)}\n`);
         return undefined;

@@ -34,9 +34,8 @@ export async function connectToolServers(
     import('../mcp/sdk-session.ts'),
     import('../mcp/guard.ts'),
   ]);
-  const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
   // Limited, because a faulty tool server must not fill the log.
-  const repeats = new Repeats({ say, later, lines: 20 });
+  const repeats = new Repeats({ say, lines: 20 });
   return toolServerPool(configs, {
     open: sdkSessions({ product, environment, guard: processGuard() }),
     startTimer: systemTimer,

@@ -1,6 +1,7 @@
 import { open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { NewerFile } from '../core/file-version.ts';
+import { isAlive } from '../core/is-alive.ts';
 
 export interface AtomicFileOptions<Content> {
   readonly path: string;
@@ -158,16 +159,6 @@ async function removeLeftovers(path: string): Promise<void> {
     const owner = Number(/\.(\d{1,10})\.part$/.exec(name)?.[1]);
     if (name !== `${basename(path)}.${owner}.part` || (owner !== process.pid && isAlive(owner))) continue;
     await rm(join(folder, name), { force: true }).catch(() => undefined);
-  }
-}
-
-function isAlive(processId: number): boolean {
-  try {
-    process.kill(processId, 0);
-    return true;
-  } catch (error) {
-    // A process of another user.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -11,9 +11,7 @@ export interface StoryTurn {
   readonly minor: number;
 }
 
-interface StoryUpdate {
-  readonly story: string;
-  readonly format: string;
+interface StoryUpdate extends Pick<StoryTurn, 'story' | 'format'> {
   /** A new story rather than a continuation. */
   readonly full: boolean;
 }
