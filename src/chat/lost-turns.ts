@@ -3,10 +3,7 @@ import type { ChatTemplate, RenderedTemplate, TemplateInput } from './template.t
 
 export const foldedWarning = 'there is no place for a system turn, so it became part of a user turn';
 
-/**
- * Some templates reject or silently omit system turns, or those in the middle. Such turns become part of a user turn. Throws
- * if text would be lost even so.
- */
+/** Turns that a template rejects or omits become part of a user turn. Throws if text would be lost even so. */
 export function renderAll(template: ChatTemplate, input: TemplateInput): RenderedTemplate {
   const { conversation } = input;
   const first = template(input);
@@ -87,10 +84,7 @@ function userTurn(contents: readonly Content[]): Message {
 /** The search budget, in lengths of the text. */
 const mostWalks = 32;
 
-/**
- * Finds many texts in a long one, in a time that grows only with the long one: each search starts behind the last match, as
- * texts are mostly in order. After the budget is spent nothing is found.
- */
+/** Finds many texts, mostly in order, in a long one in linear time; nothing is found after the budget is spent. */
 export class TextFinder {
   readonly #text: string;
   #behind = 0;

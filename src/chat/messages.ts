@@ -89,7 +89,8 @@ export function joinContent(contents: readonly Content[], separator: string): Co
 
 /** The conversation with these messages instead, without the media that they do not refer to. */
 export function withMessages(conversation: Conversation, messages: readonly Message[]): Conversation {
-  const shown = new Set(messages.flatMap(({ content }) => content.flatMap(mediumIndex)));
+  const parts = messages.flatMap(({ content }) => content);
+  const shown = new Set(parts.flatMap((part) => (part.type === 'medium' ? [part.index] : [])));
   const kept = conversation.media.flatMap((medium, index) => (shown.has(index) ? [{ medium, index }] : []));
   if (kept.length === conversation.media.length) return { ...conversation, messages };
   const indices = new Map(kept.map(({ index }, newIndex) => [index, newIndex]));
@@ -100,10 +101,6 @@ export function withMessages(conversation: Conversation, messages: readonly Mess
     messages: messages.map((message) => ({ ...message, content: message.content.map(moved) })),
     media: kept.map(({ medium }) => medium),
   };
-}
-
-function mediumIndex(part: ContentPart): readonly number[] {
-  return part.type === 'medium' ? [part.index] : [];
 }
 
 /** The text of a last assistant turn, which the reply continues. */

@@ -1,6 +1,6 @@
 import type { ChatTags } from './adapters/adapter.ts';
 
-/** The texts of a request that may contain placeholders for the tags of the model. */
+/** The texts of a request; they may contain placeholders for the tags of the model. */
 export interface InstructText {
   readonly prompt: string;
   readonly memory: string;
@@ -27,7 +27,7 @@ function replaceInTexts(text: InstructText, replacements: Replacements): Instruc
 export function replacePlaceholders(text: InstructText, tags: ChatTags): InstructText {
   const opened = openReply(text, tags);
   const separateEnds = opened.prompt.includes(inputEnd) || opened.prompt.includes(outputEnd);
-  const replaced = separateEnds ? replaceOneToOne(opened, tags) : replaceWithJoinedEnds(opened, tags);
+  const replaced = separateEnds ? replaceInTexts(opened, pairsOf(tags)) : replaceWithJoinedEnds(opened, tags);
   return { ...replaced, stop: replaceStops(text.stop, tags) };
 }
 
@@ -35,20 +35,21 @@ export function replacePlaceholders(text: InstructText, tags: ChatTags): Instruc
 function openReply(text: InstructText, tags: ChatTags): InstructText {
   const { assistantGen, assistantStart } = tags;
   if (assistantGen === assistantStart) return text;
-  if (text.prompt.includes(output)) return { ...text, prompt: replaceLast(text.prompt, output, assistantGen) };
-  if (text.memory.includes(output)) return { ...text, memory: replaceLast(text.memory, output, assistantGen) };
+  const replaceLast = (part: string) => replaceAt(part, part.lastIndexOf(output), output.length, assistantGen);
+  if (text.prompt.includes(output)) return { ...text, prompt: replaceLast(text.prompt) };
+  if (text.memory.includes(output)) return { ...text, memory: replaceLast(text.memory) };
   return { ...text, prompt: replaceAtEnd(text.prompt, assistantStart, assistantGen) };
 }
 
-function replaceOneToOne(text: InstructText, tags: ChatTags): InstructText {
-  return replaceInTexts(text, [
+function pairsOf(tags: ChatTags): Replacements {
+  return [
     [input, tags.userStart],
     [output, tags.assistantStart],
     [system, tags.systemStart],
     [inputEnd, tags.userEnd],
     [outputEnd, tags.assistantEnd],
     [systemEnd, tags.systemEnd],
-  ]);
+  ];
 }
 
 /** For clients without end tags: the start of a turn ends the previous one, except for the first. */
@@ -65,18 +66,10 @@ function replaceWithJoinedEnds(text: InstructText, tags: ChatTags): InstructText
   ]);
 }
 
+/** A stop text that is a placeholder of the user or the assistant. */
 function replaceStops(stops: readonly string[], tags: ChatTags): readonly string[] {
-  const tagOf = new Map<string, string>([
-    [input, tags.userStart],
-    [output, tags.assistantStart],
-    [inputEnd, tags.userEnd],
-    [outputEnd, tags.assistantEnd],
-  ]);
+  const tagOf = new Map(pairsOf(tags).filter(([placeholder]) => placeholder !== system && placeholder !== systemEnd));
   return stops.map((stop) => tagOf.get(stop)?.trim() ?? stop).filter((stop) => stop !== '');
-}
-
-function replaceLast(text: string, placeholder: string, tag: string): string {
-  return replaceAt(text, text.lastIndexOf(placeholder), placeholder.length, tag);
 }
 
 /** Only at the end of the text; trailing white space is ignored. */

@@ -1,6 +1,7 @@
 import { inSlices, type Sliced } from '../core/slices.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type Conversation, flatContent, type Message, prefillOf, type Tool } from './messages.ts';
+import type { InstructText } from './placeholders.ts';
 import type { PromptTemplate } from './rendering/threads.ts';
 import type { TemplateInput } from './template.ts';
 
@@ -24,13 +25,7 @@ interface ChatPromptOptions extends FlatPromptOptions, Omit<TemplateInput, 'conv
   readonly signal?: AbortSignal;
 }
 
-interface FlatPrompt {
-  readonly prompt: string;
-  readonly memory: string;
-  readonly stop: readonly string[];
-}
-
-export interface ChatPrompt extends FlatPrompt {
+export interface ChatPrompt extends InstructText {
   readonly by: 'template' | 'adapter';
   readonly warnings: readonly string[];
 }
@@ -71,7 +66,7 @@ export function* flatPrompt(
   { messages, media, tools }: Conversation,
   tags: ChatTags,
   options: FlatPromptOptions,
-): Sliced<FlatPrompt> {
+): Sliced<InstructText> {
   const continued = options.continueAssistantTurn && prefillOf(messages, media) !== undefined;
   // Ids are omitted unless needed: their digits distract small models.
   const withIds = messages.some((one) => one.role === 'assistant' && (one.toolCalls?.length ?? 0) > 1);

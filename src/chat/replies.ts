@@ -1,7 +1,7 @@
 import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
-import type { SharingTraits, Ticket } from '../core/request.ts';
+import type { Ticket } from '../core/request.ts';
 import { withReplySeed } from '../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { ChatRequest } from './request.ts';
@@ -71,10 +71,7 @@ export function repliesBy(
 }
 
 /** Before the prompt is known: a reply in a format or with tools will have a grammar. */
-function sharingTraits(
-  { controls, conversation, toolChoice, output }: ChatRequest,
-  withServerTools: boolean,
-): SharingTraits {
+function sharingTraits({ controls, conversation, toolChoice, output }: ChatRequest, withServerTools: boolean) {
   const tools = withServerTools || (conversation.tools.length > 0 && toolChoice.type !== 'none');
   const grammar = controls.grammar ?? (output.type === 'text' ? undefined : { gbnf: '', retainState: false });
   return { ...controls, media: conversation.media, grammar, tools };

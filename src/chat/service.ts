@@ -92,7 +92,9 @@ export function chatService(parts: ChatParts): ChatService {
     const earlier: Step[] = [];
     const sink = (event: GenerationEvent) => tell(withEarlier(event, earlier));
     const answerByCall = async () => {
-      const question = questionPrompt(request, signal);
+      // The question lists the tools: the prompt has no other list of them.
+      const question: Render = (conversation) =>
+        render({ ...request, conversation, toolChoice: { type: 'none' }, continueAssistantTurn: false }, signal);
       const { tool, steps } = await chooseTool(request, question, reservation);
       earlier.push(...steps);
       if (!tool) return false;
@@ -105,35 +107,33 @@ export function chatService(parts: ChatParts): ChatService {
     refuseUnknownTool(request);
     warnOfLoosened(request);
     if (offered.length > 0 && !parts.templateTools && (await answerByCall())) return;
-    const rendered = await render(request, signal);
-    for (const warning of rendered.warnings) parts.warn(warning);
-    const withTools = offered.length > 0 && rendered.by === 'template';
+    const { by, prompt, memory, stop, warnings } = await render(request, signal);
+    for (const warning of warnings) parts.warn(warning);
+    const withTools = offered.length > 0 && by === 'template';
     const format = withTools ? toolFormatOf(parts.templateText) : undefined;
     const reader = new ReplyReader(
-      new ReasoningSplitter({ prompt: rendered.prompt, encapsulate: request.reasoning.separate }),
+      new ReasoningSplitter({ prompt, encapsulate: request.reasoning.separate }),
       format?.create({ tools: offered, newId: parts.newCallId }),
     );
-    const thinking = { prompt: rendered.prompt, template: parts.templateText };
+    const thinking = { prompt, template: parts.templateText };
     const wanted = replyGrammar(request, format?.name, thinking);
     if (wanted === 'unspeakable' && (await answerByCall())) return;
     const grammar = wanted === 'unspeakable' ? answerGrammar(request, thinking) : wanted;
-    const generation = { ...plainGeneration(request, rendered, format?.name), grammar, ...thinkingBudget(request) };
+    const { controls, conversation } = request;
+    // Without thinking there is no budget for it: if the prompt cannot prevent thinking, it is ended at once.
+    const reasoning = controls.reasoning ?? (isSilent(request) ? ({ type: 'share', share: 0 } as const) : undefined);
+    const renderSpecial = controls.renderSpecial || (needsSpecial(format?.name, parts.templateText) ? 'inner' : false);
+    const shown = { media: conversation.media, prompt, memory, stop, trimStop: true, renderSpecial } as const;
+    const generation: GenerationRequest = { ...controls, ...shown, grammar, reasoning };
     const whole = async () => reservation.generate(generation);
-    const events =
-      offered.length > 0 && rendered.by === 'adapter' ? firstThatFits([whole, withoutListing]) : await whole();
+    const events = offered.length > 0 && by === 'adapter' ? firstThatFits([whole, withoutListing]) : await whole();
     for await (const event of events) reader.read(event).forEach(sink);
 
     /** The list of tools only helps an answer in words, so that it is dropped if it does not fit. */
     async function withoutListing() {
-      const { memory } = await render({ ...request, toolChoice: { type: 'none' } });
-      return reservation.generate({ ...generation, memory });
+      const bare = await render({ ...request, toolChoice: { type: 'none' } });
+      return reservation.generate({ ...generation, memory: bare.memory });
     }
-  }
-
-  /** Without thinking there is no budget for it: if the prompt cannot prevent thinking, it is ended at once. */
-  function thinkingBudget(request: ChatRequest): Pick<GenerationRequest, 'reasoning'> {
-    const none = { type: 'share', share: 0 } as const;
-    return { reasoning: request.controls.reasoning ?? (isSilent(request) ? none : undefined) };
   }
 
   /** Each warning once: agents send the same tools in each turn. */
@@ -143,21 +143,6 @@ export function chatService(parts: ChatParts): ChatService {
       warned.add(text);
       parts.warn(`Calls are not held to a part of a tool's schema that no grammar can follow: ${text}`);
     }
-  }
-
-  /** For the two-step way, whose question lists the tools: the prompt has no other list of them. */
-  function questionPrompt(request: ChatRequest, signal: AbortSignal): Render {
-    return async (conversation) =>
-      render({ ...request, conversation, toolChoice: { type: 'none' }, continueAssistantTurn: false }, signal);
-  }
-
-  function plainGeneration(
-    { controls, conversation }: ChatRequest,
-    { prompt, memory, stop }: ChatPrompt,
-    format: string | undefined,
-  ): GenerationRequest {
-    const renderSpecial = controls.renderSpecial || (needsSpecial(format, parts.templateText) ? 'inner' : false);
-    return { ...controls, media: conversation.media, prompt, memory, stop, trimStop: true, renderSpecial };
   }
 
   const replies: ChatService['replies'] = (request, ticket, count) =>

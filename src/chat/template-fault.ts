@@ -1,30 +1,17 @@
 import { parse, tokens as tokensOf } from './template-runtime.ts';
 
-/** A syntax error of a template; line and column count from 1. */
-interface TemplateFault {
-  readonly line: number;
-  readonly column: number;
-  /** The beginning of the tag. */
-  readonly near: string;
-  readonly reason: string;
-}
-
 interface Tag {
   readonly start: number;
   readonly text: string;
   readonly closed: boolean;
 }
 
-interface Token {
-  readonly type: string;
-}
-
 /** Locates a syntax error, for which the library gives only the reason. Undefined for a valid template. */
-export function templateFault(source: string): TemplateFault | undefined {
+export function templateFault(source: string) {
   const tags = tagsOf(source);
-  let tokens: readonly Token[];
+  let tokens: readonly { readonly type: string }[];
   try {
-    tokens = tokensOf(source) as readonly Token[];
+    tokens = tokensOf(source) as typeof tokens;
   } catch (error) {
     return faultAt(source, tags.find(isUnreadable) ?? tags.at(-1), reasonOf(error));
   }
@@ -117,7 +104,8 @@ function unclosedBlock(tags: readonly Tag[]): Tag | undefined {
 const blocks: ReadonlySet<string> = new Set(['if', 'for', 'macro', 'call', 'filter', 'generation']);
 const longest = 60;
 
-function faultAt(source: string, tag: Tag | undefined, reason: string): TemplateFault {
+/** A syntax error; line and column count from 1, `near` is the beginning of the tag. */
+function faultAt(source: string, tag: Tag | undefined, reason: string) {
   const before = source.slice(0, tag?.start ?? 0).split('\n');
   const [first = ''] = (tag?.text ?? '').split('\n');
   const near = first.length > longest ? `${first.slice(0, longest)}…` : first;

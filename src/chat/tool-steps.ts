@@ -1,10 +1,9 @@
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
-import type { GenerationRequest } from '../core/request.ts';
 import type { Reservation } from '../core/text-service.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
-import { firstThatFits, type Step } from './generation-steps.ts';
+import { firstThatFits } from './generation-steps.ts';
 import { type Conversation, type Message, type Tool, text, wordsOf } from './messages.ts';
 import { type ChatPrompt, propertyTypes } from './prompt.ts';
 import type { ChatRequest } from './request.ts';
@@ -22,11 +21,7 @@ const yes = ['yes', 'Yes', 'YES'];
 const no = ['no', 'No', 'NO'];
 
 /** The tool to call, undefined if the model thinks that none is needed; and the cost of the decision. */
-export async function chooseTool(
-  request: ChatRequest,
-  render: Render,
-  reservation: Reservation,
-): Promise<{ readonly tool: Tool | undefined; readonly steps: readonly Step[] }> {
+export async function chooseTool(request: ChatRequest, render: Render, reservation: Reservation) {
   const { toolChoice, conversation } = request;
   const { tools } = conversation;
   if (toolChoice.type === 'named') return { tool: tools.find(({ name }) => name === toolChoice.name), steps: [] };
@@ -60,11 +55,7 @@ export async function chooseTool(
 }
 
 /** The requests whose reply is the call: with the whole schema, and with the types of the parameters only. */
-export function forcedCallRequests(
-  request: ChatRequest,
-  tool: Tool,
-  render: Render,
-): readonly (() => Promise<GenerationRequest>)[] {
+export function forcedCallRequests(request: ChatRequest, tool: Tool, render: Render) {
   const schemas = [
     `Its parameters as a JSON schema: ${JSON.stringify(tool.parameters)}`,
     `Its parameters and their types: ${JSON.stringify(propertyTypes(tool.parameters))}`,
@@ -86,11 +77,7 @@ export function forcedCallRequests(
 }
 
 /** The complete reply as call events. */
-export async function forcedCalls(
-  events: AsyncIterable<GenerationEvent>,
-  tool: Tool,
-  newId: () => string,
-): Promise<readonly GenerationEvent[]> {
+export async function forcedCalls(events: AsyncIterable<GenerationEvent>, tool: Tool, newId: () => string) {
   const made: GenerationEvent[] = [];
   let written = '';
   for await (const event of events) {

@@ -11,3 +11,28 @@ export function tryParseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** Whether brackets outside of strings are nested deeper than the limit; for bytes that are not parsed yet. */
+export function isDeeperThan(bytes: Buffer, limit: number): boolean {
+  let depth = 0;
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index];
+    if (byte === 0x22) {
+      index = closingQuote(bytes, index + 1);
+      if (index === -1) return false;
+    } else if (byte === 0x5b || byte === 0x7b) {
+      if (++depth > limit) return true;
+    } else if (byte === 0x5d || byte === 0x7d) depth--;
+  }
+  return false;
+}
+
+/** Skips a string by a native search: large bodies are mostly long strings. */
+export function closingQuote(bytes: Buffer, from: number): number {
+  for (let end = bytes.indexOf(0x22, from); end !== -1; end = bytes.indexOf(0x22, end + 1)) {
+    let backslashes = 0;
+    while (end - backslashes > from && bytes[end - backslashes - 1] === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return -1;
+}

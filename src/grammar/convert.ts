@@ -113,10 +113,8 @@ function exactRule(conjunction: Conjunction, place: Place): string {
   const plain = parts.length === 1 && !only ? scalarType(first.schema) : undefined;
   // Most schemas are of this kind and need no rule.
   if (plain !== undefined) return anyOfType(plain, json);
-  const key = parts
-    .map((part) => part.key)
-    .sort()
-    .join(' & ');
+  const keys = parts.map((part) => part.key);
+  const key = keys.sort().join(' & ');
   if (place.unwritten.has(key))
     throw new GrammarError('the schema refers to itself and to nothing else', first.pointer);
   if (place.depth > limits.depth) {
@@ -197,12 +195,6 @@ function hint({ pointer }: Part, name: string): string {
   return pointer.split('/').findLast((segment) => /[a-zA-Z]/.test(segment)) ?? name;
 }
 
-/** The schemas of the first items of an array, and of all others; `false`: there are no others. */
-interface Items {
-  readonly first: readonly Conjunction[];
-  readonly others: Conjunction | false;
-}
-
 /** An array. `prefixItems` without `minItems` and `items` is a tuple: exactly these items. */
 function arrayBody(parts: readonly Part[], json: JsonRules, rule: (items: Conjunction) => string): string {
   const place = parts[0] as Part;
@@ -251,7 +243,8 @@ function itemList(
   return following;
 }
 
-function itemsOf(parts: readonly Part[]): Items {
+/** The schemas of the first items of an array, and of all others; `false`: there are no others. */
+function itemsOf(parts: readonly Part[]) {
   const each = parts.map(itemsOfPart);
   const longest = Math.max(...each.map(({ first }) => first.length));
   const given = each.filter(({ others }) => others !== undefined);
@@ -260,7 +253,8 @@ function itemsOf(parts: readonly Part[]): Items {
   );
   const closedAt = Math.min(...given.filter(({ others }) => others === false).map((items) => items.first.length));
   const closed = given.some(({ others }) => others === false) || (given.length === 0 && longest > 0);
-  return { first: first.slice(0, closedAt), others: closed ? false : given.flatMap(({ others }) => others || []) };
+  const others: Conjunction | false = closed ? false : given.flatMap((items) => items.others || []);
+  return { first: first.slice(0, closedAt), others };
 }
 
 /** Older schemas write the prefix as a list under `items` and the rest as `additionalItems`. */

@@ -181,19 +181,12 @@ export function choice(options: readonly string[]): string {
   return distinct.length === 1 ? (distinct[0] as string) : `(${distinct.join(' | ')})`;
 }
 
-const shortEscapes: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-};
+const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** A literal. */
 export function literal(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are not allowed in a grammar
   const escaped = text.replace(/["\\\u0000-\u001f\u007f]/g, (character) => {
-    return shortEscapes[character] ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`;
+    return escapes[character] ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`;
   });
   return `"${escaped}"`;
 }
@@ -203,10 +196,7 @@ export function jsonLiteral(value: unknown): string {
   return literal(JSON.stringify(value));
 }
 
-/**
- * Optional white space: one space, or one line break with its indentation. Never more, since small models otherwise write
- * blanks until their budget is used up.
- */
+/** Optional white space, bounded: small models otherwise write blanks until their budget is used up. */
 export const blankBody = '(" " | "\\n" [ \\t]{0,20})?';
 export const booleanBody = '("true" | "false")';
 export const nullBody = '"null"';

@@ -36,10 +36,7 @@ export function integerRange({ minimum, maximum }: Bounds): string | undefined {
   return choice(options);
 }
 
-/**
- * Every number within the bounds in plain decimals (exponents would let a number leave its range), or undefined when
- * there is none.
- */
+/** The numbers within the bounds as plain decimals (an exponent could leave the range); undefined if there are none. */
 export function numberRange({ minimum, maximum }: Bounds): string | undefined {
   const options: string[] = [];
   const zero: Decimal = { whole: 0n, fraction: '' };

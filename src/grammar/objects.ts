@@ -5,12 +5,7 @@ import { type Conjunction, child, GrammarError, type Part } from './schema.ts';
 import { type Counts, counts } from './shape.ts';
 import { inner, insideString } from './strings.ts';
 
-interface Properties {
-  readonly listed: ReadonlyMap<string, Conjunction>;
-  readonly required: ReadonlySet<string>;
-  /** The schemas of other properties; `false`: there are none. */
-  readonly others: Conjunction | false;
-}
+type Properties = ReturnType<typeof propertiesOf>;
 
 /** An object: listed properties in order, then others. A schema that lists properties and does not mention others has none. */
 export function objectBody(parts: readonly Part[], json: JsonRules, rule: (value: Conjunction) => string): string {
@@ -24,13 +19,14 @@ export function objectBody(parts: readonly Part[], json: JsonRules, rule: (value
   const key = properties.others === false ? '' : keyOf(parts, names, json, rule);
   const other = properties.others === false ? undefined : `${key} ${json.colon} ${rule(properties.others)}`;
   const empty = `${json.open('{')} "}"`;
+  const isFree = asked.minimum === 0 && asked.maximum === undefined;
 
   if (names.length === 0) {
     if (other === undefined || asked.maximum === 0) {
       if (asked.minimum > 0) throw new GrammarError('there are no properties to write', place.pointer, 'minProperties');
       return empty;
     }
-    if (key === json.string() && properties.others !== false && properties.others.length === 0 && isFree(asked)) {
+    if (key === json.string() && properties.others !== false && properties.others.length === 0 && isFree) {
       return json.object();
     }
     const more = json.rules.repeat(
@@ -82,7 +78,8 @@ function nested(body: string, hint: string, json: JsonRules): string {
   return body.length > 40 ? json.rules.shared(hint, body) : body;
 }
 
-function propertiesOf(parts: readonly Part[]): Properties {
+/** `others` are the schemas of properties that are not listed; `false`: there are none. */
+function propertiesOf(parts: readonly Part[]) {
   const each = parts.map((part) => ({ part, ...propertiesOfPart(part) }));
   const required = new Set(each.flatMap((one) => one.required));
   const mentioned = each.some(({ others }) => others !== undefined);
@@ -99,7 +96,8 @@ function propertiesOf(parts: readonly Part[]): Properties {
       throw new GrammarError(`${JSON.stringify(name)} is required but not allowed`, part.pointer, 'required');
     }
   }
-  return { listed, required, others: closed ? false : each.flatMap(({ others }) => others || []) };
+  const others: Conjunction | false = closed ? false : each.flatMap((one) => one.others || []);
+  return { listed, required, others };
 }
 
 function propertiesOfPart(part: Part): {
@@ -125,12 +123,7 @@ function propertiesOfPart(part: Part): {
 }
 
 /** A key that is not listed. */
-function keyOf(
-  parts: readonly Part[],
-  names: readonly string[],
-  json: JsonRules,
-  rule: (key: Conjunction) => string,
-): string {
+function keyOf(parts: readonly Part[], names: readonly string[], json: JsonRules, rule: (key: Conjunction) => string) {
   const demanding = parts.filter(demandsNames);
   const [part] = demanding;
   if (!part) return names.length === 0 ? json.string() : otherKey(names, json.rules);
@@ -159,18 +152,11 @@ function requireImplied(place: Part, asked: Counts, { listed, required, others }
   }
 }
 
-function isFree({ minimum, maximum }: Counts): boolean {
-  return minimum === 0 && maximum === undefined;
-}
-
 /** A key, without the opening quote, that is none of `taken`. Each character has one spelling, so that escapes cannot evade it. */
 function otherKey(taken: readonly string[], rules: Rules): string {
   const anyCharacter = rules.shared('key-character', insideString(complement([])) as string);
-  return `"\\"" ${unlike(
-    taken.map((name) => [...name]),
-    anyCharacter,
-    rules,
-  )}`;
+  const names = taken.map((name) => [...name]);
+  return `"\\"" ${unlike(names, anyCharacter, rules)}`;
 }
 
 function unlike(names: readonly (readonly string[])[], anyCharacter: string, rules: Rules): string {

@@ -177,27 +177,18 @@ export function expand(document: unknown, conjunction: Conjunction, giveUp: (err
       continue;
     }
     followed.add(place.key);
-    const inside = reference === undefined ? [] : referred(document, reference, place, giveUp);
+    const inside: Located[] = [];
+    try {
+      if (reference !== undefined) inside.push(resolveReference(document, reference, place));
+    } catch (error) {
+      if (!(error instanceof GrammarError)) throw error;
+      giveUp(error);
+    }
     if (allOf !== undefined) inside.push(...branches(place, 'allOf'));
     // In place of the schema that contains them, so that properties keep their order.
     waiting.unshift(...inside, without(place, '$ref', 'allOf'));
   }
   return [...parts.values()];
-}
-
-function referred(
-  document: unknown,
-  reference: unknown,
-  place: Part,
-  giveUp: (error: GrammarError) => void,
-): Located[] {
-  try {
-    return [resolveReference(document, reference, place)];
-  } catch (error) {
-    if (!(error instanceof GrammarError)) throw error;
-    giveUp(error);
-    return [];
-  }
 }
 
 /** The branches of the first `anyOf` or `oneOf`, each with all other demands. `oneOf` is treated as `anyOf`. */

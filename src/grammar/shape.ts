@@ -132,10 +132,7 @@ const byte = '(\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])';
 const label = '[a-zA-Z0-9]([a-zA-Z0-9-]{0,30}[a-zA-Z0-9])?';
 const atom = "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]{1,32}";
 
-/**
- * The formats that are enforced, as patterns. What a pattern writes is always right; of what the format would allow it
- * may leave out oddities (leap seconds, quoted mail names). Other formats are hints and change nothing.
- */
+/** The enforced formats as patterns, without oddities (leap seconds, quoted mail names). Other formats are hints. */
 export const formats: Readonly<Record<string, string>> = {
   date: `^${date}$`,
   time: `^${time}$`,
@@ -163,11 +160,7 @@ function patternOf(parts: readonly Part[]): Shape['pattern'] {
   return undefined;
 }
 
-function valuesOf(
-  parts: readonly Part[],
-  types: ReadonlySet<TypeName>,
-  shape: Pick<Shape, 'bounds' | 'length'>,
-): readonly unknown[] | undefined {
+function valuesOf(parts: readonly Part[], types: ReadonlySet<TypeName>, shape: Pick<Shape, 'bounds' | 'length'>) {
   let values: unknown[] | undefined;
   for (const part of parts) {
     const { schema, pointer } = part;

@@ -44,12 +44,8 @@ addSubnets(global, globalV6, 'ipv6');
 
 /** Whether an address is on the public internet. False for mapped IPv4, addresses with a zone, and other texts. */
 export function isPublicAddress(address: string): boolean {
-  switch (isIP(address)) {
-    case 4:
-      return !reserved.check(address, 'ipv4');
-    case 6:
-      return !address.includes('%') && global.check(address, 'ipv6') && !reserved.check(address, 'ipv6');
-    default:
-      return false;
-  }
+  const family = isIP(address);
+  if (family === 4) return !reserved.check(address, 'ipv4');
+  if (family !== 6 || address.includes('%')) return false;
+  return global.check(address, 'ipv6') && !reserved.check(address, 'ipv6');
 }

@@ -35,7 +35,8 @@ export function authorize({ router, guard, rate, now }: AuthorizeParts, head: Re
   const hostRefused = guard.refuseHost(headers, endpoint);
   if (hostRefused) return refused(hostRefused, endpoint);
   if (method === 'HEAD' || method === 'OPTIONS') {
-    const status = method === 'HEAD' ? probeStatus(router, path) : 200;
+    const [known] = method === 'HEAD' ? router.methods(path) : [];
+    const status = (known && router.find(known, path)?.probeStatus) ?? 200;
     return answered({ status, headers: { 'content-type': 'text/html' }, body: '' });
   }
   if (!methods.some((known) => known === method))
@@ -54,11 +55,6 @@ export function authorize({ router, guard, rate, now }: AuthorizeParts, head: Re
     const retryAfterSeconds = rate(head.remoteAddress, now());
     return retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined;
   }
-}
-
-function probeStatus(router: Router<Endpoint>, path: string): number {
-  const [known] = router.methods(path);
-  return (known && router.find(known, path)?.probeStatus) ?? 200;
 }
 
 /** The page at `/lcpp/` has relative links, which need the slash. */
@@ -86,28 +82,21 @@ function refused(error: AppError, endpoint: Endpoint | undefined): Authorization
 
 const answered = (reply: Reply): Authorization => ({ type: 'answered', reply });
 
-/**
- * One accepted request per address and span of time, which starts when a request is accepted; rejected ones do not extend it.
- * The function returns the whole seconds left to wait; 0 means that the request is accepted, and remembered.
- */
+/** One accepted request per address and span of time; rejected ones do not extend it. Returns the seconds left, 0 if accepted. */
 export function rateLimit(seconds: number, remembered = 10_000) {
   const span = seconds * 1000;
   // In the order of acceptance: entries to drop are at the front.
   const acceptedAt = new Map<string, number>();
-
-  const forget = (now: number): void => {
-    for (const [address, at] of acceptedAt) {
-      if (acceptedAt.size < remembered && now - at < span) return;
-      acceptedAt.delete(address);
-    }
-  };
 
   return (address: string, now: number): number => {
     if (span <= 0) return 0;
     const at = acceptedAt.get(address);
     if (at !== undefined && now - at < span) return Math.max(1, Math.ceil((at + span - now) / 1000));
     acceptedAt.delete(address);
-    forget(now);
+    for (const [oldest, since] of acceptedAt) {
+      if (acceptedAt.size < remembered && now - since < span) break;
+      acceptedAt.delete(oldest);
+    }
     acceptedAt.set(address, now);
     return 0;
   };

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
+import { isDeeperThan, isObject } from '../core/json.ts';
 import { inSlices } from '../core/slices.ts';
-import { closingQuote, LargeJsonError, parseLargeJson } from './large-json.ts';
+import { LargeJsonError, parseLargeJson } from './large-json.ts';
 import type { StartTimer } from './timers.ts';
 
 /** Deeper than any real request, and safe for recursive code. */
@@ -59,21 +59,6 @@ function readableBytes(body: Uint8Array): Buffer {
   return Buffer.from(body.buffer, body.byteOffset + start, body.byteLength - start);
 }
 
-/** Counts brackets outside of strings, before anything is parsed. */
-function isDeeperThan(bytes: Buffer, limit: number): boolean {
-  let depth = 0;
-  for (let index = 0; index < bytes.length; index++) {
-    const byte = bytes[index];
-    if (byte === 0x22) {
-      index = closingQuote(bytes, index + 1);
-      if (index === -1) return false;
-    } else if (byte === 0x5b || byte === 0x7b) {
-      if (++depth > limit) return true;
-    } else if (byte === 0x5d || byte === 0x7d) depth--;
-  }
-  return false;
-}
-
 export function isBlankBody(body: Uint8Array): boolean {
   return body.every((byte) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09);
 }
@@ -88,11 +73,9 @@ function invalid(reason: string, cause?: unknown): AppError {
   return new AppError('invalid-json', { reason }, { cause });
 }
 
-type ReadBody =
+export type ReadBody =
   | { readonly type: 'whole'; readonly body: Buffer }
-  | { readonly type: 'too-large' }
-  | { readonly type: 'stalled' }
-  | { readonly type: 'gone' };
+  | { readonly type: 'too-large' | 'stalled' | 'gone' };
 
 export interface BodyLimits {
   readonly bytes: number;

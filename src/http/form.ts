@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { isAlive } from '../core/is-alive.ts';
-import type { BodyLimits } from './body.ts';
+import type { BodyLimits, ReadBody } from './body.ts';
 
 /** A `multipart/form-data` body: fields in memory, files on disk. */
 export interface Form {
@@ -34,10 +34,8 @@ export interface FormLimits {
 const defaultLimits: FormLimits = { files: 16, fields: 256, fieldBytes: 4 * 2 ** 20 };
 
 type ReadForm =
+  | Exclude<ReadBody, { type: 'whole' }>
   | { readonly type: 'form'; readonly form: Form; readonly remove: () => Promise<void> }
-  | { readonly type: 'too-large' }
-  | { readonly type: 'stalled' }
-  | { readonly type: 'gone' }
   | { readonly type: 'disk-full' }
   | { readonly type: 'broken'; readonly reason: string };
 

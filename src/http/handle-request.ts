@@ -82,12 +82,7 @@ async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Prom
 
 /** `headers` has only the first of several Host headers. */
 function hostCount({ rawHeaders }: IncomingMessage): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
-  }
-  return count;
+  return rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
 }
 
 async function answer(

@@ -9,16 +9,9 @@ export const keepAliveMs = 15_000;
 /** Large enough to pass through proxies that buffer a few kilobytes; white space is valid in front of JSON. */
 const padding = `${' '.repeat(2047)}\n`;
 
-/**
- * The value, or undefined after the keep-alive time, or as soon as `isQueued` returns true. It is polled: a request that
- * starts at once may still have to wait for its model. The promise itself is not cancelled.
- */
-function withTimeout<Value>(
-  promise: Promise<Value>,
-  startTimer: StartTimer,
-  isQueued?: () => boolean,
-): Promise<Value | undefined> {
-  return new Promise((resolve, reject) => {
+/** The value, or undefined after the keep-alive time or once `isQueued` returns true; polled, as it may change. */
+function withTimeout<Value>(promise: Promise<Value>, startTimer: StartTimer, isQueued?: () => boolean) {
+  return new Promise<Value | undefined>((resolve, reject) => {
     const timeout = startTimer(keepAliveMs, () => resolve(undefined));
     const poll = (): void => {
       try {

@@ -1,3 +1,4 @@
+import { closingQuote } from '../core/json.ts';
 import type { Sliced } from '../core/slices.ts';
 
 /** Parses a large JSON text in slices: one pass finds where it can be split, then `JSON.parse` reads each piece. */
@@ -142,14 +143,4 @@ function refuseUnlessBlank(bytes: Buffer, start: number, end: number): void {
 function unexpected(bytes: Buffer, index: number): LargeJsonError {
   const found = bytes.toString('latin1', index, index + 1);
   return new LargeJsonError(`unexpected ${JSON.stringify(found)} at byte ${index}`);
-}
-
-/** Skips a string by a native search: large bodies are mostly long strings. */
-export function closingQuote(bytes: Buffer, from: number): number {
-  for (let end = bytes.indexOf(quote, from); end !== -1; end = bytes.indexOf(quote, end + 1)) {
-    let backslashes = 0;
-    while (end - backslashes > from && bytes[end - backslashes - 1] === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return end;
-  }
-  return -1;
 }

@@ -87,18 +87,14 @@ async function checkedAddresses(url: URL, options: OutgoingOptions): Promise<rea
 }
 
 /** Without an agent: a connection that is kept alive may lead to another address than the one just checked. */
-function open(
-  url: URL,
-  addresses: readonly Address[],
-  { signal, userAgent = 'Parley' }: OutgoingOptions,
-): Promise<IncomingMessage> {
+function open(url: URL, addresses: readonly Address[], { signal, userAgent = 'Parley' }: OutgoingOptions) {
   const options: RequestOptions = {
     agent: false,
     lookup: only(addresses),
     signal,
     headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': userAgent, connection: 'close' },
   };
-  return new Promise((resolve, reject) => {
+  return new Promise<IncomingMessage>((resolve, reject) => {
     const request = (url.protocol === 'https:' ? tlsRequest : plainRequest)(url, options);
     request.on('response', resolve).on('error', reject).end();
   });

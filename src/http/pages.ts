@@ -35,12 +35,9 @@ ${body}
 }
 
 export function notFoundPage(path: string): Reply {
-  return messagePage(
-    404,
-    'Not found',
-    `<p>There is nothing at <code>${escapeHtml(path)}</code>.
-<p>The <a href="/api">API page</a> shows what this server can do.`,
-  );
+  const body = `<p>There is nothing at <code>${escapeHtml(path)}</code>.
+<p>The <a href="/api">API page</a> shows what this server can do.`;
+  return messagePage(404, 'Not found', body);
 }
 
 export function escapeHtml(text: string): string {

@@ -69,11 +69,6 @@ export async function fileReply(
   return { status: 206, headers: { ...sized, 'content-range': `bytes ${first}-${last}/${file.bytes}` }, stream };
 }
 
-const copies = [
-  { encoding: 'br', ending: '.br' },
-  { encoding: 'gzip', ending: '.gz' },
-] as const;
-
 /** The smallest copy that the client accepts. Ranges are those of the file itself. */
 async function compressedCopy(folder: string, path: string, headers: IncomingHttpHeaders) {
   if (headers.range !== undefined) return undefined;
@@ -81,9 +76,8 @@ async function compressedCopy(folder: string, path: string, headers: IncomingHtt
     .split(',')
     .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
     .map((one) => one.split(';')[0]?.trim());
-  for (const { encoding, ending } of copies) {
-    if (!accepted.includes(encoding)) continue;
-    const file = await inside(folder, `${path}${ending}`);
+  for (const [encoding, ending] of Object.entries({ br: '.br', gzip: '.gz' })) {
+    const file = accepted.includes(encoding) ? await inside(folder, `${path}${ending}`) : undefined;
     if (file) return { encoding, file };
   }
   return undefined;

@@ -17,17 +17,12 @@ interface StreamOptions {
 }
 
 /**
- * Writes a stream whose head is already set. Pieces that are ready together (in one run of microtasks) become one write:
- * that is by far the dearest step (about 9 µs of the 11 to 15 that a lone event was measured to cost). `response.write`
- * corks by itself; corking by hand or passing buffers was slower, and framing the chunks ourselves saved 2 µs at the
- * price of knowing what the HTTP version of the client allows.
+ * Writes a stream whose head is already set. Pieces that are ready together (in one run of microtasks) become one write,
+ * which is by far the dearest step: about 9 µs of 11 to 15. Corking by hand and passing buffers were slower.
  *
- * Back-pressure: the iterator is not pulled while the socket is full, and the stall timer runs (`watchWrites`). A
- * disconnect ends the iterator. Resolves when the last byte is written or the client is gone; rejects with the iterator's
- * error, and the response is then unfinished.
- *
- * Pulls with callbacks and not with awaits: racing each piece with the disconnect would add a listener to one long-lived
- * promise per piece.
+ * Back-pressure: the iterator is not pulled while the socket is full, and the stall timer runs (`watchWrites`). Resolves
+ * when the last byte is written or the client is gone; rejects with the iterator's error, the response then unfinished.
+ * Pulls with callbacks: racing each piece with the disconnect would add a listener to one long-lived promise per piece.
  */
 export function writeStream(
   response: ServerResponse,
@@ -155,10 +150,7 @@ export interface WriteStallParts {
   readonly stallTimeoutMs: number;
 }
 
-/**
- * Destroys the connection of a client that reads nothing for the time-out, so that its request is aborted. Slow clients are
- * not stalled: progress is measured, not the time until all is sent. Runs until it is cancelled.
- */
+/** Destroys the connection of a client that makes no progress in reading for the time-out. Runs until it is cancelled. */
 export function watchWrites(socket: Socket, { startTimer, stallTimeoutMs }: WriteStallParts): Timer {
   if (stallTimeoutMs <= 0) return { restart: () => undefined, cancel: () => undefined };
   let before = unsentBytes(socket);

@@ -31,10 +31,7 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/**
- * The servers of a file in the format of desktop apps (`mcpServers`, or `servers` as in editors), in its order. Unknown fields
- * belong to other apps and are ignored.
- */
+/** The servers of a file in the format of desktop apps (`mcpServers`) or editors (`servers`). Unknown fields are ignored. */
 export function readServers(text: string, options: ReadOptions): readonly ServerConfig[] {
   let file: unknown;
   try {

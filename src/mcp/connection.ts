@@ -85,10 +85,6 @@ export class ToolServerConnection {
 
   start(): void {
     this.parts.say(`Connecting to MCP Server ${this.name}...`);
-    this.#begin();
-  }
-
-  #begin(): void {
     this.#connecting = this.#connect();
   }
 
@@ -157,12 +153,7 @@ export class ToolServerConnection {
       this.#ready(opened, tools);
     } catch (error) {
       // Also closes a session that opens after the time-out.
-      this.#end(
-        opening.then(
-          (late) => late.close(),
-          () => undefined,
-        ),
-      );
+      this.#end(opening.then((late) => late.close()).catch(() => undefined));
       this.#failed(error instanceof Error ? error.message : String(error));
     } finally {
       timer.cancel();
@@ -208,7 +199,9 @@ export class ToolServerConnection {
   #scheduleReconnect(): void {
     this.#failures += 1;
     this.#timer?.cancel();
-    this.#timer = this.parts.startTimer(backoffMs(this.#failures), () => this.#begin());
+    this.#timer = this.parts.startTimer(backoffMs(this.#failures), () => {
+      this.#connecting = this.#connect();
+    });
   }
 
   #failRunning(error: SessionLost): void {
@@ -236,7 +229,11 @@ export class ToolServerConnection {
     const { callMs, startTimer, now } = this.parts;
     const begunAt = now();
     const failure = deferred<never>();
-    const late = (): void => failure.reject(this.#late(call.name, begunAt));
+    const late = (): void => {
+      const limit = `within ${Math.round((now() - begunAt) / 1000)} s (--mcptimeout)`;
+      const sentence = `Request timed out: the tool ${call.name} of ${this.name} gave no result ${limit}.`;
+      failure.reject(new ToolCallError(toolCallCodes.timedOut, sentence));
+    };
     let timer = startTimer(callMs, late);
     this.#running.add(failure.reject);
     this.#watch();
@@ -263,12 +260,6 @@ export class ToolServerConnection {
     }
   }
 
-  #late(tool: string, begunAt: number): ToolCallError {
-    const seconds = Math.round((this.parts.now() - begunAt) / 1000);
-    const sentence = `Request timed out: the tool ${tool} of ${this.name} gave no result within ${seconds} s (--mcptimeout).`;
-    return new ToolCallError(toolCallCodes.timedOut, sentence);
-  }
-
   /** The error of a call for its caller. */
   #reported(error: unknown, tool: string): unknown {
     if (error instanceof ToolCallError) return error;
@@ -278,10 +269,8 @@ export class ToolServerConnection {
       return new ToolCallError(toolCallCodes.unavailable, sentence);
     }
     if (error instanceof Error && error.name === 'AbortError') return error;
-    return new ToolCallError(
-      toolCallCodes.unavailable,
-      `The tool ${tool} of ${this.name} could not be called: ${reason}`,
-    );
+    const sentence = `The tool ${tool} of ${this.name} could not be called: ${reason}`;
+    return new ToolCallError(toolCallCodes.unavailable, sentence);
   }
 
   #unavailable(): ToolCallError {

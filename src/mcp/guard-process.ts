@@ -30,16 +30,13 @@ function processTable(wanted: readonly number[]): readonly ProcessEntry[] {
   }
   try {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    if (pids.length > 0) return pids.flatMap((pid) => quietly(() => readProcessStat(readStat(pid))) ?? []);
+    if (pids.length > 0)
+      return pids.flatMap((pid) => quietly(() => readProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))) ?? []);
   } catch {
     // This system has no /proc.
   }
   const columns = 'pid=,ppid=,stat=,lstart=';
   return quietly(() => readProcessTable(execFileSync('ps', ['-A', '-o', columns], { encoding: 'utf8' }))) ?? [];
-}
-
-function readStat(pid: string): string {
-  return readFileSync(`/proc/${pid}/stat`, 'utf8');
 }
 
 function quietly<Value>(action: () => Value): Value | undefined {

@@ -70,10 +70,7 @@ export interface ProcessEntry {
 }
 
 /** These processes and their descendants, children before their parents. */
-export function processTree(
-  roots: readonly number[],
-  table: readonly Pick<ProcessEntry, 'pid' | 'parent'>[],
-): readonly number[] {
+export function processTree(roots: readonly number[], table: readonly Pick<ProcessEntry, 'pid' | 'parent'>[]) {
   const found = new Set<number>();
   const visit = (pid: number): void => {
     if (found.has(pid)) return;

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import { isObject, tryParseJson } from '../core/json.ts';
+import { isDeeperThan, isObject, tryParseJson } from '../core/json.ts';
 
 /** The longest message of an MCP server: an image of some megabytes fits. */
 export const mostMessageBytes = 10 * 1024 * 1024;
@@ -58,7 +58,7 @@ const lineFeed = 0x0a;
 
 /** A JSON-RPC message. A response that cannot be used becomes an error, so that its request is answered. */
 function messageIn(line: Buffer): JSONRPCMessage | undefined {
-  if (isDeep(line)) {
+  if (isDeeperThan(line, deepest)) {
     const id = idIn(line);
     return id === undefined ? undefined : unusable(id, 'it is nested too deeply');
   }
@@ -79,33 +79,12 @@ function messageIn(line: Buffer): JSONRPCMessage | undefined {
 }
 
 function unusable(id: string | number, reason: string): JSONRPCMessage {
-  return {
-    jsonrpc: '2.0',
-    id,
-    error: { code: -32_603, message: `The answer of the tool server cannot be used: ${reason}.` },
-  };
+  const message = `The answer of the tool server cannot be used: ${reason}.`;
+  return { jsonrpc: '2.0', id, error: { code: -32_603, message } };
 }
 
 /** The id of a response that is not parsed; servers write it first. */
 function idIn(line: Buffer): string | number | undefined {
   const [, number, text] = /^[^{]*\{[^{}]*?"id"\s*:\s*(?:(\d+)|"([^"\\]*)")/.exec(line.toString('utf8', 0, 1000)) ?? [];
   return number === undefined ? text : Number(number);
-}
-
-/** Counts brackets outside of texts. */
-function isDeep(line: Buffer): boolean {
-  let depth = 0;
-  let inText = false;
-  for (let index = 0; index < line.length; index += 1) {
-    const byte = line[index];
-    if (inText) {
-      if (byte === 0x5c) index += 1;
-      else if (byte === 0x22) inText = false;
-    } else if (byte === 0x22) inText = true;
-    else if (byte === 0x7b || byte === 0x5b) {
-      depth += 1;
-      if (depth > deepest) return true;
-    } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
-  }
-  return false;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nameTools, type Offering, toolServerPool } from './pool.ts';
+import { nameTools, toolServerPool } from './pool.ts';
 import { commandConfig, fakeServers, tool } from './testing/sessions.ts';
 import { handTime } from './testing/time.ts';
 
@@ -102,8 +102,8 @@ describe('toolServerPool', () => {
   });
 });
 
-const offering = (server: string, ...names: string[]): Offering => ({ server, tools: names.map((name) => tool(name)) });
-const named = (...offerings: Offering[]) =>
+const offering = (name: string, ...names: string[]) => ({ name, tools: names.map((one) => tool(one)) });
+const named = (...offerings: Parameters<typeof nameTools>[0]) =>
   [...nameTools(offerings)].map(([name, { server, ownName }]) => [name, server, ownName]);
 
 describe('nameTools', () => {
@@ -149,7 +149,7 @@ describe('nameTools', () => {
 
   test('changes only the name', () => {
     const shown = { title: 'Echo', annotations: { readOnlyHint: true } };
-    const tools = nameTools([offering('a', 'echo'), { server: 'b', tools: [tool('echo', shown)] }]);
+    const tools = nameTools([offering('a', 'echo'), { name: 'b', tools: [tool('echo', shown)] }]);
     expect(tools.get('b_echo')?.tool).toEqual({ ...tool('b_echo'), ...shown });
   });
 
@@ -157,7 +157,7 @@ describe('nameTools', () => {
     const name = fc.constantFrom('a', 'b', 'a_a', 'a_b', 'b_a', 'a_a_2', 'long'.repeat(20));
     const offers = fc.array(
       fc.record({
-        server: fc.constantFrom('a', 'b', 'ä'),
+        name: fc.constantFrom('a', 'b', 'ä'),
         tools: fc.uniqueArray(name).map((all) => all.map((one) => tool(one))),
       }),
       { maxLength: 5 },
@@ -169,7 +169,7 @@ describe('nameTools', () => {
         expect([...tools].every(([key, { tool: shown }]) => shown.name === key)).toBe(true);
         expect([...nameTools(all).keys()]).toEqual([...tools.keys()]);
         const first = all.find(({ tools: own }) => own.length > 0);
-        for (const { name: own } of first?.tools ?? []) expect(tools.get(own)?.server).toBe(first?.server);
+        for (const { name: own } of first?.tools ?? []) expect(tools.get(own)?.server).toBe(first?.name);
       }),
     );
   });

@@ -22,7 +22,7 @@ export function toolServerPool(
   };
   const connections = configs.map((config) => new ToolServerConnection(config, { ...parts, changed }));
   const names = (): ReadonlyMap<string, NamedTool> => {
-    named ??= nameTools(connections.map(({ name, tools }) => ({ server: name, tools })));
+    named ??= nameTools(connections);
     return named;
   };
   // Names depend on the order of the file, so that the first request waits for all servers, once and for a limited time.
@@ -52,11 +52,6 @@ export function toolServerPool(
   };
 }
 
-export interface Offering {
-  readonly server: string;
-  readonly tools: readonly ServedTool[];
-}
-
 interface NamedTool {
   readonly server: string;
   /** The name on its server. */
@@ -69,10 +64,12 @@ interface NamedTool {
  * The tools of all servers, in the order of the file. The first server with a name keeps it; later ones get the name of the
  * server as a prefix, and a number if necessary. The same lists always give the same names.
  */
-export function nameTools(offerings: readonly Offering[]): ReadonlyMap<string, NamedTool> {
+export function nameTools(
+  offerings: readonly Pick<ToolServerConnection, 'name' | 'tools'>[],
+): ReadonlyMap<string, NamedTool> {
   const named = new Map<string, NamedTool>();
   const plain = new Set(offerings.flatMap(({ tools }) => tools.map(({ name }) => name)));
-  for (const { server, tools } of offerings) {
+  for (const { name: server, tools } of offerings) {
     const own = new Set<string>();
     for (const tool of tools) {
       // A server that lists a name twice answers to it once.
@@ -86,12 +83,7 @@ export function nameTools(offerings: readonly Offering[]): ReadonlyMap<string, N
 }
 
 /** No longer than chat APIs allow, and never the plain name of a tool that comes later. */
-function freeName(
-  server: string,
-  name: string,
-  named: ReadonlyMap<string, NamedTool>,
-  plain: ReadonlySet<string>,
-): string {
+function freeName(server: string, name: string, named: ReadonlyMap<string, NamedTool>, plain: ReadonlySet<string>) {
   const base = `${server.replace(/[^a-zA-Z0-9_-]+/g, '_').replace(/_$/, '')}_${name}`;
   for (let number = 1; ; number += 1) {
     const ending = number === 1 ? '' : `_${number}`;

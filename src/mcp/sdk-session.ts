@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client, StandardSchemaV1, Transport } from '@modelcontextprotocol/client';
+import { isAlive } from '../core/is-alive.ts';
 import { isObject } from '../core/json.ts';
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
@@ -56,7 +57,7 @@ async function openCommand(
   const reader = new MessageReader(() => {
     overflow = `it sent a message of more than ${mostMessageBytes / 2 ** 20} MB`;
     // Killed at once: it would block on writing to a pipe that is no longer read.
-    if (pid !== null) end(pid);
+    if (pid !== null) kill(pid);
   });
   (transport as unknown as { _readBuffer: MessageReader })._readBuffer = reader;
   const written = () => (errors.text === '' ? '' : `; it wrote: ${errors.text}`);
@@ -74,7 +75,7 @@ async function openCommand(
       ...session,
       check: async () => {
         // A child of the server may hold the pipe open, so that no close event arrives.
-        if (pid !== null && !isRunning(pid)) throw new SessionLost(ended + written());
+        if (pid !== null && !isAlive(pid)) throw new SessionLost(ended + written());
       },
     };
   } catch (error) {
@@ -168,10 +169,7 @@ const terminateMs = 500;
 const longestMs = 2 ** 31 - 1;
 const mostPages = 64;
 
-/**
- * The tools as listed, with any fields of later protocol versions. Their number and size are bounded, since each may go into
- * every prompt; omitted tools are logged.
- */
+/** The tools as listed, bounded in number and size, since each may go into every prompt. Omitted ones are logged. */
 async function allTools(client: Client, warn: (text: string) => void): Promise<readonly ServedTool[]> {
   if (!client.getServerCapabilities()?.tools) return [];
   const tools: ServedTool[] = [];
@@ -253,19 +251,11 @@ function harmless(environment: SdkParts['environment']): Record<string, string> 
 
 const ended = 'its program ended';
 
-function end(pid: number): void {
+function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
     // It is gone already.
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
@@ -378,7 +368,6 @@ interface Loss {
 /** By the fields of the error, not by its class, which depends on the part of the library. */
 export function lossOf(error: unknown): Loss {
   const { code, status, data, message, cause } = fields(error);
-  const reason = reasonOf(message, cause);
   if (typeof code === 'number') {
     return { reason: message, code, data, lost: code === cutCode, untouched: false, refused: false };
   }
@@ -393,17 +382,17 @@ export function lossOf(error: unknown): Loss {
     };
   }
   const refusedConnection = causeCodes(error).includes('ECONNREFUSED');
-  const lost = code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED' || refusedConnection || isNetworkFailure(error);
-  return { reason, lost, untouched: refusedConnection, refused: false };
+  // `fetch` got no response.
+  const failed = error instanceof TypeError && /fetch failed|terminated|network/i.test(message);
+  const lost = code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED' || refusedConnection || failed;
+  return { reason: reasonOf(message, cause), lost, untouched: refusedConnection, refused: false };
 }
 
-function fields(value: unknown): {
-  readonly code?: unknown;
-  readonly status?: unknown;
-  readonly data?: unknown;
+interface ErrorFields extends Readonly<Partial<Record<'code' | 'status' | 'data' | 'cause', unknown>>> {
   readonly message: string;
-  readonly cause?: unknown;
-} {
+}
+
+function fields(value: unknown): ErrorFields {
   if (typeof value !== 'object' || value === null) return { message: String(value) };
   return { message: '', ...value, ...(value instanceof Error ? { message: value.message, cause: value.cause } : {}) };
 }
@@ -424,9 +413,4 @@ function causeCodes(error: unknown): readonly unknown[] {
     one = cause;
   }
   return codes;
-}
-
-/** `fetch` got no response. */
-function isNetworkFailure(error: unknown): boolean {
-  return error instanceof TypeError && /fetch failed|terminated|network/i.test(error.message);
 }

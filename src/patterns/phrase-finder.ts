@@ -18,10 +18,10 @@ export function phraseTree(phrases: readonly string[]): PhraseTree {
   return root;
 }
 
-export interface PhraseMatch {
-  readonly phrase: string;
-  /** The unread rest of the piece. */
-  readonly rest: string;
+/** `rest` is what was not read of the piece in which the phrase ended. */
+interface Found {
+  readonly text: string;
+  readonly match?: { readonly phrase: string; readonly rest: string };
 }
 
 export class PhraseFinder {
@@ -36,7 +36,7 @@ export class PhraseFinder {
   }
 
   /** Returns the text that is no part of a phrase. The phrase that ends first counts, and of several the longest, however cut. */
-  push(piece: string): { readonly text: string; readonly match?: PhraseMatch } {
+  push(piece: string): Found {
     for (let index = 0; index < piece.length; index++) {
       this.#node = follow(this.#root, this.#node, piece.charCodeAt(index));
       const { phrase } = this.#node;

@@ -76,12 +76,7 @@ export class RunningDrawings implements Drawings {
 export function imageService({ drawings, ...parts }: ImageParts): ImageService {
   const own = tasks(parts);
 
-  async function* watched(
-    engine: ImageEngine,
-    request: ImageRequest,
-    drawing: Drawing,
-    signal: AbortSignal,
-  ): AsyncGenerator<ImageEvent> {
+  async function* watched(engine: ImageEngine, request: ImageRequest, drawing: Drawing, signal: AbortSignal) {
     const start = drawing.progress;
     try {
       while (drawing.progress.pictures < request.count) {
@@ -96,12 +91,7 @@ export function imageService({ drawings, ...parts }: ImageParts): ImageService {
   }
 
   /** The pictures that are left, with the places and seeds that they have in the whole request. */
-  async function* untilSkipped(
-    engine: ImageEngine,
-    drawing: Drawing,
-    request: ImageRequest,
-    signal: AbortSignal,
-  ): AsyncGenerator<ImageEvent> {
+  async function* untilSkipped(engine: ImageEngine, drawing: Drawing, request: ImageRequest, signal: AbortSignal) {
     const first = drawing.progress.pictures;
     const rest = { ...request, seed: request.seed + first, count: request.count - first };
     const { signal: skipped } = drawing.skip;

@@ -13,7 +13,7 @@ export interface Waiting {
   readonly cost: number;
 }
 
-export interface RingEntry {
+interface RingEntry {
   readonly client: string;
   /** Used share of its turn; from 1 on it misses turns. */
   readonly used: number;
@@ -24,22 +24,6 @@ export interface RingEntry {
 /** The waiting clients, the next one first. */
 export type Ring = readonly RingEntry[];
 
-/** Removes clients that do not wait any more, and appends new ones. */
-export function updateRing(ring: Ring, waiting: readonly Waiting[]): Ring {
-  return updateRingBy(byClient, ring, waiting);
-}
-
-export interface Turn<Entry extends Waiting> {
-  readonly entry: Entry;
-  /** The ring after this turn. */
-  readonly ring: Ring;
-}
-
-/** The next request. `waiting` is in the order of arrival. */
-export function nextTurn<Entry extends Waiting>(ring: Ring, waiting: readonly Entry[]): Turn<Entry> | undefined {
-  return turnBy(byClient, ring, waiting);
-}
-
 /** By what requests are grouped, and how those of one group are. */
 interface Level {
   readonly nameOf: (one: Waiting) => string;
@@ -48,19 +32,31 @@ interface Level {
 
 const byClient: Level = { nameOf: ({ client }) => client, within: { nameOf: ({ part = '' }) => part } };
 
-function updateRingBy({ nameOf, within }: Level, ring: Ring, waiting: readonly Waiting[]): Ring {
+/** Removes clients that do not wait any more, and appends new ones. */
+export function updateRing(ring: Ring, waiting: readonly Waiting[], { nameOf, within }: Level = byClient): Ring {
   const names = new Set(waiting.map(nameOf));
   const staying = ring.filter(({ client }) => names.delete(client));
   const entries = [...staying, ...[...names].map((client) => ({ client, used: 0, parts: [] }))];
   if (!within) return entries;
   return entries.map((first) => {
     const own = waiting.filter((one) => nameOf(one) === first.client);
-    return { ...first, parts: updateRingBy(within, first.parts, own) };
+    return { ...first, parts: updateRing(first.parts, own, within) };
   });
 }
 
-function turnBy<Entry extends Waiting>(level: Level, ring: Ring, waiting: readonly Entry[]): Turn<Entry> | undefined {
-  let entries = updateRingBy(level, ring, waiting);
+interface Turn<Entry extends Waiting> {
+  readonly entry: Entry;
+  /** The ring after this turn. */
+  readonly ring: Ring;
+}
+
+/** The next request. `waiting` is in the order of arrival. */
+export function nextTurn<Entry extends Waiting>(
+  ring: Ring,
+  waiting: readonly Entry[],
+  level: Level = byClient,
+): Turn<Entry> | undefined {
+  let entries = updateRing(ring, waiting, level);
   for (;;) {
     const [first, ...others] = entries;
     if (!first) return undefined;
@@ -69,22 +65,18 @@ function turnBy<Entry extends Waiting>(level: Level, ring: Ring, waiting: readon
       continue;
     }
     const own = waiting.filter((one) => level.nameOf(one) === first.client);
-    const next = level.within ? turnBy(level.within, first.parts, own) : own[0] && { entry: own[0], ring: [] };
+    const next = level.within ? nextTurn(first.parts, own, level.within) : own[0] && { entry: own[0], ring: [] };
     if (!next) return undefined;
     const used = first.used + next.entry.cost;
     const after = { ...first, parts: next.ring };
     entries = used >= 1 ? [...others, { ...after, used: used - 1 }] : [{ ...after, used }, ...others];
     const left = waiting.filter((one) => one !== next.entry);
-    return { entry: next.entry, ring: updateRingBy(level, entries, left) };
+    return { entry: next.entry, ring: updateRing(entries, left, level) };
   }
 }
 
 /** The next request waits for its own conditions and blocks the others, or a request that must run alone could wait forever. */
-export function mayBegin(
-  next: Pick<Waiting, 'alone'>,
-  running: readonly Pick<Waiting, 'alone'>[],
-  capacity: number,
-): boolean {
+export function mayBegin(next: Pick<Waiting, 'alone'>, running: readonly Pick<Waiting, 'alone'>[], capacity: number) {
   if (running.some(({ alone }) => alone)) return false;
   return next.alone ? running.length === 0 : running.length < capacity;
 }
@@ -101,10 +93,7 @@ export function servingOrder<Entry extends Waiting>(ring: Ring, waiting: readonl
   return order;
 }
 
-/**
- * Whether a request is admitted. A client without requests gets any free place; a client with requests leaves one for each refused
- * client that is expected to retry. So one client may use the whole queue, but not while others are refused.
- */
+/** A client with requests leaves one free place for each refused client that is expected to retry. */
 export function isAdmitted(
   { hasRequests, expectedClients }: { readonly hasRequests: boolean; readonly expectedClients: number },
   free: number,
@@ -119,11 +108,7 @@ export interface ExpectedWork {
 }
 
 /** When the last of these begins, if they run in this order and take as long as expected. */
-export function secondsUntilLast(
-  order: readonly ExpectedWork[],
-  running: readonly ExpectedWork[],
-  capacity: number,
-): number {
+export function secondsUntilLast(order: readonly ExpectedWork[], running: readonly ExpectedWork[], capacity: number) {
   let now = 0;
   let busy = running.map(({ alone, seconds }) => ({ alone, until: seconds }));
   for (const next of order) {

@@ -27,7 +27,7 @@ export interface Place {
   leave(): void;
 }
 
-export interface QueueOptions {
+interface QueueOptions {
   /** How many requests may run at once in a lane, if they can share its engine. */
   readonly capacity: number | ((lane: string) => number);
   /** How many requests are accepted at once, including running ones. */
@@ -91,21 +91,18 @@ export class Queue {
   enter(request: QueueRequest = {}): Place {
     this.#refuseWhenFull(request.client ?? '');
     this.#expected.arrived(request.client ?? '');
-    let begin: Entry['begin'] = () => {};
-    let turn = new Promise<void>((resolve) => {
-      begin = resolve;
-    });
-    const entry = entryOf(request, begin);
-    this.#waiting.splice(this.#placeOf(entry), 0, entry);
-    this.#admit();
+    const entry = entryOf(request);
+    let turn = this.#wait(entry, this.#placeOf(entry));
     return {
       get turn() {
         return turn;
       },
       position: () => (this.#waiting.includes(entry) ? this.#position(entry, this.#waiting) : undefined),
       again: () => {
-        if (this.#paused.delete(entry)) turn = this.#again(entry);
-        else if (this.#waitingIn(entry.lane).length > 0 && this.#running.delete(entry)) turn = this.#again(entry);
+        const yields = () => this.#waitingIn(entry.lane).length > 0 && this.#running.delete(entry);
+        if (!this.#paused.delete(entry) && !yields()) return turn;
+        this.#note(entry);
+        turn = this.#wait(entry, this.#waiting.length);
         return turn;
       },
       rest: () => this.#rest(entry),
@@ -130,13 +127,11 @@ export class Queue {
     return place === -1 ? this.#waiting.length : place;
   }
 
-  #again(entry: Entry): Promise<void> {
-    this.#note(entry);
-    entry.startedAt = undefined;
+  #wait(entry: Entry, place: number): Promise<void> {
     const turn = new Promise<void>((resolve) => {
       entry.begin = resolve;
     });
-    this.#waiting.push(entry);
+    this.#waiting.splice(place, 0, entry);
     this.#admit();
     return turn;
   }
@@ -144,7 +139,6 @@ export class Queue {
   #rest(entry: Entry): void {
     if (!this.#running.delete(entry)) return;
     this.#note(entry);
-    entry.startedAt = undefined;
     this.#paused.add(entry);
     this.#admit();
   }
@@ -180,14 +174,13 @@ export class Queue {
     return { alone, seconds: startedAt === undefined ? mean : secondsLeft(mean, (this.#now() - startedAt) / 1000) };
   }
 
-  #mean(kind: WorkKind): number {
-    return this.#meanSeconds.get(kind.name) ?? Math.max(kind.firstGuessSeconds, ...this.#elapsed(kind));
-  }
-
   /** Before the first has finished, those that run are all that is known: they show how long it takes at least. */
-  #elapsed(kind: WorkKind): number[] {
-    const running = [...this.#running].filter((entry) => entry.kind.name === kind.name);
-    return running.map(({ startedAt = this.#now() }) => (this.#now() - startedAt) / 1000);
+  #mean({ name, firstGuessSeconds }: WorkKind): number {
+    const known = this.#meanSeconds.get(name);
+    if (known !== undefined) return known;
+    const running = [...this.#running].filter((entry) => entry.kind.name === name);
+    const elapsed = running.map(({ startedAt = this.#now() }) => (this.#now() - startedAt) / 1000);
+    return Math.max(firstGuessSeconds, ...elapsed);
   }
 
   #admit(): void {
@@ -205,14 +198,6 @@ export class Queue {
       next.entry.startedAt = this.#now();
       next.entry.begin();
     }
-  }
-
-  #remove(entry: Entry): boolean {
-    const place = this.#waiting.indexOf(entry);
-    if (place === -1) return this.#running.delete(entry) || this.#paused.delete(entry);
-    this.#waiting.splice(place, 1);
-    this.#updateRing(entry.lane);
-    return true;
   }
 
   /** Removes lanes without waiting requests. */
@@ -240,15 +225,22 @@ export class Queue {
   }
 
   #leave(entry: Entry): void {
-    if (!this.#remove(entry)) return;
+    const place = this.#waiting.indexOf(entry);
+    if (place !== -1) {
+      this.#waiting.splice(place, 1);
+      this.#updateRing(entry.lane);
+    } else if (!this.#running.delete(entry) && !this.#paused.delete(entry)) return;
     this.#note(entry);
     this.#admit();
   }
 
-  #note({ startedAt, kind }: Entry): void {
+  /** Its run is over: measures how long it took. */
+  #note(entry: Entry): void {
+    const { startedAt, kind } = entry;
     if (startedAt === undefined) return;
     const seconds = (this.#now() - startedAt) / 1000;
     this.#meanSeconds.set(kind.name, 0.7 * this.#mean(kind) + 0.3 * seconds);
+    entry.startedAt = undefined;
   }
 
   #now(): number {
@@ -256,14 +248,12 @@ export class Queue {
   }
 }
 
-function entryOf(
-  { client = '', part = '', alone = false, kind = textWork, lane = '', rank }: QueueRequest,
-  begin: Entry['begin'] = () => {},
-): Entry {
-  return { client, part, alone, kind, lane, rank, cost: kind.cost, begin, startedAt: undefined };
+function entryOf(request: QueueRequest): Entry {
+  const { client = '', part = '', alone = false, kind = textWork, lane = '', rank } = request;
+  return { client, part, alone, kind, lane, rank, cost: kind.cost, begin: () => {}, startedAt: undefined };
 }
 
-export interface QueueSettings {
+interface QueueSettings {
   /** `--multiuser`: how many requests are accepted at once, including the running one. */
   readonly multiuser: number;
   readonly parallelRequests: number;

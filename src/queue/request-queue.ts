@@ -37,10 +37,7 @@ export class RequestQueue {
     return place;
   }
 
-  /**
-   * Admits a request, or throws `busy`. From then on it can be polled and aborted by its key. `abort` is called when the client
-   * disconnects, when an abort is requested, and when the output is not read any more.
-   */
+  /** Admits a request, or throws `busy`. `abort` is called when the client is gone, aborts it, or stops reading. */
   admit(ticket: Ticket, { abort, ...options }: EnterOptions & { readonly abort: (job: Job, by: AbortCause) => void }) {
     const { client, genkey, signal } = ticket;
     const place = this.enter(ticket, options);

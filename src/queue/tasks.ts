@@ -23,7 +23,7 @@ export interface TaskObserver {
   ended?(job: TaskJob, milliseconds: number, error: AppError | undefined): void;
 }
 
-export type TaskJob = Pick<Job, 'number' | 'kind' | 'genkey'>;
+type TaskJob = Pick<Job, 'number' | 'kind' | 'genkey'>;
 
 /** The lane of one engine. No name of a text model begins with a zero character. */
 export function laneOf({ name }: WorkKind, model: string): string {
@@ -42,14 +42,14 @@ export interface TaskRun<Engine> {
 }
 
 /** The turn of a task. */
-export interface TaskTurn<Engine> {
+interface TaskTurn<Engine> {
   /** Aborts when the task is aborted or its client disconnects. */
   readonly signal: AbortSignal;
   /** The engine, loaded by the first call and kept until the task ends. The task counts as begun from then on. */
   begin(): Promise<TaskRun<Engine>>;
 }
 
-export interface StreamOptions {
+interface StreamOptions {
   /** The work is pulled only as fast as it is read, so that what a slow reader has not taken stays where it is made. */
   readonly paced?: boolean;
 }
@@ -89,7 +89,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     });
     ticket.placed?.(() => queued(place.position()));
     const items = new Channel<Item<Event>>(() => job.abort('unread'));
-    const reader = paced ? new Reader() : undefined;
+    const reader = paced ? createReader() : undefined;
     void execute(work, { job, signal: stop.signal, turn: place.turn, reader }, items).finally(() => {
       done();
       items.end();
@@ -175,19 +175,16 @@ interface Run {
   readonly reader: Reader | undefined;
 }
 
-/** Resolves when the reader asks for the next item. */
-class Reader {
-  #wake = (): void => {};
+type Reader = ReturnType<typeof createReader>;
 
-  took(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
+/** `took` resolves when the reader asks for the next item (`cameBack`). */
+function createReader() {
+  let wake = (): void => {};
+  const took = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve;
     });
-  }
-
-  cameBack(): void {
-    this.#wake();
-  }
+  return { took, cameBack: () => wake() };
 }
 
 async function* unpacked<Event>(items: Channel<Item<Event>>, reader: Reader | undefined): AsyncGenerator<Event> {

@@ -34,7 +34,7 @@ export interface TextObserver {
   abortAsked?(genkey: string, deferred: boolean): void;
 }
 
-export interface TextParts {
+interface TextParts {
   readonly source: TextSource;
   readonly requestQueue: RequestQueue;
   /** Those in one lane share one engine; each lane has its own capacity. */
@@ -108,7 +108,7 @@ export function textService({
       if (place.position()) job.state = 'waiting';
     };
     return {
-      generate: (request, by = byPrompt(request), ended = () => {}) => {
+      generate: (request, by = (engine, seed, sink) => engine.generate(request, seed, sink), ended = () => {}) => {
         if (own.paused) again();
         return run(request, by, own, ended);
       },
@@ -128,12 +128,7 @@ export function textService({
     return once(request, undefined, release);
   }
 
-  function run(
-    request: GenerationRequest,
-    by: GenerateBy,
-    own: TextJob,
-    ended: () => void,
-  ): AsyncIterable<GenerationEvent> {
+  function run(request: GenerationRequest, by: GenerateBy, own: TextJob, ended: () => void) {
     const { job, stop, place } = own;
     const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
     let begun = false;
@@ -191,7 +186,12 @@ export function textService({
     };
     void Promise.race([place.turn, aborted(stop.signal)])
       .then(async () => {
-        if (!stop.signal.aborted) use = await usedUntil(stop.signal);
+        if (stop.signal.aborted) return;
+        // Stopped before the engine was loaded: nothing is in use.
+        use = await source.use(stop.signal).catch((error: unknown) => {
+          if (!stop.signal.aborted) throw error;
+          return undefined;
+        });
       })
       .finally(() => {
         own.wantsEngine = false;
@@ -199,16 +199,6 @@ export function textService({
       .then(begin)
       .catch((error: unknown) => event({ type: 'error', error: asAppError(error) }));
     return channel;
-  }
-
-  /** Undefined when it was stopped before it was there; then nothing is in use. */
-  async function usedUntil(signal: AbortSignal): Promise<EngineUse<TextEngine> | undefined> {
-    try {
-      return await source.use(signal);
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      throw error;
-    }
   }
 
   /** For a call that bypasses the queue; `without` if there is no model. */
@@ -265,11 +255,6 @@ export function textService({
     },
   };
 }
-
-const byPrompt =
-  (request: GenerationRequest): GenerateBy =>
-  (engine, seed, sink) =>
-    engine.generate(request, seed, sink);
 
 const alone = (): Sharing => ({ type: 'alone', reason: undefined });
 

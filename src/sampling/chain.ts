@@ -41,26 +41,11 @@ const samplersOf: Record<SamplerStage, (settings: Sampling, repetition: Repetiti
   ],
 };
 
-/** The enabled samplers, in the order of the request. */
-function activeSteps(settings: Sampling, repetition: Repetition): readonly Step[] {
-  return settings.order.flatMap((stage) =>
-    samplersOf[stage](settings, repetition).flatMap(([on, run]) => (on ? [{ stage, run }] : [])),
-  );
-}
-
 /** Adaptive-P needs some truncation of the tail: without any, a small min-p is used. */
 function completed(settings: Sampling): Sampling {
   const uncut = settings.adaptiveTarget > 0 && settings.minP <= 0 && settings.topP >= 1;
   return uncut ? { ...settings, minP: adaptiveMinP } : settings;
 }
-
-/** Mirostat replaces the ordered stages by these. */
-const mirostatSettings = (settings: Sampling): Sampling => ({
-  ...settings,
-  order: ['repetition', 'temperature'],
-  dynamicRange: 0,
-  nSigma: 0,
-});
 
 /** From the loaded candidates to the chosen one; holds the samplers' state between the tokens of one request. */
 export class Chain {
@@ -84,19 +69,21 @@ export class Chain {
   ) {
     const { mirostat, mirostatTau, mirostatEta, adaptiveTarget, adaptiveDecay } = settings;
     if (mirostat === 1 || mirostat === 2) {
-      this.#settings = mirostatSettings(settings);
+      // Mirostat replaces the ordered stages.
+      this.#settings = { ...settings, order: ['repetition', 'temperature'], dynamicRange: 0, nSigma: 0 };
       this.#mirostat = new Mirostat(mirostat, mirostatTau, mirostatEta, vocabularySize);
     } else {
       this.#settings = completed(settings);
       if (adaptiveTarget > 0) this.#adaptive = new AdaptiveP(adaptiveTarget, adaptiveDecay, candidateLimit);
     }
-    const steps = activeSteps(this.#settings, repetition);
+    const steps = this.#settings.order.flatMap((stage) =>
+      samplersOf[stage](this.#settings, repetition).flatMap(([on, run]) => (on ? [{ stage, run }] : [])),
+    );
     this.greedy = this.#mirostat === undefined && isGreedy(steps, this.#settings, repetition);
     this.penaltyFirst = mayPenaliseFirst && !this.greedy && canPenaliseFirst(steps, this.#settings, repetition);
     this.#steps = this.penaltyFirst ? steps.slice(1) : steps;
-    this.candidateCount = this.greedy
-      ? 1 + loweredCount(repetition)
-      : enoughForTopK(this.#steps, this.#settings, repetition);
+    const lowered = repetition.active ? repetition.range : 0;
+    this.candidateCount = this.greedy ? 1 + lowered : enoughForTopK(this.#steps, this.#settings, repetition);
   }
 
   /** Returns the index of the chosen candidate; leaves the candidates sorted, with probabilities. */
@@ -108,10 +95,7 @@ export class Chain {
   }
 }
 
-/**
- * A penalty followed by top-k gives the same result on the whole vocabulary as on its best part: it lowers at most `range` tokens,
- * so the k best after it were among the k + range best before it.
- */
+/** A penalty lowers at most `range` tokens, so the k best after it were among the k + range best before it. */
 function canPenaliseFirst(steps: readonly Step[], settings: Sampling, repetition: Repetition): boolean {
   const [first, second] = steps;
   if (first?.stage !== 'repetition' || second?.stage !== 'top-k' || !repetition.onlyLowers) return false;
@@ -119,14 +103,11 @@ function canPenaliseFirst(steps: readonly Step[], settings: Sampling, repetition
   return !again && Math.floor(settings.topK) + repetition.range < candidateLimit;
 }
 
-/** How many candidates a lowering penalty can move. */
-const loweredCount = (repetition: Repetition): number => (repetition.active ? repetition.range : 0);
-
 /** Top-k as the first step, or right after a penalty, needs no more candidates. */
 function enoughForTopK(steps: readonly Step[], settings: Sampling, repetition: Repetition): number {
   const kept = Math.max(1, Math.floor(settings.topK));
   if (steps[0]?.stage === 'top-k') return Math.min(candidateLimit, kept);
-  return canPenaliseFirst(steps, settings, repetition) ? kept + loweredCount(repetition) : candidateLimit;
+  return canPenaliseFirst(steps, settings, repetition) ? kept + repetition.range : candidateLimit;
 }
 
 /**

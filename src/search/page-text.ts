@@ -52,10 +52,7 @@ const shortestSnippet = 20;
 const longestSnippet = 1000;
 const charactersAtOnce = 32_768;
 
-/**
- * The text around a snippet in its page; empty if the snippet is not found. Search engines join several excerpts with
- * ellipses: if the whole is not found, the longest excerpts are tried.
- */
+/** The text around a snippet, or else around one of its longest excerpts (between ellipses); empty if none is found. */
 export function* passageAround(text: string, snippet: string): Sliced<string> {
   const whole = collapsed(snippet).slice(0, longestSnippet);
   const pieces = whole

@@ -26,9 +26,37 @@ export interface WebSearchParts {
 /** Searches with a search page or a SearXNG instance, then fetches the results for the text around the snippets. */
 export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): WebSearch {
   const template = url || defaultPage;
+  const isConfigured = url !== '';
   let running = 0;
   let warned = '';
   let last: { readonly query: string; readonly answer: SearchAnswer } | undefined;
+
+  /** A configured address is requested as JSON first, and as a page if it rejects that. */
+  async function hitsFor(query: string, signal: AbortSignal): Promise<{ hits: readonly Hit[] } | { problem: string }> {
+    const attempts = isConfigured ? [true, false] : [false];
+    let problem = '';
+    for (const asJson of attempts) {
+      const address = searchAddress(template, query, { asJson });
+      // A configured address may be private; redirects to other hosts must be public.
+      const allows = (ip: string, { host }: URL): boolean =>
+        (isConfigured && host === address.host) || isPublicAddress(ip);
+      const page = await fetch(address.href, { ...fetchOptions, signal, allows });
+      if (page.type === 'fetched') return { hits: await readHits(page, address, signal) };
+      problem = `The search page ${address.origin} ${page.reason}.`;
+      // Without any answer a second attempt would only double the wait.
+      if (!page.reason.startsWith('answers with status')) break;
+    }
+    return { problem };
+  }
+
+  /** A page that cannot be fetched is a result without content. */
+  async function readPage(hit: Hit, signal: AbortSignal): Promise<FoundPage> {
+    const page = await fetch(hit.url, { ...fetchOptions, signal });
+    if (page.type === 'refused' || !isText(page.contentType)) return { ...hit, content: '' };
+    const text = await inSlices(pageText(pageString(page.bytes, page.contentType)), { signal });
+    return { ...hit, content: await inSlices(passageAround(text, hit.description), { signal }) };
+  }
+
   return {
     async find(text, signal) {
       const query = plainQuery(text);
@@ -37,7 +65,7 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
       if (running >= mostAtOnce) throw new AppError('busy', { retryAfterSeconds: 5 });
       running += 1;
       try {
-        const found = await hitsFor(query, { template, isConfigured: url !== '', fetch, signal });
+        const found = await hitsFor(query, signal);
         if ('problem' in found) {
           // The client disconnected: not a problem of the search page.
           if (signal.aborted) return { pages: [] };
@@ -46,7 +74,7 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
           return { pages: [], problem: found.problem };
         }
         warned = '';
-        const pages = await Promise.all(found.hits.map((hit) => readPage(hit, { fetch, signal })));
+        const pages = await Promise.all(found.hits.map((hit) => readPage(hit, signal)));
         const answer = { pages };
         if (pages.length > 0 && !signal.aborted) last = { query, answer };
         return answer;
@@ -57,37 +85,7 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
   };
 }
 
-interface Fetching {
-  readonly fetch: NonNullable<WebSearchParts['fetch']>;
-  readonly signal: AbortSignal;
-}
-
-/** A configured address is requested as JSON first, and as a page if it rejects that. */
-async function hitsFor(
-  query: string,
-  { template, isConfigured, fetch, signal }: Fetching & { readonly template: string; readonly isConfigured: boolean },
-): Promise<{ readonly hits: readonly Hit[] } | { readonly problem: string }> {
-  const attempts = isConfigured ? [true, false] : [false];
-  let problem = '';
-  for (const asJson of attempts) {
-    const address = searchAddress(template, query, { asJson });
-    // A configured address may be private; redirects to other hosts must be public.
-    const allows = (ip: string, { host }: URL): boolean =>
-      (isConfigured && host === address.host) || isPublicAddress(ip);
-    const page = await fetch(address.href, { ...fetchOptions, signal, allows });
-    if (page.type === 'fetched') return { hits: await readHits(page, address, signal) };
-    problem = `The search page ${address.origin} ${page.reason}.`;
-    // Without any answer a second attempt would only double the wait.
-    if (!page.reason.startsWith('answers with status')) break;
-  }
-  return { problem };
-}
-
-async function readHits(
-  page: Fetched & { type: 'fetched' },
-  address: URL,
-  signal: AbortSignal,
-): Promise<readonly Hit[]> {
+async function readHits(page: Fetched & { type: 'fetched' }, address: URL, signal: AbortSignal) {
   const listed = searxngHits(page.bytes);
   if (listed) return bestHits(listed, address);
   const html = pageString(page.bytes, page.contentType);
@@ -102,14 +100,6 @@ async function readHits(
     { signal },
   );
   return bestHits(hits, address);
-}
-
-/** A page that cannot be fetched is a result without content. */
-async function readPage(hit: Hit, { fetch, signal }: Fetching): Promise<FoundPage> {
-  const page = await fetch(hit.url, { ...fetchOptions, signal });
-  if (page.type === 'refused' || !isText(page.contentType)) return { ...hit, content: '' };
-  const text = await inSlices(pageText(pageString(page.bytes, page.contentType)), { signal });
-  return { ...hit, content: await inSlices(passageAround(text, hit.description), { signal }) };
 }
 
 function isText(contentType = 'text/html'): boolean {

@@ -74,16 +74,12 @@ type RoleNames = readonly [system: string, user: string, assistant: string];
 
 /** Turns that differ only in the name of the role, which is `{role}` in the tags. */
 function byRole(start: string, end: string, roles: RoleNames = ['system', 'user', 'assistant'], gen?: string) {
-  const pair = (role: string): TagPair => [start.replace('{role}', role), end.replace('{role}', role)];
+  const pair = (role: string): TagPair => [start.replaceAll('{role}', role), end.replaceAll('{role}', role)];
   return turns(pair(roles[0]), pair(roles[1]), pair(roles[2]), gen);
 }
 
 const chatml = byRole('<|im_start|>{role}\n', '<|im_end|>\n');
-const kimi = turns(
-  ['<|im_system|>system<|im_middle|>', '<|im_end|>'],
-  ['<|im_user|>user<|im_middle|>', '<|im_end|>'],
-  ['<|im_assistant|>assistant<|im_middle|>', '<|im_end|>'],
-);
+const kimi = byRole('<|im_{role}|>{role}<|im_middle|>', '<|im_end|>');
 const gemma = byRole('<start_of_turn>{role}\n', '<end_of_turn>\n', ['user', 'user', 'model']);
 const gemmaTurn = ['<|turn>{role}\n', '<turn|>\n', ['system', 'user', 'model']] as const;
 const openedHarmony =
@@ -96,75 +92,63 @@ export interface Guess {
   readonly adapter: ChatAdapter;
 }
 
-const guess = (name: string, search: readonly string[], adapter: ChatAdapter): Guess => ({ name, search, adapter });
+const guess = (search: readonly string[], adapter: ChatAdapter) => ({ search, adapter });
 
 /** Formats that are recognised by the chat template of a model. The first match counts, so specific ones come first. */
-export const guessList: readonly Guess[] = [
-  guess(
-    'ChatML (Phi 4)',
+const guesses: Readonly<Record<string, Omit<Guess, 'name'>>> = {
+  'ChatML (Phi 4)': guess(
     ['<|im_start|>assistant', '<|im_end|>', '<|im_sep|>'],
     byRole('<|im_start|>{role}<|im_sep|>', '<|im_end|>'),
   ),
-  guess(
-    'ChatML (Qwen 2.5 based)',
+  'ChatML (Qwen 2.5 based)': guess(
     ['<|im_start|>assistant', '<|im_end|>', 'You are provided with function signatures within <tools>'],
     chatml,
   ),
-  guess(
-    'ChatML (Kimi)',
+  'ChatML (Kimi)': guess(
     ['<|im_user|>{{role_name}}<|im_middle|>', '<|im_assistant|>{{role_name}}<|im_middle|>', '<|im_end|>'],
     kimi,
   ),
-  guess('ChatML (Kimi Alternate)', ['<|im_user|>', '<|im_system|>system<|im_middle|>', '<|im_end|>'], kimi),
-  guess('Google Gemma 2', ['System role not supported', '<start_of_turn>'], gemma),
-  guess('Google Gemma 3', ['<start_of_image>', '<start_of_turn>', '<end_of_turn>'], gemma),
-  guess('Google Gemma 3n', ['<image_soft_token>', '<start_of_turn>model', '<end_of_turn>'], gemma),
-  guess(
-    'Google Gemma 4 (26B and 31B)',
+  'ChatML (Kimi Alternate)': guess(['<|im_user|>', '<|im_system|>system<|im_middle|>', '<|im_end|>'], kimi),
+  'Google Gemma 2': guess(['System role not supported', '<start_of_turn>'], gemma),
+  'Google Gemma 3': guess(['<start_of_image>', '<start_of_turn>', '<end_of_turn>'], gemma),
+  'Google Gemma 3n': guess(['<image_soft_token>', '<start_of_turn>model', '<end_of_turn>'], gemma),
+  'Google Gemma 4 (26B and 31B)': guess(
     ['<|turn>model', '<|think|>', '<|channel>thought\\n<channel|>'],
     byRole(...gemmaTurn, '<|turn>model\n<|channel>thought\n<channel|>'),
   ),
-  guess('Google Gemma 4 (E2B and E4B)', ['<|turn>model', '<|think|>'], byRole(...gemmaTurn)),
-  guess(
-    'Llama 3.x',
+  'Google Gemma 4 (E2B and E4B)': guess(['<|turn>model', '<|think|>'], byRole(...gemmaTurn)),
+  'Llama 3.x': guess(
     ['<|start_header_id|>assistant<|end_header_id|>'],
     byRole('<|start_header_id|>{role}<|end_header_id|>\n\n', '<|eot_id|>'),
   ),
-  guess(
-    'Llama 4',
+  'Llama 4': guess(
     ['<|header_start|>assistant<|header_end|>'],
     byRole('<|header_start|>{role}<|header_end|>\n\n', '<|eot|>'),
   ),
-  guess(
-    'Granite 4',
+  'Granite 4': guess(
     ['<|start_of_role|>system<|end_of_role|>'],
     byRole('<|start_of_role|>{role}<|end_of_role|>', '<|end_of_text|>\n'),
   ),
-  guess(
-    'Mistral Tekken',
+  'Mistral Tekken': guess(
     ['[/INST]', '[SYSTEM_PROMPT]'],
     turns(['[SYSTEM_PROMPT]', '[/SYSTEM_PROMPT]'], ['[INST]', ''], ['[/INST]', '</s>']),
   ),
-  guess(
-    'Mistral Non-Tekken',
+  'Mistral Non-Tekken': guess(
     ['[/INST]', '"[INST] " + system_message'],
     turns(['[INST] ', '[/INST]'], ['[INST] ', ''], ['[/INST] ', '</s>'], '[/INST]'),
   ),
-  guess(
-    'GLM-4.7',
+  'GLM-4.7': guess(
     ['[gMASK]<sop>', "content.split('</think>')"],
     turns(['<|system|>\n', ''], ['<|user|>\n', ''], ['<|assistant|>\n<think>', '']),
   ),
-  guess('GLM-4', ['[gMASK]<sop>'], byRole('<|{role}|>\n', '')),
-  guess('Phi 3.5', ['<|system|>', '<|user|>'], byRole('<|{role}|>\n', '<|end|>\n')),
-  guess('Phi 4 (mini)', ["'<|' + message['role'] + '|>'"], byRole('<|{role}|>', '<|end|>')),
-  guess(
-    'Cohere',
+  'GLM-4': guess(['[gMASK]<sop>'], byRole('<|{role}|>\n', '')),
+  'Phi 3.5': guess(['<|system|>', '<|user|>'], byRole('<|{role}|>\n', '<|end|>\n')),
+  'Phi 4 (mini)': guess(["'<|' + message['role'] + '|>'"], byRole('<|{role}|>', '<|end|>')),
+  Cohere: guess(
     ['<|START_OF_TURN_TOKEN|>'],
     byRole('<|START_OF_TURN_TOKEN|><|{role}_TOKEN|>', '<|END_OF_TURN_TOKEN|>', ['SYSTEM', 'USER', 'CHATBOT']),
   ),
-  guess(
-    'Spark X2.5',
+  'Spark X2.5': guess(
     ['<｜start▁of▁sentence｜>', '<｜end▁of▁sentence｜>', '<|System|>', '<|User|>', '<|Bot|>', '</think>'],
     turns(
       ['<｜start▁of▁sentence｜><|System|>\n', '<｜end▁of▁sentence｜>'],
@@ -173,23 +157,19 @@ export const guessList: readonly Guess[] = [
       '<｜start▁of▁sentence｜><|Bot|><think>',
     ),
   ),
-  guess(
-    'DeepSeek V2.5',
+  'DeepSeek V2.5': guess(
     ['<｜User｜>'],
     turns(['', ''], ['<｜User｜>', ''], ['<｜Assistant｜>', '<｜end▁of▁sentence｜>']),
   ),
-  guess(
-    'Jamba',
+  Jamba: guess(
     ['<|bom|>', 'is_last_checked_defined'],
     byRole('<|bom|><|{role}|> ', '<|eom|>', undefined, '<|bom|><|assistant|>'),
   ),
-  guess(
-    'Dots',
+  Dots: guess(
     ['<|userprompt|>', '<|endofuserprompt|>', '<|response|>', '<|endofresponse|>'],
     byRole('<|{role}|>', '<|endof{role}|>', ['system', 'userprompt', 'response']),
   ),
-  guess(
-    'OpenAI Harmony',
+  'OpenAI Harmony': guess(
     ['<|start|>user<|message|>', '<|channel|>', '<|end|>'],
     turns(
       ['<|start|>developer<|message|># Instructions\n\n', '\n\n<|end|>'],
@@ -197,40 +177,36 @@ export const guessList: readonly Guess[] = [
       [openedHarmony, '<|end|>'],
     ),
   ),
-  guess('Seed OSS', ['<seed:bos>', '<seed:eos>'], byRole('<seed:bos>{role}\n', '<seed:eos>')),
-  guess(
-    'RWKV World',
+  'Seed OSS': guess(['<seed:bos>', '<seed:eos>'], byRole('<seed:bos>{role}\n', '<seed:eos>')),
+  'RWKV World': guess(
     ['rwkv_', "'User: '"],
     turns(['', '\n\n'], ['User: ', '\n\n'], ['Assistant: ', '\n\n'], 'Assistant:'),
   ),
-  guess('Mistral (Generic)', ['[/INST]'], turns(['[INST]', '[/INST]'], ['[INST]', ''], ['[/INST]', '</s>'])),
-  guess('ChatML (Generic)', ['<|im_start|>assistant', '<|im_end|>'], chatml),
-  guess(
-    'Apriel 1.6',
+  'Mistral (Generic)': guess(['[/INST]'], turns(['[INST]', '[/INST]'], ['[INST]', ''], ['[/INST]', '</s>'])),
+  'ChatML (Generic)': guess(['<|im_start|>assistant', '<|im_end|>'], chatml),
+  'Apriel 1.6': guess(
     ['[BEGIN FINAL RESPONSE]', '<|begin_user|>'],
     byRole('<|begin_{role}|>\n', '\n', undefined, '<|begin_assistant|>\nWe can respond now.\n[BEGIN FINAL RESPONSE]\n'),
   ),
-  guess(
-    'Apertus',
+  Apertus: guess(
     ['<|developer_end|>', '<|assistant_start|>', '<|system_start|>'],
     byRole('<|{role}_start|>', '<|{role}_end|>'),
   ),
-  guess(
-    'MiniMax',
+  MiniMax: guess(
     ['[e~[', ']~b]user'],
     turns([']~!b[]~b]system\n', '[e~[\n'], [']~b]user\n', '[e~[\n'], [']~b]ai\n', '[e~[\n']),
   ),
-  guess(
-    'Muse Glimmer',
+  'Muse Glimmer': guess(
     ['<|start|>assistant to=', '<|start|>system<|message|>'],
     byRole('<|start|>{role}<|message|>', '<|eot|>', ['system', 'user', 'assistant to=user']),
   ),
-  guess(
-    'Ling 3.0 Flash',
+  'Ling 3.0 Flash': guess(
     ['<role>SYSTEM</role>', '<|role_end|>'],
     byRole('<role>{role}</role>', '<|role_end|>', ['SYSTEM', 'HUMAN', 'ASSISTANT']),
   ),
-];
+};
+
+export const guessList: readonly Guess[] = Object.entries(guesses).map(([name, entry]) => ({ name, ...entry }));
 
 const closedThinking = '<|im_start|>assistant\n<think>\n\n</think>\n';
 const closedKimiThinking = '<|im_assistant|>assistant<|im_middle|>\n<think></think>\n';

@@ -12,10 +12,7 @@ export type PromptTemplate = (input: TemplateInput, signal?: AbortSignal) => Pro
 /** Conversations up to this length are rendered faster than a thread starts. */
 const mostInline = 300;
 
-/**
- * Renders short conversations on the main thread and long ones in a thread. After a time-out on the main thread, the
- * conversation and all that are as long are rendered in a thread.
- */
+/** Renders long conversations in a thread, and after a time-out on the main thread all that are as long. */
 export function promptTemplate(inline: ChatTemplate, inThread: PromptTemplate): PromptTemplate {
   let most = mostInline;
   return async (input, signal) => {

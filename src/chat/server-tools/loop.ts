@@ -34,10 +34,7 @@ interface LoopParts extends ServerTools {
 const keepAliveMs = 10_000;
 const mostCharacters = 32_000;
 
-/**
- * Whether the server runs its tools for this request. It does not if the client sends tools, or if the request has a grammar,
- * continues a reply, only evaluates the prompt, or forbids calls.
- */
+/** Whether the server runs its tools: not with tools or a grammar of the client, a continued reply, no output, or no calls. */
 export function wantsServerTools({ conversation, toolChoice, continueAssistantTurn, controls }: ChatRequest): boolean {
   const continues = continueAssistantTurn && conversation.messages.at(-1)?.role === 'assistant';
   const bound = controls.grammar !== undefined || controls.promptLogprobs !== undefined || controls.maxTokens === 0;
@@ -98,7 +95,7 @@ export async function answerWithTools(request: ChatRequest, parts: LoopParts): P
     }
     if (calls.length === 0) return emit(withEarlier(finish, earlier));
     if (turn.text !== '' && request.output.type === 'text') separator = '\n\n';
-    if (turn.reasoning !== '') notes.endLine();
+    if (turn.reasoning !== '') notes.mark('\n');
     const results = await runAll(calls, conversation, parts, notes);
     if (stopped.aborted) return emit(withEarlier({ ...finish, reason: 'aborted', cause: 'aborted' }, earlier));
     earlier.push(finish);
@@ -112,17 +109,12 @@ interface Answered {
 }
 
 /** Runs all calls of one turn in parallel; the results are in the order of the calls. */
-async function runAll(
-  calls: readonly ToolCall[],
-  { media }: Conversation,
-  parts: LoopParts,
-  notes: Notes,
-): Promise<readonly Answered[]> {
+async function runAll(calls: readonly ToolCall[], { media }: Conversation, parts: LoopParts, notes: Notes) {
   parts.rest();
   for (const { name, json } of calls) notes.called(name, json);
   let timer = parts.startTimer(keepAliveMs, keepAlive);
   function keepAlive(): void {
-    notes.stillRunning();
+    notes.mark('.');
     timer = parts.startTimer(keepAliveMs, keepAlive);
   }
   const results = await Promise.all(calls.map((call) => run(call, parts))).finally(() => timer.cancel());
@@ -217,8 +209,6 @@ class Turn {
       case 'reasoning-delta':
         this.reasoning += event.text;
         break;
-      default:
-        break;
     }
     this.emit(event);
   }
@@ -253,18 +243,13 @@ class Notes {
     this.#silent = !reasoning.separate && output.type !== 'text';
   }
 
-  /** Ends the thinking of the model. */
-  endLine(): void {
-    if (this.#separate) this.#write('\n');
-  }
-
   called(name: string, json: string): void {
     this.#write(`Calling the tool ${name} ${shortened(json, shownCharacters)}\n`);
   }
 
-  /** Keeps the connection alive. */
-  stillRunning(): void {
-    if (this.#separate) this.#write('.');
+  /** The end of the model's thinking, or a sign of life. */
+  mark(words: '\n' | '.'): void {
+    if (this.#separate) this.#write(words);
   }
 
   gave(name: string, words: string): void {

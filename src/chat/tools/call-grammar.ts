@@ -122,26 +122,16 @@ function argumentsIn(call: unknown): string {
 
 /** The grammar of a call that is requested in a prompt: a list, so that the model can call the tool several times. */
 export function callListGrammar(tool: Tool, parallel: boolean): string {
-  const call = [
-    '"{"',
-    ...member('type', jsonLiteral('function')),
-    '","',
-    ...member('function', '"{"'),
-    ...member('name', jsonLiteral(tool.name)),
-    '","',
-    ...member('arguments', 'arguments'),
-    blankBody,
-    '"}"',
-    blankBody,
-    '"}"',
-  ].join(' ');
+  const object = (...members: readonly string[]) => `"{" ${members.join(' "," ')} ${blankBody} "}"`;
+  const named = object(member('name', jsonLiteral(tool.name)), member('arguments', 'arguments'));
+  const call = object(member('type', jsonLiteral('function')), member('function', named));
   const more = parallel ? [`( "," ${blankBody} ${call} )*`] : [];
   const root = ['"["', blankBody, call, ...more, blankBody, '"]"'].join(' ');
   return composeGrammar(root, { arguments: argumentsOf(tool) }).grammar;
 }
 
-function member(key: string, value: string): readonly string[] {
-  return [blankBody, jsonLiteral(key), '":"', blankBody, value];
+function member(key: string, value: string): string {
+  return `${blankBody} ${jsonLiteral(key)} ":" ${blankBody} ${value}`;
 }
 
 /** The arguments of a call in a grammar: always an object, which fits the schema as far as a grammar can express it. */

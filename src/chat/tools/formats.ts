@@ -186,11 +186,13 @@ interface BlockTags {
   readonly close?: readonly string[];
   /** Tags around the blocks that mean nothing by themselves. */
   readonly dropped?: readonly string[];
+  /** Templates of this format contain all of these; by default the opening tags. */
+  readonly marks?: readonly string[];
 }
 
-/** Calls in blocks between tags, for templates that contain all of the marks. */
-function blocks(name: string, marks: readonly string[], tags: BlockTags, shape: BlockFormat['shape']): ToolFormat {
-  const { open, close = [], dropped = [] } = tags;
+/** Calls in blocks between tags. */
+function blocks(name: string, tags: BlockTags, shape: BlockFormat['shape']): ToolFormat {
+  const { open, close = [], dropped = [], marks = open } = tags;
   const format = { open, outside: phraseTree([...open, ...dropped]), inside: phraseTree([...open, ...close]), shape };
   return {
     name,
@@ -243,7 +245,6 @@ export const toolFormats: readonly ToolFormat[] = [
   // `<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`
   blocks(
     'kimi',
-    ['<|tool_call_begin|>'],
     {
       open: ['<|tool_call_begin|>'],
       close: ['<|tool_call_end|>'],
@@ -258,8 +259,8 @@ export const toolFormats: readonly ToolFormat[] = [
   // `<｜tool▁call▁begin｜>function<｜tool▁sep｜>name`, a fence with the arguments, `<｜tool▁call▁end｜>`
   blocks(
     'deepseek',
-    ['<｜tool▁call'],
     {
+      marks: ['<｜tool▁call'],
       open: ['<｜tool▁call▁begin｜>'],
       close: ['<｜tool▁call▁end｜>'],
       dropped: ['<｜tool▁calls▁begin｜>', '<｜tool▁calls▁end｜>'],
@@ -274,23 +275,25 @@ export const toolFormats: readonly ToolFormat[] = [
   // MiniMax M2: `<minimax:tool_call><invoke name="…"><parameter name="…">value</parameter></invoke></minimax:tool_call>`
   blocks(
     'minimax',
-    ['<minimax:tool_call>'],
-    { open: ['<invoke name='], close: ['</invoke>'], dropped: ['<minimax:tool_call>', '</minimax:tool_call>'] },
+    {
+      marks: ['<minimax:tool_call>'],
+      open: ['<invoke name='],
+      close: ['</invoke>'],
+      dropped: ['<minimax:tool_call>', '</minimax:tool_call>'],
+    },
     tagged(/^\s*"?([^\s<>"]+)"?\s*>/, /^\s*<parameter name="?([^">]+)"?\s*>/, '</parameter>'),
   ),
   // Gemma 4: `<|tool_call>call:name{key:<|"|>text<|"|>,other:1}<tool_call|>`. Only a complete call can be converted to JSON,
   // so that the header never matches.
   blocks(
     'gemma',
-    ['<|tool_call>'],
     { open: ['<|tool_call>'], close: ['<tool_call|>'] },
     { header: /(?!)/, whole: readGemmaCall, begun: readGemmaBeginning },
   ),
   // GLM 4.5 and later: `<tool_call>name`, then `<arg_key>…</arg_key><arg_value>…</arg_value>` per argument
   blocks(
     'glm',
-    ['<arg_key>'],
-    { open: ['<tool_call>'], close: ['</tool_call>'] },
+    { marks: ['<arg_key>'], open: ['<tool_call>'], close: ['</tool_call>'] },
     tagged(
       /^\s*([\w.:-]+)\s*(?:\n|(?=<arg_key>))/,
       /^\s*<arg_key>\s*([\s\S]*?)\s*<\/arg_key>\s*<arg_value>/,
@@ -300,8 +303,8 @@ export const toolFormats: readonly ToolFormat[] = [
   // Qwen3-Coder and Seed-OSS: `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`
   blocks(
     'qwen-coder',
-    ['<function=', '<parameter='],
     {
+      marks: ['<function=', '<parameter='],
       open: ['<function='],
       close: ['</function>'],
       dropped: ['<tool_call>', '</tool_call>', '<seed:tool_call>', '</seed:tool_call>'],
@@ -309,23 +312,16 @@ export const toolFormats: readonly ToolFormat[] = [
     tagged(/^\s*([^\s<>]+)>/, /^\s*<parameter=([^>]+)>/, '</parameter>', true),
   ),
   // Functionary 3.1 and Llama fine-tunes: `<function=name>{…}</function>`
-  blocks(
-    'functionary',
-    ['<function='],
-    { open: ['<function='], close: ['</function>'] },
-    { header: /^\s*([\w.-]+)>\s*(?=\{)/ },
-  ),
+  blocks('functionary', { open: ['<function='], close: ['</function>'] }, { header: /^\s*([\w.-]+)>\s*(?=\{)/ }),
   // Command-R7B and Command-A: `<|START_ACTION|>[{"tool_call_id": …, "tool_name": …, "parameters": {…}}]<|END_ACTION|>`
   blocks(
     'command-r',
-    ['<|START_ACTION|>'],
     { open: ['<|START_ACTION|>'], close: ['<|END_ACTION|>'], dropped: ['<|START_RESPONSE|>', '<|END_RESPONSE|>'] },
     jsonCalls,
   ),
   // `[TOOL_CALLS]name[ARGS]{…}`, and `[TOOL_CALLS][{"name": …, "arguments": {…}, "id": …}]` before Tekken v11
   blocks(
     'mistral',
-    ['[TOOL_CALLS]'],
     { open: ['[TOOL_CALLS]'] },
     {
       ...jsonCalls,
@@ -337,14 +333,14 @@ export const toolFormats: readonly ToolFormat[] = [
     },
   ),
   // Granite 3: `<|tool_call|>[{"name": …, "arguments": {…}}, …]` to the end of the reply
-  blocks('granite', ['<|tool_call|>'], { open: ['<|tool_call|>'] }, jsonCalls),
+  blocks('granite', { open: ['<|tool_call|>'] }, jsonCalls),
   // Hermes, Qwen 2.5 and 3, Granite 4 and many others: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`
-  blocks('hermes', ['<tool_call>'], { open: ['<tool_call>'], close: ['</tool_call>'] }, jsonCalls),
+  blocks('hermes', { open: ['<tool_call>'], close: ['</tool_call>'] }, jsonCalls),
   // gpt-oss: `<|channel|>commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>`
   blocks(
     'harmony',
-    ['<|channel|>', '<|start|>'],
     {
+      marks: ['<|channel|>', '<|start|>'],
       open: ['<|channel|>commentary to=functions.', '<|start|>assistant to=functions.', ' to=functions.'],
       close: ['<|call|>', '<|end|>'],
       dropped: ['<|start|>assistant', '<|channel|>commentary<|message|>', '<|channel|>final<|message|>', '<|end|>'],

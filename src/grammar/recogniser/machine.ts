@@ -306,10 +306,8 @@ function known<Value>(table: Map<string, Value>, key: string, make: () => Value)
 }
 
 function keyOf(places: readonly Place[]): string {
-  return places
-    .map(({ step, call }) => `${call.id}:${step}`)
-    .sort()
-    .join(' ');
+  const keys = places.map(({ step, call }) => `${call.id}:${step}`);
+  return keys.sort().join(' ');
 }
 
 /** A rule in progress, and where its callers continue. */
