@@ -1,5 +1,4 @@
 import type { AppError } from './errors.ts';
-import type { CacheMiss } from './text-service.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'aborted';
 
@@ -98,3 +97,17 @@ export const abortedUnstarted: GenerationEvent & { type: 'finish' } = {
   usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
   timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
 };
+
+/** A prompt that differs from the cached text of its chat. */
+export interface CacheMiss {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  /** Position of the first token that differs. */
+  readonly partedAt: number;
+  readonly promptTokens: number;
+  readonly reusedTokens: number;
+  /** The cached text at that position, and that of the prompt. */
+  readonly kept: string;
+  readonly wanted: string;
+  readonly before: string;
+}

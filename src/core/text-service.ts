@@ -1,4 +1,4 @@
-import type { FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
+import type { CacheMiss, FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
 import type { GenerationRequest, QueuePosition, SharingTraits, Ticket } from './request.ts';
 
 /** Special tokens for fill-in-the-middle, as texts. */
@@ -214,20 +214,6 @@ export interface StoreHealth {
   readonly otherBytes: number;
   readonly failures: number;
   readonly lastFailure: string | null;
-}
-
-/** A prompt that differs from the cached text of its chat. */
-export interface CacheMiss {
-  /** Milliseconds since 1970. */
-  readonly time: number;
-  /** Position of the first token that differs. */
-  readonly partedAt: number;
-  readonly promptTokens: number;
-  readonly reusedTokens: number;
-  /** The cached text at that position, and that of the prompt. */
-  readonly kept: string;
-  readonly wanted: string;
-  readonly before: string;
 }
 
 /** For engines without a cache, or that are not loaded. */

@@ -1,9 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Call, Endpoint, Reply } from '../http/call.ts';
+import { type Call, type Endpoint, type Family, json, type Reply } from '../http/call.ts';
 import { messagePage } from '../http/pages.ts';
 import { builtPages, webFile, webFiles, webPage } from '../protocols/pages/web-client.ts';
-import { launcherFamily } from './routes.ts';
+
+export const launcherFamily: Family = {
+  name: 'launcher',
+  title: 'Launcher',
+  errorReply: ({ message, code, status }) => json({ problems: [message], type: code }, status),
+};
 
 /** The page, and its files, which contain no secrets. */
 export function pageEndpoints(session: Session, tellAddress: () => void, web = builtPages): Endpoint[] {

@@ -1,19 +1,13 @@
 import { Channel } from '../core/channel.ts';
 import { AppError } from '../core/errors.ts';
 import { type JsonObject, jsonObject } from '../http/body.ts';
-import { type Call, type Endpoint, type Family, json, type Reply } from '../http/call.ts';
+import { type Call, type Endpoint, json, type Reply } from '../http/call.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../http/sse.ts';
 import type { Wanted } from './folders.ts';
 import { launcherForm } from './form.ts';
 import type { ConsoleEvent } from './launched.ts';
-import type { Session } from './page.ts';
+import { launcherFamily, type Session } from './page.ts';
 import type { LauncherService } from './service.ts';
-
-export const launcherFamily: Family = {
-  name: 'launcher',
-  title: 'Launcher',
-  errorReply: ({ message, code, status }) => json({ problems: [message], type: code }, status),
-};
 
 const keepAliveMs = 15_000;
 

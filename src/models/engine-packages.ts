@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import type { EngineVersions } from '../core/product.ts';
 import { gpuBuilds, packagesFor } from '../engines/llama/gpu-builds.ts';
 import { packageFolder } from '../engines/package-folder.ts';
-import type { engineKinds } from './engine-kinds.ts';
 
-type Kind = Exclude<keyof typeof engineKinds, 'textEmbedding'>;
+type Kind = 'text' | 'image' | 'transcription' | 'speech' | 'embedding' | 'music';
 export type System = Pick<NodeJS.Process, 'platform' | 'arch'>;
 
 /** The packages with the native code or program of each engine kind, also those of packs. */

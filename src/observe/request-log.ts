@@ -1,8 +1,8 @@
 import type { AbortCause } from '../core/abort-cause.ts';
 import type { AppError, ErrorCode, Refused } from '../core/errors.ts';
-import type { FinishCause, GenerationEvent } from '../core/events.ts';
+import type { CacheMiss, FinishCause, GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { CacheMiss, PromptProgress } from '../core/text-service.ts';
+import type { PromptProgress } from '../core/text-service.ts';
 import { clock, printable, printableText, shorten } from './printable.ts';
 import type { Repeats } from './repeats.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { base64Of, pngOf } from '../testing/pictures.ts';
-import { GraphRefusal, NodeFault, readGraph, type WalkOptions, walkGraph } from './graph.ts';
+import { GraphRefusal, NodeFault, readGraph } from './graph.ts';
 import type { Step } from './nodes.ts';
 import { type Nodes, node, stockGraph } from './testing/graphs.ts';
+import { type WalkOptions, walkGraph } from './walk.ts';
 
 function held(value: unknown) {
   const first = readGraph({ '1': node('Any', { x: value }) }).get('1');

@@ -12,10 +12,11 @@ import { factsFor, imageOf, networksOf, type PictureParts } from '../pictures/re
 import { clientName } from '../ticket.ts';
 import { dropFields, freeFidelity, interruptFields, type PromptFields, promptFields } from './fields.ts';
 import { annotatedName, upload, view } from './files.ts';
-import { type GraphProblem, GraphRefusal, type NodeErrors, readGraph, walkGraph } from './graph.ts';
+import { type GraphProblem, GraphRefusal, type NodeErrors, readGraph } from './graph.ts';
 import { objectInfo } from './object-info.ts';
 import { type ComfyQueue, features } from './queue.ts';
 import { runPlan } from './run.ts';
+import { walkGraph } from './walk.ts';
 
 const comfyFamily: Family = {
   name: 'comfy',

@@ -4,10 +4,17 @@ import type { FillMarks, TextService, TextState } from '../../core/text-service.
 import * as f from '../fields.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
-import type { gapFields } from './fields.ts';
 
 /** One prompt as it was sent: texts and token numbers in their order. */
 type PromptPieces = readonly (string | number)[];
+
+/** Text before and after the gap of an infill request, and other files. */
+interface GapFields {
+  readonly input_prefix?: string | undefined;
+  readonly input_suffix?: string | undefined;
+  readonly input_extra: readonly { readonly name: string; readonly text: string }[];
+  readonly prompt: string;
+}
 
 /** A prompt whose media markers are replaced by the placeholders of the engine. */
 interface SentPrompt {
@@ -91,7 +98,7 @@ const separatorWithoutMark = '\n\n--- snippet ---\n\n';
 
 /** The prompt for the gap between `input_prefix` and `input_suffix`; `prompt` is the beginning of its text. */
 export async function infillPrompt(
-  fields: f.Fields<typeof gapFields>,
+  fields: GapFields,
   maxTokens: number,
   { marks, text }: { readonly marks: FillMarks; readonly text: TextService },
 ): Promise<string> {

@@ -2,7 +2,6 @@ import type { GenerationControls } from '../../core/request.ts';
 import { type SamplerStage, type Sampling, type SamplingName, samplersOfApi } from '../../core/sampling-fields.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { biasSchema, described, isObject, limitedTexts, oneOrMoreTexts, type Read, wrong } from '../fields.ts';
-import type { OutputOptions } from './decode.ts';
 
 interface SamplerName {
   readonly letter: string;
@@ -58,7 +57,7 @@ export function samplerNames({ order }: Sampling): readonly string[] {
 
 const samplers = Object.entries(samplersOfApi('llamaCpp')) as readonly (readonly [SamplingName, string])[];
 
-type SettingsView = Partial<Pick<OutputOptions, 'stream' | 'timingsPerToken' | 'postSampling'>>;
+type SettingsView = Partial<Record<'stream' | 'timingsPerToken' | 'postSampling', boolean>>;
 
 /** The settings of a request by the names of this dialect: numbers and switches, none of its texts. */
 export function settingsBody(controls: GenerationControls, view: SettingsView = {}): object {

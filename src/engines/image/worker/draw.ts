@@ -9,7 +9,7 @@ import { drawPicture, type FlowNetwork, SeededNoise, samplers, schedulers, steps
 import type { ImageOptions, ImageTold } from '../host.ts';
 import { blended, extended, fromPlanes, type Pixels, resized, toPlanes, writePng } from '../pictures/codec.ts';
 import { chosenName, type InitialPicture, readInitial } from './request.ts';
-import { enlarged, type NetworkOf } from './upscale.ts';
+import { enlarged, type NetworkOf, type Watched } from './upscale.ts';
 
 export interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
   readonly network: FlowNetwork;
@@ -130,9 +130,6 @@ function within(field: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= most) return;
   throw new AppError('invalid-field', { field, expected: `a whole number from 1 to ${most}` });
 }
-
-/** Runs work under a watchdog. */
-export type Watched = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 export async function openSketch({ path, threads }: ImageOptions): Promise<OnnxSession> {
   const bytes = await readFile(path);

@@ -2,7 +2,8 @@ import type { ImageFacts } from '../../../core/image.ts';
 import { serveTasks } from '../../host/task-worker.ts';
 import { sketch, sketchFacts } from '../facts.ts';
 import type { ImageOptions, ImageTask, ImageTold } from '../host.ts';
-import { draw, openSketch, sketchNetwork, type Watched } from './draw.ts';
+import { draw, openSketch, sketchNetwork } from './draw.ts';
+import type { Watched } from './upscale.ts';
 import { UpscalingNetworks, upscaledPicture } from './upscale.ts';
 
 /** Watchdog time-out of one run of a network. */

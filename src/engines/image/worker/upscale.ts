@@ -16,7 +16,9 @@ import {
   withoutAlpha,
   writePng,
 } from '../pictures/codec.ts';
-import type { Watched } from './draw.ts';
+
+/** Runs work under a watchdog. */
+export type Watched = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 /** Enlarges colour planes, from 0 to 1, by its scale. */
 export interface UpscalingNetwork {

@@ -1,7 +1,6 @@
 import { AppError } from '../../../core/errors.ts';
-import type { FinishCause, TokenLogprob } from '../../../core/events.ts';
+import type { CacheMiss, FinishCause, TokenLogprob } from '../../../core/events.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
-import type { CacheMiss } from '../../../core/text-service.ts';
 import type { BanList } from '../../../sampling/bans.ts';
 import { logprobsOf } from '../../../sampling/logprobs.ts';
 import type { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';

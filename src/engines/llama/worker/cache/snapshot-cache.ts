@@ -1,11 +1,6 @@
+import type { CacheMiss } from '../../../../core/events.ts';
 import { isAlive } from '../../../../core/is-alive.ts';
-import type {
-  CacheMiss,
-  CacheReport,
-  SnapshotFigures,
-  StateFigures,
-  StatesReport,
-} from '../../../../core/text-service.ts';
+import type { CacheReport, SnapshotFigures, StateFigures, StatesReport } from '../../../../core/text-service.ts';
 import type { StatesAction } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Slot } from '../memory/slot.ts';
