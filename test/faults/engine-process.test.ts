@@ -82,7 +82,7 @@ function startEngine() {
     receive: (message, attachments) => {
       if (message.type === 'ready') engine.becameReady();
       else if (message.type === 'counted') counted.push({ number: message.number, attachments });
-      else engine.answered(message.id, { value: message.value, attachments });
+      else engine.calls.answer(message.id, { value: message.value, attachments });
     },
     observer: { lost: ({ type }) => losses.push(type) },
   });

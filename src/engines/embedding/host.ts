@@ -46,11 +46,7 @@ export class EmbeddingHost
     return ranked;
   }
 
-  async #only<Type extends EmbeddingEvent['type']>(
-    type: Type,
-    task: EmbeddingTask,
-    signal: AbortSignal,
-  ): Promise<Told<Event<Type>>> {
+  async #only<Type extends EmbeddingEvent['type']>(type: Type, task: EmbeddingTask, signal: AbortSignal) {
     let found: Told<Event<Type>> | undefined;
     for await (const result of this.run(task, signal)) {
       if (result.event.type === type) found = result as Told<Event<Type>>;

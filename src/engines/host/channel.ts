@@ -49,10 +49,8 @@ export class AttachmentReader {
       const { attachedBytes, message } = next;
       if (attachedBytes.reduce((sum, length) => sum + length, 0) > this.#available) return;
       this.#waiting.shift();
-      this.deliver(
-        message,
-        attachedBytes.map((length) => this.#take(length)),
-      );
+      const attachments = attachedBytes.map((length) => this.#take(length));
+      this.deliver(message, attachments);
     }
   }
 

@@ -70,8 +70,7 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
       errors.push(`${error.message}\n`);
       report(null, null);
     });
-    // The last lines may arrive after the exit. The child's own `close` would wait for them too, but it never comes
-    // when it was us who closed the channel.
+    // The last lines may arrive after the exit. The child's own `close` never comes if we have closed the channel.
     child.once('exit', (code, signal) => {
       const stderr = child.stderr;
       if (!stderr || stderr.closed) report(code, signal);

@@ -26,7 +26,7 @@ function world(more: Partial<EngineProcessParts<To, From>> = {}) {
       if (message.type === 'ready') engine.becameReady();
       else if (message.type === 'progress') engine.progressed(message.fraction);
       else if (message.type === 'broken') engine.couldNotLoad(message.reason);
-      else if (message.type === 'answer') engine.answered(message.id, message.value);
+      else if (message.type === 'answer') engine.calls.answer(message.id, message.value);
       else engine.ended(message.id);
     },
     observer: {

@@ -3,7 +3,7 @@ import type { Attachments } from './channel.ts';
 import type { Child, ChildExit, Spawn } from './child.ts';
 import { downError, type EngineState, howItDied, type Loss, Recovery } from './engine-state.ts';
 import { type Pulse, Stillness, stillMs, tickMs } from './heartbeat.ts';
-import { CrashSuspects, type InFlightTask, InFlightTasks, PendingCalls } from './in-flight.ts';
+import { type InFlightTask, InFlightTasks, PendingCalls } from './in-flight.ts';
 
 export interface EngineProcessParts<Outgoing, Incoming> {
   /** The kind of engine, for error messages: `text`, `speech`, … */
@@ -13,7 +13,7 @@ export interface EngineProcessParts<Outgoing, Incoming> {
   readonly startTimer: StartTimer;
   /** The first message to each process: what to load. */
   readonly opening: () => Outgoing;
-  /** Handles a message by calling `progressed`, `becameReady`, `couldNotLoad`, `answered`, `refused` or `ended`. */
+  /** Handles a message by calling `progressed`, `becameReady`, `couldNotLoad`, `ended`, or a method of `calls`. */
   readonly receive: (message: Incoming, attachments: Attachments) => void;
   /** How long it may take to stop. */
   readonly closingMs: number;
@@ -40,10 +40,7 @@ export interface EngineObserver {
 /** A process that has not ended this long after SIGKILL is abandoned. */
 const longestDyingMs = 10_000;
 
-/**
- * One engine process: started on demand, watched, restarted when it crashes or hangs, and stopped. It does not know the meaning of the
- * messages. Every caller gets a result, whatever happens: `settled` resolves, calls are answered or rejected, tasks end or are lost.
- */
+/** One engine process: started on demand, watched, restarted when it crashes or hangs, and stopped. Every caller gets a result. */
 export class EngineProcess<Outgoing, Incoming> {
   #state: EngineState = { type: 'idle' };
   #child: Child<Outgoing> | undefined;
@@ -58,13 +55,14 @@ export class EngineProcess<Outgoing, Incoming> {
   /** A killed process that has not exited yet. */
   #dying: { readonly child: Child<Outgoing>; readonly gone: () => void } | undefined;
   readonly #recovery = new Recovery();
-  readonly #calls: PendingCalls;
+  /** Calls that the host answers or refuses. */
+  readonly calls: PendingCalls;
   readonly #tasks: InFlightTasks;
 
   constructor(private readonly parts: EngineProcessParts<Outgoing, Incoming>) {
     this.#proven = parts.proven ?? false;
-    this.#calls = new PendingCalls(parts.capability);
-    this.#tasks = new InFlightTasks(parts.capability, new CrashSuspects());
+    this.calls = new PendingCalls(parts.capability);
+    this.#tasks = new InFlightTasks(parts.capability);
   }
 
   start(): void {
@@ -100,7 +98,7 @@ export class EngineProcess<Outgoing, Incoming> {
     while (this.#isComing()) await this.settled();
     if (this.#state.type !== 'ready') throw this.#down();
     const id = this.#nextId++;
-    const answer = this.#calls.add<Answer>(id);
+    const answer = this.calls.add<Answer>(id);
     this.send(message(id), attachments);
     return answer;
   }
@@ -131,14 +129,6 @@ export class EngineProcess<Outgoing, Incoming> {
   /** The process ends next. Its exit decides, because its last lines may not have arrived yet. */
   couldNotLoad(reason: string | undefined): void {
     this.#loadFailure = reason;
-  }
-
-  answered(id: number, value: unknown): void {
-    this.#calls.answer(id, value);
-  }
-
-  refused(id: number, error: AppError): void {
-    this.#calls.refuse(id, error);
   }
 
   ended(id: number): void {
@@ -195,7 +185,7 @@ export class EngineProcess<Outgoing, Incoming> {
   #tick(): void {
     this.#recovery.tick(this.#state.type);
     const { patienceMs } = this.#heartbeat;
-    this.#calls.tick(patienceMs);
+    this.calls.tick(patienceMs);
     const stuck = this.#tasks.tick(patienceMs);
     if (this.#state.type === 'ready') {
       const hung = this.#heartbeat.tick();
@@ -209,14 +199,13 @@ export class EngineProcess<Outgoing, Incoming> {
     this.#crashed(new AppError('engine-silent', { capability: this.parts.capability }));
     this.#state = { type: 'lost' };
     child.kill();
-    const comeBack = () => this.#comeBack('silent', undefined, 'the engine process did not answer any more');
     const timer = this.parts.startTimer(longestDyingMs, () => this.#dying?.gone());
     this.#dying = {
       child,
       gone: () => {
         timer.cancel();
         this.#dying = undefined;
-        if (!this.#stopping) comeBack();
+        if (!this.#stopping) this.#comeBack('silent', undefined, 'the engine process did not answer any more');
       },
     };
   }
@@ -254,14 +243,14 @@ export class EngineProcess<Outgoing, Incoming> {
 
   #crashed(error: AppError): void {
     this.#tasks.crashed(error);
-    this.#calls.refuseAll(error);
+    this.calls.refuseAll(error);
   }
 
   /** Rejects everything that waits. */
   #rejectAll(): void {
     const error = this.#down();
     this.#tasks.giveUp(error);
-    this.#calls.refuseAll(error);
+    this.calls.refuseAll(error);
     this.#settle();
   }
 
@@ -287,24 +276,22 @@ export class EngineProcess<Outgoing, Incoming> {
 /** Heartbeats of one process. */
 export class Heartbeat {
   #pulses = 0;
-  #hung = false;
-  #patienceMs = 0;
+  #last: Pulse = { hung: false, patienceMs: 0 };
   readonly #silence = new Stillness();
 
   /** How long its current step may take. */
   get patienceMs(): number {
-    return this.#patienceMs;
+    return this.#last.patienceMs;
   }
 
-  pulse({ hung, patienceMs }: Pulse): void {
+  pulse(pulse: Pulse): void {
     this.#pulses += 1;
-    this.#hung = hung;
-    this.#patienceMs = patienceMs;
+    this.#last = pulse;
   }
 
   /** Called every half second: whether it hangs. A process that never sent a pulse may not have a watchdog. */
   tick(): boolean {
     const silentMs = this.#silence.tick(this.#pulses);
-    return this.#hung || (this.#pulses > 0 && silentMs > stillMs);
+    return this.#last.hung || (this.#pulses > 0 && silentMs > stillMs);
   }
 }

@@ -66,11 +66,8 @@ interface Signs {
   readonly aside: Step;
 }
 
-interface Step {
-  /** 0 while there is none. */
-  readonly boundMs: number;
-  readonly serial: number;
-}
+/** `boundMs` is 0 while there is none. */
+type Step = Readonly<Record<'boundMs' | 'serial', number>>;
 
 /** Declares long work, with the time that it may take, so that it is not taken for a hang. */
 export interface Watch {

@@ -27,11 +27,9 @@ const graceMs = 10_000;
 export class InFlightTasks {
   readonly #held = new Map<number, InFlightTask>();
   readonly #running = new Map<number, Entry>();
+  readonly #suspects = new CrashSuspects();
 
-  constructor(
-    private readonly capability: string,
-    private readonly suspects: CrashSuspects,
-  ) {}
+  constructor(private readonly capability: string) {}
 
   hold(id: number, work: InFlightTask): void {
     this.#held.set(id, work);
@@ -40,7 +38,7 @@ export class InFlightTasks {
   /** Starts held tasks that may run now. Called when the engine is ready. */
   beginHeld(): void {
     for (const [id, work] of [...this.#held]) {
-      const verdict = this.suspects.size === 0 ? 'free' : this.suspects.verdict(work.fingerprint());
+      const verdict = this.#suspects.size === 0 ? 'free' : this.#suspects.verdict(work.fingerprint());
       const alone = verdict === 'alone';
       const others = [...this.#running.values()];
       if (verdict !== 'refused' && (others.some((other) => other.alone) || (alone && others.length > 0))) return;
@@ -72,7 +70,7 @@ export class InFlightTasks {
     const entry = this.#running.get(id);
     if (!entry) return;
     this.#running.delete(id);
-    if (this.suspects.size > 0 && entry.abortedMs === undefined) this.suspects.survived(entry.work.fingerprint());
+    if (this.#suspects.size > 0 && entry.abortedMs === undefined) this.#suspects.survived(entry.work.fingerprint());
   }
 
   /** Called every half second: whether an aborted task runs longer than it may. */
@@ -90,7 +88,7 @@ export class InFlightTasks {
   crashed(error: AppError): void {
     const running = [...this.#running];
     this.#running.clear();
-    this.suspects.crashed(running.map(([, { work }]) => work.fingerprint()));
+    this.#suspects.crashed(running.map(([, { work }]) => work.fingerprint()));
     for (const [id, { work }] of running) work.lost(error, id);
   }
 
@@ -110,10 +108,7 @@ type Verdict = 'free' | 'alone' | 'refused';
 /** Only the latest suspects are remembered. */
 const longestMemory = 100;
 
-/**
- * Finds the request that crashes an engine, by fingerprints. All tasks that ran during a crash are suspects. A suspect runs alone the
- * next time: if the engine crashes again, the request is refused from then on; if not, it is cleared.
- */
+/** Finds the request that crashes an engine: each one that ran during a crash runs alone next, and is then refused or cleared. */
 export class CrashSuspects {
   readonly #known = new Map<string, Exclude<Verdict, 'free'>>();
 
@@ -150,14 +145,11 @@ export class CrashSuspects {
 
 /** Equal for equal content. The order of fields does not matter, and undefined fields do not count. */
 export function fingerprint(content: unknown): string {
-  return createHash('sha256').update(canonical(content)).digest('base64url');
-}
-
-function canonical(content: unknown): string {
-  return JSON.stringify(content, (_, value: unknown) => {
+  const canonical = JSON.stringify(content, (_, value: unknown) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
+  return createHash('sha256').update(canonical).digest('base64url');
 }
 
 interface PendingCall {

@@ -2,7 +2,6 @@ import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { AttachmentReader, type Attachments, announced, descriptors } from './channel.ts';
 import { HeartbeatMemory, tickMs, type Watch } from './heartbeat.ts';
-import type { WatchdogData } from './watchdog.ts';
 
 /** The server's side of a worker's channel. Called once in a worker, before any long work. */
 export function openParent<Incoming, Outgoing extends object>(listeners: {
@@ -32,8 +31,7 @@ export function openParent<Incoming, Outgoing extends object>(listeners: {
 
 function startWatchdog(): HeartbeatMemory {
   const signs = new HeartbeatMemory();
-  const workerData: WatchdogData = { memory: signs.memory, descriptor: descriptors.pulse };
-  const thread = new Worker(new URL('./watchdog.js', import.meta.url), { workerData, execArgv: [] });
+  const thread = new Worker(new URL('./watchdog.js', import.meta.url), { workerData: signs.memory, execArgv: [] });
   // The worker works without a watchdog.
   thread.on('error', (error) => process.stderr.write(`the watchdog could not start: ${error.message}\n`));
   thread.unref();

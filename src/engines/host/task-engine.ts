@@ -45,7 +45,11 @@ export class TaskEngine<Options, Facts, Task, Event> {
       closingMs,
       opening: () => ({ type: 'load', options: this.#options }),
       receive: (message, attachments) => this.#receive(message, attachments),
-      startsOver: (exit) => this.#startsOver(exit),
+      startsOver: (exit) => {
+        const next = parts.startsOver?.(exit, this.#options);
+        if (next !== undefined) this.#options = next;
+        return next !== undefined;
+      },
     });
   }
 
@@ -106,12 +110,6 @@ export class TaskEngine<Options, Facts, Task, Event> {
       const length = bytes.reduce((sum, { byteLength }) => sum + byteLength, 0);
       if (length > 0 && id !== undefined) this.#process.send({ type: 'taken', id, bytes: length });
     });
-  }
-
-  #startsOver(exit: ChildExit): boolean {
-    const next = this.parts.startsOver?.(exit, this.#options);
-    if (next !== undefined) this.#options = next;
-    return next !== undefined;
   }
 
   #receive(message: FromTaskWorker<Facts, Event>, attachments: Attachments): void {

@@ -158,10 +158,8 @@ export class ReaderCredit {
         settle();
       };
       const wake = over(resolve);
-      const timer = this.startTimer(
-        longestWaitMs,
-        over(() => reject(new AppError('stopped', {}))),
-      );
+      const stalled = over(() => reject(new AppError('stopped', {})));
+      const timer = this.startTimer(longestWaitMs, stalled);
       this.#wake = wake;
       this.signal.addEventListener('abort', wake);
     });

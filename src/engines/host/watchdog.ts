@@ -1,17 +1,12 @@
 import { Socket } from 'node:net';
 import { workerData } from 'node:worker_threads';
+import { descriptors } from './channel.ts';
 import { HeartbeatMemory, StallDetector, tickMs } from './heartbeat.ts';
 
-export interface WatchdogData {
-  readonly memory: SharedArrayBuffer;
-  readonly descriptor: number;
-}
-
 /** Runs while the main thread is in native code: reports its state to the server, and ends an orphaned process. */
-const { memory, descriptor } = workerData as WatchdogData;
-const signs = new HeartbeatMemory(memory);
+const signs = new HeartbeatMemory(workerData as SharedArrayBuffer);
 const detector = new StallDetector();
-const pipe = new Socket({ fd: descriptor, readable: true, writable: true });
+const pipe = new Socket({ fd: descriptors.pulse, readable: true, writable: true });
 
 pipe.on('error', () => {});
 pipe.once('close', () => setTimeout(() => process.kill(process.pid, 'SIGKILL'), signs.closingMs));

@@ -30,8 +30,6 @@ export async function tryFolder(path: string, processId: number): Promise<void> 
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
+  const found = await stat(path).catch(() => undefined);
+  return found?.isDirectory() ?? false;
 }

@@ -149,10 +149,13 @@ export class LlamaHost implements TextEngine {
         this.#process.progressed(message.fraction);
         observer?.progress?.(message.fraction);
         return;
-      case 'loaded':
-        this.#loaded(message.model);
+      case 'loaded': {
+        const { layers, gpuLayers, devices, cpuVariant, notes, ...facts } = message.model;
+        this.#model = { name: this.options.name, path: this.options.model, ...facts };
+        observer?.loaded?.(message.model);
         this.#process.becameReady();
         return;
+      }
       case 'load-failed':
         this.#process.couldNotLoad(message.reason ?? undefined);
         return;
@@ -160,17 +163,11 @@ export class LlamaHost implements TextEngine {
         observer?.note?.(message.text);
         return;
       case 'answer':
-        this.#process.answered(message.id, message.value);
+        this.#process.calls.answer(message.id, message.value);
         return;
       case 'refused':
-        this.#process.refused(message.id, reviveError(message.error));
+        this.#process.calls.refuse(message.id, reviveError(message.error));
     }
-  }
-
-  #loaded(loaded: LoadedModel): void {
-    const { layers, gpuLayers, devices, cpuVariant, notes, ...facts } = loaded;
-    this.#model = { name: this.options.name, path: this.options.model, ...facts };
-    this.parts.observer?.loaded?.(loaded);
   }
 
   #piece({ id, ...piece }: Piece): void {

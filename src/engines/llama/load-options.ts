@@ -157,10 +157,8 @@ function tensorOverrides({ overridetensors, moecpu, ffncpu }: Settings, { layers
   const explicit = splitList(overridetensors).map((text) => {
     const equals = text.lastIndexOf('=');
     if (equals < 1) {
-      throw new AppError('invalid-field', {
-        field: '--overridetensors',
-        expected: `pattern=device, and "${text}" is not`,
-      });
+      const expected = `pattern=device, and "${text}" is not`;
+      throw new AppError('invalid-field', { field: '--overridetensors', expected });
     }
     return { pattern: text.slice(0, equals), buffer: text.slice(equals + 1) };
   });

@@ -10,8 +10,8 @@ type PromptPieces = readonly (string | number)[];
 
 /** Text before and after the gap of an infill request, and other files. */
 interface GapFields {
-  readonly input_prefix?: string | undefined;
-  readonly input_suffix?: string | undefined;
+  readonly input_prefix: string;
+  readonly input_suffix: string;
   readonly input_extra: readonly { readonly name: string; readonly text: string }[];
   readonly prompt: string;
 }

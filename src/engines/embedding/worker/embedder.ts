@@ -51,10 +51,8 @@ export class Embedder {
     const count = used === 'none' ? sum(read.map(({ tokens }) => tokens.length)) : read.length;
     const most = Math.floor(mostNumbers / facts.dimensions);
     if (count > most) {
-      throw new AppError('invalid-field', {
-        field: 'input',
-        expected: `less: it makes ${count} vectors, and at most ${most} are possible`,
-      });
+      const expected = `less: it makes ${count} vectors, and at most ${most} are possible`;
+      throw new AppError('invalid-field', { field: 'input', expected });
     }
     const vectors = await this.#vectors(used, read, signal);
     return { vectors, ...figures(read), pooling: used };

@@ -1,14 +1,10 @@
 import type { EmbeddingInput } from '../../../core/embedding.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Native } from '../../llama/worker/native/native.ts';
-import type { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
+import { checkedTokens, type Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 
 /** Tokens around and between a query and a document. */
-export interface PairMarks {
-  readonly before: readonly number[];
-  readonly between: readonly number[];
-  readonly after: readonly number[];
-}
+export type PairMarks = Readonly<Record<'before' | 'between' | 'after', readonly number[]>>;
 
 /** From the vocabulary; the separator replaces a missing end token. */
 export function pairMarks(native: Native, vocabulary: Vocabulary): PairMarks {
@@ -92,7 +88,9 @@ export async function readInput(
   { maxTokens, truncate }: Limits,
 ): Promise<ReadText> {
   const isText = typeof input === 'string';
-  const tokens = isText ? await words.tokenizeAside(input, { addSpecial: true }) : checkedTokens(input, field, words);
+  const tokens = isText
+    ? await words.tokenizeAside(input, { addSpecial: true })
+    : checkedTokens(input, field, words.size);
   if (tokens.length === 0) {
     throw new AppError('invalid-field', { field, expected: 'something that has at least one token' });
   }
@@ -115,12 +113,4 @@ export function cutBefore(tokens: Int32Array, end: Int32Array, maxTokens: number
   cut.set(tokens.subarray(0, kept));
   cut.set(end.subarray(0, cut.length - kept), kept);
   return cut;
-}
-
-function checkedTokens(tokens: readonly number[], field: string, { size }: InputWords): Int32Array {
-  if (!tokens.every((token) => Number.isInteger(token) && token >= 0 && token < size)) {
-    const expected = `made of token numbers of this model, which are whole and below ${size}`;
-    throw new AppError('invalid-field', { field, expected });
-  }
-  return Int32Array.from(tokens);
 }

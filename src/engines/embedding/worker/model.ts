@@ -3,7 +3,7 @@ import { AppError } from '../../../core/errors.ts';
 import type { LoadTools } from '../../host/task-worker.ts';
 import { openEngine, watchedEngine } from '../../llama/worker/load/library.ts';
 import { Context } from '../../llama/worker/memory/context.ts';
-import { makeThreadpools, metadata, type Native, type Threadpools } from '../../llama/worker/native/native.ts';
+import { makeThreadpools, metadata, type Threadpools } from '../../llama/worker/native/native.ts';
 import type { ContextParams, Pointer } from '../../llama/worker/native/structs.ts';
 import { gpuDevices, loadWeights } from '../../llama/worker/native/weights.ts';
 import { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
@@ -11,22 +11,12 @@ import { checkedWeights, weights } from '../../weights.ts';
 import type { EmbeddingOptions } from '../host.ts';
 import type { BatchLimit, Computer } from './shared-batches.ts';
 
-/** A loaded model. */
-export interface EmbeddingModel {
-  readonly native: Native;
-  readonly pointer: Pointer;
-  readonly vocabulary: Vocabulary;
-  readonly facts: EmbeddingFacts;
-  /** Causal attention. */
-  readonly causal: boolean;
-  /** Template for a query and a document, if the file has one. */
-  readonly rankTemplate: string | undefined;
-}
+export type EmbeddingModel = Readonly<Awaited<ReturnType<typeof loadEmbeddingModel>>>;
 
 /** All layers of any model. */
 const allLayers = 999;
 
-export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadTools): Promise<EmbeddingModel> {
+export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadTools) {
   const path = 'path' in options.model ? options.model.path : await checkedWeights(weights.miniLm);
   const opened = openEngine({ ...options, projector: undefined });
   const { native } = watchedEngine(opened, tools.watch, () => performance.now());
@@ -45,6 +35,7 @@ export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadT
     pointer,
     vocabulary,
     causal,
+    /** For a query and a document, if the file has one. */
     rankTemplate: native.modelTemplate(pointer, 'rerank') ?? undefined,
     facts: {
       dimensions: pooling === 'rank' ? native.modelWidth(pointer) : native.modelOutputWidth(pointer),
@@ -53,7 +44,7 @@ export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadT
       architecture,
       parameters: Number(native.modelParameters(pointer)),
       sizeBytes: Number(native.modelSize(pointer)),
-    },
+    } satisfies EmbeddingFacts,
   };
 }
 
@@ -82,10 +73,7 @@ export class PooledContexts implements Computer {
     this.#threadpools = makeThreadpools(model.native, options.threads, options.threads);
   }
 
-  async compute(
-    pooling: Pooling,
-    texts: readonly Int32Array[],
-  ): Promise<readonly (readonly Float32Array[])[] | undefined> {
+  async compute(pooling: Pooling, texts: readonly Int32Array[]) {
     const context = this.#contexts.get(pooling) ?? this.#open(pooling);
     const places = fill(context, texts);
     this.#running = context;
@@ -94,24 +82,17 @@ export class PooledContexts implements Computer {
     for (let sequence = 0; sequence < texts.length; sequence += 1) context.forget(sequence, 0);
     if (result === 'aborted') return undefined;
     if (result !== 'ok') throw failure('the texts could not be computed');
-    return texts.map((text, index) => this.#read(context, pooling, text, index, places));
+    const { native } = this.model;
+    return texts.map(({ length }, sequence) => {
+      if (pooling !== 'none') return [this.#copied(native.sequenceVector(context.pointer, sequence), pooling)];
+      const first = places[sequence] ?? 0;
+      const vectorAt = (index: number) => native.placeVector(context.pointer, first + index);
+      return Array.from({ length }, (_, index) => this.#copied(vectorAt(index), pooling));
+    });
   }
 
   stop(): void {
     this.#running?.abortDecode();
-  }
-
-  #read(
-    { pointer }: Context,
-    pooling: Pooling,
-    { length }: Int32Array,
-    sequence: number,
-    places: readonly number[],
-  ): readonly Float32Array[] {
-    const { native } = this.model;
-    if (pooling !== 'none') return [this.#copied(native.sequenceVector(pointer, sequence), pooling)];
-    const first = places[sequence] ?? 0;
-    return Array.from({ length }, (_, index) => this.#copied(native.placeVector(pointer, first + index), pooling));
   }
 
   /** A copy, because the next batch overwrites it. */

@@ -25,11 +25,7 @@ export class SharedBatches {
   constructor(private readonly computer: Computer) {}
 
   /** Rejects with the reason of the signal; the rest is not computed. */
-  async vectors(
-    pooling: Pooling,
-    texts: readonly Int32Array[],
-    signal: AbortSignal,
-  ): Promise<readonly (readonly Float32Array[])[]> {
+  async vectors(pooling: Pooling, texts: readonly Int32Array[], signal: AbortSignal) {
     signal.throwIfAborted();
     this.#owners += 1;
     const owner = this.#owners;
@@ -93,11 +89,8 @@ export interface Piece {
   readonly pooling: Pooling;
 }
 
-export interface BatchLimit {
-  /** A longer text is a batch by itself. */
-  readonly tokens: number;
-  readonly sequences: number;
-}
+/** A text of more than `tokens` is a batch by itself. */
+export type BatchLimit = Readonly<Record<'tokens' | 'sequences', number>>;
 
 /** The next batch: the oldest text first, then one of each owner in turn, in the order of the owner, as long as they fit. */
 export function nextBatch<Text extends Piece>(waiting: readonly Text[], limit: BatchLimit): Text[] {

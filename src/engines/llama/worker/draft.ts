@@ -126,11 +126,8 @@ export async function openDraft(surroundings: DraftSurroundings): Promise<DraftM
   const reason = disagreement(vocabulary, words);
   if (reason) throw new Error(`the draft model ${path} does not have the vocabulary of the model: ${reason}`);
   // Rewinding a few tokens must always find what was before them.
-  const params = {
-    ...contextParams(native, options, contextSize, sequences),
-    n_outputs_max_per_seq: 1,
-    swa_full: true,
-  };
+  const shared = contextParams(native, options, contextSize, sequences);
+  const params = { ...shared, n_outputs_max_per_seq: 1, swa_full: true };
   const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, words.size));
   threadpools.attach(context.pointer);
   const trained = native.modelTrainedContext(model);
@@ -195,10 +192,7 @@ interface DrafterParts {
   readonly draft: DraftModel | undefined;
 }
 
-/**
- * Speculative decoding as the options ask for it, where rejected tokens can be removed from the KV cache: prompt lookup
- * first, then the draft model. The draft model is not used with a grammar, which it does not follow.
- */
+/** Speculative decoding, if the cache can be rewound: prompt lookup first, then the draft model, which does not follow a grammar. */
 export function drafter(
   { options, context, draft: model }: DrafterParts,
   { grammar }: Pick<GenerationRequest, 'grammar'>,

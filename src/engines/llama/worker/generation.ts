@@ -1,35 +1,25 @@
 import { AppError } from '../../../core/errors.ts';
 import type { CacheMiss, FinishCause, TokenLogprob } from '../../../core/events.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
-import type { BanList } from '../../../sampling/bans.ts';
 import { logprobsOf } from '../../../sampling/logprobs.ts';
 import type { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { mixGuidance, noToken, type Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
 import type { Drafter } from './draft.ts';
 import type { RequestGrammar } from './grammar.ts';
-import type { MediumSpan } from './media/media-prompt.ts';
 import type { DecodeResult } from './memory/context.ts';
-import type { PromptScores } from './memory/prompt-scores.ts';
+import { type PromptScores, tokenChoice } from './memory/prompt-scores.ts';
 import type { Slot } from './memory/slot.ts';
 import { type OutputText, TextHistory } from './text/output-text.ts';
 import type { PromptPlan } from './text/prompt.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
 
-/** A request whose prompt is known in tokens; it has no slot yet. */
-export interface Planned {
+interface GenerationParts {
   readonly id: number;
   readonly request: GenerationRequest;
   readonly seed: number;
   readonly startedAt: number;
   readonly plan: PromptPlan;
-  readonly spans: readonly MediumSpan[];
-  readonly bans: BanList;
-  readonly negativeTokens: Int32Array | undefined;
-  readonly warn: (code: string, text: string) => void;
-}
-
-interface GenerationParts extends Planned {
   readonly vocabulary: Vocabulary;
   readonly slot: Slot;
   /** The same text after the negative prompt, computed in step with the slot; guidance moves away from its logits. */
@@ -49,6 +39,7 @@ interface GenerationParts extends Planned {
   readonly ended: () => void;
 }
 
+const deadEnd = 'no token of this model can continue the grammar';
 const reasons = { 'end-token': 'stop', 'stop-text': 'stop', limit: 'length', aborted: 'aborted' } as const;
 
 /** A running request: puts its tokens into each batch and reads its logits afterwards. */
@@ -175,7 +166,7 @@ export class Generation {
     for (; !this.finished; right += 1) {
       const length = slot.length;
       const token = this.#choose(firstPlace + right);
-      if (token === noToken) this.fail(deadEnd(), pieces);
+      if (token === noToken) this.fail(new AppError('engine-failed', { capability: 'text', reason: deadEnd }), pieces);
       else this.#take(token, pieces);
       if (right >= guesses.length || token !== guesses[right] || slot.length !== length + 1) break;
     }
@@ -325,17 +316,8 @@ export class Generation {
 
   #describe(token: number, alternatives: number): TokenLogprob {
     const { logprob, top } = logprobsOf(this.parts.sampler.candidates, token, alternatives);
-    const choice = (id: number, value: number) => {
-      const bytes = [...this.parts.vocabulary.bytes(id, true)];
-      return { token: id, text: Buffer.from(bytes).toString(), bytes, logprob: value };
-    };
-    return { ...choice(token, logprob), top: top.map((one) => choice(one.token, one.logprob)) };
+    const { vocabulary } = this.parts;
+    const likeliest = top.map((one) => tokenChoice(vocabulary, one.token, one.logprob));
+    return { ...tokenChoice(vocabulary, token, logprob), top: likeliest };
   }
-}
-
-function deadEnd(): AppError {
-  return new AppError('engine-failed', {
-    capability: 'text',
-    reason: 'no token of this model can continue the grammar',
-  });
 }

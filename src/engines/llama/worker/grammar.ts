@@ -44,10 +44,7 @@ export class RequestGrammar implements GrammarFilter {
     this.#beginning = { position: this.#text.position, waits: this.#watch !== undefined };
   }
 
-  /**
-   * False if a trigger was found but the text does not match the grammar from there: then the text continues without it until the
-   * next trigger. Forced tokens that the grammar does not allow, and end tokens that are ignored, do not count.
-   */
+  /** False if a trigger was found but the text after it does not match the grammar: it continues without it until the next trigger. */
   accept(token: number): boolean {
     if (this.vocabulary.isEnd(token)) return true;
     if (!this.#watch) {
@@ -81,10 +78,8 @@ export class RequestGrammar implements GrammarFilter {
     const fits = trigger.type === 'token' ? text.accept(trigger.token) : text.acceptBytes(Buffer.from(trigger.text));
     if (fits) return;
     const spoken = trigger.type === 'token' ? `token ${trigger.token}` : JSON.stringify(trigger.text);
-    throw new AppError('invalid-field', {
-      field: 'grammar_triggers',
-      expected: `something with which the grammar can begin, which ${spoken} is not`,
-    });
+    const expected = `something with which the grammar can begin, which ${spoken} is not`;
+    throw new AppError('invalid-field', { field: 'grammar_triggers', expected });
   }
 }
 

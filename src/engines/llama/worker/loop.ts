@@ -89,10 +89,8 @@ export class BatchLoop {
       for (const writer of writers) await this.#compute([writer], [], this.context.batchCapacity, pieces);
       return;
     }
-    const idle = bridges(
-      writers.map(({ slot }) => slot),
-      this.slots,
-    );
+    const writing = writers.map(({ slot }) => slot);
+    const idle = bridges(writing, this.slots);
     try {
       await this.#compute(writers, idle, this.context.batchCapacity, pieces);
     } finally {
@@ -186,9 +184,8 @@ export function nextReader<Reader extends { readonly remaining: number }>(
 const longestGap = 3;
 
 /**
- * The idle slots that should compute a filler token. The library computes sequences in one pass only if their numbers are
- * consecutive; for small gaps, fillers are faster than a second pass over the weights. None is longer than all that write:
- * attention over a long text would cost more than it saves.
+ * The idle slots that should compute a filler token: the library computes only consecutive sequences in one pass over the weights.
+ * None is longer than all that write, because attention over a long text would cost more than it saves.
  */
 export function bridges<Neighbour extends Pick<Slot, 'sequence' | 'computed' | 'capacity'>>(
   writing: readonly Neighbour[],

@@ -13,14 +13,7 @@ import { NativeLoadError } from './native/weights.ts';
 import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
-let serving: Serving | undefined;
-
-interface Serving {
-  readonly worker: WorkerContext;
-  readonly loop: BatchLoop;
-  readonly places: SavedStateSlots;
-  readonly reading: ReadingRequests;
-}
+let serving: Awaited<ReturnType<typeof serve>> | undefined;
 
 const parent = openParent<ToWorker, FromWorker>({
   message: (message) => void receive(message),
@@ -98,7 +91,7 @@ async function answer(id: number, work: () => unknown): Promise<void> {
 /** Memory for all checkpoints, and the least for those of one slot. */
 const checkpointMemory = { all: 2 * 2 ** 30, slot: 256 * 2 ** 20 };
 
-async function serve(loaded: Loaded): Promise<Serving> {
+async function serve(loaded: Loaded) {
   const { context, options, contextSize } = loaded;
   const now = () => performance.now();
   const portion = portionSize(options, context.batchCapacity);
@@ -119,5 +112,6 @@ async function serve(loaded: Loaded): Promise<Serving> {
   const tell = (text: string) => send({ type: 'note', text });
   worker.snapshots = await openSnapshotCache(loaded, worker.slots, (work) => loop.between(work), tell);
   const places = new SavedStateSlots(worker.slots, options.statePlaces, now);
-  return { worker, loop, places, reading: new Map() };
+  const reading: ReadingRequests = new Map();
+  return { worker, loop, places, reading };
 }

@@ -8,7 +8,7 @@ import { Sampler } from '../../../sampling/sampler.ts';
 import type { FromWorker, Piece, ToWorker } from '../messages.ts';
 import type { CacheMissLog, SnapshotCache } from './cache/snapshot-cache.ts';
 import { drafter } from './draft.ts';
-import { Generation, type Planned } from './generation.ts';
+import { Generation } from './generation.ts';
 import type { GrammarCache } from './grammar.ts';
 import type { Loaded } from './load/model.ts';
 import { type BatchLoop, errorPiece } from './loop.ts';
@@ -26,7 +26,7 @@ import type { Slot } from './memory/slot.ts';
 import { chooseSlot, commonPrefix, planReuse } from './memory/snapshot.ts';
 import { OutputText } from './text/output-text.ts';
 import { type MarkedTokens, type PromptPlan, planPrompt } from './text/prompt.ts';
-import type { Vocabulary } from './text/vocabulary.ts';
+import { checkedTokens, type Vocabulary } from './text/vocabulary.ts';
 
 const smallestContext = 16;
 
@@ -70,19 +70,12 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginPart
     send({ type: 'step', pieces: last });
   };
   const none = { promptTokens: 0, cachedTokens: 0, maxTokens: 0, droppedTokens: 0 };
+  const aborted: Piece = { id, ...abortedUnstarted };
   // Reading is not interrupted, but the client does not wait for its end.
-  reading.set(id, {
-    stop: () =>
-      leave([
-        { type: 'start', id, ...none, seed },
-        { id, ...abortedUnstarted },
-      ]),
-  });
+  reading.set(id, { stop: () => leave([{ type: 'start', id, ...none, seed }, aborted]) });
   try {
-    const media = await readMedia(worker.loaded.projector, request.media, {
-      exclusively: (work) => loop.between(work),
-      stopped: () => over,
-    });
+    const exclusively: BatchLoop['between'] = (work) => loop.between(work);
+    const media = await readMedia(worker.loaded.projector, request.media, exclusively, () => over);
     if (!media) return;
     const planned = await planGeneration(worker, message, media, pieces);
     // If the cache fails, the prompt is computed.
@@ -103,13 +96,16 @@ export async function beginGeneration({ worker, loop, reading, send }: BeginPart
   }
 }
 
+/** A request whose prompt is known in tokens; it has no slot yet. */
+type Planned = Awaited<ReturnType<typeof planGeneration>>;
+
 /** Tokenizes the request. Throws what is wrong with it. */
 async function planGeneration(
   worker: WorkerContext,
   { id, request, seed }: GenerateMessage,
   media: readonly ReadMedium[],
   pieces: Piece[],
-): Promise<Planned> {
+) {
   const { loaded, now } = worker;
   const startedAt = now();
   const warn = (code: string, text: string) => pieces.push({ type: 'warning', id, code, text });
@@ -120,12 +116,9 @@ async function planGeneration(
   if (negativeTokens && media.length > 0) throw withoutMedia('A negative prompt');
   if (request.promptLogprobs !== undefined && media.length > 0) throw withoutMedia('Figures of the prompt');
   const plan = await promptPlan(loaded, request, media, negativeTokens?.length ?? 0);
-  const { dropped } = plan;
-  if (dropped > 0) {
-    warn(
-      'prompt-trimmed',
-      `${dropped} tokens at the beginning of the prompt did not fit into the context and were dropped.`,
-    );
+  if (plan.dropped > 0) {
+    const text = `${plan.dropped} tokens at the beginning of the prompt did not fit into the context and were dropped.`;
+    warn('prompt-trimmed', text);
   }
   const spans = findSpans(plan.tokens, media);
   const lost = media.filter(({ parts }) => !spans.some(({ chunk }) => parts.includes(chunk))).length;
@@ -240,12 +233,9 @@ async function promptPlan(
 
 /** The prompt as tokens from the client; a BOS token after the memory is dropped. */
 function sentTokens({ memory }: GenerationRequest, sent: readonly number[], vocabulary: Vocabulary): MarkedTokens {
-  if (!sent.every((token) => Number.isInteger(token) && token >= 0 && token < vocabulary.size)) {
-    const expected = `made of token numbers of this model, which are whole and below ${vocabulary.size}`;
-    throw new AppError('invalid-field', { field: 'prompt', expected });
-  }
-  const dropsBos = memory !== '' && sent[0] === vocabulary.bos;
-  return { tokens: Int32Array.from(dropsBos ? sent.slice(1) : sent), media: [] };
+  const tokens = checkedTokens(sent, 'prompt', vocabulary.size);
+  const dropsBos = memory !== '' && tokens[0] === vocabulary.bos;
+  return { tokens: dropsBos ? tokens.subarray(1) : tokens, media: [] };
 }
 
 function withoutMedia(what: string): AppError {

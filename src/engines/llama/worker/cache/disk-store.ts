@@ -28,10 +28,7 @@ interface SnapshotFile extends Pick<SnapshotEntry, 'id' | 'bytes' | 'usedAt'> {
 const mostFiles = 10_000;
 const coarseMs = 2000;
 
-/**
- * Snapshots on disk; they survive restarts and model swaps. Each is one file that is written under another name and then renamed.
- * Damaged, foreign and deleted files are ignored, and those of a later version of Parley neither counted nor removed. A failing disk costs only time, so failures are counted and reported.
- */
+/** Snapshots on disk, one file each. Damaged, foreign and deleted files are ignored; a failing disk is reported and costs only time. */
 export class DiskStore implements SnapshotStore {
   readonly #files = new Map<string, SnapshotFile>();
   /** Files of a later version of Parley. */
@@ -119,7 +116,7 @@ export class DiskStore implements SnapshotStore {
     await this.#prune();
   }
 
-  async #writeFile({ parts, bytes, tokens, checkpoints }: SnapshotBody): Promise<void> {
+  async #writeFile({ parts, bytes, tokens, checkpoints }: ReturnType<typeof bodyOf>): Promise<void> {
     const { folder, fingerprint, now, processes } = this.options;
     const outline = { tokens, checkpoints };
     const sum = await checksum(parts);
@@ -275,15 +272,8 @@ const headerBytes = magic.length + 64 + 64 + 8;
 /** Enough for the same prompt again and for another last turn; each can be as large as the rest. */
 const keptCheckpoints = 2;
 
-/** A snapshot as it is written, without the header. */
-interface SnapshotBody extends Outline {
-  readonly parts: readonly Uint8Array[];
-  /** Of the whole file. */
-  readonly bytes: number;
-}
-
-/** The tokens, a table of the checkpoints (index, size), the state, and the states of the checkpoints. */
-export function bodyOf({ tokens, state, checkpoints: all }: Snapshot): SnapshotBody {
+/** The tokens, a table of the checkpoints (index, size), the state, and the states of the checkpoints; `bytes` is the file's size. */
+export function bodyOf({ tokens, state, checkpoints: all }: Snapshot) {
   const checkpoints = all.slice(-keptCheckpoints);
   const table = Uint32Array.from(checkpoints.flatMap((one) => [one.index, one.state.length]));
   const parts = [bytesOf(tokens), bytesOf(table), state, ...checkpoints.map((one) => one.state)];

@@ -3,6 +3,7 @@ import { isAlive } from '../../../../core/is-alive.ts';
 import type { CacheReport, SnapshotFigures, StateFigures, StatesReport } from '../../../../core/text-service.ts';
 import type { StatesAction } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
+import type { BatchLoop } from '../loop.ts';
 import type { Slot } from '../memory/slot.ts';
 import {
   type CacheLimits,
@@ -26,7 +27,7 @@ import {
 import { DiskStore } from './disk-store.ts';
 import { computerName, fingerprint } from './fingerprint.ts';
 
-export interface SnapshotCacheParts {
+interface SnapshotCacheParts {
   readonly slots: readonly Slot[];
   /** Snapshots of evicted chats. */
   readonly memory: SnapshotStore | undefined;
@@ -35,7 +36,7 @@ export interface SnapshotCacheParts {
   /** Whether the memory can be rewound without a checkpoint. */
   readonly canRewind: boolean;
   /** Runs work that must not overlap with a batch. */
-  readonly exclusively: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly exclusively: BatchLoop['between'];
 }
 
 /** Texts of fewer than `least` tokens, and those that another snapshot covers, are not saved. */
@@ -177,18 +178,17 @@ const memoryBytes = 8 * 2 ** 30;
 export async function openSnapshotCache(
   { native, options, context, info }: Loaded,
   slots: readonly Slot[],
-  exclusively: SnapshotCacheParts['exclusively'],
+  exclusively: BatchLoop['between'],
   tell: (sentence: string) => void,
 ): Promise<SnapshotCache | undefined> {
   const { smartCache, diskCache } = options;
   if (smartCache <= 0 && !diskCache) return undefined;
-  const now = () => Date.now();
-  const memory = smartCache > 0 ? new MemoryStore({ count: smartCache, bytes: memoryBytes }, now) : undefined;
+  const memory = smartCache > 0 ? new MemoryStore({ count: smartCache, bytes: memoryBytes }, Date.now) : undefined;
   const disk = diskCache
     ? await DiskStore.open({
         ...diskCache,
         fingerprint: await fingerprint(options, computerName(native.version(), options, info)),
-        now,
+        now: Date.now,
         processes: { own: process.pid, alive: isAlive },
         tell,
       })

@@ -29,13 +29,8 @@ type EngineOptions = Pick<
 /** Loads the library and its backends. The CPU build is chosen here and not by the library; see `cpuBuilds`. */
 export function openEngine(options: EngineOptions): Engine {
   const outdated: string[] = [];
-  const { build, files } = options.projector
-    ? mediaBuild(options)
-    : chosenBuild(
-        options,
-        installedBuilds((sentence) => outdated.push(sentence)),
-        outdated,
-      );
+  const installed = () => installedBuilds((sentence) => outdated.push(sentence));
+  const { build, files } = options.projector ? mediaBuild(options) : chosenBuild(options, installed(), outdated);
   const { native, media } = files
     ? { native: openLibraries(files.folder), media: undefined }
     : openFabric(mediaLibraryFolder());

@@ -107,10 +107,7 @@ function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Point
   });
 }
 
-interface Sizes {
-  readonly contextSize: number;
-  readonly trainedContext: number;
-}
+type Sizes = Readonly<Record<'contextSize' | 'trainedContext', number>>;
 
 function modelContextParams(native: Native, model: Pointer, options: LoadOptions, sizes: Sizes, notes: string[]) {
   const sequences = options.sequences + (options.guidance ? 1 : 0);
@@ -170,11 +167,7 @@ function description(native: Native, model: Pointer): string {
   return Buffer.from(buffer.subarray(0, Math.max(0, length))).toString();
 }
 
-const units = [
-  ['B', 1e9],
-  ['M', 1e6],
-  ['K', 1e3],
-] as const;
+const units = { B: 1e9, M: 1e6, K: 1e3 };
 
 /** The library gives `?B` as the size of models that it does not know; this replaces it by the number of parameters. */
 export function withSize(description: string, parameters: number): string {
@@ -182,7 +175,7 @@ export function withSize(description: string, parameters: number): string {
 }
 
 function shortNumber(count: number): string {
-  for (const [unit, size] of units) {
+  for (const [unit, size] of Object.entries(units)) {
     // What would be rounded up to the next unit is given in that one.
     if (count >= size * 0.9995) return `${Number((count / size).toFixed(count < 10 * size ? 1 : 0))}${unit}`;
   }

@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Medium } from '../../../../core/request.ts';
 import { joinTokens } from '../text/prompt.ts';
 
-export interface PromptTexts {
-  readonly prompt: string;
-  readonly memory: string;
-}
+export type PromptTexts = Readonly<Record<'prompt' | 'memory', string>>;
 
 type PromptPart = string | ReadMedium;
 

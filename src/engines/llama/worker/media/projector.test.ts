@@ -53,7 +53,8 @@ function world(inputs = { image: true, audio: true }) {
   return {
     projector,
     numbers,
-    reading: { exclusively: <Result>(work: () => Promise<Result>) => work(), stopped: () => stopped },
+    exclusively: <Result>(work: () => Promise<Result>) => work(),
+    stopped: () => stopped,
     stop: () => {
       stopped = true;
     },
@@ -61,22 +62,22 @@ function world(inputs = { image: true, audio: true }) {
 }
 
 test('readMedia: reads media in order, numbered by kind', async () => {
-  const { projector, numbers, reading } = world();
-  expect(await readMedia(projector, [image, audio, image], reading)).toHaveLength(3);
+  const { projector, numbers, exclusively, stopped } = world();
+  expect(await readMedia(projector, [image, audio, image], exclusively, stopped)).toHaveLength(3);
   expect(numbers).toEqual(['image 1', 'audio 1', 'image 2']);
 });
 
 test('readMedia: rejects an unsupported kind before reading', async () => {
-  const { projector, numbers, reading } = world({ image: true, audio: false });
-  await expect(readMedia(projector, [image, audio], reading)).rejects.toThrow('Audio input is not possible');
-  await expect(readMedia(undefined, [image], reading)).rejects.toThrow('--mmproj FILE');
+  const { projector, numbers, exclusively, stopped } = world({ image: true, audio: false });
+  const readBoth = readMedia(projector, [image, audio], exclusively, stopped);
+  await expect(readBoth).rejects.toThrow('Audio input is not possible');
+  await expect(readMedia(undefined, [image], exclusively, stopped)).rejects.toThrow('--mmproj FILE');
   expect(numbers).toEqual([]);
 });
 
 test('readMedia: reads nothing after an abort', async () => {
-  const { projector, numbers, reading, stop } = world();
-  const stopping = { ...reading, exclusively: reading.exclusively };
-  const read = readMedia(projector, [image, image, image], stopping);
+  const { projector, numbers, exclusively, stopped, stop } = world();
+  const read = readMedia(projector, [image, image, image], exclusively, stopped);
   stop();
   expect(await read).toBeUndefined();
   expect(numbers).toEqual(['image 1']);

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { AppError } from '../../../../core/errors.ts';
 import type { Medium } from '../../../../core/request.ts';
 import type { LoadOptions, ProjectorOptions } from '../../load-options.ts';
+import type { BatchLoop } from '../loop.ts';
 import { type NativeMedia, viewOf } from '../native/native.ts';
 import type { ContextParams, Pointer } from '../native/structs.ts';
 import { isChunk, type MediumChunk, mediumIds, type ReadMedium } from './media-prompt.ts';
@@ -19,7 +20,7 @@ interface ProjectorParts {
 }
 
 /** Runs work that must not overlap with a batch. */
-export type Exclusively = <Result>(work: () => Promise<Result>) => Promise<Result>;
+type Exclusively = BatchLoop['between'];
 
 const marker = '<__media__>';
 const markerAlone = { text: marker, text_len: marker.length, add_special: false, parse_special: true };
@@ -234,7 +235,8 @@ export class MediaStore {
 export async function readMedia(
   projector: Projector | undefined,
   media: readonly Medium[],
-  { exclusively, stopped }: { readonly exclusively: Exclusively; readonly stopped: () => boolean },
+  exclusively: Exclusively,
+  stopped: () => boolean,
 ): Promise<readonly ReadMedium[] | undefined> {
   for (const { kind } of media) if (!projector?.inputs[kind]) throw notTaken(kind, projector !== undefined);
   const read: ReadMedium[] = [];
@@ -256,10 +258,7 @@ function notTaken(kind: Medium['kind'], hasProjector: boolean): AppError {
   });
 }
 
-interface PictureSize {
-  readonly width: number;
-  readonly height: number;
-}
+type PictureSize = Readonly<Record<'width' | 'height', number>>;
 
 /** The image size in the header of a PNG, JPEG, GIF or BMP file, before it is decoded; undefined for any other file. */
 export function pictureSize(file: Buffer): PictureSize | undefined {
@@ -350,10 +349,10 @@ function share(index: number, old: number, fresh: number): readonly [from: numbe
 /** 100 million pixels take 300 MB when decoded. */
 const maximumPixels = 100e6;
 
-const kinds: Readonly<Record<Medium['kind'], { readonly field: string; readonly expected: string }>> = {
-  image: { field: 'images', expected: 'PNG, JPEG, GIF or BMP pictures' },
-  audio: { field: 'audio', expected: 'WAV, MP3 or FLAC sounds' },
-};
+const kinds = {
+  image: { field: 'images', files: 'PNG, JPEG, GIF or BMP pictures' },
+  audio: { field: 'audio', files: 'WAV, MP3 or FLAC sounds' },
+} as const;
 
 /** The library guesses the type of a file, so other types are refused here. */
 export function checkFile(kind: Medium['kind'], file: Buffer, number: number): void {
@@ -364,19 +363,15 @@ export function checkFile(kind: Medium['kind'], file: Buffer, number: number): v
   const size = pictureSize(file);
   if (!size || size.width < 1 || size.height < 1) throw wrongMedium(kind, number);
   if (size.width * size.height > maximumPixels) {
-    throw new AppError('invalid-field', {
-      field: kinds.image.field,
-      expected: `pictures of at most ${maximumPixels / 1e6} million pixels, and number ${number} has ${size.width} × ${size.height}`,
-    });
+    const expected = `pictures of at most ${maximumPixels / 1e6} million pixels, and number ${number} has ${size.width} × ${size.height}`;
+    throw new AppError('invalid-field', { field: kinds.image.field, expected });
   }
 }
 
 function wrongMedium(kind: Medium['kind'], number: number): AppError {
-  const { field, expected } = kinds[kind];
-  return new AppError('invalid-field', {
-    field,
-    expected: `${expected} in base64, and number ${number} cannot be read as one`,
-  });
+  const { field, files } = kinds[kind];
+  const expected = `${files} in base64, and number ${number} cannot be read as one`;
+  return new AppError('invalid-field', { field, expected });
 }
 
 function isSound(file: Buffer): boolean {

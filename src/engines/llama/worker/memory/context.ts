@@ -46,11 +46,8 @@ export class Context {
   ) {
     const cell = native.alloc(512);
     this.#abortCell = new BigInt64Array(native.view(cell, 512)).fill(1n);
-    const pointer = native.contextNew(model, {
-      ...params,
-      abort_callback: native.isEmpty,
-      abort_callback_data: cell,
-    });
+    const abort = { abort_callback: native.isEmpty, abort_callback_data: cell };
+    const pointer = native.contextNew(model, { ...params, ...abort });
     if (!pointer) throw new Error('the context could not be made (not enough memory for this context size?)');
     this.pointer = pointer;
     this.#memory = native.memory(pointer);
@@ -138,10 +135,7 @@ export class Context {
     return this.native.sequenceRemove(this.#memory, sequence, from, -1);
   }
 
-  /**
-   * Whether a sequence can continue at this position after `forget`. The library removes the end of a window without complaint and
-   * computes with the rest, so this checks that all that the next token sees is there.
-   */
+  /** Whether a sequence can continue here after `forget`: the library does not check that all that the next token sees is there. */
   reaches(sequence: number, position: number): boolean {
     if (this.#window === 0 || position === 0) return true;
     const first = this.native.sequenceFirst(this.#memory, sequence);
@@ -206,8 +200,7 @@ export function contextParams(native: Native, options: LoadOptions, contextSize:
     flash_attn_type: options.flashAttention ? -1 : 0,
     offload_kqv: options.offloadCache,
     no_perf: true,
-    // Separate cells for each sequence: attention adds up in the same order as it would alone, so that a text does not depend on
-    // other requests, nor its speed on their length.
+    // Separate cells for each sequence: its text does not depend on other requests, nor its speed on their length.
     kv_unified: false,
   };
 }

@@ -1,4 +1,4 @@
-import type { PromptToken, TokenChoice } from '../../../../core/events.ts';
+import type { PromptToken } from '../../../../core/events.ts';
 import { plainLogprobs } from '../../../../sampling/logprobs.ts';
 import type { PromptPlan } from '../text/prompt.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
@@ -41,19 +41,16 @@ export class PromptScores {
     this.#next = index + 1;
     const figures = logits && plainLogprobs(logits, token, this.alternatives);
     return {
-      ...this.#spelled(token),
-      logprob: figures ? Math.max(lowest, figures.logprob) : null,
+      ...tokenChoice(this.vocabulary, token, figures ? Math.max(lowest, figures.logprob) : null),
       rank: figures?.rank ?? null,
-      top: (figures?.top ?? []).map((one) => ({
-        ...this.#spelled(one.token),
-        logprob: Math.max(lowest, one.logprob),
-      })),
+      top: (figures?.top ?? []).map((one) => tokenChoice(this.vocabulary, one.token, Math.max(lowest, one.logprob))),
       inPrompt: index >= this.plan.front,
     };
   }
+}
 
-  #spelled(token: number): Omit<TokenChoice, 'logprob'> {
-    const bytes = [...this.vocabulary.bytes(token, true)];
-    return { token, text: Buffer.from(bytes).toString(), bytes };
-  }
+/** A token with its text, its bytes and this logprob. */
+export function tokenChoice<Logprob>(vocabulary: Pick<Vocabulary, 'bytes'>, token: number, logprob: Logprob) {
+  const bytes = [...vocabulary.bytes(token, true)];
+  return { token, text: Buffer.from(bytes).toString(), bytes, logprob };
 }

@@ -7,12 +7,9 @@ import { type CacheLimits, Checkpoints, checkpointCuts, type Snapshot } from './
 const replyStep = 256;
 
 /**
- * One sequence of the context: its tokens, and how many of them are in the cache. Prompt and reply are treated the same: tokens
- * that are not computed yet go into the next batch, and the last one gives logits. Images and audio are among the tokens; each is
- * computed separately and whole.
- *
- * If the memory cannot be rewound to an index, it is rewound to the last checkpoint before it, or emptied. Then more is left to
- * compute.
+ * One sequence of the context: the tokens of prompt and reply, with images and audio among them, and how many are in the cache. The
+ * rest goes into the next batch, and its last token gives logits. A memory that cannot be rewound to an index is rewound to the last
+ * checkpoint before it, or emptied.
  */
 export class Slot {
   readonly tokens: Int32Array;

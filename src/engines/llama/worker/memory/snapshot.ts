@@ -41,26 +41,17 @@ export interface SnapshotStore {
   health?(): StoreHealth;
 }
 
-export interface SnapshotChoice<Entry> {
-  readonly entry: Entry;
-  /** How many tokens it saves. */
-  readonly saved: number;
-}
-
 /** A snapshot must save at least this many tokens more than the slots do: restoring takes time. */
 const worthReading = 64;
 
-/**
- * The snapshot that saves most, if it saves enough. One that differs after the common part serves too: up to there if the memory
- * can be rewound, otherwise up to the last checkpoint before.
- */
+/** The snapshot that saves most tokens, if enough: up to where it differs, or without rewinding up to the last checkpoint before. */
 export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'checkpoints'>>(
   entries: readonly Entry[],
   wanted: Int32Array,
   atHand: number,
   canRewind: boolean,
-): SnapshotChoice<Entry> | undefined {
-  let best: SnapshotChoice<Entry> | undefined;
+) {
+  let best: { readonly entry: Entry; readonly saved: number } | undefined;
   for (const entry of entries) {
     const common = Math.min(commonPrefix(entry.tokens, wanted), wanted.length - 1);
     const whole = canRewind || entry.tokens.length <= common;
@@ -71,10 +62,7 @@ export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'che
 }
 
 /** Which share of a text a snapshot must contain to cover it: one of the same chat (not written at each turn), or any other. */
-export interface Coverage {
-  readonly ofBeginning: number;
-  readonly ofOther: number;
-}
+export type Coverage = Readonly<Record<'ofBeginning' | 'ofOther', number>>;
 
 export const usualCoverage: Coverage = { ofBeginning: 0.8, ofOther: 0.95 };
 export const wholly: Coverage = { ofBeginning: 1, ofOther: 1 };
@@ -118,10 +106,7 @@ export interface Checkpoint {
   readonly state: Uint8Array;
 }
 
-export interface CacheLimits {
-  readonly count: number;
-  readonly bytes: number;
-}
+export type CacheLimits = Readonly<Record<'count' | 'bytes', number>>;
 
 /** The checkpoints of one text, ascending. Those after a change must be dropped. */
 export class Checkpoints {
@@ -172,10 +157,7 @@ export interface CutQuestion extends Readonly<Record<'from' | 'end' | 'spare', n
   readonly startsTurn: (index: number) => boolean;
 }
 
-/**
- * Distances of checkpoints from the end of a prompt. The first serves the same prompt again. Each other one is four times as far
- * as the one before: a change some tokens before the end then costs a small multiple of them, not the whole prompt.
- */
+/** Distances of checkpoints from the end of a prompt: 1 serves the same prompt again; a change costs a small multiple of its distance. */
 const distances = Array.from({ length: 7 }, (_, power) => (power === 0 ? 1 : 4 ** (power - 1) * smallestChunk + 1));
 
 /** Shorter texts are computed faster than saved. */
@@ -240,10 +222,7 @@ export function planReuse(
   return keep < worthReusing ? nothing : { shift: undefined, keep };
 }
 
-/**
- * A shift pays if the new prompt continues, where it differs, with a long passage from further on in the cache. Only long exact
- * matches count: a shifted cache has seen the removed text.
- */
+/** A shift pays for a long exact match further on in the cache, and only for that: a shifted cache has seen the removed text. */
 function planShift(
   cached: Int32Array,
   { tokens: wanted, maxTokens }: Pick<PromptPlan, 'tokens' | 'maxTokens'>,
@@ -300,8 +279,8 @@ const nearlyAll = 0.9;
 const passageLength = 24;
 
 /**
- * Whether a prompt continues the cached chat, rather than another one with the same system prompt. In the same chat only the reply
- * differs (regenerated, or sent back without its reasoning), or the last words; or a line near the top, and a later passage matches.
+ * Whether a prompt continues the cached chat, and not another one with the same system prompt: then only the reply or the last words
+ * differ, or a line near the top, and a later passage matches.
  */
 export function isSameChat({ cached, asked }: KeptText, wanted: Int32Array, common: number): boolean {
   if (common === 0) return false;

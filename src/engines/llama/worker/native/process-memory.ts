@@ -47,10 +47,7 @@ export function openProcessMemory() {
 }
 
 /** A range of addresses; they are far below 2^53. */
-export interface Range {
-  readonly start: number;
-  readonly end: number;
-}
+export type Range = Readonly<Record<'start' | 'end', number>>;
 
 export type ProcessMemory = NonNullable<ReturnType<typeof openProcessMemory>>;
 
@@ -60,9 +57,8 @@ const pieceBytes = 2 ** 20;
 const leastRunBytes = 4 * 2 ** 20;
 
 /**
- * Runs `work`, which creates a context, and returns the zero pages of its cache to the system. The library fills the cache with
- * zeros, which makes all of it resident; a returned page reads as zeros and takes memory only when it is written. Only memory that
- * `work` has mapped is examined; `work` is synchronous, so that nothing else writes there.
+ * Runs `work`, which creates a context, and returns the pages that the library has filled with zeros to the system: they take memory
+ * only when they are written. Only new mappings are examined; `work` is synchronous, so that nothing else writes there.
  */
 export function withUntouchedGivenBack<Made>(memory: ProcessMemory | undefined, work: () => Made): Made {
   if (!memory) return work();
@@ -118,10 +114,7 @@ export function runsOf(ranges: readonly Range[], holdsOnlyZeros: (piece: Range) 
   return runs;
 }
 
-/**
- * Runs `work`, which loads weights, and releases the pages of the mapped file if the library has copied it: for some processors it
- * reorders the weights. What is still read of the file comes back from the system's cache.
- */
+/** Runs `work`, which loads weights, and releases the pages of the mapped file if the library has copied it to reorder the weights. */
 export async function withCopiedLetGo<Made>(memory: ProcessMemory | undefined, work: () => Promise<Made>) {
   if (!memory) return work();
   const before = memory.maps();

@@ -3,15 +3,9 @@ import koffi from 'koffi';
 export type Pointer = bigint;
 
 /** C types by the names that structs and prototypes use for them, as koffi takes and returns them. */
-interface CTypes {
+interface CTypes extends Record<'int' | 'int32' | 'uint32' | 'uint64' | 'size_t' | 'float', number> {
   void: undefined;
   bool: boolean;
-  int: number;
-  int32: number;
-  uint32: number;
-  uint64: number;
-  size_t: number;
-  float: number;
   pointer: Pointer;
   nullable: Pointer | null;
   bytes: Uint8Array;
@@ -58,10 +52,14 @@ export type Prototype<Text> = Text extends `${infer Result} ${string}(${infer Li
 
 type Struct<Fields> = { -readonly [Name in keyof Fields]: CType<Fields[Name]> };
 
+/** Consecutive fields of one type. */
+function fields<Type extends string, Name extends string>(type: Type, ...names: Name[]): Record<Name, Type> {
+  return Object.fromEntries(names.map((name) => [name, type])) as Record<Name, Type>;
+}
+
 /**
- * The C structures that are passed by value, for the two libraries that we use: llama.cpp 0.4.0 as shipped in
- * @node-llama-cpp 3.21.1, and its fork in @qvac/fabric 0.15.0, which has a few fields more. A field too many or too few
- * is a crash, so `checkLayout` compares a few defaults that the library reports with what they must be.
+ * The C structures that are passed by value: of llama.cpp 0.4.0 in @node-llama-cpp 3.21.1, and of its fork in @qvac/fabric 0.15.0,
+ * which has a few fields more. A field too many or too few is a crash, so `checkLayout` checks a few defaults of the library.
  */
 export interface Layout {
   readonly version: string;
@@ -74,64 +72,34 @@ export const fabricLayout: Layout = { version: '0.1.2-dev', contextParams: 'fabr
 
 export type ModelParams = Struct<typeof modelParams>;
 const modelParams = {
-  devices: 'buffer',
-  tensor_buft_overrides: 'buffer',
+  ...fields('buffer', 'devices', 'tensor_buft_overrides'),
   n_gpu_layers: 'int32',
-  split_mode: 'int',
-  load_mode: 'int',
-  lazy_mode: 'int',
+  ...fields('int', 'split_mode', 'load_mode', 'lazy_mode'),
   main_gpu: 'int32',
   tensor_split: 'buffer',
   progress_callback: 'callback',
   progress_callback_user_data: 'nullable',
   kv_overrides: 'buffer',
-  vocab_only: 'bool',
-  check_tensors: 'bool',
-  use_extra_bufts: 'bool',
-  no_host: 'bool',
-  no_alloc: 'bool',
-  load_mtp: 'bool',
+  ...fields('bool', 'vocab_only', 'check_tensors', 'use_extra_bufts', 'no_host', 'no_alloc', 'load_mtp'),
 } as const;
 koffi.struct('llama_model_params', modelParams);
 
 const contextSizesToCache = {
-  n_ctx: 'uint32',
-  n_batch: 'uint32',
-  n_ubatch: 'uint32',
-  n_seq_max: 'uint32',
-  n_rs_seq: 'uint32',
-  n_outputs_max: 'uint32',
-  n_outputs_max_per_seq: 'uint32',
-  n_threads: 'int32',
-  n_threads_batch: 'int32',
-  ctx_type: 'int',
-  rope_scaling_type: 'int',
-  pooling_type: 'int',
-  attention_type: 'int',
-  flash_attn_type: 'int',
-  rope_freq_base: 'float',
-  rope_freq_scale: 'float',
-  yarn_ext_factor: 'float',
-  yarn_attn_factor: 'float',
-  yarn_beta_fast: 'float',
-  yarn_beta_slow: 'float',
+  ...fields('uint32', 'n_ctx', 'n_batch', 'n_ubatch', 'n_seq_max', 'n_rs_seq'),
+  ...fields('uint32', 'n_outputs_max', 'n_outputs_max_per_seq'),
+  ...fields('int32', 'n_threads', 'n_threads_batch'),
+  ...fields('int', 'ctx_type', 'rope_scaling_type', 'pooling_type', 'attention_type', 'flash_attn_type'),
+  ...fields('float', 'rope_freq_base', 'rope_freq_scale'),
+  ...fields('float', 'yarn_ext_factor', 'yarn_attn_factor', 'yarn_beta_fast', 'yarn_beta_slow'),
   yarn_orig_ctx: 'uint32',
   defrag_thold: 'float',
-  cb_eval: 'nullable',
-  cb_eval_user_data: 'nullable',
-  type_k: 'int',
-  type_v: 'int',
+  ...fields('nullable', 'cb_eval', 'cb_eval_user_data'),
+  ...fields('int', 'type_k', 'type_v'),
 } as const;
 const contextAbortToUnified = {
-  abort_callback: 'nullable',
-  abort_callback_data: 'nullable',
-  embeddings: 'bool',
-  offload_kqv: 'bool',
-  no_perf: 'bool',
-  op_offload: 'bool',
-  swa_full: 'bool',
-  kv_unified: 'bool',
-} as const;
+  ...fields('nullable', 'abort_callback', 'abort_callback_data'),
+  ...fields('bool', 'embeddings', 'offload_kqv', 'no_perf', 'op_offload', 'swa_full', 'kv_unified'),
+};
 const contextEnd = { samplers: 'nullable', n_samplers: 'size_t', ctx_other: 'nullable' } as const;
 const contextParams = { ...contextSizesToCache, ...contextAbortToUnified, ...contextEnd };
 export type ContextParams = Struct<typeof contextParams>;
@@ -151,10 +119,7 @@ const batch = {
   n_tokens: 'int32',
   token: 'pointer',
   embd: 'nullable',
-  pos: 'pointer',
-  n_seq_id: 'pointer',
-  seq_id: 'pointer',
-  logits: 'pointer',
+  ...fields('pointer', 'pos', 'n_seq_id', 'seq_id', 'logits'),
 } as const;
 export type Batch = Struct<typeof batch>;
 koffi.struct('llama_batch', batch);
@@ -177,17 +142,12 @@ const projectorParams = {
   media_marker: 'text',
   flash_attn_type: 'int',
   warmup: 'bool',
-  image_min_tokens: 'int',
-  image_max_tokens: 'int',
-  cb_eval: 'nullable',
-  cb_eval_user_data: 'nullable',
+  ...fields('int', 'image_min_tokens', 'image_max_tokens'),
+  ...fields('nullable', 'cb_eval', 'cb_eval_user_data'),
   batch_max_tokens: 'int32',
-  progress_callback: 'nullable',
-  progress_callback_user_data: 'nullable',
+  ...fields('nullable', 'progress_callback', 'progress_callback_user_data'),
   backend_device: 'optionalText',
-  image_tile_mode: 'int',
-  image_max_tiles: 'int',
-  image_no_upscale: 'int',
+  ...fields('int', 'image_tile_mode', 'image_max_tiles', 'image_no_upscale'),
   skip_audio: 'bool',
 } as const;
 type ProjectorParams = Struct<typeof projectorParams>;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { AppError } from '../../../../core/errors.ts';
 import type { FillMarks, TokenizeOptions, TokenPiece } from '../../../../core/text-service.ts';
 import type { Native } from '../native/native.ts';
 import type { Pointer } from '../native/structs.ts';
@@ -42,8 +43,7 @@ export class Vocabulary {
     this.#isEnd = new Uint8Array(this.size);
     for (let token = 0; token < this.size; token += 1) if (native.isEndToken(pointer, token)) this.#isEnd[token] = 1;
     for (const token of [native.tokenEos(pointer), native.tokenEot(pointer)]) if (token >= 0) this.#isEnd[token] = 1;
-    const text = (token: number) => Buffer.from(this.bytes(token, true)).toString();
-    this.specialTokens = { bos: text(this.bos), eos: text(native.tokenEos(pointer)) };
+    this.specialTokens = { bos: this.#text(this.bos), eos: this.#text(native.tokenEos(pointer)) };
     this.endTokens = [...this.#isEnd.keys()].filter((token) => this.#isEnd[token] === 1);
   }
 
@@ -93,8 +93,7 @@ export class Vocabulary {
     for (let token = 0; token < this.size; token += 1) {
       const attributes = this.native.tokenAttributes(this.pointer, token);
       if ((attributes & (kinds.unknown | kinds.control | kinds.userDefined)) === 0) continue;
-      const text = Buffer.from(this.bytes(token, true)).toString();
-      specials.push({ text, keepsBefore: (attributes & kinds.stripsBefore) === 0 });
+      specials.push({ text: this.#text(token), keepsBefore: (attributes & kinds.stripsBefore) === 0 });
     }
     return specials;
   }
@@ -112,11 +111,8 @@ export class Vocabulary {
   bytes(token: number, renderSpecial: boolean): Uint8Array {
     if (token < 0 || token >= this.size) return emptyBytes;
     const cache = renderSpecial ? this.#rendered : this.#plain;
-    const known = cache[token];
-    if (known) return known;
-    const made = this.#read(token, renderSpecial);
-    cache[token] = made;
-    return made;
+    cache[token] ??= this.#read(token, renderSpecial);
+    return cache[token];
   }
 
   /** The text of a token, special or not, or its bytes if they are only a part of a character. */
@@ -131,8 +127,12 @@ export class Vocabulary {
 
   /** The text of every token, for searches over the whole vocabulary; created on first use. */
   texts(): readonly string[] {
-    this.#texts ??= Array.from({ length: this.size }, (_, token) => Buffer.from(this.bytes(token, true)).toString());
+    this.#texts ??= Array.from({ length: this.size }, (_, token) => this.#text(token));
     return this.#texts;
+  }
+
+  #text(token: number): string {
+    return Buffer.from(this.bytes(token, true)).toString();
   }
 
   #read(token: number, special: boolean): Uint8Array {
@@ -149,6 +149,15 @@ function found(tokens: Int32Array, count: number): Int32Array {
   return tokens.slice(0, count);
 }
 
+/** Tokens from a client; throws if the model does not have one of them. */
+export function checkedTokens(tokens: readonly number[], field: string, size: number): Int32Array {
+  if (!tokens.every((token) => Number.isInteger(token) && token >= 0 && token < size)) {
+    const expected = `made of token numbers of this model, which are whole and below ${size}`;
+    throw new AppError('invalid-field', { field, expected });
+  }
+  return Int32Array.from(tokens);
+}
+
 /** A token that splits the text before any other tokenization; some of them strip the spaces before them. */
 interface SpecialText {
   readonly text: string;
@@ -156,9 +165,8 @@ interface SpecialText {
 }
 
 /**
- * The library takes quadratic time in the number of special tokens. The text before one is tokenized separately anyway, so that a
- * text can be cut there without a change. Only marks that can neither be inside of another one nor overlap it are used: not `<a>`
- * if `<<a>` is a token too.
+ * Special tokens before which a text can be cut without a change: the library takes quadratic time in their number. Only marks that
+ * can neither be inside of another one nor overlap it are used: not `<a>` if `<<a>` is a token too.
  */
 export function cuttingMarks(specials: readonly SpecialText[]): RegExp | undefined {
   const texts = [...new Set(specials.map(({ text }) => text))].filter((text) => text !== '');
@@ -173,6 +181,7 @@ export function cuttingMarks(specials: readonly SpecialText[]): RegExp | undefin
     }
   }
   const marks = specials.filter(({ text, keepsBefore }) => keepsBefore && text !== '' && !inside.has(text));
+  const beginnings = (text: string) => Array.from({ length: text.length - 1 }, (_, index) => text.slice(0, index + 1));
   const apart = marks.filter(({ text }) => !beginnings(text).some((beginning) => ends.has(beginning)));
   if (apart.length === 0) return undefined;
   return new RegExp(apart.map(({ text }) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
@@ -196,16 +205,9 @@ export function cutAtMarks(text: string, marks: RegExp | undefined, size: number
   }
 }
 
-function beginnings(text: string): readonly string[] {
-  return Array.from({ length: text.length - 1 }, (_, length) => text.slice(0, length + 1));
-}
-
-type Spelling = Pick<Vocabulary, 'tokenize' | 'detokenize' | 'size'> & {
-  readonly pointer: Vocabulary['pointer'];
-  readonly native: Pick<
-    Vocabulary['native'],
-    'tokenGapPrefix' | 'tokenGapSuffix' | 'tokenGapMiddle' | 'tokenRepository' | 'tokenFile'
-  >;
+type GapTokens = 'tokenGapPrefix' | 'tokenGapSuffix' | 'tokenGapMiddle' | 'tokenRepository' | 'tokenFile';
+type Spelling = Pick<Vocabulary, 'tokenize' | 'detokenize' | 'size' | 'pointer'> & {
+  readonly native: Pick<Native, GapTokens>;
 };
 
 /** The marks of a gap that the file of the model names, or that the library knows by their names. */
