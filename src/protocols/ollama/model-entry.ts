@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { thinkingTags } from '../../chat/reasoning.ts';
 import type { EmbeddingService } from '../../core/embedding.ts';
 import type { TextModel } from '../../core/text-service.ts';
-import { type GgufHeader, type GgufValue, numberOf, textOf } from '../../gguf/types.ts';
+import { type GgufHeader, type GgufValue, numberOf, textOf } from '../../gguf/gguf.ts';
 import { timestamp } from './encode.ts';
 
 /** The header of a model file, and when the file was last changed (milliseconds since 1970). */

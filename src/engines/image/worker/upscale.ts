@@ -17,6 +17,7 @@ import {
   writePng,
 } from '../pictures/codec.ts';
 import type { Watched } from './draw.ts';
+import { within } from './request.ts';
 
 /** Enlarges colour planes, from 0 to 1, by its scale. */
 export interface UpscalingNetwork {
@@ -46,11 +47,8 @@ export async function upscaledPicture(request: UpscaleRequest, networkOf: Networ
 
 /** Throws for a size out of range. */
 export function checkedSize({ width, height }: Size): Size {
-  for (const [field, value] of Object.entries({ width, height })) {
-    if (!Number.isInteger(value) || value < 1 || value > longestSide) {
-      throw new AppError('invalid-field', { field, expected: `a whole number from 1 to ${longestSide}` });
-    }
-  }
+  within('width', width, longestSide);
+  within('height', height, longestSide);
   return { width, height };
 }
 

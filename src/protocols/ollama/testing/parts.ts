@@ -1,5 +1,5 @@
 import type { TextModel } from '../../../core/text-service.ts';
-import type { GgufEntry, GgufHeader, GgufTensor } from '../../../gguf/types.ts';
+import type { GgufEntry, GgufHeader, GgufTensor } from '../../../gguf/gguf.ts';
 import { dialectParts, type Script, scriptedChat, scriptedText } from '../../testing/doubles.ts';
 import type { ModelFile } from '../model-entry.ts';
 import type { ModelFileParts } from '../models.ts';
