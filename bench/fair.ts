@@ -1,5 +1,4 @@
-import { readGguf } from '../src/gguf/read.ts';
-import { numberOf, textOf } from '../src/gguf/types.ts';
+import { numberOf, readGguf, textOf } from '../src/gguf/gguf.ts';
 import { compared } from './compare.ts';
 import { type Contender, startContenders } from './contender.ts';
 import { nonsense } from './nonsense.ts';

@@ -1,15 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  bytes,
-  type Field,
-  inner,
-  readMessage,
-  text,
-  textOf,
-  whole,
-  writeMessage,
-  writeModel,
-} from '../src/engines/onnx/model.ts';
+import { whole, writeModel } from '../scripts/conversion/onnx-file.ts';
+import { bytes, type Field, inner, readMessage, text, textOf, writeMessage } from '../src/engines/onnx/protobuf.ts';
 import { OnnxSession } from '../src/engines/onnx/session.ts';
 import { withFloatWeights } from './float-weights.ts';
 

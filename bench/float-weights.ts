@@ -1,4 +1,5 @@
-import { bytes, type Field, inner, readMessage, text, textOf, whole, writeMessage } from '../src/engines/onnx/model.ts';
+import { whole } from '../scripts/conversion/onnx-file.ts';
+import { bytes, type Field, inner, readMessage, text, textOf, writeMessage } from '../src/engines/onnx/protobuf.ts';
 
 const graphField = 7;
 const [nodeField, weightField] = [1, 5];

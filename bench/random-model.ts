@@ -1,5 +1,5 @@
-import type { GgufEntry } from '../src/gguf/types.ts';
-import { arrayEntry, type TensorSource, writeGguf } from '../src/gguf/write.ts';
+import { arrayEntry, type TensorSource, writeGguf } from '../scripts/conversion/gguf-file.ts';
+import type { GgufEntry } from '../src/gguf/gguf.ts';
 import { f16Weights, q8Weights } from './random-weights.ts';
 import { syntheticVocabulary } from './synthetic-vocabulary.ts';
 

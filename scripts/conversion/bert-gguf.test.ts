@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { GgufArray } from '../../src/gguf/types.ts';
+import type { GgufArray } from '../../src/gguf/gguf.ts';
 import { type BertConfig, type BertTokenizer, bertGguf, quantisedToQ8, readSafetensors, widened } from './bert-gguf.ts';
 import { halves, safetensors, type TensorToStore } from './testing/safetensors.ts';
 

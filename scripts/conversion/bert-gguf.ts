@@ -1,5 +1,5 @@
-import type { GgufEntry } from '../../src/gguf/types.ts';
-import { arrayEntry, type GgufContent, type TensorSource } from '../../src/gguf/write.ts';
+import type { GgufEntry } from '../../src/gguf/gguf.ts';
+import { arrayEntry, type GgufContent, type TensorSource } from './gguf-file.ts';
 
 /** The parts of `config.json` and `tokenizer.json` that a BERT model is known by. */
 export interface BertConfig {

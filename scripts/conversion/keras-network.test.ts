@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { pictureInput, pictureOutput } from '../../src/engines/image/facts.ts';
-import { writeModel } from '../../src/engines/onnx/model.ts';
 import { OnnxSession } from '../../src/engines/onnx/session.ts';
 import { type KerasModel, onnxOfKeras } from './keras-network.ts';
+import { writeModel } from './onnx-file.ts';
 
 type Layer = KerasModel['modelTopology']['model_config']['config']['layers'][number];
 type Weight = { readonly shape: readonly number[]; readonly data: readonly number[]; readonly dtype?: string };

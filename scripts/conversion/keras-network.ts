@@ -1,6 +1,6 @@
 import { pictureInput, pictureOutput } from '../../src/engines/image/facts.ts';
-import type { Network, Node } from '../../src/engines/onnx/model.ts';
 import type { Tensor } from '../../src/engines/onnx/session.ts';
+import type { Network, Node } from './onnx-file.ts';
 
 /** A network as Keras writes it down for browsers, as far as the upscalers use it. */
 export interface KerasModel {

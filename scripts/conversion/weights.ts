@@ -1,11 +1,11 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeModel } from '../../src/engines/onnx/model.ts';
 import { packageFolder } from '../../src/engines/package-folder.ts';
 import { hashOf, type WeightsFile, weights, weightsFolder } from '../../src/engines/weights.ts';
-import { writeGguf } from '../../src/gguf/write.ts';
 import { bertGguf } from './bert-gguf.ts';
+import { writeGguf } from './gguf-file.ts';
 import { type KerasModel, onnxOfKeras } from './keras-network.ts';
+import { writeModel } from './onnx-file.ts';
 
 // Runs in the build only. Weights are published in packages for browsers, which depend on other engines. The build extracts the
 // weights, converts them once and writes them to `weights/`, so that users of Parley do not install those packages.

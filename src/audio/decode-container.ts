@@ -2,14 +2,7 @@ import { spawn } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { BufferSource, InputAudioTrack } from 'mediabunny';
-import {
-  type AudioChunk,
-  type DecodeOptions,
-  type DurationLimit,
-  decodeSlices,
-  undecodable,
-  unreadable,
-} from './decoder.ts';
+import { type AudioChunk, type DecodeOptions, type Decoder, decodeSlices, undecodable, unreadable } from './decoder.ts';
 
 /** Two seconds of typical packets. */
 const packetsPerCall = 100;
@@ -18,11 +11,7 @@ const packetsPerCall = 100;
 const maxRepeats = 1000;
 
 /** Decodes the first audio track of WebM, Matroska or MP4. */
-export async function* decodeContainer(
-  bytes: Uint8Array,
-  limit: DurationLimit,
-  options: DecodeOptions,
-): AsyncGenerator<AudioChunk> {
+export const decodeContainer: Decoder = async function* (bytes, limit, options) {
   const { BufferSource, Input, MATROSKA, MP4, QTFF, WEBM } = await import('mediabunny');
   const source = withReadLimit(new BufferSource(bytes), bytes.length);
   const input = new Input({ source, formats: [WEBM, MATROSKA, MP4, QTFF] });
@@ -31,13 +20,12 @@ export async function* decodeContainer(
   limit.checkDeclared(((await track.getDurationFromMetadata()) ?? 0) * 1000, 1000);
   const { codec } = track;
   if (codec === 'opus') yield* decodeOpus(track);
-  else if (codec === 'mp3') {
-    yield* decodeSlices(packets(track), async () => (await import('@audio/decode-mp3')).decoder());
-  } else if (codec === 'aac') {
+  else if (codec === 'mp3') yield* decodeSlices(packets(track), () => import('@audio/decode-mp3'));
+  else if (codec === 'aac') {
     const config = (await track.getDecoderConfig())?.description;
     yield* decodeAac(adtsFrames(bytesOf(config), packets(track)), 'An MP4 file with AAC sound', options);
   } else throw undecodable(`Sound in ${codec ? `the codec ${codec}` : 'an unknown codec'}`, 'convert it');
-}
+};
 
 /** Throws when the parser reads too often: on some broken files mediabunny loops forever without yielding. */
 function withReadLimit(source: BufferSource, length: number): BufferSource {

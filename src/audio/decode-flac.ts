@@ -16,7 +16,7 @@ export async function* decodeFlac(file: Uint8Array, limit: DurationLimit): Async
       yield part;
     }
   }
-  for await (const piece of decodeSlices(parts(), async () => (await import('@audio/decode-flac')).decoder())) {
+  for await (const piece of decodeSlices(parts(), () => import('@audio/decode-flac'))) {
     const samples = piece.channels[0]?.length ?? 0;
     read += samples;
     if (samples > 0) decoded = given;
@@ -54,10 +54,7 @@ const maxFrames = 64;
 /** Longer than any frame that encoders write in practice. */
 const maxPartBytes = 2 ** 18;
 
-/**
- * Cuts FLAC frames into parts with a bounded number of samples: a frame of silence takes some 13 bytes for up to 65,535 samples.
- * Each part begins with a frame, because the decoder loses a frame whose header is cut in two.
- */
+/** Cuts FLAC into parts with a bounded number of samples. Each begins with a frame: the decoder loses one whose header is cut in two. */
 export function* flacParts(bytes: Uint8Array): Generator<Uint8Array> {
   let start = 0;
   let [samples, frames] = [0, 0];

@@ -3,44 +3,13 @@ import { AppError } from '../core/errors.ts';
 import { decodeAac, decodeContainer } from './decode-container.ts';
 import { decodeFlac } from './decode-flac.ts';
 import { decodeWav } from './decode-wav.ts';
-import {
-  type AudioChunk,
-  type AudioChunks,
-  type DecodeOptions,
-  DurationLimit,
-  decodeSlices,
-  type OpenDecoder,
-  slicesOf,
-  undecodable,
-  unreadable,
-} from './decoder.ts';
-import {
-  type AudioFormat,
-  describeOther,
-  detectFormat,
-  endOfTags,
-  formatTitles,
-  mpegSeconds,
-  oggSeconds,
-} from './format.ts';
+import { type DecodeOptions, type Decoder, DurationLimit, streamed, undecodable, unreadable } from './decoder.ts';
+import { type AudioFormat, describeOther, detectFormat, formatTitles, mpegSeconds, oggSeconds } from './format.ts';
 import { concat, MonoMixer } from './resample.ts';
-
-type Decoder = (bytes: Uint8Array, limit: DurationLimit, options: DecodeOptions) => AudioChunks;
-
-/** Loads the decoder on first use. `declared` is the duration in seconds that the file declares. */
-const streamed =
-  (load: () => Promise<{ readonly decoder: OpenDecoder }>, declared: (bytes: Uint8Array) => number): Decoder =>
-  (bytes, limit) => {
-    limit.checkDeclared(declared(bytes) * 1000, 1000);
-    return decodeSlices(slicesOf(bytes), async () => (await load()).decoder());
-  };
 
 const decoders: Readonly<Partial<Record<AudioFormat, Decoder>>> = {
   wav: decodeWav,
-  mp3: streamed(
-    () => import('@audio/decode-mp3'),
-    (bytes) => mpegSeconds(bytes, endOfTags(bytes)),
-  ),
+  mp3: streamed(() => import('@audio/decode-mp3'), mpegSeconds),
   flac: decodeFlac,
   'ogg-opus': streamed(() => import('@audio/decode-opus'), oggSeconds),
   'ogg-vorbis': streamed(() => import('@audio/decode-vorbis'), oggSeconds),
@@ -54,7 +23,7 @@ const decoders: Readonly<Partial<Record<AudioFormat, Decoder>>> = {
 const maxChunk = 32_768;
 
 /** Decodes a recording to chunks of bounded length, and yields to the event loop after each chunk or empty slice. */
-export async function* decodeAudio(bytes: Uint8Array, options: DecodeOptions): AsyncGenerator<AudioChunk> {
+export async function* decodeAudio(bytes: Uint8Array, options: DecodeOptions) {
   if (bytes.length === 0) throw unreadable('this file is empty');
   const format = detectFormat(bytes);
   if (!format) throw unreadable(`this is ${describeOther(bytes)}`);
@@ -71,7 +40,8 @@ export async function* decodeAudio(bytes: Uint8Array, options: DecodeOptions): A
         limit.count(length, chunk.rate);
       }
       for (let start = 0; start < length; start += maxChunk) {
-        yield length <= maxChunk ? chunk : part(chunk, start);
+        const channels = chunk.channels.map((samples) => samples.subarray(start, start + maxChunk));
+        yield { ...chunk, channels };
         await turn();
         options.signal.throwIfAborted();
       }
@@ -84,10 +54,6 @@ export async function* decodeAudio(bytes: Uint8Array, options: DecodeOptions): A
     throw unreadable(`${title.replace(/^an? /, 'this ')} is broken`, error);
   }
   if (isEmpty) throw unreadable(`${title.replace(/^an? /, 'this ')} holds no sound, or only broken sound`);
-}
-
-function part({ channels, rate }: AudioChunk, start: number): AudioChunk {
-  return { channels: channels.map((samples) => samples.subarray(start, start + maxChunk)), rate };
 }
 
 interface RecordingOptions extends DecodeOptions {

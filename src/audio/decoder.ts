@@ -85,7 +85,11 @@ interface Decoded {
   readonly sampleRate: number;
 }
 
-export type OpenDecoder = () => Promise<StreamDecoder>;
+/** Imports the package of a decoder. */
+type LoadDecoder = () => Promise<{ decoder(): Promise<StreamDecoder> }>;
+
+/** Decodes a format. */
+export type Decoder = (bytes: Uint8Array, limit: DurationLimit, options: DecodeOptions) => AudioChunks;
 
 /** A decoder cannot be interrupted within a slice, and 1 KB of silence in Opus or Vorbis holds many samples. */
 const sliceBytes = 1024;
@@ -96,9 +100,9 @@ export function* slicesOf(bytes: Uint8Array, size = sliceBytes): Generator<Uint8
 
 export async function* decodeSlices(
   slices: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  open: OpenDecoder,
+  load: LoadDecoder,
 ): AsyncGenerator<AudioChunk> {
-  const decoder = await open();
+  const decoder = await (await load()).decoder();
   try {
     for await (const slice of slices) yield chunkOf(decoder.decode(slice));
     if (decoder.flush) yield chunkOf(decoder.flush());
@@ -106,6 +110,14 @@ export async function* decodeSlices(
     decoder.free();
   }
 }
+
+/** Decodes in slices. `declared` is the duration in seconds that the file declares. */
+export const streamed =
+  (load: LoadDecoder, declared: (bytes: Uint8Array) => number): Decoder =>
+  (bytes, limit) => {
+    limit.checkDeclared(declared(bytes) * 1000, 1000);
+    return decodeSlices(slicesOf(bytes), load);
+  };
 
 function chunkOf({ channelData, sampleRate }: Decoded): AudioChunk {
   return { channels: channelData ?? [], rate: sampleRate };

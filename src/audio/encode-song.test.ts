@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { decodeAudio } from './decode.ts';
 import type { AudioChunk } from './decoder.ts';
-import { encodeSong, type SongOptions } from './encode-song.ts';
+import { encodeSong, type SongOptions } from './encode.ts';
 
 const rate = 48_000;
 /** A second and a half; the right channel is the left one upside down. */

@@ -1,4 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
+import type { SongFormat } from '../core/music.ts';
 import type { SpeechFormat } from '../core/speech.ts';
+import { slicesOf } from './decoder.ts';
 import { Resampler } from './resample.ts';
 
 /** Encodes mono samples to an audio file incrementally. Samples beyond -1 and 1 are clipped. */
@@ -18,19 +21,16 @@ export interface EncodeOptions {
   readonly streamed: boolean;
 }
 
+const encoders: Readonly<Record<SpeechFormat, (options: EncodeOptions) => AudioEncoder | Promise<AudioEncoder>>> = {
+  wav: wavEncoder,
+  pcm: ({ rate }) => codecEncoder(pcmCodec, rate, pcmRate),
+  mp3: mp3Encoder,
+  opus: opusEncoder,
+  flac: flacEncoder,
+};
+
 export async function openEncoder(format: SpeechFormat, options: EncodeOptions): Promise<AudioEncoder> {
-  switch (format) {
-    case 'wav':
-      return wavEncoder(options);
-    case 'pcm':
-      return codecEncoder(pcmCodec, options.rate, pcmRate);
-    case 'mp3':
-      return mp3Encoder(options.rate);
-    case 'opus':
-      return opusEncoder(options.rate);
-    case 'flac':
-      return flacEncoder(options.rate);
-  }
+  return encoders[format](options);
 }
 
 const nothing = new Uint8Array(0);
@@ -68,7 +68,7 @@ function wavEncoder({ rate, streamed }: EncodeOptions): AudioEncoder {
   };
 }
 
-export function wavHeader(rate: number, dataBytes: number, channels = 1): Uint8Array {
+function wavHeader(rate: number, dataBytes: number, channels = 1): Uint8Array {
   const frameBytes = channels * bytesPerSample;
   const header = Buffer.alloc(wavHeaderBytes);
   header.write('RIFF', 0, 'latin1');
@@ -86,7 +86,7 @@ export function wavHeader(rate: number, dataBytes: number, channels = 1): Uint8A
   return header;
 }
 
-export function int16Bytes(samples: Float32Array): Uint8Array {
+function int16Bytes(samples: Float32Array): Uint8Array {
   const bytes = new Uint8Array(samples.length * bytesPerSample);
   const view = new DataView(bytes.buffer);
   for (let index = 0; index < samples.length; index++) {
@@ -102,13 +102,13 @@ const bitrates = { mp3: 64, opus: 32 } as const;
 /** Sample rates of MP3. Other input is resampled to the next higher one. */
 const mp3Rates = [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000];
 
-async function mp3Encoder(rate: number): Promise<AudioEncoder> {
+async function mp3Encoder({ rate }: EncodeOptions): Promise<AudioEncoder> {
   const { default: open } = await import('@audio/encode-mp3');
   const sampleRate = mp3Rates.find((one) => one >= rate) ?? 48_000;
   return codecEncoder(await open({ sampleRate, bitrate: bitrates.mp3, channels: 1 }), rate, sampleRate);
 }
 
-async function flacEncoder(rate: number): Promise<AudioEncoder> {
+async function flacEncoder({ rate }: EncodeOptions): Promise<AudioEncoder> {
   const { default: open } = await import('@audio/encode-flac');
   const codec = await open({ sampleRate: rate, channels: 1 });
   // Without this call, a file without samples would have no header.
@@ -122,7 +122,7 @@ const opusPreSkip = 3840;
 /** Delay of the codec itself, part of the pre-skip. The end is padded by it. */
 const opusDelay = 312;
 
-async function opusEncoder(rate: number): Promise<AudioEncoder> {
+async function opusEncoder({ rate }: EncodeOptions): Promise<AudioEncoder> {
   const { default: open } = await import('@audio/encode-opus');
   const codec = await open({ sampleRate: opusRate, channels: 1, bitrate: bitrates.opus, application: 'voip' });
   const header = codec.encode([new Float32Array(opusPreSkip - opusDelay)]);
@@ -171,4 +171,74 @@ function encodedPortions(codec: Codec, samples: Float32Array): Uint8Array[] {
   return Array.from({ length: Math.ceil(samples.length / portion) }, (_, index) =>
     codec.encode([samples.subarray(index * portion, (index + 1) * portion)]),
   );
+}
+
+export interface SongOptions {
+  /** Of the samples, in Hz. */
+  readonly rate: number;
+  /** Otherwise both channels are mixed, and resampled to `monoRate`. */
+  readonly stereo: boolean;
+  readonly format: SongFormat;
+}
+
+const monoRate = 32_000;
+/** Kilobits per second. */
+const songBitrates = { mono: 128, stereo: 192 } as const;
+
+/** Encodes a song (16 bits, left and right interleaved) to a file, in pieces of about a second. */
+export async function* encodeSong(samples: Int16Array, options: SongOptions): AsyncGenerator<Uint8Array> {
+  const { rate, stereo, format } = options;
+  const parts = stereo ? stereoParts(samples, rate) : monoParts(samples, rate);
+  const [sampleRate, channels] = stereo ? [rate, 2] : [monoRate, 1];
+  if (format === 'mp3') {
+    yield* encodeMp3(parts, { sampleRate, channels, bitrate: stereo ? songBitrates.stereo : songBitrates.mono });
+    return;
+  }
+  const chunks = stereo
+    ? [new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength)]
+    : Array.from(parts, ([mono = noSamples]) => int16Bytes(mono));
+  const bytes = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  yield wavHeader(sampleRate, bytes, channels);
+  for (const chunk of chunks) yield* slicesOf(chunk, pieceBytes);
+}
+
+const pieceBytes = 2 ** 18;
+
+async function* encodeMp3(
+  parts: Iterable<Float32Array[]>,
+  options: { readonly sampleRate: number; readonly channels: number; readonly bitrate: number },
+): AsyncGenerator<Uint8Array> {
+  const { default: open } = await import('@audio/encode-mp3');
+  const codec = await open(options);
+  try {
+    for (const part of parts) {
+      yield codec.encode(part);
+      // Encoding is synchronous: messages are handled in between.
+      await setImmediate();
+    }
+    yield codec.flush();
+  } finally {
+    codec.free();
+  }
+}
+
+/** Left and right, a second at a time. */
+function* stereoParts(samples: Int16Array, rate: number): Generator<[left: Float32Array, right: Float32Array]> {
+  for (let start = 0; start < samples.length; start += 2 * rate) {
+    const part = samples.subarray(start, start + 2 * rate);
+    const [left, right] = [new Float32Array(part.length / 2), new Float32Array(part.length / 2)];
+    for (let index = 0; index < left.length; index += 1) {
+      left[index] = (part[2 * index] ?? 0) / 32_768;
+      right[index] = (part[2 * index + 1] ?? 0) / 32_768;
+    }
+    yield [left, right];
+  }
+}
+
+function* monoParts(samples: Int16Array, rate: number): Generator<Float32Array[]> {
+  const resampler = new Resampler(rate, monoRate);
+  for (const [left, right] of stereoParts(samples, rate)) {
+    yield [resampler.push(left.map((value, index) => (value + (right[index] ?? 0)) / 2))];
+  }
+  yield [resampler.end()];
 }

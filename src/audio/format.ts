@@ -123,7 +123,8 @@ function isMpegAudio(bytes: Uint8Array, start: number): boolean {
 }
 
 /** Duration in seconds from the Xing or Info frame of files with a variable bitrate; 0 if there is none. */
-export function mpegSeconds(bytes: Uint8Array, start: number): number {
+export function mpegSeconds(bytes: Uint8Array): number {
+  const start = endOfTags(bytes);
   const frame = mpegFrame(bytes, start);
   if (!frame) return 0;
   const { isFirst, rate } = frame;

@@ -20,10 +20,7 @@ export function packageFolders(name: string, packsFolder = ownFolder('packs')): 
     .filter((folder) => existsSync(join(folder, 'package.json')));
 }
 
-/**
- * Why a package of a pack cannot be used, with what to do: engines work only with the version of the catalogue, and after an
- * update of Parley an earlier one may be installed. Undefined if it can be used, or is no part of a pack.
- */
+/** Why a package of a pack has the wrong version, with what to do; undefined if it has the version of the catalogue, or is of no pack. */
 export function wrongVersion(folder: string, name: string, pack = catalogued(name)?.pack): string | undefined {
   const wanted = catalogued(name)?.version;
   const found = versionOf(folder);

@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { readGguf } from '../gguf/read.ts';
-import { numberOf } from '../gguf/types.ts';
+import { numberOf, readGguf } from '../gguf/gguf.ts';
 import { packageFolder } from './package-folder.ts';
 import { checkedWeights, embeddingModel, weights } from './weights.ts';
 

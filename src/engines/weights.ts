@@ -11,22 +11,14 @@ export interface WeightsFile {
 }
 
 const file = (name: string, sha256: string): WeightsFile => ({ file: name, sha256 });
+const moonshine = (part: string, sha256: string) => file(`moonshine-tiny-${part}`, sha256);
 
 /** The weights that come with the program. They are loaded only if their hash is the tested one. */
 export const weights = {
   miniLm: file('all-MiniLM-L6-v2.gguf', 'a5f91cb352189bfd7c6c9e4133240c0b4c4e0d71edbba4a301d7a7106495f341'),
-  moonshineEncoder: file(
-    'moonshine-tiny-encoder.onnx',
-    'c6fc4b7bc5af75c0591fd157a1f3829b533d18e9769a888fd95a62e470dd4f4a',
-  ),
-  moonshineDecoder: file(
-    'moonshine-tiny-decoder.onnx',
-    'eed87831c3a6103534aae7d47a5d485025c659a1323901513961c39fe8a1a367',
-  ),
-  moonshineTokens: file(
-    'moonshine-tiny-tokens.txt',
-    '0547fb182949fbf8ae2ae046de2c3da652c9c6b7e87b25287bd53ddc32ef10a6',
-  ),
+  moonshineEncoder: moonshine('encoder.onnx', 'c6fc4b7bc5af75c0591fd157a1f3829b533d18e9769a888fd95a62e470dd4f4a'),
+  moonshineDecoder: moonshine('decoder.onnx', 'eed87831c3a6103534aae7d47a5d485025c659a1323901513961c39fe8a1a367'),
+  moonshineTokens: moonshine('tokens.txt', '0547fb182949fbf8ae2ae046de2c3da652c9c6b7e87b25287bd53ddc32ef10a6'),
   voiceActivity: file('silero-vad.onnx', '2623a2953f6ff3d2c1e61740c6cdb7168133479b267dfef114a4a3cc5bdd788f'),
   upscaler2: file('esrgan-slim-2x.onnx', 'c0cd0a9a90a42dd38d3087930e9a77a14d6eb73c66428857be0ece6686e414c2'),
   upscaler3: file('esrgan-slim-3x.onnx', '411e05ebd61dc4622e7fa57240a80ca4dcdc8ba273ac6be3bcf3474080735f8b'),

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type GgufEntry, type GgufHeader, type GgufTensor, type GgufValue, numberOf, textOf } from './types.ts';
+import { type GgufEntry, type GgufHeader, type GgufTensor, type GgufValue, numberOf, textOf } from './gguf.ts';
 
 const longestValue = 120;
 const shownEntries = 6;

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { arrayEntry, encodeHeader, type GgufContent, writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import { describeGguf } from './describe.ts';
-import { readGguf } from './read.ts';
-import { type GgufEntry, GgufError, numberOf, tensorBytes, textOf } from './types.ts';
-import { arrayEntry, encodeHeader, type GgufContent, writeGguf } from './write.ts';
+import { type GgufEntry, GgufError, numberOf, readGguf, tensorBytes, textOf } from './gguf.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gguf-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -124,9 +123,7 @@ test('readGguf: reads version 2 and other alignments', async () => {
   expect([read.dataOffset % 256, ...read.tensors.map(({ offset }) => offset)]).toEqual([0, 0, 256, 512]);
 });
 
-test('writeGguf: refuses data that does not fit its shape', async () => {
-  const tensors = [{ name: 'a', shape: [4], type: 'F32' as const, data: new Float32Array(3) }];
-  await expect(writeGguf(path, { metadata, tensors })).rejects.toThrow('a needs 16 bytes and got 12');
+test('tensorBytes: undefined for a shape that does not fit the blocks', () => {
   expect(tensorBytes('Q4_K', [100])).toBeUndefined();
 });
 

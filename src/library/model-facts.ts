@@ -1,5 +1,4 @@
-import { readGguf } from '../gguf/read.ts';
-import { numberOf, textOf } from '../gguf/types.ts';
+import { numberOf, readGguf, textOf } from '../gguf/gguf.ts';
 import type { FoundFile } from './find-models.ts';
 
 /** A found file with facts from its header, or why it is not a model. */

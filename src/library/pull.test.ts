@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { writeGguf } from '../gguf/write.ts';
+import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import { readIntegrity, readSha256 } from './download.ts';
 import { hubAddress, type PullParts, pull, readSource, type Source } from './pull.ts';
 import { packed } from './testing/archive.ts';

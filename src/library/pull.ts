@@ -2,7 +2,7 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { readGguf } from '../gguf/read.ts';
+import { readGguf } from '../gguf/gguf.ts';
 import {
   DownloadError,
   type DownloadParts,

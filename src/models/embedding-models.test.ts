@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
-import { writeGguf } from '../gguf/write.ts';
 import { Terminal } from '../observe/terminal.ts';
 import { embeddingModel, embeddingOptions, textEmbeddingModel } from './embedding-models.ts';
 

@@ -21,7 +21,8 @@ export function remoteEmbedding(settings: Settings, terminal: Console): TaskMode
   const remote = remoteModel(settings, 'embeddings');
   if (!remote) return undefined;
   const { name, model, addresses, atOnce } = remote;
-  const make = () => new EngineLifecycle(new RemoteEmbedding(backendPool('embedding', { addresses }, terminal), model));
+  const make = () =>
+    new EngineLifecycle(new RemoteEmbedding(backendPool('embedding', { addresses }, terminal), { model }));
   return { given: true, atOnce, spec: { name, kind: 'embedding', ...remoteSpec, make } };
 }
 
@@ -48,7 +49,7 @@ export function remoteDrawing(words: readonly string[], terminal: Console): Imag
   const identify: BackendPoolParts['identify'] = async (connection) =>
     (await import('../engines/remote/drawing/identify.ts')).identifyDrawing(connection, kind);
   const pool = () => backendPool('image', { addresses: [address], identify }, terminal);
-  const make = () => new EngineLifecycle(new RemoteDrawing(pool(), asPng(pictureEditor)));
+  const make = () => new EngineLifecycle(new RemoteDrawing(pool(), { asPng: asPng(pictureEditor) }));
   const facts = unknownFacts(address.base);
   const spec = { name: address.base, kind: 'image', auxiliary: true, need: async () => 0, make };
   return { given: true, optional: true, facts, spec };

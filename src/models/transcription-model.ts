@@ -17,7 +17,7 @@ export function transcriptionModel(settings: Settings, { terminal }: ModelTools)
   const threads = engineThreads(0, settings);
   const path = settings.whispermodel === '' ? undefined : resolve(settings.whispermodel);
   const name = path === undefined ? 'moonshine-tiny' : basename(path).replace(/\.(?:bin|gguf)$/i, '');
-  const recogniser: RecogniserOptions =
+  const options: RecogniserOptions =
     path === undefined
       ? { type: 'moonshine', threads }
       : { type: 'whisper', model: path, name, threads, cpuOnly: settings.usecpu };
@@ -30,10 +30,7 @@ export function transcriptionModel(settings: Settings, { terminal }: ModelTools)
     advice: 'If this goes on, --debugmode shows what the recogniser says.',
   });
   const entry = fileURLToPath(new URL('../engines/transcription/worker/main.js', import.meta.url));
-  const make = lifecycles(
-    'transcription',
-    (parts) => new TranscriptionHost({ ...parts, entry, options: { recogniser }, observer }),
-  );
+  const make = lifecycles('transcription', (parts) => new TranscriptionHost({ ...parts, entry, options, observer }));
   const spec = { name, kind: 'transcription', make };
   if (path === undefined) return { given: false, spec: { ...spec, ...builtIn, need: async () => moonshineBytes } };
   return { given: true, spec: { ...spec, need: async () => (await stat(path)).size * 1.5 } };

@@ -10,7 +10,7 @@ import { readText } from '../core/read-text.ts';
 import { sketch } from '../engines/image/facts.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { hashOf, type WeightsFile, weights, weightsFolder } from '../engines/weights.ts';
-import { readGguf } from '../gguf/read.ts';
+import { readGguf } from '../gguf/gguf.ts';
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
 import { knownPlaces } from '../library/places.ts';

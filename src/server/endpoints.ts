@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { ownFolder } from '../core/data-folder.ts';
-import { readGguf } from '../gguf/read.ts';
+import { readGguf } from '../gguf/gguf.ts';
 import type { AccessRule } from '../http/call.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';

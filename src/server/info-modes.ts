@@ -33,7 +33,7 @@ async function help(): Promise<void> {
 }
 
 async function analyze(path: string): Promise<void> {
-  const { readGguf } = await import('../gguf/read.ts');
+  const { readGguf } = await import('../gguf/gguf.ts');
   const { describeGguf } = await import('../gguf/describe.ts');
   try {
     console.log(describeGguf(await readGguf(path)));

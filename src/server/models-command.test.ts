@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { writeGguf } from '../gguf/write.ts';
+import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import type { Place } from '../library/places.ts';
 import { Terminal } from '../observe/terminal.ts';
 import { modelsCommand } from './models-command.ts';

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { describeGguf } from '../gguf/describe.ts';
-import { readGguf } from '../gguf/read.ts';
+import { readGguf } from '../gguf/gguf.ts';
 import { fileHash } from '../library/download.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';

@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { encodeHeader, writeGguf } from '../../src/gguf/write.ts';
+import { encodeHeader, writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import { isAlive } from '../live/alive.ts';
 import { type NativeClient, nativeClient, readFrames } from '../live/client.ts';
 import { runProgram } from '../live/program.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type GgufEntry, tensorTypes } from '../../src/gguf/types.ts';
-import { arrayEntry, type TensorSource, writeGguf } from '../../src/gguf/write.ts';
+import { arrayEntry, type TensorSource, writeGguf } from '../../scripts/conversion/gguf-file.ts';
+import { type GgufEntry, tensorTypes } from '../../src/gguf/gguf.ts';
 import { Random } from '../../src/sampling/random.ts';
 import { fraction, number, text } from './entries.ts';
 import { halfBits } from './weights.ts';

@@ -1,5 +1,5 @@
-import type { GgufEntry } from '../../src/gguf/types.ts';
-import { arrayEntry, writeGguf } from '../../src/gguf/write.ts';
+import { arrayEntry, writeGguf } from '../../scripts/conversion/gguf-file.ts';
+import type { GgufEntry } from '../../src/gguf/gguf.ts';
 import { fraction, number, text } from './entries.ts';
 import { weights } from './weights.ts';
 

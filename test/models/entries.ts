@@ -1,5 +1,4 @@
-import { readGguf } from '../../src/gguf/read.ts';
-import type { GgufEntry } from '../../src/gguf/types.ts';
+import { type GgufEntry, readGguf } from '../../src/gguf/gguf.ts';
 
 export const number = (value: number): GgufEntry => ({ type: 'uint32', value });
 export const text = (value: string): GgufEntry => ({ type: 'string', value });

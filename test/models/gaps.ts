@@ -1,5 +1,5 @@
-import type { GgufArray, GgufEntry } from '../../src/gguf/types.ts';
-import { arrayEntry, writeGguf } from '../../src/gguf/write.ts';
+import { arrayEntry, writeGguf } from '../../scripts/conversion/gguf-file.ts';
+import type { GgufArray, GgufEntry } from '../../src/gguf/gguf.ts';
 import { number, tokenizerOf } from './entries.ts';
 import { writeWindowModel } from './memories.ts';
 

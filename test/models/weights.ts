@@ -1,4 +1,4 @@
-import type { TensorSource } from '../../src/gguf/write.ts';
+import type { TensorSource } from '../../scripts/conversion/gguf-file.ts';
 import { Random } from '../../src/sampling/random.ts';
 
 /** Tensors of random weights; the shapes are written as rows × columns, the other way round than in the file. */

@@ -10,7 +10,6 @@ interface DriverListeners<Progress> {
   exit(how: string): void;
 }
 
-/** Starts a process with a driver. */
 type SpawnDriver<Load, Task, Progress> = (listeners: DriverListeners<Progress>) => {
   send(message: ToDriver<Load, Task>, bytes?: Uint8Array): void;
   kill(): void;
@@ -64,12 +63,9 @@ export class DriverProcess<Load, Task, Progress> {
   /** Resolves to the bytes of the result; rejects with the reason of the signal if it aborts. */
   async run(
     task: Task,
-    {
-      input,
-      progress,
-      signal,
-    }: Pick<Job<Progress>, 'progress'> & { input?: Uint8Array | undefined; signal: AbortSignal },
+    options: Pick<Job<Progress>, 'progress'> & { input?: Uint8Array | undefined; signal: AbortSignal },
   ): Promise<Uint8Array> {
+    const { input, progress, signal } = options;
     signal.throwIfAborted();
     const id = ++this.#lastId;
     let grace: { cancel(): void } | undefined;

@@ -16,7 +16,6 @@ export type FromDriver<Progress> =
 const headBytes = 8;
 const none = new Uint8Array();
 
-/** Encodes a message with its bytes. */
 export function frame(message: object, bytes: Uint8Array = none): Uint8Array {
   const json = Buffer.from(JSON.stringify(message));
   const head = Buffer.alloc(headBytes);

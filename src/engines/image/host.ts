@@ -47,9 +47,7 @@ export class ImageHost<Options = ImageOptions>
 }
 
 function bytesOf(vectors: readonly Float32Array[]): Uint8Array {
-  return Buffer.concat(
-    vectors.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)),
-  );
+  return Buffer.concat(vectors.map((vector) => new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)));
 }
 
 /** Load options, as JSON. */

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { GgufEntry } from '../../gguf/types.ts';
-import { writeGguf } from '../../gguf/write.ts';
+import { writeGguf } from '../../../scripts/conversion/gguf-file.ts';
+import type { GgufEntry } from '../../gguf/gguf.ts';
 import { embeddedModel } from '../../models/text-engine.ts';
 import { contextSizeFor, expectedContextSize, readModelFile } from './load-options.ts';
 

@@ -3,8 +3,7 @@ import type { Settings } from '../../config/flags.ts';
 import { readDiskCache } from '../../config/paths.ts';
 import { AppError } from '../../core/errors.ts';
 import type { TextModel } from '../../core/text-service.ts';
-import { readGguf } from '../../gguf/read.ts';
-import { type GgufHeader, numberOf, textOf } from '../../gguf/types.ts';
+import { type GgufHeader, numberOf, readGguf, textOf } from '../../gguf/gguf.ts';
 
 /** The backend of an engine package, besides the CPU. */
 export type GpuBuild = 'cuda' | 'cuda-ext' | 'vulkan' | 'metal' | 'none';

@@ -1,6 +1,7 @@
 import { basename, resolve } from 'node:path';
 import type { Settings } from '../../config/flags.ts';
 import type { MusicEvent, MusicFacts, MusicRequest } from '../../core/music.ts';
+import type { DriverProcess } from '../bare/driver-process.ts';
 
 /** How the worker loads its model. */
 export interface MusicOptions {
@@ -49,6 +50,7 @@ export interface SongTask {
 }
 
 export type SongProgress = Omit<Extract<MusicEvent, { type: 'progress' }>, 'type'>;
+export type SongDriver = DriverProcess<SongLoad, SongTask, SongProgress>;
 
 /** Samples of the result: 16 bits, left and right interleaved. */
 export const songRate = 48_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Network, writeModel } from './model.ts';
+import { type Network, writeModel } from '../../../scripts/conversion/onnx-file.ts';
 import { openNative } from './native.ts';
 import { OnnxSession } from './session.ts';
 

@@ -56,6 +56,4 @@ export interface EditTask {
 }
 
 /** The encoded picture is the attachment. */
-export interface Edited {
-  readonly type: 'edited';
-}
+export type Edited = { readonly type: 'edited' };

@@ -71,7 +71,6 @@ export class BackendPool {
     return this.backends.filter((backend) => backend.model(name));
   }
 
-  /** Total number of concurrent requests. */
   capacity(name: string | undefined): number {
     const open = this.serving(name).filter((backend) => backend.isOpen());
     const all = open.length > 0 ? open : this.backends;
@@ -203,8 +202,15 @@ export class PoolLifecycle {
   }
 }
 
-export class RemoteTaskEngine extends PoolLifecycle {
+export class RemoteTaskEngine<Parts> extends PoolLifecycle {
   readonly pid = undefined;
+
+  constructor(
+    pool: BackendPool,
+    protected readonly parts: Parts,
+  ) {
+    super(pool);
+  }
 
   /** Backends that are down fail the request, not the engine. */
   state(): EngineState {

@@ -179,7 +179,6 @@ export async function identifyByModels(connection: BackendConnection): Promise<I
   return identify(list, (path) => ask(path).catch(() => undefined));
 }
 
-/** Console line. */
 export function backendLine(backend: Backend, model: RemoteModel | undefined): string {
   const { state, identity } = backend;
   const { host, weight } = backend.address;

@@ -1,19 +1,8 @@
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-} from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import type { RemoteAddress } from '../../config/remote.ts';
+import { tryParseJson } from '../../core/json.ts';
 import { type FailureType, RemoteFailure, statusFailure } from './failure.ts';
-import { parsedJson } from './json.ts';
-
-interface Target {
-  readonly base: string;
-  readonly host: string;
-  readonly key?: string | undefined;
-}
 
 interface StreamSink {
   /** The headers of the response, and a valve that stops reading from the connection, so that TCP slows the other side down. */
@@ -37,41 +26,38 @@ interface AskOptions {
   readonly bytes?: number;
 }
 
-export interface ConnectionLimits {
-  readonly connectMs: number;
-  /** Idle time-out of a stream. The prefill of a long prompt may take most of it. */
-  readonly silenceMs: number;
-  /** Time-out of a whole response. A picture may take an hour. */
-  readonly answerMs: number;
-  /** An error is reported with as much of its body as came within this time. */
-  readonly errorBodyMs: number;
-}
-
 const hour = 3_600_000;
-const usualLimits: ConnectionLimits = { connectMs: 5000, silenceMs: hour, answerMs: 1.5 * hour, errorBodyMs: 3000 };
+const defaultLimits = {
+  connectMs: 5000,
+  /** Idle time-out of a stream. The prefill of a long prompt may take most of it. */
+  silenceMs: hour,
+  /** Time-out of a whole response. A picture may take an hour. */
+  answerMs: 1.5 * hour,
+  /** An error is reported with as much of its body as came within this time. */
+  errorBodyMs: 3000,
+};
+export type ConnectionLimits = typeof defaultLimits;
+
 const mostErrorBytes = 64 * 1024;
 const mostAnswerBytes = 32 * 2 ** 20;
 const keepAlive = { keepAlive: true, maxFreeSockets: 256, scheduling: 'lifo' } as const;
 
-/**
- * Connections to one backend, which are kept open between requests. Whatever the backend does, a call ends: each has a limit of
- * time and of bytes. Redirects are not followed, because they would take the key and the request to another host.
- */
+/** Keep-alive connections to one backend. Each call has limits of time and bytes. Redirects are not followed: they would leak the key. */
 export class BackendConnection {
-  readonly #secure: boolean;
-  readonly #agent: HttpAgent;
+  readonly #protocol: Pick<typeof http, 'Agent' | 'request'>;
+  readonly #agent: http.Agent;
   /** Origin for messages; the path may be secret. */
   readonly #origin: string;
   readonly #limits: ConnectionLimits;
 
   constructor(
-    readonly target: Target,
+    readonly target: Pick<RemoteAddress, 'base' | 'host'> & { readonly key?: string | undefined },
     limits: Partial<ConnectionLimits> = {},
   ) {
-    this.#secure = target.base.startsWith('https:');
+    this.#protocol = target.base.startsWith('https:') ? https : http;
     this.#origin = new URL(target.base).origin;
-    this.#agent = this.#secure ? new HttpsAgent(keepAlive) : new HttpAgent(keepAlive);
-    this.#limits = { ...usualLimits, ...limits };
+    this.#agent = new this.#protocol.Agent(keepAlive);
+    this.#limits = { ...defaultLimits, ...limits };
   }
 
   /** Resolves at the end of the response; rejects with a `RemoteFailure` or an error of the sink. */
@@ -158,14 +144,14 @@ export class BackendConnection {
   }
 
   #parsed(answer: Buffer): unknown {
-    const value = parsedJson(answer.toString());
+    const value = tryParseJson(answer.toString());
     if (value === undefined) throw this.#failed('it is no JSON');
     return value;
   }
 
   #asked(method: string, path: string, body: SentBody | undefined, signal: AbortSignal) {
     return new Promise<{ readonly response: IncomingMessage; readonly request: ClientRequest }>((resolve, reject) => {
-      const request = (this.#secure ? httpsRequest : httpRequest)(`${this.target.base}${path}`, {
+      const request = this.#protocol.request(`${this.target.base}${path}`, {
         method,
         agent: this.#agent,
         headers: {
@@ -176,7 +162,7 @@ export class BackendConnection {
         },
         signal,
       });
-      limitConnecting(request, this.#secure ? 'secureConnect' : 'connect', this.#limits.connectMs);
+      limitConnecting(request, this.#protocol === https ? 'secureConnect' : 'connect', this.#limits.connectMs);
       request.on('error', (error) => reject(this.#failure(error, request.reusedSocket)));
       request.once('response', (response) => {
         const { statusCode: status = 0, headers } = response;

@@ -29,7 +29,7 @@ export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 export const shortRequestMs = 15_000;
 /** Maximum response with a picture; twice a PNG of 16 megapixels as base64. */
 export const pictureBytes = 128 * 2 ** 20;
-export const drawingDefaults = { steps: 20, guidance: 7, size: 512 };
+export const drawingFacts = { nativeSize: 512, defaults: { steps: 20, guidance: 7, size: 512 } };
 
 export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
@@ -38,13 +38,11 @@ export function drawingFailed(reason: string): AppError {
 }
 
 /** Converts any picture to a PNG without metadata, resized if a size is given. Rejects an invalid or too large one. */
-export type AsPng = (
-  bytes: Uint8Array,
-  size?: { readonly width: number; readonly height: number },
-) => Promise<{ readonly png: Uint8Array; readonly width: number; readonly height: number }>;
+export type AsPng = (bytes: Uint8Array, size?: Size) => Promise<Size & { readonly png: Uint8Array }>;
+export type Size = Pick<ImageRequest, 'width' | 'height'>;
 
 /** Reads a picture of a backend. An unreadable one is the backend's error: 502. */
-export async function readPng(asPng: AsPng, bytes: Uint8Array, backend: string, size?: Parameters<AsPng>[1]) {
+export async function readPng(asPng: AsPng, bytes: Uint8Array, backend: string, size?: Size) {
   try {
     return await asPng(bytes, size);
   } catch (error) {

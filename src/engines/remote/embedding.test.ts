@@ -19,7 +19,7 @@ const vectors: Handler = (received, response) => {
 async function engineOn(handlers: Readonly<Record<string, Handler>>, count = 1) {
   const engines = await Promise.all(Array.from({ length: count }, () => upstream(handlers)));
   const { pool } = poolOf(engines.map((one) => one.address()));
-  const engine = new RemoteEmbedding(pool, undefined);
+  const engine = new RemoteEmbedding(pool, { model: undefined });
   engine.start();
   await engine.settled();
   return { engine, engines, pool };

@@ -1,15 +1,7 @@
-import type {
-  Embedded,
-  EmbeddingEngine,
-  EmbeddingFacts,
-  EmbeddingInput,
-  EmbeddingRequest,
-  Ranked,
-  RankRequest,
-} from '../../core/embedding.ts';
+import type { EmbeddingEngine, EmbeddingInput, EmbeddingRequest, RankRequest } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
 import { cosine } from '../../core/vectors.ts';
-import { askPool, type BackendPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
+import { askPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
 import { clientError, RemoteFailure } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 
@@ -17,24 +9,20 @@ import { listAt, numberAt, objectAt, textAt } from './json.ts';
 const mostInputs = 256;
 
 /** Backends do not report their pooling; this is what the reply states. */
-const pooling = 'mean';
+const pooling = 'mean' as const;
 
 /** Embeddings from remote backends, by `POST /v1/embeddings`. */
-export class RemoteEmbedding extends RemoteTaskEngine implements EmbeddingEngine {
-  #facts: EmbeddingFacts | undefined;
+export class RemoteEmbedding
+  extends RemoteTaskEngine<{ readonly model: string | undefined }>
+  implements EmbeddingEngine
+{
+  #facts: ReturnType<EmbeddingEngine['facts']>;
 
-  constructor(
-    pool: BackendPool,
-    private readonly model: string | undefined,
-  ) {
-    super(pool);
-  }
-
-  facts(): EmbeddingFacts | undefined {
+  facts() {
     return this.#facts;
   }
 
-  async embed({ inputs, truncate, pooling: wanted }: EmbeddingRequest, signal: AbortSignal): Promise<Embedded> {
+  async embed({ inputs, truncate, pooling: wanted }: EmbeddingRequest, signal: AbortSignal) {
     if (wanted !== undefined) {
       const instead = 'the remote backend chooses the pooling';
       throw new AppError('unsupported', { feature: `pooling ${wanted}`, instead });
@@ -55,7 +43,7 @@ export class RemoteEmbedding extends RemoteTaskEngine implements EmbeddingEngine
   }
 
   /** Uses `/v1/rerank` if the backend has it, otherwise the cosine similarity of embeddings. */
-  async rank(request: RankRequest, signal: AbortSignal): Promise<Ranked> {
+  async rank(request: RankRequest, signal: AbortSignal) {
     try {
       return await this.#reranked(request, signal);
     } catch (error) {
@@ -70,9 +58,9 @@ export class RemoteEmbedding extends RemoteTaskEngine implements EmbeddingEngine
     return { scores, tokens: tokens.reduce((sum, count) => sum + count, 0), truncated: [] };
   }
 
-  async #reranked({ query, documents }: RankRequest, signal: AbortSignal): Promise<Ranked> {
+  async #reranked({ query, documents }: RankRequest, signal: AbortSignal) {
     const question = ({ model: { id } }: Facts) => ({ path: '/v1/rerank', body: { model: id, query, documents } });
-    const { answer, facts } = await askPool(this.pool, question, { model: this.model, affinity: query, signal });
+    const { answer, facts } = await askPool(this.pool, question, { model: this.parts.model, affinity: query, signal });
     const { results, usage } = objectAt(answer);
     const scores = documents.map(() => Number.NaN);
     for (const result of listAt(results).map(objectAt)) {
@@ -95,7 +83,7 @@ export class RemoteEmbedding extends RemoteTaskEngine implements EmbeddingEngine
       },
     });
     const { capability } = this.pool;
-    const options = { model: this.model, affinity: String(inputs[0]).slice(0, 256), signal };
+    const options = { model: this.parts.model, affinity: String(inputs[0]).slice(0, 256), signal };
     const { answer, facts } = await askPool(this.pool, question, options).catch((error: unknown) => {
       throw clientError(error, capability);
     });

@@ -1,5 +1,6 @@
 import { AppError } from '../../core/errors.ts';
-import { listAt, objectAt, parsedJson, textAt } from './json.ts';
+import { tryParseJson } from '../../core/json.ts';
+import { listAt, objectAt, textAt } from './json.ts';
 
 /** `unreachable`: no connection; `unwilling`: overloaded (429, 503); `refused`: an invalid request; `failed`: rest. */
 export type FailureType = 'unreachable' | 'unwilling' | 'refused' | 'failed';
@@ -36,13 +37,9 @@ const longestMessage = 1000;
 /** Maps a status other than 2xx to a failure, with the message of the body. */
 export function statusFailure(
   host: string,
-  {
-    status,
-    retryAfter,
-    body,
-    origin,
-  }: { status: number; retryAfter?: string | undefined; body: string; origin?: string },
+  answer: { status: number; retryAfter?: string | undefined; body: string; origin?: string },
 ): RemoteFailure {
+  const { status, retryAfter, body, origin } = answer;
   const message = messageOf(body) || `it answered ${status}`;
   const seconds = Math.min(Math.ceil(Number(retryAfter)), longestRetrySeconds);
   const retry = seconds > 0 ? { retryAfterSeconds: seconds } : {};
@@ -59,7 +56,7 @@ function typeOf(status: number): FailureType {
 
 /** Error message of a body, in any of the forms that backends use. */
 export function messageOf(body: string): string {
-  const value = parsedJson(body);
+  const value = tryParseJson(body);
   if (value === undefined) return plain(body);
   const { error, errors, message, detail } = objectAt(value);
   const details = listAt(detail).map((one) => textAt(objectAt(one).msg) ?? '');

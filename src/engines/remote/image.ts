@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
-import { type Asked, askPool, type BackendPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
+import { type Asked, askPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
 import { type AsPng, base64, readPng } from './drawing-server.ts';
 import { clientError } from './failure.ts';
 import { listAt, objectAt, textAt } from './json.ts';
@@ -20,15 +20,14 @@ export function remoteImageFacts(name: string): ImageFacts {
   };
 }
 
-/** Image engine on remote backends, by `POST /v1/images/generations`. */
-export class RemoteImage extends RemoteTaskEngine implements ImageEngine {
-  constructor(
-    pool: BackendPool,
-    private readonly parts: { readonly model: string | undefined; readonly name: string; readonly asPng: AsPng },
-  ) {
-    super(pool);
-  }
+interface RemoteImageParts {
+  readonly model: string | undefined;
+  readonly name: string;
+  readonly asPng: AsPng;
+}
 
+/** Image engine on remote backends, by `POST /v1/images/generations`. */
+export class RemoteImage extends RemoteTaskEngine<RemoteImageParts> implements ImageEngine {
   facts(): ImageFacts {
     return remoteImageFacts(this.parts.name);
   }

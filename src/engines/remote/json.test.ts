@@ -1,6 +1,6 @@
 import { anything, assert, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
-import { listAt, numberAt, objectAt, parsedJson, textAt, valueAt } from './json.ts';
+import { listAt, numberAt, objectAt, textAt, valueAt } from './json.ts';
 
 const none = [{}, [], undefined, undefined];
 const all = (value: unknown) => [objectAt(value), listAt(value), textAt(value), numberAt(value)];
@@ -22,10 +22,6 @@ test.each([
   [{ length: 1 }, [{ length: 1 }, [], undefined, undefined]],
 ])('accessors: give empty values or undefined for another type: %j', (value, expected) => {
   expect(all(value)).toEqual(expected);
-});
-
-test('parsedJson: is undefined for invalid JSON', () => {
-  expect([parsedJson('{"a":1}'), parsedJson('{')]).toEqual([{ a: 1 }, undefined]);
 });
 
 test('accessors: never throw', () => {

@@ -1,8 +1,8 @@
+import { isObject } from '../../core/json.ts';
+
 /** Accessors for untrusted JSON: a value of another type becomes empty or undefined. */
 export function objectAt(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {};
+  return isObject(value) ? value : {};
 }
 
 export function listAt(value: unknown): readonly unknown[] {
@@ -15,15 +15,6 @@ export function textAt(value: unknown): string | undefined {
 
 export function numberAt(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-}
-
-/** Undefined if the text is not JSON. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Value at a path of keys. */

@@ -5,7 +5,6 @@ import { listAt, numberAt, objectAt, textAt } from './json.ts';
 
 /** Capabilities and field names of one kind of backend. */
 interface KindTraits {
-  /** Product name. */
   readonly title: string;
   /** Supported samplers and their field names. Others are reported to the client as ignored. */
   readonly samplers: Readonly<Partial<Record<SamplingName, string>>>;
@@ -43,10 +42,7 @@ const native = {
   native: true,
 };
 
-/**
- * Products that can be a backend. Text backends have the OpenAI API and differ in their extensions. Image backends have their own
- * APIs (`drawing/`): `a1111` is also sd-server, KoboldCpp, Forge and SD.Next.
- */
+/** Products that can be a backend. Those for images have their own APIs; `a1111` is also sd-server, KoboldCpp, Forge and SD.Next. */
 export const kinds = {
   parley: kind('Parley', 'native', { ...native, separatesThinking: true }),
   koboldcpp: kind('KoboldCpp', 'native', native),

@@ -7,7 +7,6 @@ export interface Candidate {
   /** Stable, and the same in every server that uses this backend. */
   readonly id: string;
   readonly weight: number;
-  /** Number of running requests. */
   readonly running: number;
 }
 

@@ -1,7 +1,8 @@
 import { ReasoningSplitter } from '../../chat/reasoning.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent, Timings, TokenChoice, TokenLogprob, Usage } from '../../core/events.ts';
-import { listAt, numberAt, objectAt, parsedJson, textAt, valueAt } from './json.ts';
+import { tryParseJson } from '../../core/json.ts';
+import { listAt, numberAt, objectAt, textAt, valueAt } from './json.ts';
 
 export interface ReplyStreamOptions extends ThinkingOptions {
   readonly form: 'chat' | 'text';
@@ -12,10 +13,7 @@ export interface ReplyStreamOptions extends ThinkingOptions {
   readonly now: () => number;
 }
 
-/**
- * How far a reply may exceed its token limit. Chunks are not tokens: a proxy may send single characters, and some backends do not
- * count reasoning. The limit therefore only ends runaway replies, and bounds their memory.
- */
+/** How far a reply may exceed its token limit. Only ends runaway replies: chunks are not tokens, and some count no reasoning. */
 const slack = { factor: 2, tokens: 64, thinkingTokens: 65_536, characters: 65_536 };
 const shortToken = 4;
 const longToken = 256;
@@ -62,7 +60,7 @@ export class ReplyStream {
       this.#done = true;
       return [];
     }
-    const value = parsedJson(data);
+    const value = tryParseJson(data);
     if (value === undefined) throw lost(this.options.host, 'it sent something that is no JSON');
     const chunk = objectAt(value);
     if (chunk.error !== undefined && chunk.error !== null) throw streamErrorOf(chunk.error);
@@ -97,7 +95,6 @@ export class ReplyStream {
     return this.#end({ reason: 'length', cause: 'limit' });
   }
 
-  /** Finish of an aborted reply. */
   aborted(): readonly GenerationEvent[] {
     return this.#end({ reason: 'aborted', cause: 'aborted' });
   }
@@ -295,7 +292,6 @@ function withFigures(pieces: readonly GenerationEvent[], logprobs: Figures): Gen
 
 /** Assembles tool calls from deltas. Ids tell calls apart if a backend sends index 0 for all of them. */
 class ToolCalls {
-  /** Number of calls so far. */
   count = 0;
   /** `place` is the index as sent by the backend, which may start at any number. */
   #open: { readonly place: number; readonly id: string; readonly index: number } | undefined;

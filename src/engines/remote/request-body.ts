@@ -101,7 +101,6 @@ function continueRule({ conversation, continueAssistantTurn }: ChatRequest, { ki
   return rule('continue_assistant_turn', conversation.messages.at(-1)?.role === 'assistant', fields);
 }
 
-/** A message in the form of the OpenAI API. */
 function messageBody(message: Message, media: readonly Medium[]): Body {
   const content = contentBody(message.content, media);
   switch (message.role) {

@@ -154,10 +154,7 @@ interface RemoteWork {
   readonly seeded: boolean;
 }
 
-/**
- * Generates on the best backend. Until the first output the request is retried on another backend if the first is unreachable or
- * overloaded; after that a failure ends the reply. The last event is finish or error.
- */
+/** Generates on the best backend. Only before the first output it is retried on another one. The last event is finish or error. */
 function generateRemotely(work: RemoteWork, parts: RemoteTextParts, sink: GenerationSink): RunningGeneration {
   const { pool, model } = parts;
   const stop = new AbortController();
@@ -243,7 +240,9 @@ class Attempt {
     const parser = new SseParser({ event }, mostEventCharacters);
     const sink = {
       head: (headers: IncomingHttpHeaders, valve: Valve) => {
-        this.#readHeaders(headers);
+        const ignored = headers['x-parley-ignored'];
+        if (typeof ignored === 'string') this.#unheeded = [...unheeded, ...ignored.split(', ')];
+        this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;
         opened(valve);
       },
       piece: (text: string) => parser.push(text),
@@ -255,13 +254,6 @@ class Attempt {
     // Before the last event, so that the next turn of a conversation finds its backend free.
     this.assignment.done();
     this.#send(this.#reply.finish());
-  }
-
-  /** Fields that another Parley ignored, from its headers. */
-  #readHeaders(headers: IncomingHttpHeaders): void {
-    const ignored = headers['x-parley-ignored'];
-    if (typeof ignored === 'string') this.#unheeded = [...this.#unheeded, ...ignored.split(', ')];
-    this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;
   }
 
   /** Before the first output a `RemoteFailure` if another backend may do better; afterwards always an `AppError`. */

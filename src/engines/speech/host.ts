@@ -16,7 +16,6 @@ export class SpeechHost
 }
 
 export interface SpeechOptions {
-  /** Display name. */
   readonly name: string;
   readonly engine: FliteOptions | SherpaOptions;
 }

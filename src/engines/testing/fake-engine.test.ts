@@ -11,7 +11,7 @@ function play(script: Script, maxTokens = 10) {
   return { engine, generation, types: () => events.map(({ type }) => type), events, step: () => waiting.shift()?.() };
 }
 
-test('says its pieces one by one, at the pace that it is given', () => {
+test('fakeEngine: sends its pieces one by one, at the given pace', () => {
   const { types, step, events, engine } = play({ pieces: ['a', 'b'], end: 'end-token' });
   expect(types()).toEqual(['start']);
   step();
@@ -27,7 +27,7 @@ test('says its pieces one by one, at the pace that it is given', () => {
   expect(engine.running).toBe(0);
 });
 
-test('keeps to the length that was asked for', () => {
+test('fakeEngine: respects maxTokens', () => {
   const { step, events } = play({ pieces: ['a', 'b', 'c'] }, 1);
   step();
   step();
@@ -44,13 +44,13 @@ test('fakeEngine: an abort ends the events', () => {
   expect(events.at(-1)).toMatchObject({ reason: 'aborted' });
 });
 
-test('can die', () => {
+test('fakeEngine: can fail', () => {
   const { step, events } = play({ pieces: ['a'], end: 'lost' });
   step();
   step();
   expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'engine-lost' } });
 });
 
-test('says that it is a fake', () => {
+test('fakeEngine: its state names it as a fake', () => {
   expect(play({ pieces: [] }).engine.state()).toMatchObject({ type: 'ready', model: { name: 'fake' } });
 });

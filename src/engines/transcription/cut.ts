@@ -48,7 +48,6 @@ export class ChunkCutter {
     return Math.max(0, Math.min(this.#open[0]?.start ?? position, position) - this.options.margin);
   }
 
-  /** Returns the last chunk. */
   end(length: number): readonly Chunk[] {
     return this.#close(length, true);
   }

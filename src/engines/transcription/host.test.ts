@@ -3,7 +3,7 @@ import { AppError, plainError } from '../../core/errors.ts';
 import type { TranscriptionEvent, TranscriptionFacts } from '../../core/transcription.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
-import { TranscriptionHost, type TranscriptionOptions, type TranscriptionTask } from './host.ts';
+import { type RecogniserOptions, TranscriptionHost, type TranscriptionTask } from './host.ts';
 
 const facts: TranscriptionFacts = { name: 'ear', languages: ['en'], translates: false };
 const wishes = { language: 'en', translate: false, prompt: '', temperature: 0, words: false, suppressNonSpeech: false };
@@ -11,10 +11,10 @@ const recording = Buffer.from('sound');
 
 function world() {
   const fakes = fakeWorkers<
-    ToTaskWorker<TranscriptionOptions, TranscriptionTask>,
+    ToTaskWorker<RecogniserOptions, TranscriptionTask>,
     FromTaskWorker<TranscriptionFacts, TranscriptionEvent>
   >();
-  const options = { recogniser: { type: 'moonshine', threads: 1 } } as const;
+  const options = { type: 'moonshine', threads: 1 } as const;
   const host = new TranscriptionHost({
     capability: 'transcription',
     entry: 'main.js',

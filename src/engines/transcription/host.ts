@@ -8,13 +8,10 @@ import { TaskEngine } from '../host/task-engine.ts';
 
 /** Host of the transcription worker process. */
 export class TranscriptionHost
-  extends TaskEngine<TranscriptionOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>
+  extends TaskEngine<RecogniserOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>
   implements TranscriptionEngine
 {
-  async *transcribe(
-    { recording, ...task }: TranscriptionRequest,
-    signal: AbortSignal,
-  ): AsyncGenerator<TranscriptionEvent> {
+  async *transcribe({ recording, ...task }: TranscriptionRequest, signal: AbortSignal) {
     for await (const { event } of this.run(task, signal, [recording])) yield event;
   }
 }
@@ -30,10 +27,6 @@ export type RecogniserOptions =
       /** Ignores installed GPU builds. */
       readonly cpuOnly: boolean;
     };
-
-export interface TranscriptionOptions {
-  readonly recogniser: RecogniserOptions;
-}
 
 /** The recording is an attachment. */
 export type TranscriptionTask = Omit<TranscriptionRequest, 'recording'>;

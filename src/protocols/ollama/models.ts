@@ -6,7 +6,7 @@ import { modelError } from '../../core/model-error.ts';
 import { hiddenModelName, sameName } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextService } from '../../core/text-service.ts';
-import { type GgufHeader, type GgufValue, numberOf, textOf } from '../../gguf/types.ts';
+import { type GgufHeader, type GgufValue, numberOf, textOf } from '../../gguf/gguf.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { type DialectParts, findModel, modelsByName, noticeHeaders } from '../dialect.ts';

@@ -217,7 +217,8 @@ export function findLoras(paths: readonly string[], weights: readonly number[]):
 export function chosenLora(asked: readonly AskedLora[], { fixed, offered }: Loras): string | undefined {
   const wanted = new Map(fixed.map(({ path, weight }) => [path, weight]));
   for (const { name, weight } of asked) {
-    const found = offered.find((each) => isNameOf(each, name));
+    const plain = name.toLowerCase();
+    const found = offered.find((one) => one.name.toLowerCase() === plain || basename(one.path).toLowerCase() === plain);
     if (!found) {
       const names = offered.map((each) => each.name).join(', ') || 'none: no LoRA is there';
       throw new AppError('invalid-field', { field: 'lora', expected: `one of ${names}` });
@@ -234,11 +235,6 @@ export function chosenLora(asked: readonly AskedLora[], { fixed, offered }: Lora
 function refused(feature: string): AppError {
   const instead = 'the image engine applies one LoRA at a time, and only with the weight 1';
   return new AppError('unsupported', { feature, instead });
-}
-
-function isNameOf({ name, path }: LoraFile, asked: string): boolean {
-  const plain = asked.toLowerCase();
-  return name.toLowerCase() === plain || basename(path).toLowerCase() === plain;
 }
 
 function filesIn(folder: string): readonly string[] {
@@ -259,7 +255,6 @@ function named(paths: readonly string[]): readonly LoraFile[] {
   });
 }
 
-/** File name without extension. */
 export function nameOfFile(path: string): string {
   return basename(path).replace(/\.(?:safetensors|gguf|ckpt|pth|pt|bin)$/i, '');
 }

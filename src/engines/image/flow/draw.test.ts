@@ -47,7 +47,7 @@ const rounded = (picture: Float32Array | undefined) => [...(picture ?? [])].map(
 const all = (value: number) => Array<number>(size).fill(value);
 
 describe('drawPicture', () => {
-  test.each(samplers)('by %s ends at what the network has in mind', async (sampler) => {
+  test.each(samplers)('%s ends at the target of the network', async (sampler) => {
     const picture = await drawPicture(drawing({ sampler }));
     expect(rounded(picture)).toEqual(all(0.5));
   });

@@ -81,7 +81,6 @@ interface Step {
 /** `noise` is new and of the size of the picture. */
 type Sampler = (step: Step, tools: { velocityAt: Velocity; noise: () => Float32Array }) => Promise<Float32Array>;
 
-/** Integration methods. */
 export const samplers = ['Euler', 'Euler a', 'Heun', 'Midpoint'] as const;
 export type SamplerName = (typeof samplers)[number];
 
@@ -173,7 +172,6 @@ export class SeededNoise {
     return (this.#bits() + 1) / 2 ** 32;
   }
 
-  /** sfc32. */
   #bits(): number {
     const sum = (this.#a + this.#b + this.#counter) >>> 0;
     this.#counter = (this.#counter + 1) >>> 0;

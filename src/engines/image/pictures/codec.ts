@@ -138,12 +138,7 @@ export function toPlanes({ data, width, height, channels }: Pixels, from: number
   return planes;
 }
 
-export function fromPlanes(
-  planes: Float32Array,
-  { width, height }: Pick<Pixels, 'width' | 'height'>,
-  from: number,
-  to: number,
-): Pixels {
+export function fromPlanes(planes: Float32Array, { width, height }: Size, from: number, to: number): Pixels {
   const area = width * height;
   const data = new Uint8Array(3 * area);
   for (let plane = 0; plane < 3; plane += 1) {

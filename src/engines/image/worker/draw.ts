@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { AppError } from '../../../core/errors.ts';
 import type { ImageRequest } from '../../../core/image.ts';
 import type { TaskTools } from '../../host/task-worker.ts';
 import { OnnxSession } from '../../onnx/session.ts';
@@ -8,7 +7,7 @@ import { type NetworkScale, sketch } from '../facts.ts';
 import { drawPicture, type FlowNetwork, SeededNoise, samplers, schedulers, stepsFor, timesOf } from '../flow/draw.ts';
 import type { ImageOptions, ImageTold } from '../host.ts';
 import { blended, extended, fromPlanes, type Pixels, resized, toPlanes, writePng } from '../pictures/codec.ts';
-import { chosenName, type InitialPicture, readInitial } from './request.ts';
+import { chosenName, type InitialPicture, readInitial, within } from './request.ts';
 import { enlarged, type NetworkOf, type Watched } from './upscale.ts';
 
 export interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
@@ -124,11 +123,6 @@ function sizeNote({ width, height }: Pick<ImageRequest, 'width' | 'height'>, has
   return hasInitial
     ? `${drawn} What it saw of the initial picture was a square of it, stretched.`
     : `${drawn} It is a square whose edges go on ${width > height ? 'to the left and right' : 'above and below'}.`;
-}
-
-function within(field: string, value: number, most: number): void {
-  if (Number.isInteger(value) && value >= 1 && value <= most) return;
-  throw new AppError('invalid-field', { field, expected: `a whole number from 1 to ${most}` });
 }
 
 export async function openSketch({ path, threads }: ImageOptions): Promise<OnnxSession> {

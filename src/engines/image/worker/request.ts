@@ -1,3 +1,4 @@
+import { AppError } from '../../../core/errors.ts';
 import type { ImageRequest } from '../../../core/image.ts';
 import { blurred, opaque, type Pixels, readMask, readPicture, resized, type Size } from '../pictures/codec.ts';
 
@@ -23,6 +24,12 @@ async function feathered(mask: Pixels): Promise<Pixels> {
   // Half of the blurred edge lies on either side of the sharp one; only the upper half counts.
   const data = mask.data.map((value, index) => Math.min(value, Math.max(0, 2 * (soft.data[index] as number) - 255)));
   return { ...mask, data };
+}
+
+/** Throws for a number that is out of range. */
+export function within(field: string, value: number, most: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return;
+  throw new AppError('invalid-field', { field, expected: `a whole number from 1 to ${most}` });
 }
 
 /** Names that leave the choice to the engine. */

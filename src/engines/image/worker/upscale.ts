@@ -16,6 +16,7 @@ import {
   withoutAlpha,
   writePng,
 } from '../pictures/codec.ts';
+import { within } from './request.ts';
 
 /** Runs work under a watchdog. */
 export type Watched = <Result>(work: () => Promise<Result>) => Promise<Result>;
@@ -48,11 +49,8 @@ export async function upscaledPicture(request: UpscaleRequest, networkOf: Networ
 
 /** Throws for a size out of range. */
 export function checkedSize({ width, height }: Size): Size {
-  for (const [field, value] of Object.entries({ width, height })) {
-    if (!Number.isInteger(value) || value < 1 || value > longestSide) {
-      throw new AppError('invalid-field', { field, expected: `a whole number from 1 to ${longestSide}` });
-    }
-  }
+  within('width', width, longestSide);
+  within('height', height, longestSide);
   return { width, height };
 }
 

@@ -1,20 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import { encodeSong } from '../../../audio/encode-song.ts';
+import { encodeSong } from '../../../audio/encode.ts';
 import type { MusicFacts, MusicRequest } from '../../../core/music.ts';
-import { type DriverProcess, driverFailure, openDriver } from '../../bare/driver-process.ts';
+import { driverFailure, openDriver } from '../../bare/driver-process.ts';
 import { findBarePack } from '../../bare/pack.ts';
 import { serveTasks } from '../../host/task-worker.ts';
-import {
-  type MusicOptions,
-  type MusicTold,
-  type SongLoad,
-  type SongProgress,
-  type SongTask,
-  songRate,
-  songTask,
-} from '../messages.ts';
-
-type SongDriver = DriverProcess<SongLoad, SongTask, SongProgress>;
+import { type MusicOptions, type MusicTold, type SongDriver, songRate, songTask } from '../messages.ts';
 
 /** For one song; on a CPU it may take very long. */
 const longestMs = 6 * 3_600_000;
@@ -27,12 +17,10 @@ serveTasks<MusicOptions, MusicFacts, MusicRequest, MusicTold>(async (options) =>
     run: async (request, _attachments, { tell, room, signal, watch }) => {
       // A driver that did not stop was ended, and its model is loaded again.
       if (!driver.usable) driver = await opened(options);
-      const progress = (at: SongProgress): void => tell({ type: 'progress', ...at });
-      const song = await watch
-        .aside(longestMs, () => driver.run(songTask(request), { progress, signal }))
-        .catch((error) => {
-          throw driverFailure(error, 'music', signal);
-        });
+      const run = () => driver.run(songTask(request), { progress: (at) => tell({ type: 'progress', ...at }), signal });
+      const song = await watch.aside(longestMs, run).catch((error) => {
+        throw driverFailure(error, 'music', signal);
+      });
       const samples = new Int16Array(song.buffer, song.byteOffset, song.byteLength / 2);
       for await (const piece of encodeSong(samples, { rate: songRate, ...request })) {
         await room();

@@ -1,9 +1,10 @@
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
+import { tryParseJson } from '../../../core/json.ts';
 import {
   base64,
   type DrawingConnection,
   type DrawingServer,
-  drawingDefaults,
+  drawingFacts,
   drawingFailed,
   found,
   type Progress,
@@ -12,7 +13,7 @@ import {
   shortRequestMs,
   type Wait,
 } from '../drawing-server.ts';
-import { listAt, numberAt, objectAt, parsedJson, textAt, valueAt } from '../json.ts';
+import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
 
 /** Often enough to report each step of a picture that takes seconds. */
 const pollMs = 500;
@@ -70,7 +71,7 @@ function bodyOf(request: ImageRequest): object {
 function pictureIn({ images, info }: Readonly<Record<string, unknown>>, { seed }: ImageRequest): RemotePicture {
   const image = listAt(images).map(textAt).find(Boolean);
   if (!image) throw drawingFailed('gave no picture');
-  const seeds = listAt(objectAt(parsedJson(textAt(info) ?? '')).all_seeds);
+  const seeds = listAt(objectAt(tryParseJson(textAt(info) ?? '')).all_seeds);
   const used = seeds.find((each): each is number => Number.isInteger(each)) ?? seed;
   return { bytes: Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64'), seed: used };
 }
@@ -118,14 +119,13 @@ async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
     title,
     path: textAt(model?.filename) || name,
     ...(sha256 && /^[0-9a-f]{64}$/i.test(sha256) && !/^8+$/.test(sha256) ? { sha256 } : {}),
-    nativeSize: drawingDefaults.size,
+    ...drawingFacts,
     samplers: names(samplers, 'Euler a'),
     schedulers: names(schedulers, 'automatic'),
     upscalers: upscalers.flatMap((each) => {
       const upscaler = textAt(each.name);
       return upscaler ? [{ name: upscaler, scale: numberAt(each.scale) ?? 4 }] : [];
     }),
-    defaults: drawingDefaults,
     loras: loras.flatMap((each) => {
       const lora = textAt(each.name);
       return lora ? [{ name: lora, file: (textAt(each.path) ?? lora).replace(/^.*[/\\]/, '') }] : [];

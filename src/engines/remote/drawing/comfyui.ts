@@ -3,10 +3,11 @@ import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
 import {
   type DrawingConnection,
   type DrawingServer,
-  drawingDefaults,
+  drawingFacts,
   drawingFailed,
   found,
   pictureBytes,
+  type Size,
   shortRequestMs,
   type Wait,
 } from '../drawing-server.ts';
@@ -119,16 +120,13 @@ async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
     name: checkpoint.replace(/\.(?:safetensors|ckpt|gguf)$/i, ''),
     title: checkpoint,
     path: checkpoint,
-    nativeSize: drawingDefaults.size,
+    ...drawingFacts,
     samplers: samplers.length > 0 ? samplers : ['euler'],
     schedulers: schedulers.length > 0 ? schedulers : ['normal'],
     upscalers: [...plainUpscalers, ...upscalers.map((name) => ({ name, scale: 4 }))],
-    defaults: drawingDefaults,
     loras: loras.map((file) => ({ name: file.replace(/\.(?:safetensors|gguf)$/i, ''), file })),
   };
 }
-
-type Size = Pick<ImageRequest, 'width' | 'height'>;
 
 /** A graph in ComfyUI's API format: nodes by id. */
 type Graph = Readonly<Record<string, { readonly class_type: string; readonly inputs: object }>>;

@@ -13,7 +13,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 const picture = (text: string) => json({ images: [base64(text)], info: '{}' });
 const lists = { '/sdapi/v1/samplers': json([{ name: 'Heun' }]), '/sdapi/v1/interrupt': json({}) };
 
-/** Pictures are read elsewhere; here every text is one that begins with "png". */
+/** Fake picture editor: every text that begins with "png" is a picture. */
 async function asPng(bytes: Uint8Array, size?: { width: number; height: number }) {
   const text = Buffer.from(bytes).toString();
   if (!text.startsWith('png')) throw new Error('it is no picture.');
@@ -23,7 +23,7 @@ async function asPng(bytes: Uint8Array, size?: { width: number; height: number }
 async function world(handlers: Readonly<Record<string, Handler>> = {}) {
   const one = await upstream({ ...lists, '/sdapi/v1/txt2img': picture('png'), ...handlers });
   const watch = poolOf([one.address(',for=images')], {}, (connection) => identifyDrawing(connection, undefined));
-  const engine = new RemoteDrawing(watch.pool, asPng);
+  const engine = new RemoteDrawing(watch.pool, { asPng });
   engine.start();
   await engine.settled();
   const draw = async (changes: Partial<ImageRequest> = {}, signal = never) => {

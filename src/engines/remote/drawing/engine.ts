@@ -1,19 +1,12 @@
 import { Channel } from '../../../core/channel.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
-import { type BackendPool, RemoteTaskEngine, withBackend } from '../backend-pool.ts';
+import { RemoteTaskEngine, withBackend } from '../backend-pool.ts';
 import { type AsPng, type DrawingServer, type RemotePicture, readPng } from '../drawing-server.ts';
 import { clientError } from '../failure.ts';
 
 /** Image engine of `--sdremote`: a backend with its own image API, detected by `identifyDrawing`. */
-export class RemoteDrawing extends RemoteTaskEngine implements ImageEngine {
-  constructor(
-    pool: BackendPool,
-    private readonly asPng: AsPng,
-  ) {
-    super(pool);
-  }
-
+export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> implements ImageEngine {
   facts(): ImageFacts | undefined {
     return this.pool.backends.find(({ identity }) => identity?.drawing)?.identity?.drawing?.facts;
   }
@@ -24,7 +17,7 @@ export class RemoteDrawing extends RemoteTaskEngine implements ImageEngine {
       // One at a time, so that each is sent as soon as it is complete.
       const one = { ...request, seed: (request.seed + index) % 2 ** 32, count: 1 };
       const { picture, host } = yield* this.#followed(one, signal);
-      const { png } = await readPng(this.asPng, picture.bytes, host);
+      const { png } = await readPng(this.parts.asPng, picture.bytes, host);
       yield { type: 'picture', index, seed: picture.seed, png };
     }
     yield { type: 'finish', width, height, steps, sampler, scheduler, notes: [] };
@@ -35,7 +28,7 @@ export class RemoteDrawing extends RemoteTaskEngine implements ImageEngine {
     const { bytes, host } = await this.#ask(signal, async (server, host) => {
       return { bytes: await server.upscale(request, signal), host };
     });
-    return (await readPng(this.asPng, bytes, host, { width, height })).png;
+    return (await readPng(this.parts.asPng, bytes, host, { width, height })).png;
   }
 
   /** Progress events, then the picture. An abort also interrupts the backend. */

@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import type { DrawingRemote } from '../../../config/remote.ts';
+import { tryParseJson } from '../../../core/json.ts';
 import type { BackendConnection } from '../connection.ts';
 import { found } from '../drawing-server.ts';
 import { RemoteFailure } from '../failure.ts';
-import { objectAt, parsedJson } from '../json.ts';
+import { objectAt } from '../json.ts';
 import { type Identity, shownName } from '../kinds.ts';
 import { a1111Server } from './a1111.ts';
 import { comfyServer, type Listen } from './comfyui.ts';
@@ -40,7 +41,7 @@ function listening({ target, headers }: BackendConnection): Listen {
     const socket = new WebSocket(url, { headers, ...socketLimits });
     socket.on('error', () => {});
     socket.on('message', (bytes, isBinary) => {
-      const { type, data } = objectAt(isBinary ? undefined : parsedJson(String(bytes)));
+      const { type, data } = objectAt(isBinary ? undefined : tryParseJson(String(bytes)));
       if (typeof type === 'string') received(type, data);
     });
     return () => socket.terminate();

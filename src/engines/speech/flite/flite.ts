@@ -6,7 +6,6 @@ import { type FliteOptions, fliteVoices } from '../host.ts';
 import type { Manner, Sound, Synthesiser } from '../speak.ts';
 import { runInMemory } from './memory-system.ts';
 
-/** SHA-256 of the supported file. */
 const programHash = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2a0e80';
 
 /** Watchdog time-out. A sentence takes a tenth of a second, one of digits some seconds, more on a slow machine. */
@@ -78,18 +77,9 @@ function soundOf(file: Uint8Array): Sound {
 
 /** Letters and punctuation that Unicode decomposition does not reduce to ASCII. */
 const plainForms: Readonly<Record<string, string>> = {
-  '\u00df': 'ss',
-  '\u00e6': 'ae',
-  '\u00c6': 'AE',
-  '\u0153': 'oe',
-  '\u0152': 'OE',
-  '\u00f8': 'o',
-  '\u00d8': 'O',
-  '\u0142': 'l',
-  '\u0141': 'L',
-  '\u0111': 'd',
-  '\u00f0': 'd',
-  '\u00fe': 'th',
+  ...Object.fromEntries(
+    'ß:ss æ:ae Æ:AE œ:oe Œ:OE ø:o Ø:O ł:l Ł:L đ:d ð:d þ:th'.split(' ').map((pair) => pair.split(':')),
+  ),
   '\u2018': "'",
   '\u2019': "'",
   '\u201c': '"',

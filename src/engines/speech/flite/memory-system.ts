@@ -42,10 +42,7 @@ class MemoryFile {
   }
 }
 
-/**
- * Runs a WASI program once, with one folder in memory and nothing else of this machine: no disk, no environment, no network.
- * Each run has a new memory, so that none depends on another. Returns all files, and the standard error as `complaints`.
- */
+/** Runs a WASI program once, with new memory, one folder and no disk, environment or network. `complaints` is the standard error. */
 export function runInMemory(
   program: WebAssembly.Module,
   words: readonly string[],

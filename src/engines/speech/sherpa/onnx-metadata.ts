@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { inner, readFieldHead, readMessage, text, textOf, writeMessage } from '../../onnx/model.ts';
+import { inner, readFieldHead, readMessage, text, textOf, writeMessage } from '../../onnx/protobuf.ts';
 
 /** `metadata_props` of a model, and the fields of an entry. */
 const field = { metadata: 14, key: 1, value: 2 } as const;

@@ -14,7 +14,6 @@ const lookBack = soundRate;
 /** Longer speech is reported in parts. */
 const longestSpan = 30 * soundRate;
 
-/** Result of a step. */
 export interface Activity {
   /** Completed spans of speech, in order. */
   readonly spans: readonly Span[];

@@ -1,5 +1,5 @@
 import type { TextModel } from '../../../core/text-service.ts';
-import type { GgufEntry, GgufHeader, GgufTensor } from '../../../gguf/types.ts';
+import type { GgufEntry, GgufHeader, GgufTensor } from '../../../gguf/gguf.ts';
 import { dialectParts, type Script, scriptedChat, scriptedText } from '../../testing/doubles.ts';
 import type { ModelFile, ModelFileParts } from '../models.ts';
 import type { OllamaContext } from '../routes.ts';

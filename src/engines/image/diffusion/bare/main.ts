@@ -15,16 +15,10 @@ interface Model {
   cancel(): Promise<void>;
 }
 
-interface Drawing extends Model {
-  run(params: object): Promise<Response>;
-}
-
-interface Upscaling extends Model {
-  upscale(picture: Uint8Array, options: { readonly repeats: number }): Promise<Response>;
-}
+type Upscaling = Model & { upscale(picture: Uint8Array, options: { repeats: number }): Promise<Response> };
 
 interface Driver {
-  readonly ImgStableDiffusion: new (parts: object) => Drawing;
+  readonly ImgStableDiffusion: new (parts: object) => Model & { run(params: object): Promise<Response> };
   readonly EsrganUpscaler: new (parts: object) => Upscaling;
 }
 

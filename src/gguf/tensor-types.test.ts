@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { tensorTypes } from './types.ts';
+import { tensorTypes } from './gguf.ts';
 
 const folder = join(import.meta.dirname, '../../node_modules/@node-llama-cpp/linux-x64-vulkan/bins/linux-x64-vulkan');
 const library = join(folder, 'libggml-base.so');

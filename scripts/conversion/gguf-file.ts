@@ -9,7 +9,7 @@ import {
   tensorTypes,
   type ValueType,
   valueTypes,
-} from './types.ts';
+} from '../../src/gguf/gguf.ts';
 
 export interface TensorSource {
   readonly name: string;

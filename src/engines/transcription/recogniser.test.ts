@@ -10,7 +10,7 @@ import {
   spokenWords,
   unlessStopped,
   wholeSegments,
-} from './whisper.ts';
+} from './recogniser.ts';
 
 function run() {
   const calls: string[] = [];
