@@ -3,7 +3,7 @@ import { isAlive } from '../../../../core/is-alive.ts';
 import type { CacheReport, SnapshotFigures, StateFigures, StatesReport } from '../../../../core/text-service.ts';
 import type { StatesAction } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
-import type { BatchLoop } from '../loop.ts';
+import type { Exclusively } from '../media/projector.ts';
 import type { Slot } from '../memory/slot.ts';
 import {
   type CacheLimits,
@@ -36,7 +36,7 @@ interface SnapshotCacheParts {
   /** Whether the memory can be rewound without a checkpoint. */
   readonly canRewind: boolean;
   /** Runs work that must not overlap with a batch. */
-  readonly exclusively: BatchLoop['between'];
+  readonly exclusively: Exclusively;
 }
 
 /** Texts of fewer than `least` tokens, and those that another snapshot covers, are not saved. */
@@ -178,7 +178,7 @@ const memoryBytes = 8 * 2 ** 30;
 export async function openSnapshotCache(
   { native, options, context, info }: Loaded,
   slots: readonly Slot[],
-  exclusively: BatchLoop['between'],
+  exclusively: Exclusively,
   tell: (sentence: string) => void,
 ): Promise<SnapshotCache | undefined> {
   const { smartCache, diskCache } = options;

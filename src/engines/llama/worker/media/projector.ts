@@ -3,7 +3,6 @@ import { statSync } from 'node:fs';
 import { AppError } from '../../../../core/errors.ts';
 import type { Medium } from '../../../../core/request.ts';
 import type { LoadOptions, ProjectorOptions } from '../../load-options.ts';
-import type { BatchLoop } from '../loop.ts';
 import { type NativeMedia, viewOf } from '../native/native.ts';
 import type { ContextParams, Pointer } from '../native/structs.ts';
 import { isChunk, type MediumChunk, mediumIds, type ReadMedium } from './media-prompt.ts';
@@ -20,7 +19,7 @@ interface ProjectorParts {
 }
 
 /** Runs work that must not overlap with a batch. */
-type Exclusively = BatchLoop['between'];
+export type Exclusively = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 const marker = '<__media__>';
 const markerAlone = { text: marker, text_len: marker.length, add_special: false, parse_special: true };
