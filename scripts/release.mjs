@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -14,7 +15,7 @@ import {
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
-import { ensureInstalled, root } from './set-up.mjs';
+import { ensureInstalled, npm, root } from './set-up.mjs';
 
 // Makes what people download, in release/: one file for Linux and Windows, an archive for macOS, each with the Node that
 // runs it; sums, licences and a list of parts (SBOM) beside them. Without arguments for all systems, or for those that
@@ -50,6 +51,7 @@ const path = (name) => fileURLToPath(new URL(name, root));
 const { name, version } = JSON.parse(readFileSync(path('package.json'), 'utf8'));
 const release = path('release');
 const work = path('.cache/release');
+const captured = { encoding: 'utf8', maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'inherit'] };
 const thisSystem = `${process.platform}-${process.arch}`;
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(systems);
@@ -80,7 +82,7 @@ async function make(system) {
   const licences = run(process.execPath, [join(program, 'dist', 'main.js'), 'licenses']);
   writeFileSync(join(release, `${file}.licenses.txt`), licences);
   const product = system.startsWith('darwin') ? archive(program, file, system) : await oneFile(program, file, system);
-  rmSync(program, { recursive: true });
+  rmSync(program, { recursive: true, force: true });
   const megabytes = (statSync(join(release, product)).size / 1e6).toFixed(0);
   console.log(`${product}: ${megabytes} MB, made in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
 }
@@ -93,14 +95,14 @@ function stageProgram(program, system) {
   }
   const [os, cpu] = system.split('-');
   const only = ['--omit=dev', '--ignore-scripts', '--workspaces=false', '--include-workspace-root'];
-  npm(['ci', ...only, `--os=${os}`, `--cpu=${cpu}`, '--libc=glibc', '--loglevel=error'], program);
+  runNpm(['ci', ...only, `--os=${os}`, `--cpu=${cpu}`, '--libc=glibc', '--loglevel=error'], program);
   rmSync(join(program, 'test'), { recursive: true });
   for (const file of ['package-lock.json', '.npmrc']) rmSync(join(program, file));
   const { workspaces, devDependencies, overrides, scripts, files, ...own } = JSON.parse(
     readFileSync(path('package.json'), 'utf8'),
   );
   writeFileSync(join(program, 'package.json'), `${JSON.stringify(own, null, 2)}\n`);
-  const sbom = npm(['sbom', '--sbom-format=cyclonedx'], program);
+  const sbom = runNpm(['sbom', '--sbom-format=cyclonedx'], program);
   for (const folder of ['dist', 'models', 'weights', 'LICENSE']) {
     cpSync(path(folder), join(program, folder), { recursive: true });
   }
@@ -183,7 +185,6 @@ function archive(program, file, system) {
   const start = '#!/bin/sh\nhere=$(cd "$(dirname "$0")" && pwd -P)\nexec "$here/node" "$here/dist/main.js" "$@"\n';
   writeFileSync(join(folder, 'parley'), start, { mode: 0o755 });
   run('tar', ['-czf', join(release, `${file}.tar.gz`), '-C', work, file]);
-  mkdirSync(program);
   rmSync(folder, { recursive: true });
   return `${file}.tar.gz`;
 }
@@ -191,11 +192,12 @@ function archive(program, file, system) {
 /** The folder of the package with the Node of a system; it is downloaded once and checked. */
 function nodePackage(system) {
   const { node, sha512 } = systems[system];
-  const folder = path(`.cache/node/${node}-${nodeVersion}`);
-  if (readdirSync(join(folder, '..'), { recursive: false }).includes(`${node}-${nodeVersion}`))
-    return join(folder, 'package');
-  const [file] = JSON.parse(npm(['pack', `${node}@${nodeVersion}`, '--json'], join(folder, '..')));
-  const packed = join(folder, '..', file.filename);
+  const downloads = path('.cache/node');
+  const folder = join(downloads, `${node}-${nodeVersion}`);
+  if (existsSync(folder)) return join(folder, 'package');
+  mkdirSync(downloads, { recursive: true });
+  const [file] = JSON.parse(runNpm(['pack', `${node}@${nodeVersion}`, '--json'], downloads));
+  const packed = join(downloads, file.filename);
   const found = digest('sha512', readFileSync(packed), 'base64');
   if (found !== sha512) throw new Error(`${node}@${nodeVersion} has the SHA-512 ${found} instead of ${sha512}`);
   mkdirSync(`${folder}.part`, { recursive: true });
@@ -206,7 +208,6 @@ function nodePackage(system) {
 }
 
 function nodeFor(system) {
-  mkdirSync(path('.cache/node'), { recursive: true });
   return join(nodePackage(system), 'bin', system.startsWith('win32') ? 'node.exe' : 'node');
 }
 
@@ -227,19 +228,16 @@ function filesOf(folder) {
     .sort();
 }
 
-function npm(words, cwd) {
-  const windows = process.platform === 'win32';
-  return run(windows ? 'npm.cmd' : 'npm', words, { cwd, shell: windows });
+/** These return the output, and end the release where the command fails. */
+function runNpm(words, cwd) {
+  return outputOf('npm', words, npm(words, { ...captured, cwd }));
 }
 
-/** Returns the output; ends the release where the command fails. */
-function run(command, words, options = {}) {
-  const { status, stdout, error } = spawnSync(command, words, {
-    encoding: 'utf8',
-    maxBuffer: 2 ** 28,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    ...options,
-  });
+function run(command, words) {
+  return outputOf(command, words, spawnSync(command, words, captured));
+}
+
+function outputOf(command, words, { status, stdout, error }) {
   if (status === 0) return stdout;
   throw new Error(`${command} ${words[0]} failed (${error?.message ?? `exit code ${status}`})`);
 }

@@ -16,32 +16,21 @@ export function ensureInstalled({ tests = false } = {}) {
   const all = tests || installed['node_modules/vitest'] !== undefined;
   if (isInstalled(installed, all)) return;
   console.log('Installing packages …');
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const install = (words) =>
-    spawnSync(
-      npm,
-      [
-        ...words,
-        `--workspaces=${all}`,
-        '--include-workspace-root',
-        '--no-fund',
-        '--no-audit',
-        '--prefer-offline',
-        '--loglevel=error',
-      ],
-      {
-        cwd: root,
-        stdio: 'inherit',
-        shell: process.platform === 'win32',
-      },
-    ).status;
+  const options = [`--workspaces=${all}`, '--include-workspace-root', '--prefer-offline', '--loglevel=error'];
+  const install = (...words) => npm([...words, ...options], { cwd: root, stdio: 'inherit' }).status;
   // Exactly what the lock file says. It names the parts of five systems; on another one `npm ci` may miss an optional part
   // that the lock file has never heard of, and a plain install of the same locked versions finds it.
-  const status = install(['ci']) === 0 ? 0 : install(['install', '--no-save']);
+  const status = install('ci') === 0 ? 0 : install('install', '--no-save');
   if (status !== 0) {
     console.error('The packages could not be installed: is the npm registry reachable?');
     process.exit(status ?? 1);
   }
+}
+
+/** Runs npm to its end. */
+export function npm(words, options) {
+  const windows = process.platform === 'win32';
+  return spawnSync(windows ? 'npm.cmd' : 'npm', words, { ...options, shell: windows });
 }
 
 /** Whether all direct dependencies are there, and everything that is there has the version of the lock file. */

@@ -78,7 +78,7 @@ test.each([
   [{}, '/usr/bin/node', 'parley'],
   [{ npm_lifecycle_event: 'start', npm_package_name: 'parley' }, '/usr/bin/node', 'npm start --'],
   [{ npm_lifecycle_event: 'start', npm_package_name: 'my-app' }, '/usr/bin/node', 'parley'],
-  [{ npm_lifecycle_event: 'npx' }, '/usr/bin/node', 'npx parley'],
+  [{ npm_lifecycle_event: 'npx' }, '/usr/bin/node', 'parley'],
   [{ PARLEY_SINGLE_FILE: '1' }, '/home/me/parley-0.1.0-linux-x64', './parley-0.1.0-linux-x64'],
   [{ PARLEY_SINGLE_FILE: '1' }, 'C:\\Users\\me\\parley-0.1.0.exe', '.\\parley-0.1.0.exe'],
 ])('ownCommand: %j %s is started again by %s', (environment, program, command) => {

@@ -100,6 +100,6 @@ export function ownCommand(environment: Environment, program = process.execPath)
   const { PARLEY_SINGLE_FILE, npm_lifecycle_event: event, npm_package_name: name } = environment;
   const file = /([/\\])(parley[^/\\]*)$/i.exec(program);
   if (PARLEY_SINGLE_FILE === '1' && file) return `.${file[1]}${file[2]}`;
-  if (event === 'start' && name === 'parley') return 'npm start --';
-  return event === 'npx' ? 'npx parley' : 'parley';
+  // Not `npx parley`: without an installed package npx would run that of another project on the registry.
+  return event === 'start' && name === 'parley' ? 'npm start --' : 'parley';
 }

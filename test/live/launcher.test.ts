@@ -16,6 +16,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { isAlive } from './alive.ts';
 import { program } from './server.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -76,14 +77,6 @@ function descendants(of: number): { pid: number; command: string }[] {
   const below = (parent: number): typeof all =>
     all.filter((one) => one.parent === parent).flatMap((one) => [one, ...below(one.pid)]);
   return below(of);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 /** Resolves when all of these are gone; a test that waits for ever tells which are left by its time limit. */
