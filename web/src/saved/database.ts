@@ -1,5 +1,16 @@
 /** The IndexedDB database. Each collection holds records by id. */
-const collections = ['chats', 'stories', 'pictures', 'sounds', 'presets'] as const;
+const collections = [
+  'chats',
+  'stories',
+  'pictures',
+  'sounds',
+  'presets',
+  'characters',
+  'personas',
+  'drafts',
+  'histories',
+  'documents',
+] as const;
 export type CollectionName = (typeof collections)[number];
 
 export interface Collection<Kept extends { readonly id: string }> {
@@ -13,11 +24,19 @@ let opened: Promise<IDBDatabase> | undefined;
 
 function database(): Promise<IDBDatabase> {
   opened ??= new Promise((resolve, reject) => {
-    const request = indexedDB.open('parley', 1);
+    const request = indexedDB.open('parley', 2);
     request.onupgradeneeded = () => {
-      for (const name of collections) request.result.createObjectStore(name, { keyPath: 'id' });
+      const missing = collections.filter((name) => !request.result.objectStoreNames.contains(name));
+      for (const name of missing) request.result.createObjectStore(name, { keyPath: 'id' });
     };
-    request.onsuccess = () => resolve(request.result);
+    request.onsuccess = () => {
+      // A page of a newer version in another tab needs the database closed to upgrade it.
+      request.result.onversionchange = () => {
+        request.result.close();
+        opened = undefined;
+      };
+      resolve(request.result);
+    };
     request.onerror = () => reject(request.error);
   });
   return opened;

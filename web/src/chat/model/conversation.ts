@@ -1,3 +1,6 @@
+import type { DepthPrompt } from '../../characters/character.ts';
+import type { WorldEntry } from '../../story/story.ts';
+
 /** A file in a message. Images and audio are kept as they are, text files as their text. */
 export interface Attachment {
   readonly id: string;
@@ -56,6 +59,27 @@ export interface Turn {
   readonly statistics?: Statistics;
   readonly chances?: readonly TokenChance[];
   readonly pending?: Pending;
+  /** Id of the character that speaks. */
+  readonly speaker?: string;
+  /** Name of the character or persona at that time, shown if it was deleted since. */
+  readonly name?: string;
+  /** Passages of documents and results of searches that were sent with this message. */
+  readonly sources?: readonly Source[];
+}
+
+/** A passage that the model was given. */
+export interface Source {
+  /** Name of the document, or title of the page. */
+  readonly title: string;
+  readonly url?: string;
+  readonly text: string;
+}
+
+/** A summary of the start of a chat, sent instead of it. */
+export interface Summary {
+  readonly text: string;
+  /** The last turn that is summarized. */
+  readonly upTo: string;
 }
 
 /** A tree of turns. Of the turns with the same parent one is chosen; the chosen ones from the root are shown. */
@@ -75,4 +99,17 @@ export interface Chat {
   /** Tools offered in this chat, and those that run without approval. */
   readonly tools?: readonly string[];
   readonly trusted?: readonly string[];
+  readonly pinned?: boolean;
+  /** Ids of the characters in turn order; more than one makes a group chat. */
+  readonly characters?: readonly string[];
+  /** How the next speaker of a group is chosen. */
+  readonly turnOrder?: 'list' | 'mentioned' | 'random' | 'manual';
+  readonly persona?: string;
+  /** `names` sends the messages as `Name: text` without the chat template of the model. */
+  readonly promptForm?: 'template' | 'names';
+  readonly note?: DepthPrompt;
+  readonly world?: readonly WorldEntry[];
+  readonly summary?: Summary;
+  /** Results of a web search go with each message. */
+  readonly webSearch?: boolean;
 }

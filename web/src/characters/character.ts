@@ -1,0 +1,44 @@
+import type { WorldEntry } from '../story/story.ts';
+
+/** A character that the model plays. Texts contain `{{user}}` and `{{char}}`; they are replaced when a prompt is made. */
+export interface Character {
+  readonly id: string;
+  readonly changedAt: number;
+  readonly name: string;
+  readonly picture?: Blob;
+  readonly description: string;
+  readonly personality: string;
+  readonly scenario: string;
+  /** First message, then the alternate greetings. */
+  readonly greetings: readonly string[];
+  /** Example messages; `<START>` begins each example. */
+  readonly examples: string;
+  /** Replaces the system prompt of the settings, which it may contain as `{{original}}`. */
+  readonly system: string;
+  /** Instructions after the messages. */
+  readonly afterMessages: string;
+  readonly depthPrompt?: DepthPrompt;
+  readonly world: readonly WorldEntry[];
+  /** Name of a voice of the speech model. */
+  readonly voice?: string;
+  readonly creatorNotes: string;
+  readonly tags: readonly string[];
+  /** Unknown fields of the imported card; they are written back on export. */
+  readonly foreign?: Readonly<Record<string, unknown>>;
+}
+
+/** A text that is inserted before the last `depth` messages. */
+export interface DepthPrompt {
+  readonly text: string;
+  readonly depth: number;
+  readonly role: 'system' | 'user' | 'assistant';
+}
+
+/** Who the person is in a chat. */
+export interface Persona {
+  readonly id: string;
+  readonly changedAt: number;
+  readonly name: string;
+  readonly description: string;
+  readonly picture?: Blob;
+}
