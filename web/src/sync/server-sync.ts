@@ -78,10 +78,10 @@ export class ServerSync {
 
   async #fetchAndSave(): Promise<void> {
     const { server } = this.#parts;
-    const before = this.#state.revision;
+    const { revision: before, known } = this.#state;
     const listed = await server.list(before);
     // Revisions only grow: this is another server, or one that has lost its records.
-    const restarted = listed.revision < before;
+    const restarted = Object.values(known).some((seen) => seen > listed.revision);
     if (restarted) this.#update((state) => ({ ...unsynced, changed: state.changed }));
     // Records from before the first round are new to the server.
     if (this.#state.revision === 0) this.#markAll();
