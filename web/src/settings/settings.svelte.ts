@@ -17,7 +17,7 @@ export interface Settings {
   /** Key that sends a message. */
   sendKey: 'enter' | 'ctrl-enter';
   /** Characters above which pasted text becomes a file; 0 for no limit. */
-  pasteLimit: number;
+  longPaste: number;
 }
 
 /** Values of `reasoning_effort`; empty leaves it to the model. */
@@ -39,7 +39,7 @@ export const settings = persistedState<Settings>('parley.settings', {
   readAloud: false,
   voice: '',
   sendKey: 'enter',
-  pasteLimit: 4000,
+  longPaste: 4000,
 });
 
 export const appearance = persistedState<{
