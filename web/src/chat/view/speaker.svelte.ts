@@ -1,7 +1,7 @@
 import { call } from '../../api/call.ts';
 import { notifyFailure } from '../../app/notices.svelte.ts';
 import { settings } from '../../settings/settings.svelte.ts';
-import { spokenText } from './spoken-text.ts';
+import { spokenText } from '../thread/spoken-text.ts';
 
 /** The message that is read aloud; one at a time. */
 export const speaker = $state<{ turnId: string | undefined; state: 'off' | 'fetching' | 'speaking' }>({
