@@ -30,8 +30,18 @@ export const shortcuts: readonly Shortcut[] = [
   { action: 'stop', group: 'chat', keys: ['Escape'], where: 'anywhere' },
   { action: 'retry', group: 'chat', keys: ['Alt+R'], where: 'anywhere' },
   { action: 'find', group: 'chat', keys: ['Mod+Shift+F'], where: 'anywhere' },
+  { action: 'find', group: 'chat', keys: ['Mod+F'], where: 'local', note: texts.notes.longChats },
   { action: 'start', group: 'chat', keys: ['Alt+Shift+Home'], where: 'anywhere' },
+  { action: 'start', group: 'chat', keys: ['Mod+Home'], where: 'local', note: texts.notes.outsideFields },
   { action: 'end', group: 'chat', keys: ['Alt+Shift+End'], where: 'anywhere' },
+  { action: 'end', group: 'chat', keys: ['Mod+End'], where: 'local', note: texts.notes.outsideFields },
+  {
+    action: 'versions',
+    group: 'chat',
+    keys: ['ArrowLeft', 'ArrowRight'],
+    where: 'local',
+    note: texts.notes.outsideFields,
+  },
   { action: 'undo', group: 'chat', keys: ['Mod+Z'], where: 'outside-fields', note: texts.notes.outsideFields },
   {
     action: 'redo',

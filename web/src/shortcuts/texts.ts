@@ -17,6 +17,7 @@ export const texts = {
     find: 'Find in this chat',
     start: 'Go to the start',
     end: 'Go to the end',
+    versions: 'Previous or next version of the last reply',
     undo: 'Undo',
     redo: 'Redo',
     send: 'Send',
@@ -29,10 +30,13 @@ export const texts = {
   notes: {
     outsideFields: 'outside of text fields',
     emptyField: 'in the empty message field',
+    longChats: 'in long chats',
   },
   keys: {
     ArrowUp: '↑',
     ArrowDown: '↓',
+    ArrowLeft: '←',
+    ArrowRight: '→',
     PageUp: 'Page up',
     PageDown: 'Page down',
     Escape: 'Esc',

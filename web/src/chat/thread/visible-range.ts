@@ -26,3 +26,14 @@ export function extendDown({ first, end }: VisibleRange, total: number): Visible
 function ended(first: number, end: number, total: number): VisibleRange {
   return end >= total ? { first } : { first, end };
 }
+
+/** The start of a chat. */
+export function firstRange(total: number): VisibleRange {
+  return ended(0, atOnce, total);
+}
+
+/** The turns around one. */
+export function rangeAround(index: number, total: number): VisibleRange {
+  const first = Math.max(0, index - step / 2);
+  return ended(first, first + atOnce, total);
+}

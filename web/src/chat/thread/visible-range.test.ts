@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { extendDown, extendUp, initialRange, type VisibleRange } from './visible-range.ts';
+import { extendDown, extendUp, firstRange, initialRange, rangeAround, type VisibleRange } from './visible-range.ts';
 
 describe('visible range', () => {
   test('starts at the end of the chat', () => {
@@ -30,4 +30,12 @@ describe('visible range', () => {
     expect(extendDown({ first: 10 }, 40)).toEqual({ first: 10 });
     expect(extendUp({ first: 10, end: 20 }, 15)).toEqual({ first: 2 });
   });
+});
+
+test('rangeAround: shows a turn with some before it', () => {
+  expect(rangeAround(1000, 2000)).toEqual({ first: 996, end: 1006 });
+  expect(rangeAround(1, 2000)).toEqual({ first: 0, end: 10 });
+  expect(rangeAround(1998, 2000)).toEqual({ first: 1994 });
+  expect(firstRange(2000)).toEqual({ first: 0, end: 10 });
+  expect(firstRange(4)).toEqual({ first: 0 });
 });
