@@ -1,4 +1,7 @@
+import { avatarUrl } from '../../characters/library.svelte.ts';
 import type { Chat, Turn } from '../model/conversation.ts';
+
+export { shownText } from '../reply/prompt.svelte.ts';
 
 /** Who says a message. Without a name it is the person or the model. */
 export interface Speaker {
@@ -6,13 +9,8 @@ export interface Speaker {
   readonly avatar: string | undefined;
 }
 
-export function speakerOf(_chat: Chat, turn: Turn): Speaker {
-  return { name: turn.name, avatar: undefined };
-}
-
-/** Message text as it is shown: macros such as `{{user}}` are replaced. */
-export function shownText(_chat: Chat, turn: Turn, text: string = turn.text): string {
-  return text;
+export function speakerOf(chat: Chat, turn: Turn): Speaker {
+  return { name: turn.name, avatar: avatarUrl(turn.role === 'user' ? chat.persona : turn.speaker) };
 }
 
 export function isRoleplay(chat: Chat): boolean {
