@@ -114,8 +114,8 @@ async function tokensOf(path: string, body: object, field: string): Promise<numb
 }
 
 function stopsOfSettings(): readonly string[] {
-  const { stops } = settings as { stops?: readonly string[] };
-  return stops ?? [];
+  const { stopSequences } = settings as { stopSequences?: readonly string[] };
+  return stopSequences ?? [];
 }
 
 /** Who speaks in a new turn; undefined if nobody does. Chats without characters have no fields for it. */
