@@ -1,5 +1,6 @@
 import { type SamplingField, samplingFields } from '../../../src/core/sampling-fields.ts';
 import { type Fields, fieldsOf, listIn, numberIn, textIn, textsIn } from '../files/loose.ts';
+import { storedOrder } from './sampler-order.ts';
 import type { EndToken, PromptValues, SamplerValues, TokenBias } from './values.ts';
 
 /** What presets of KoboldAI Lite and SillyTavern have in common with those of Parley. */
@@ -114,7 +115,7 @@ function samplerPreset(fields: Fields): ForeignPreset | undefined {
   const samplers: Partial<SamplerValues> = {
     ...(length === undefined ? {} : { replyLength: length }),
     sampling,
-    samplerOrder: isDefaultOrder(order) ? [] : [...new Set(order)],
+    samplerOrder: storedOrder(order),
     ...(breakers.length > 0 ? { dryBreakers: breakers } : {}),
     ...outputIn(reading),
     ...(Object.keys(schema).length > 0 ? { jsonSchema: JSON.stringify(schema, undefined, 2) } : {}),
@@ -129,8 +130,6 @@ function samplerPreset(fields: Fields): ForeignPreset | undefined {
     skipped: reading.skipped(),
   };
 }
-
-const isDefaultOrder = (order: readonly number[]) => order.length === 0 || order.join() === '6,0,1,3,4,2,5';
 
 function samplingIn(reading: Reading): Record<string, number> {
   const sampling: Record<string, number> = {};

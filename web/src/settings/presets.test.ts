@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { differs, fileOfPresets, freeName, type Preset, presetOf, presetsOf } from './presets.ts';
-import { defaultPromptValues, defaultSamplerValues } from './values.ts';
+import { defaultPromptValues, defaultSamplerValues, type SamplerValues } from './values.ts';
 
 const own: Preset = {
   id: 'a',
@@ -9,7 +9,7 @@ const own: Preset = {
   samplers: {
     ...defaultSamplerValues,
     sampling: { temperature: 1.2 },
-    samplerOrder: [5, 6],
+    samplerOrder: [5, 6, 0, 1, 2, 3, 4],
     logitBias: [{ token: '#7', bias: -3 }],
     endToken: 'ban',
   },
@@ -34,7 +34,7 @@ describe('files of Parley', () => {
     const file = { format: 'parley.presets', presets: [{ samplers }] };
     expect(presetOf(file, 'mine.parley.json')).toMatchObject({
       name: 'mine',
-      samplers: { sampling: { top_k: 5 }, samplerOrder: [6], endToken: 'stop', grammar: '' },
+      samplers: { sampling: { top_k: 5 }, samplerOrder: [0, 1, 3, 4, 2, 5, 6], endToken: 'stop', grammar: '' },
     });
   });
 });
@@ -234,7 +234,7 @@ test.each([
 });
 
 test('differs: compares only what the preset has, whatever the order of fields', () => {
-  const current = { ...defaultSamplerValues, sampling: { top_p: 1, temperature: 2 }, grammar: 'x' };
+  const current: SamplerValues = { ...defaultSamplerValues, sampling: { top_p: 1, temperature: 2 }, grammar: 'x' };
   expect(differs(current, { sampling: { temperature: 2, top_p: 1 } })).toBe(false);
   expect(differs(current, { sampling: { temperature: 2 } })).toBe(true);
   expect(differs(current, { samplerOrder: [1] })).toBe(true);

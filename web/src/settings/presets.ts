@@ -1,6 +1,7 @@
 import { fieldsOf, listIn, numberIn, textIn, textsIn } from '../files/loose.ts';
 import { newId } from '../saved/id.ts';
 import { foreignPreset } from './foreign-presets.ts';
+import { storedOrder } from './sampler-order.ts';
 import {
   defaultPromptValues,
   defaultSamplerValues,
@@ -73,7 +74,7 @@ type Readers<Values> = { readonly [Name in keyof Values]: (value: unknown) => Va
 const samplerReaders: Readers<SamplerValues> = {
   replyLength: (value) => (value === null ? null : Math.max(1, Math.floor(numberIn(value, 512)))),
   sampling: (value) => numbersIn(value),
-  samplerOrder: (value) => orderIn(value),
+  samplerOrder: (value) => storedOrder(listIn(value, 20).map((stage) => numberIn(stage, -1))),
   dryBreakers: (value) => textsIn(value, 128),
   grammar: (value) => textIn(value),
   jsonSchema: (value) => textIn(value),
@@ -107,12 +108,6 @@ function numbersIn(value: unknown): Record<string, number> {
     numberIn(one, Number.NaN),
   ]);
   return Object.fromEntries(entries.filter(([, number]) => !Number.isNaN(number)));
-}
-
-/** Each stage once; other values are left out. */
-export function orderIn(value: unknown): number[] {
-  const stages = listIn(value, 20).map((stage) => numberIn(stage, -1));
-  return [...new Set(stages)].filter((stage) => Number.isInteger(stage) && stage >= 0 && stage <= 6);
 }
 
 function biasesIn(value: unknown): TokenBias[] {

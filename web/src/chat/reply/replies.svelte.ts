@@ -6,6 +6,7 @@ import { server } from '../../app/server.svelte.ts';
 import { dataUrlOf } from '../../files/data-url.ts';
 import { newId } from '../../saved/id.ts';
 import { settings } from '../../settings/settings.svelte.ts';
+import { chatSettings } from '../../settings/state.svelte.ts';
 import { change, library, libraryLoaded, note, saveNow } from '../library.svelte.ts';
 import type { Chat, Turn } from '../model/conversation.ts';
 import { pathTo, withChange, withTurn } from '../model/tree.ts';
@@ -110,7 +111,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
       genkey,
       streaming,
       replyLength: settings.replyLength,
-      sampling: settings.sampling,
+      sampling: chatSettings(),
       effort: settings.reasoningEffort,
       tools: wireTools(mcp.tools, chat.tools ?? []),
       probabilities: settings.showProbabilities,
