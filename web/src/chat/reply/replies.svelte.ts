@@ -6,6 +6,7 @@ import { server } from '../../app/server.svelte.ts';
 import { loadCharacters } from '../../characters/library.svelte.ts';
 import { newId } from '../../saved/id.ts';
 import { settings } from '../../settings/settings.svelte.ts';
+import { chatSettings, nativeSettings } from '../../settings/state.svelte.ts';
 import { change, library, libraryLoaded, note, saveNow } from '../library.svelte.ts';
 import type { Chat, Turn } from '../model/conversation.ts';
 import { pathOf, pathTo, withChange, withTurn } from '../model/tree.ts';
@@ -108,7 +109,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
     const common = {
       genkey,
       replyLength: settings.replyLength,
-      sampling: settings.sampling,
+      sampling: prompt.form === 'names' ? await nativeSettings() : chatSettings(),
       probabilities: settings.showProbabilities,
       model: chosenModel(),
       stops: prompt.stops,
