@@ -2,6 +2,7 @@ import { call, read } from '../api/call.ts';
 import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../api/running-reply.ts';
 import { notify, notifyFailure } from '../app/notices.svelte.ts';
 import { server } from '../app/server.svelte.ts';
+import { chosenModel } from '../models/models.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { addBranch, append, removeBranch, replacePassage, withText } from '../story/passages.ts';
@@ -100,6 +101,7 @@ class Writer {
       replyLength: replyLength(),
       probabilities: settings.showProbabilities,
       context: server.context,
+      model: chosenModel(),
     });
     const request = settings.delivery === 'polling' ? pollReply : streamReply;
     await this.#run(story.id, pending, (parts) => request(storyReplies, body, parts));

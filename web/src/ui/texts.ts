@@ -1,0 +1,4 @@
+export const texts = {
+  close: 'Close',
+  copy: (label: string) => `Copy: ${label}`,
+} as const;
