@@ -67,6 +67,7 @@ export const texts = {
     empty: 'No models found on this machine. Download one below.',
     noMatch: (search: string) => `No models match “${search}”.`,
     config: 'config',
+    unreadable: 'not a readable model',
     folder: 'admin folder',
     load: 'Load',
     loadLabel: (name: string) => `Switch to ${name}`,
@@ -147,7 +148,7 @@ export function factsLine(model: ModelStatus): string {
 
 export function libraryLine({ type, program, parameters, quantization, file_bytes }: LibraryEntry): string {
   const found = [
-    type === 'config' ? texts.library.config : undefined,
+    type === 'config' ? texts.library.config : file_bytes === null ? texts.library.unreadable : undefined,
     parameters === null ? undefined : texts.facts.parameters(parameters),
     quantization ?? undefined,
     file_bytes === null ? undefined : texts.facts.file(file_bytes),
