@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import { type Running, reloadSettings } from '../config/load.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, asAppError } from '../core/errors.ts';
 import { aliasTarget, uniqueNames } from '../core/model-names.ts';
 import type { SwapFailure } from '../core/models-view.ts';
 import { readModelFile } from '../engines/llama/load-options.ts';
@@ -20,7 +20,7 @@ import {
 } from '../models/admin-options.ts';
 import { specsOf } from '../models/engine-kinds.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
-import type { Registry } from '../models/registry.ts';
+import { type Registry, reasonOf } from '../models/registry.ts';
 import type { Arrival } from '../models/registry-source.ts';
 import { type ModelOffer, ModelRouter } from '../models/router.ts';
 import { modelPath } from '../models/text-engine.ts';
@@ -148,16 +148,16 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
   async function swap(option: string, model: PreparedModel, answered: Promise<void>): Promise<void> {
     try {
       const error = await router.swapTo(model, answered);
-      if (error) failure = { name: model.name, reason: error.message };
+      if (error) failure = { name: model.name, reason: reasonOf(error) };
       say(hasText(router.defaultModel) ? `Serving ${router.defaultModel.name} now.` : 'Serving no model now.');
     } catch (error) {
       failed(option, error as Error);
     }
   }
 
-  function failed(option: string, { message }: Error): void {
-    failure = { name: option, reason: message };
-    say(`${option} is not switched to: ${message}`);
+  function failed(option: string, error: Error): void {
+    failure = { name: option, reason: reasonOf(asAppError(error)) };
+    say(`${option} is not switched to: ${error.message}`);
   }
 
   const options = async () => [...(await listFiles()), initialModel, unloadModel];

@@ -69,7 +69,7 @@ export const texts = {
     config: 'config',
     unreadable: 'not a readable model',
     folder: 'admin folder',
-    load: 'Load',
+    load: 'Switch',
     loadLabel: (name: string) => `Switch to ${name}`,
     initial: 'Back to the first model',
     unload: 'Run without a text model',
