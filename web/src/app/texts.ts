@@ -20,7 +20,7 @@ export const texts = {
     unreachable: 'The server is not responding. Try again in a moment.',
   },
   status: {
-    unreachable: 'Connection lost. Your text is kept, and the page reconnects by itself.',
+    unreachable: 'The server is not responding. Your text is kept, and the page reconnects by itself.',
     retry: 'Retry now',
     locked: 'This server needs a password.',
     enterPassword: 'Enter password',
