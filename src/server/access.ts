@@ -37,6 +37,8 @@ const rows: readonly Row[] = [
   [making, 'POST', ['/api/extra/embeddings', '/api/extra/tts', '/api/extra/transcribe', '/api/extra/websearch']],
   [making, 'POST', ['/api/extra/music/prepare', '/api/extra/music/generate', '/api/extra/shutdown']],
   [making, 'POST', ['/api/extra/data/save', '/api/extra/multiplayer/setstory', '/api/extra/multiplayer/status']],
+  [making, 'POST', ['/api/extra/sync/save']],
+  [reading, 'POST', ['/api/extra/sync/list', '/api/extra/sync/load']],
   [reading, 'POST', ['/api/extra/data/list', '/api/extra/data/load', '/api/extra/multiplayer/getstory']],
   [reading, 'GET', ['/api/extra/generate/check', '/api/extra/last_logprobs', '/api/extra/cache']],
   [reading, 'POST', ['/api/extra/generate/check', '/api/extra/last_logprobs']],
