@@ -11,12 +11,15 @@ export interface ReplyOptions {
   readonly probabilities: boolean;
   /** 0 if unknown. */
   readonly context: number;
+  /** For servers with several text models. */
+  readonly model?: string | undefined;
 }
 
 /** The request body. The reply continues without the page and can be fetched by its key. */
 export function replyRequest({ mode }: Story, built: BuiltPrompt, { key, stops }: Pending, options: ReplyOptions) {
   return {
     ...options.sampling,
+    ...(options.model === undefined ? {} : { model: options.model }),
     prompt: built.prompt,
     memory: built.memory,
     ...(options.replyLength >= 1 ? { max_length: Math.floor(options.replyLength) } : {}),

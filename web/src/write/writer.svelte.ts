@@ -2,6 +2,7 @@ import { call, read } from '../api/call.ts';
 import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../api/running-reply.ts';
 import { notify, notifyFailure } from '../app/notices.svelte.ts';
 import { server } from '../app/server.svelte.ts';
+import { chosenModel } from '../models/models.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { nativeSettings } from '../settings/state.svelte.ts';
@@ -104,6 +105,7 @@ class Writer {
         replyLength: settings.replyLength,
         probabilities: settings.showProbabilities,
         context: server.context,
+        model: chosenModel(),
       });
       return request(storyReplies, body, parts);
     });
