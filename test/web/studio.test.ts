@@ -119,24 +119,42 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('sound page: speaks a text, transcribes a file and the microphone', async () => {
+  test('sound page: speaks a text, transcribes a file and the microphone, keeps both', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/sound`, { permissions: ['microphone'] });
+    expect(await page.title()).toBe('Sound · Parley');
+    expect(await page.getByRole('combobox', { name: 'Language' }).locator('option').first().textContent()).toBe(
+      'Auto-detect',
+    );
     await page.getByLabel('Text to speak').fill('The weather in Paris is lovely today.');
+    await page.getByLabel('Voice').selectOption({ label: 'Awb (Scottish, male)' });
     await page.getByLabel('Format').selectOption('wav');
     await page.getByRole('button', { name: 'Speak', exact: true }).click();
-    const download = page.getByRole('link', { name: 'Download' });
-    await download.waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download', exact: true }).click();
+    expect((await download).suggestedFilename()).toBe('The weather in Paris is lovely today.wav');
     const wav = await (await speech(server.base)).arrayBuffer();
-    const file = { name: 'speech.wav', mimeType: 'audio/wav', buffer: Buffer.from(wav) };
+    const file = { name: 'weather.wav', mimeType: 'audio/wav', buffer: Buffer.from(wav) };
     await page.getByLabel('Choose a file').setInputFiles(file);
     await page.getByRole('article', { name: 'Transcript' }).waitFor();
     expect((await page.getByRole('article').textContent())?.toLowerCase()).toMatch(/weather in paris/);
+    await page.getByLabel('Choose a file').setInputFiles({ ...file, name: 'notes.txt', mimeType: 'text/plain' });
+    await page.getByText("Can't transcribe notes.txt: unsupported file type.").waitFor();
     await page.getByRole('button', { name: 'Record' }).click();
     await page.getByRole('timer').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByRole('button', { name: 'Record' }).waitFor({ timeout: 60_000 });
     expect(await barriers(page)).toEqual([]);
+
+    await page.reload();
+    const history = page.getByRole('list', { name: 'History' });
+    await page.getByRole('article', { name: 'Transcript' }).waitFor();
+    await history.getByText('Awb (Scottish, male)').waitFor();
+    await page.getByRole('button', { name: 'Actions: The weather in Paris is lovely today.' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await history.getByText('Awb (Scottish, male)').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await history.getByText('Awb (Scottish, male)').waitFor();
     expect(faults.get(page)).toEqual([]);
   });
 });
