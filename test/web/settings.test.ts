@@ -48,7 +48,7 @@ describe.skipIf(withoutBrowser)('settings', () => {
     // Empty fields show the default of the server, also one that it was started with.
     const topK = page.getByLabel('Top-K', { exact: true });
     await page.getByText('Truncation', { exact: true }).click();
-    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#sampler-top_k')?.placeholder === '33');
+    await page.locator('#sampler-top_k[placeholder="33"]').waitFor();
     expect(await topK.inputValue()).toBe('');
     for (const name of ['Output', 'Data', 'About', 'General', 'Replies']) {
       await page.keyboard.press('Escape');
