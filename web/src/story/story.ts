@@ -112,6 +112,8 @@ export interface Story {
   readonly stops: readonly string[];
   readonly prefill: string;
   readonly pending?: Pending;
+  readonly pinned?: boolean;
+  readonly folder?: string;
   /** Unknown fields of the imported file; they are written back on export. */
   readonly foreign?: Readonly<Record<string, unknown>>;
 }

@@ -5,7 +5,7 @@ import { settings } from '../../settings/settings.svelte.ts';
 import { library } from '../library.svelte.ts';
 import type { Turn } from '../model/conversation.ts';
 import { shownText } from '../reply/prompt.svelte.ts';
-import { spokenText } from './spoken-text.ts';
+import { spokenText } from '../thread/spoken-text.ts';
 
 /** The message that is read aloud; one at a time. */
 export const speaker = $state<{ turnId: string | undefined; state: 'off' | 'fetching' | 'speaking' }>({
