@@ -14,6 +14,8 @@ export interface Settings {
   showProbabilities: boolean;
   readAloud: boolean;
   voice: string;
+  /** Titles of new chats are written by the model. */
+  modelTitles: boolean;
   /** Key that sends a message. */
   sendKey: 'enter' | 'ctrl-enter';
   /** Characters above which pasted text becomes a file; 0 for no limit. */
@@ -38,6 +40,7 @@ export const settings = persistedState<Settings>('parley.settings', {
   showProbabilities: false,
   readAloud: false,
   voice: '',
+  modelTitles: true,
   sendKey: 'enter',
   longPaste: 4000,
 });
