@@ -166,7 +166,8 @@ async function deliver(
     onReply: (arrived) => {
       const reply = cleaned(arrived);
       latest = reply;
-      if (firstAt === undefined && (reply.text !== '' || reply.reasoning !== '')) firstAt = Date.now();
+      if (firstAt === undefined && (reply.text !== '' || reply.reasoning !== '' || reply.calls.length > 0))
+        firstAt = Date.now();
       drawn();
       if (Date.now() - noted < 3000) return;
       noted = Date.now();
