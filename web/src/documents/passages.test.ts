@@ -66,7 +66,8 @@ describe('passagesOf', () => {
     expect(lost(text, passages)).toBe('');
     for (const { start, end } of passages) {
       expect(end - start).toBeLessThanOrEqual(1000);
-      expect(text.slice(start, end).isWellFormed()).toBe(true);
+      // Throws if a character is cut in half.
+      encodeURIComponent(text.slice(start, end));
     }
   });
 
