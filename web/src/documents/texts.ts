@@ -19,6 +19,9 @@ export const texts = {
     failed: (reason: string) => `Web search failed: ${reason} The message was sent without results.`,
     nothing: 'The web search found nothing. The message was sent without results.',
   },
+  formats: {
+    missing: (part: string) => `it is damaged (no ${part}).`,
+  },
   retrieval: {
     preparing: (name: string, percent: number) => `Reading ${name} … ${percent} %`,
     searching: 'Searching your documents …',

@@ -1,4 +1,5 @@
 import type { ZipEntry } from '../../files/zip.ts';
+import { texts } from '../texts.ts';
 import { inSlices } from '../yielding.ts';
 import { htmlText } from './html.ts';
 import { attributeOf, piecesOf, TextLines } from './markup.ts';
@@ -8,7 +9,7 @@ const mostBytes = 64 * 1_048_576;
 
 async function partOf(entries: readonly ZipEntry[], name: string): Promise<string> {
   const entry = entries.find((one) => one.name === name);
-  if (!entry) throw new Error(`${name} is missing in it.`);
+  if (!entry) throw new Error(texts.formats.missing(name));
   return entry.text(mostBytes);
 }
 
