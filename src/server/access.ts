@@ -48,7 +48,8 @@ const rows: readonly Row[] = [
   [information, 'GET', ['/.well-known/serviceinfo', '/ping', '/api/extra/preloadstory']],
   [administering, 'POST', ['/api/admin/save_state', '/api/admin/load_state', '/api/admin/clear_state']],
   [administering, 'POST', ['/api/admin/check_state', '/api/admin/reload_config']],
-  [{ ...administering, changes: false }, 'GET', ['/api/admin/list_options']],
+  [{ ...administering, changes: false }, 'GET', ['/api/admin/list_options', '/api/admin/models']],
+  [reading, 'GET', ['/api/extra/models']],
   [making, 'POST', ['/mcp']],
 
   // OpenAI and Anthropic
@@ -74,7 +75,7 @@ const rows: readonly Row[] = [
 
   // llama.cpp
   [making, 'POST', ['/completion', '/infill', '/embedding', '/props', '/slots/', '/lora-adapters']],
-  [making, 'POST', [...bare('/rerank', '/reranking'), '/chat/completions/control']],
+  [making, 'POST', [...bare('/rerank', '/reranking'), '/chat/completions/control', '/models/load', '/models/unload']],
   [reading, 'POST', ['/tokenize', '/detokenize', '/apply-template']],
   [reading, 'GET', ['/lora-adapters', '/tools', '/cors-proxy']],
   [legacy(reading), 'GET', ['/slots', '/metrics']],
