@@ -78,7 +78,6 @@ export function toolServerPool(
 }
 
 type Connections = () => readonly ToolServerConnection[];
-type Fields = Readonly<Record<string, unknown>>;
 
 function catalogOf(connections: Connections, names: () => ReadonlyMap<string, NamedTool>): ToolServerCatalog {
   /** The lists of all servers that have such. A server that fails is left out: its state says why. */
