@@ -14,6 +14,10 @@ export interface Settings {
   showProbabilities: boolean;
   readAloud: boolean;
   voice: string;
+  /** Key that sends a message. */
+  sendKey: 'enter' | 'ctrl-enter';
+  /** Characters above which pasted text becomes a file; 0 for no limit. */
+  longPaste: number;
 }
 
 /** Values of `reasoning_effort`; empty leaves it to the model. */
@@ -34,6 +38,8 @@ export const settings = persistedState<Settings>('parley.settings', {
   showProbabilities: false,
   readAloud: false,
   voice: '',
+  sendKey: 'enter',
+  longPaste: 4000,
 });
 
 export const appearance = persistedState<{
