@@ -4,6 +4,7 @@ import { sentenceOf } from '../../api/failure.ts';
 import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../../api/running-reply.ts';
 import { server } from '../../app/server.svelte.ts';
 import { loadCharacters } from '../../characters/library.svelte.ts';
+import { retrieve } from '../../documents/retrieve.ts';
 import { newId } from '../../saved/id.ts';
 import { settings } from '../../settings/settings.svelte.ts';
 import { chatSettings, nativeSettings } from '../../settings/state.svelte.ts';
@@ -99,6 +100,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
   await deliver(chatId, started, async (parts) => {
     // Saved before the request is sent: the key must be known after a reload.
     await saveNow(chatId);
+    await retrieve(chatId, turn.parent, parts);
     const chat = library.get(chatId);
     if (!chat) return noReply;
     const before = pathTo(chat, turn.parent);
