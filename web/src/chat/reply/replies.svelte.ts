@@ -6,7 +6,7 @@ import { server } from '../../app/server.svelte.ts';
 import { dataUrlOf } from '../../files/data-url.ts';
 import { newId } from '../../saved/id.ts';
 import { settings } from '../../settings/settings.svelte.ts';
-import { change, library, libraryLoaded, note, saveNow } from '../library.svelte.ts';
+import { change, library, libraryLoaded, saveNow } from '../library.svelte.ts';
 import type { Chat, Turn } from '../model/conversation.ts';
 import { pathTo, withChange, withTurn } from '../model/tree.ts';
 import { fittedPath, roomFor } from './context-fit.ts';
@@ -156,8 +156,7 @@ async function deliver(
       drawn();
       if (Date.now() - noted < 3000) return;
       noted = Date.now();
-      const chat = library.get(chatId);
-      if (chat) note(withChange(chat, turn.id, { text: prefix + latest.text, ...thoughts(latest) }));
+      change(chatId, (chat) => withChange(chat, turn.id, { text: prefix + latest.text, ...thoughts(latest) }));
     },
   };
   let reply: Reply;
