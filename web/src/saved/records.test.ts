@@ -57,7 +57,7 @@ async function world(count: number, chats: readonly Chat[] = [start]): Promise<W
     else inboxes[at - waiting.length]?.shift()?.();
     return true;
   };
-  const idle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const idle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
   return {
     tabs,
     stored,
