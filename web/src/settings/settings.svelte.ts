@@ -22,6 +22,8 @@ export interface Settings extends Mutable<Omit<SamplerValues, 'replyLength' | 's
   sendKey: 'enter' | 'ctrl-enter';
   /** A pasted text with more characters becomes a file. */
   longPaste: number;
+  /** Chats, stories and characters are kept on the server too. */
+  keepOnServer: boolean;
   /** Ids of the chosen presets; empty for none. */
   samplerPreset: string;
   promptPreset: string;
@@ -49,6 +51,7 @@ export const settings = persistedState<Settings>('parley.settings', {
   modelTitles: false,
   sendKey: 'enter',
   longPaste: 4000,
+  keepOnServer: false,
   samplerPreset: '',
   promptPreset: '',
 });

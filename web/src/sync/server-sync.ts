@@ -9,7 +9,7 @@ export interface SyncedCollection {
   ids(): readonly string[];
   find(id: string): SyncedRecord | undefined;
   /** Merges a record of the server. `base` is the last state that both had, if it is known. */
-  merge(record: SyncedRecord, base: SyncedRecord | undefined): void;
+  merge(record: SyncedRecord, base: SyncedRecord | undefined): void | Promise<void>;
   remove(id: string): void;
 }
 
@@ -109,7 +109,7 @@ export class ServerSync {
     // What was deleted here and changed there is kept.
     const found = await this.#parts.server.load(kind, id);
     if (!found) return;
-    collection.merge(found.record, changedHere ? undefined : collection.find(id));
+    await collection.merge(found.record, changedHere ? undefined : collection.find(id));
     this.#know(kind, id, found.revision);
   }
 
@@ -131,7 +131,7 @@ export class ServerSync {
         this.#know(kind, id, 0);
       } else {
         const found = await this.#parts.server.load(kind, id);
-        if (found) collection.merge(found.record, undefined);
+        if (found) await collection.merge(found.record, undefined);
         this.#know(kind, id, found?.revision ?? revision);
       }
     }
