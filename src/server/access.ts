@@ -35,6 +35,7 @@ const rows: readonly Row[] = [
   // KoboldAI and KoboldCpp
   [making, 'POST', [...both('generate'), '/api/extra/generate/stream', '/request', '/api/extra/abort']],
   [making, 'POST', ['/api/extra/embeddings', '/api/extra/tts', '/api/extra/transcribe', '/api/extra/websearch']],
+  [making, 'POST', ['/api/extra/webpage']],
   [making, 'POST', ['/api/extra/music/prepare', '/api/extra/music/generate', '/api/extra/shutdown']],
   [making, 'POST', ['/api/extra/data/save', '/api/extra/multiplayer/setstory', '/api/extra/multiplayer/status']],
   [making, 'POST', ['/api/extra/sync/save']],
@@ -51,7 +52,8 @@ const rows: readonly Row[] = [
   [administering, 'POST', ['/api/admin/save_state', '/api/admin/load_state', '/api/admin/clear_state']],
   [administering, 'POST', ['/api/admin/check_state', '/api/admin/reload_config']],
   [{ ...administering, changes: false }, 'GET', ['/api/admin/list_options', '/api/admin/models']],
-  [reading, 'GET', ['/api/extra/models']],
+  [reading, 'GET', ['/api/extra/models', '/api/extra/mcp']],
+  [administering, 'POST', ['/api/admin/mcp/add', '/api/admin/mcp/remove']],
   [making, 'POST', ['/mcp']],
 
   // OpenAI and Anthropic

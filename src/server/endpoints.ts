@@ -5,6 +5,7 @@ import { readGguf } from '../gguf/gguf.ts';
 import type { AccessRule } from '../http/call.ts';
 import { availableBytes } from '../models/memory-budget.ts';
 import { mayAdminister } from '../protocols/admin/access.ts';
+import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
 import { modelStatusEndpoints } from '../protocols/admin/models.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
@@ -63,6 +64,7 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
         availableBytes,
       }),
       ...mcpEndpoints({ tools, product }),
+      ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
       ...aboutEndpoints({ product, endpoints: () => endpoints }),
     ]),
   );

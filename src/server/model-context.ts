@@ -125,7 +125,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
       jinja: settings.jinja,
       admin: adminLevel(admin),
       router: models?.byName ?? false,
-      mcp: tools !== undefined,
+      mcp: tools !== undefined && (tools.catalog?.servers().length ?? 1) > 0,
       ...taskFeatures(taskServices),
       savedata: Boolean(clients.slots),
       multiplayer: Boolean(clients.story),

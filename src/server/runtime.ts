@@ -29,7 +29,7 @@ import { modelParts } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { Routing } from './routed-app.ts';
 import { checked, fileExitCode, StartError } from './start-error.ts';
-import { connectToolServers, namedServers } from './tool-servers.ts';
+import { connectToolServers, namedServers, toolServerEditor } from './tool-servers.ts';
 
 export interface RuntimeParts {
   readonly settings: Settings;
@@ -79,7 +79,8 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       ...routing,
       ...logs(parts, pool),
       memory: registry,
-      tools,
+      tools: tools?.pool,
+      toolEditor: tools?.editor,
       clients,
       product: parts.product,
       hasTaskModels: () => countsTaskModels(model.taskModels, registry.list()),
@@ -91,7 +92,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     await Promise.all([
       registry.close(),
       pictureEditor.stop(),
-      tools && Promise.race([tools.close(), wait(toolsClosingMs)]),
+      tools && Promise.race([tools.pool.close(), wait(toolsClosingMs)]),
     ]);
     process.exit(code);
   };
@@ -226,7 +227,9 @@ async function routedApp(
 async function toolServers({ settings, product, terminal }: RuntimeParts) {
   const parts = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
   const configs = await checked(() => namedServers(parts));
-  return configs.length > 0 ? connectToolServers(configs, parts) : undefined;
+  if (configs.length === 0 && !settings.admin) return undefined;
+  const pool = await connectToolServers(configs, parts);
+  return { pool, editor: settings.admin ? await toolServerEditor(pool, parts) : undefined };
 }
 
 async function checkDiskCache(text: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { Settings } from '../config/flags.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
 import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
-import type { ToolServers } from '../core/tool-servers.ts';
+import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
@@ -33,6 +33,8 @@ export interface ServiceParts {
   readonly library?: ModelLibrary | undefined;
   /** The servers of `--mcpfile`. */
   readonly tools?: ToolServers | undefined;
+  /** With `--admin` only. */
+  readonly toolEditor?: ToolServerEditor | undefined;
   readonly product: Product;
   readonly clients?: ClientServices;
   readonly observer: TextObserver;

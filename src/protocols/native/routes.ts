@@ -1,8 +1,9 @@
+import { AppError } from '../../core/errors.ts';
 import type { WebSearch } from '../../core/web-search.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
-import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { fidelityOf, honoured, readText } from '../fields.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { fidelityOf, honoured, readFields, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
 import { nativeFamily, readInput } from './errors.ts';
 import { type GenerateParts, generateEndpoints, generateFidelity, taskEndpoints } from './generate.ts';
@@ -37,6 +38,7 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
     ...syncEndpoints(services),
     ...multiplayerEndpoints(services),
     webSearchEndpoint(services.search),
+    webPageEndpoint(services.search),
     shutdownEndpoint(services.shutdown),
   ];
 }
@@ -81,5 +83,21 @@ export function webSearchEndpoint(search: WebSearch | undefined): PlainEndpoint 
     const found = pages.map(({ title, url, description, content }) => ({ title, url, desc: description, content }));
     // Clients expect a list, so the problem is in a header.
     return json(found, 200, noteHeaders(problem === undefined ? [] : [problem]));
+  });
+}
+
+const pageFields = { url: honoured(readText, 'An http or https address on the public internet.') };
+export const webPageFidelity = fidelityOf('Native text API', 'POST /api/extra/webpage', pageFields);
+
+/** A page for clients that attach it to a chat: the content policy and CORS keep browsers from fetching it. */
+export function webPageEndpoint(search: WebSearch | undefined): PlainEndpoint {
+  const summary = 'Fetch a page through this server (--websearch): its type and its bytes in base64.';
+  return row('/api/extra/webpage', summary, async (call) => {
+    if (!search) throw new AppError('unsupported', { feature: 'Fetching pages', instead: 'start it with --websearch' });
+    const { url } = readFields(pageFields, await bodyOf(call));
+    const answer = await search.page(url, call.signal);
+    if ('problem' in answer) return json({ success: false, error: answer.problem });
+    const data = Buffer.from(answer.bytes).toString('base64');
+    return json({ success: true, url, content_type: answer.contentType, data });
   });
 }

@@ -175,6 +175,13 @@ export const texts = {
     removeSummary: 'Remove summary',
     tooShort: 'The chat is too short to summarize.',
   },
+  tools: {
+    impersonate: 'Impersonate: write my reply',
+    stop: 'Stop writing',
+    scene: 'Draw the scene',
+    drawing: 'Drawing the scene …',
+    speaks: 'Who speaks now',
+  },
   errors: {
     emptyReply: 'The model returned an empty reply. Try again.',
   },

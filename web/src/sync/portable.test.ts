@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { fromPortable, toPortable } from './portable.ts';
 
 const toDataUrl = async (blob: Blob) =>
-  `data:${blob.type};base64,${Buffer.from(await blob.arrayBuffer()).toString('base64')}`;
+  `data:${blob.type};base64,${btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())))}`;
 
 test('portable: restores a record with its files', async () => {
   const picture = new Blob([Uint8Array.of(1, 2, 255)], { type: 'image/png' });

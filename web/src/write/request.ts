@@ -2,8 +2,11 @@ import type { BuiltPrompt } from '../story/prompt.ts';
 import { type Pending, type Story, textOf } from '../story/story.ts';
 
 export interface ReplyOptions {
-  /** By the field names of the native API. */
-  readonly sampling: Readonly<Record<string, number>>;
+  /** Fields that the settings set, by the names of the native API. */
+  readonly sampling: Readonly<Record<string, unknown>>;
+  /** Besides those of the story. */
+  readonly stops?: readonly string[];
+  /** Not a number if the server decides. */
   readonly replyLength: number;
   readonly probabilities: boolean;
   /** 0 if unknown. */
@@ -19,9 +22,9 @@ export function replyRequest({ mode }: Story, built: BuiltPrompt, { key, stops }
     ...(options.model === undefined ? {} : { model: options.model }),
     prompt: built.prompt,
     memory: built.memory,
-    max_length: options.replyLength,
+    ...(options.replyLength >= 1 ? { max_length: Math.floor(options.replyLength) } : {}),
     ...(options.context > 0 ? { max_context_length: options.context } : {}),
-    stop_sequence: stops,
+    stop_sequence: [...stops, ...(options.stops ?? [])],
     trim_stop: true,
     // Stories may contain such placeholders literally.
     replace_instruct_placeholders: mode === 'instruct',
