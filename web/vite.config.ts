@@ -18,7 +18,11 @@ export default defineConfig({
     // Inlined pieces would need a looser content policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rollupOptions: { input: Object.fromEntries(pages.map((name) => [name.replace('.html', ''), here(name)])) },
+    rollupOptions: {
+      input: Object.fromEntries(pages.map((name) => [name.replace('.html', ''), here(name)])),
+      // In a chunk of its own: else the bundler puts its helpers, which every page loads, into the same chunk as this library.
+      output: { codeSplitting: { groups: [{ name: 'highlighter', test: /node_modules.highlight\.js/ }] } },
+    },
   },
   // The server with the models; `npx vite --config web/vite.config.ts` shows changes at once.
   server: { proxy: { '^/(api|v1|sdapi|lcpp|mcp|props|docs)(/|$)': 'http://localhost:5001' } },
