@@ -106,7 +106,7 @@ async function longChat(browser: Browser, base: string, replyTokens: number, log
         : `Thing **${turn}** is:\n\n- one\n- two\n\n\`\`\`js\nlet x = ${turn};\n\`\`\``,
   }));
   const buffer = Buffer.from(JSON.stringify([{ title: 'Long', conversations }]));
-  await page.getByLabel('Chats to import').setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer });
+  await page.getByLabel('Files to import').setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer });
   await page.getByText(`Thing ${chatTurns - 1} is`).waitFor();
   await settled(page);
 

@@ -2,6 +2,7 @@ import type { EndpointFidelity } from '../core/fidelity.ts';
 import { adminFidelity } from '../protocols/admin/routes.ts';
 import { comfyFidelity } from '../protocols/comfy/fields.ts';
 import { llamacppFidelity } from '../protocols/llamacpp/fields.ts';
+import { modelMemoryFidelity } from '../protocols/llamacpp/models.ts';
 import { messagesFidelity } from '../protocols/messages/fields.ts';
 import { musicFidelity } from '../protocols/music/routes.ts';
 import { legacyFidelity, taskFidelity } from '../protocols/native/generate.ts';
@@ -39,4 +40,4 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
 };
 
 /** Small endpoints, which only the OpenAPI document describes. */
-export const smallEndpoints = [taskFidelity, ...tokenFidelity, legacyFidelity, ...adminFidelity];
+export const smallEndpoints = [taskFidelity, ...tokenFidelity, legacyFidelity, modelMemoryFidelity, ...adminFidelity];

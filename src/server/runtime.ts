@@ -78,6 +78,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       ...own,
       ...routing,
       ...logs(parts, pool),
+      memory: registry,
       tools,
       clients,
       product: parts.product,
@@ -205,7 +206,17 @@ async function routedApp(
     const { remoteOffers } = await import('../models/remote-models.ts');
     const remoteModels =
       pool && (settings.routermode || several) ? remoteOffers({ settings, given, pool }, terminal) : undefined;
-    return createRoutedApp({ initial: { settings, given }, first: model, registry, terminal, build, remoteModels });
+    const { modelLibrary } = await import('./model-library.ts');
+    const library = settings.admin ? modelLibrary(settings) : undefined;
+    return createRoutedApp({
+      initial: { settings, given },
+      first: model,
+      registry,
+      terminal,
+      build,
+      remoteModels,
+      library,
+    });
   }
   const names = [model.name, ...specsOf(model.taskModels).map((spec) => spec.name)];
   for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);

@@ -246,7 +246,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     ];
     const file = (name: string, text: string) => ({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
     await page
-      .getByLabel('Chats to import')
+      .getByLabel('Files to import')
       .setInputFiles(file('x.json', JSON.stringify([{ title: 'Physics', conversations }])));
     await page.locator('math').waitFor();
     await page.locator('.hljs-keyword').waitFor();
@@ -267,19 +267,19 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await button(page, 'Undo').last().waitFor();
     expect(await page.getByRole('link', { name: 'Physics' }).count()).toBe(0);
-    await page.getByLabel('Chats to import').setInputFiles(file('y.json', saved['Parley file'] ?? ''));
+    await page.getByLabel('Files to import').setInputFiles(file('y.json', saved['Parley file'] ?? ''));
     await page.locator('math').waitFor();
     await page.getByRole('link', { name: 'Physics' }).waitFor();
-    await page.getByLabel('Chats to import').setInputFiles(file('z.json', 'Dear diary'));
-    await page.getByText(/z.json: This file is not JSON/).waitFor();
+    await page.getByLabel('Files to import').setInputFiles(file('z.json', 'Dear diary'));
+    await page.getByText(/Can't open z.json: the JSON is not valid/).waitFor();
 
-    await page.getByRole('searchbox', { name: 'Search chats' }).fill('formula nowhere');
-    await page.getByText('No chats found.').waitFor();
-    await page.getByRole('searchbox', { name: 'Search chats' }).fill('FORMULA');
+    await page.getByRole('searchbox', { name: 'Search chats and stories' }).fill('formula nowhere');
+    await page.getByText('Nothing found.').waitFor();
+    await page.getByRole('searchbox', { name: 'Search chats and stories' }).fill('FORMULA');
     await page.getByRole('link', { name: 'Physics' }).waitFor();
     await button(page, 'Actions for Physics').click();
     await page.getByRole('menuitem', { name: 'Move to folder' }).click();
-    await page.getByRole('combobox', { name: 'Chat folder' }).fill('School');
+    await page.getByRole('combobox', { name: 'Folder' }).fill('School');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'School' }).waitFor();
     expect(faults.get(page)).toEqual([]);
@@ -353,10 +353,11 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     const locked = await start(['--password', 'sesame']);
     const page = await chatPage({}, locked.base);
     await say(page, 'Hello?');
-    await page.getByLabel('Key', { exact: true }).fill('wrong');
-    await button(page, 'Use this key').click();
-    await page.getByLabel('Key', { exact: true }).fill('sesame');
-    await button(page, 'Use this key').click();
+    await page.getByLabel('Password', { exact: true }).fill('wrong');
+    await button(page, 'Unlock').click();
+    await page.getByText('Wrong password.').waitFor();
+    await page.getByLabel('Password', { exact: true }).fill('sesame');
+    await button(page, 'Unlock').click();
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+/);
     await finished(page);
     await locked.stop();

@@ -9,13 +9,14 @@ import { type GenerateParts, generateEndpoints, generateFidelity, taskEndpoints 
 import { type CacheParts, cacheEndpoint, type InfoParts, infoEndpoints } from './info.ts';
 import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
+import { type SyncParts, syncEndpoints } from './synced-records.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
 /** What depends on the model that a call concerns. */
 export interface NativeContext extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts, CacheParts {}
 
 /** What the server has, whichever model answers. */
-export interface NativeServices extends StoryParts {
+export interface NativeServices extends StoryParts, SyncParts {
   /** With `--websearch` only. */
   readonly search?: WebSearch | undefined;
   /** With `--singleinstance` only. */
@@ -33,6 +34,7 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
     nativeSpeechEndpoint,
     transcribeEndpoint,
     ...saveSlotEndpoints(services),
+    ...syncEndpoints(services),
     ...multiplayerEndpoints(services),
     webSearchEndpoint(services.search),
     shutdownEndpoint(services.shutdown),

@@ -30,6 +30,7 @@ mkdirSync(join(web, 'assets'));
 const clientPage = '<!doctype html><title>Client</title><script type="module" src="./assets/index-abc.js"></script>';
 writeFileSync(join(web, 'index.html'), clientPage);
 writeFileSync(join(web, 'icon.svg'), '<svg/>');
+writeFileSync(join(web, 'sandbox.html'), '<!doctype html><title>Preview</title>');
 writeFileSync(join(web, 'icon-192.png'), 'a picture');
 writeFileSync(join(web, 'assets', 'index-abc.js'), 'run()');
 writeFileSync(join(web, 'assets', 'index-abc.js.gz'), gzipSync('run()'));
@@ -156,7 +157,22 @@ test.each(['/', '/lcpp'])('%s is the web client, with a policy against other sit
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("script-src 'self'");
   expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).toContain("frame-src 'self'");
   expect(policy).not.toMatch(/unsafe|https?:|\*/);
+});
+
+test('/sandbox.html: runs scripts without an origin and without network, in a frame of this server only', async () => {
+  const { headers } = await get('/behind/proxy/sandbox.html');
+  expect(headers?.['content-type']).toMatch(/^text\/html/);
+  const policy = headers?.['content-security-policy'] ?? '';
+  for (const part of [
+    "default-src 'none'",
+    'sandbox allow-scripts',
+    "frame-ancestors 'self'",
+    "script-src 'unsafe-inline'",
+  ])
+    expect(policy.split('; ')).toContain(part);
+  expect(policy).not.toMatch(/same-origin|https?:|\*|eval|connect-src|script-src 'self'/);
 });
 
 test('/: says so if the web client is not built', async () => {

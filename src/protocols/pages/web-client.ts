@@ -7,7 +7,7 @@ import { fileReply } from '../../http/static-files.ts';
 /** Folder of the built web client. */
 export const builtPages = fileURLToPath(new URL('../../web', import.meta.url));
 
-/** Loads nothing from other sites and nothing inline; images and sounds may be `data:` and `blob:` URLs. */
+/** Loads nothing from other sites and nothing inline; images and sounds may be `data:` and `blob:` URLs. Frames are sandboxed. */
 const clientHeaders = pageHeaders({
   'default-src': "'none'",
   'script-src': "'self'",
@@ -18,7 +18,25 @@ const clientHeaders = pageHeaders({
   'media-src': "'self' data: blob:",
   'worker-src': "'self'",
   'manifest-src': "'self'",
+  'frame-src': "'self'",
   'form-action': "'none'",
+});
+
+/**
+ * The page for previews of code that a model wrote. It may run what it is sent, but has no origin, no network and no
+ * access to the page around it.
+ */
+const sandboxPage = 'sandbox.html';
+const sandboxHeaders = pageHeaders({
+  'default-src': "'none'",
+  'script-src': "'unsafe-inline'",
+  'style-src': "'unsafe-inline'",
+  'img-src': 'data: blob:',
+  'font-src': 'data:',
+  'media-src': 'data: blob:',
+  'form-action': "'none'",
+  'frame-ancestors': "'self'",
+  sandbox: 'allow-scripts',
 });
 
 /** A page of the client; undefined if the client is not built. */
@@ -32,13 +50,14 @@ export function webFiles(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .map((name) => name.replaceAll('\\', '/'))
-      .filter((name) => /\.\w+$/.test(name) && !/\.(html|gz|br)$/.test(name));
+      .filter((name) => /\.\w+$/.test(name) && (name === sandboxPage || !/\.(html|gz|br)$/.test(name)));
   } catch {
     return [];
   }
 }
 
-export function webFile(folder: string, name: string, { headers }: Call): Promise<Reply | undefined> {
+export async function webFile(folder: string, name: string, { headers }: Call): Promise<Reply | undefined> {
   const cacheControl = () => (name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache');
-  return fileReply({ folder, compressed: true, cacheControl }, { path: name, headers });
+  const reply = await fileReply({ folder, compressed: true, cacheControl }, { path: name, headers });
+  return reply && name === sandboxPage ? { ...reply, headers: { ...reply.headers, ...sandboxHeaders } } : reply;
 }

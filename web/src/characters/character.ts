@@ -1,4 +1,4 @@
-import type { WorldEntry } from '../story/story.ts';
+import type { WorldEntry, WorldOptions } from '../story/story.ts';
 
 /** A character that the model plays. Texts contain `{{user}}` and `{{char}}`; they are replaced when a prompt is made. */
 export interface Character {
@@ -19,6 +19,9 @@ export interface Character {
   readonly afterMessages: string;
   readonly depthPrompt?: DepthPrompt;
   readonly world: readonly WorldEntry[];
+  readonly worldOptions?: WorldOptions;
+  /** Replaces the name in prompts: `{{char}}`. */
+  readonly nickname?: string;
   /** Name of a voice of the speech model. */
   readonly voice?: string;
   readonly creatorNotes: string;
@@ -41,4 +44,26 @@ export interface Persona {
   readonly name: string;
   readonly description: string;
   readonly picture?: Blob;
+}
+
+export function newCharacter(fields: Partial<Character> & Pick<Character, 'id' | 'changedAt'>): Character {
+  return {
+    name: '',
+    description: '',
+    personality: '',
+    scenario: '',
+    greetings: [],
+    examples: '',
+    system: '',
+    afterMessages: '',
+    world: [],
+    creatorNotes: '',
+    tags: [],
+    ...fields,
+  };
+}
+
+/** The name in prompts and in the chat. */
+export function calledName({ name, nickname = '' }: Pick<Character, 'name' | 'nickname'>): string {
+  return nickname.trim() || name;
 }

@@ -3,8 +3,9 @@ import { notify } from '../app/notices.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { change, library, put, remove } from './library.svelte.ts';
 import type { Attachment, Chat, Turn } from './model/conversation.ts';
-import { emptyChat, leafOf, renamed, withChange, withoutTurn, withTurn } from './model/tree.ts';
+import { emptyChat, forked, leafOf, renamed, withChange, withoutMessage, withoutTurn, withTurn } from './model/tree.ts';
 import { requestReply } from './reply/replies.svelte.ts';
+import { texts } from './thread/texts.ts';
 
 export interface Message {
   readonly text: string;
@@ -53,6 +54,21 @@ export function deleteTurn(chatId: string, turn: Turn): void {
   change(chatId, (chat) => withoutTurn(chat, turn.id), { undoable: true });
 }
 
+export function deleteMessage(chatId: string, turn: Turn): void {
+  change(chatId, (chat) => withoutMessage(chat, turn.id), { undoable: true });
+}
+
+/** Opens a new chat with the messages up to this one. */
+export function fork(chatId: string, turn: Turn): void {
+  const chat = library.get(chatId);
+  if (!chat) return;
+  const title = texts.turn.forkTitle(chat.title || texts.turn.untitled);
+  const copy = forked(chat, turn.id, title, { newId, now: Date.now() });
+  put(copy);
+  go({ view: 'chat', id: copy.id });
+  notify(texts.turn.forked);
+}
+
 export function rename(chatId: string, title: string): void {
   change(chatId, (chat) => renamed(chat, title));
 }
@@ -63,7 +79,9 @@ export function moveTo(chatId: string, folder: string): void {
 
 export async function deleteChat(chat: Chat): Promise<void> {
   await remove(chat.id);
-  notify(`“${chat.title || 'Untitled chat'}” deleted.`, { action: { label: 'Undo', run: () => put(chat) } });
+  notify(texts.turn.chatDeleted(chat.title || texts.turn.untitled), {
+    action: { label: texts.turn.undo, run: () => put(chat) },
+  });
 }
 
 function said(parent: string | null, { text, attachments = [] }: Message): Turn {

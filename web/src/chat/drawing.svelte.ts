@@ -21,8 +21,12 @@ export function stopPicture(): void {
   task?.stop();
 }
 
-/** Generates an image; the prompt and the image become turns of the chat. */
-export async function drawPicture(chatId: string | undefined, prompt: string): Promise<void> {
+/** Generates an image; the prompt and the image become turns of the chat. A picture of the scene has no question. */
+export async function drawPicture(
+  chatId: string | undefined,
+  prompt: string,
+  { asked: withQuestion = true } = {},
+): Promise<void> {
   const { id } = chatOrNew(chatId);
   if (chatId === undefined) go({ view: 'chat', id }, { replace: true });
   const blob = await drawn(id, prompt);
@@ -32,6 +36,7 @@ export async function drawPicture(chatId: string | undefined, prompt: string): P
     id,
     (chat) => {
       const parent = leafOf(chat)?.id ?? null;
+      if (!withQuestion) return withTurn(chat, pictureTurn(parent, prompt, blob));
       const question: Turn = { id: asked, parent, role: 'user', text: `Draw: ${prompt}`, at: Date.now() };
       return withTurn(withTurn(chat, question), pictureTurn(asked, prompt, blob));
     },

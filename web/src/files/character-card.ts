@@ -1,6 +1,10 @@
-import { newEntry, newPassage, newStory, type Passage, type Story, type WorldEntry } from '../story/story.ts';
-import { type Fields, fieldsOf, flagIn, listIn, numberIn, textIn, textsIn } from './loose.ts';
-import { pngTexts } from './png-text.ts';
+import { type Character, calledName, type DepthPrompt, newCharacter } from '../characters/character.ts';
+import { newPassage, newStory, type Passage, type Story } from '../story/story.ts';
+import { blobOf } from './data-url.ts';
+import { type Fields, fieldsOf, numberIn, textIn, textsIn } from './loose.ts';
+import { bookOf, isLorebook, lorebookOf } from './lorebook.ts';
+import { pngTexts, withPngTexts } from './png-text.ts';
+import { texts } from './texts.ts';
 import { Unreadable } from './unreadable.ts';
 
 /** A character card: in version 1 the fields are at the top level, later under `data`. */
@@ -10,42 +14,175 @@ export function isCard(value: unknown): boolean {
   return typeof card.name === 'string' && ['first_mes', 'description', 'personality'].some((name) => name in card);
 }
 
-/** The card in a PNG file; the newest version if there are several. */
+/** The card in a PNG file; the newest version if there are several. Undefined if it has none. */
 export function cardOfPng(bytes: Uint8Array): unknown {
-  const texts = pngTexts(bytes);
-  const packed = texts.get('ccv3') ?? texts.get('chara');
-  if (packed === undefined) throw new Unreadable('This image contains no character card.');
+  const chunks = pngTexts(bytes);
+  const packed = chunks.get('ccv3') ?? chunks.get('chara');
+  if (packed === undefined) return undefined;
   try {
     const binary = atob(packed.replace(/\s+/g, ''));
     return JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (byte) => byte.charCodeAt(0))));
   } catch {
-    throw new Unreadable('The character card in this image is damaged.');
+    throw new Unreadable(texts.card.damaged);
   }
 }
 
-/** A chat with the character. Its greetings are branches of the first message. */
-export function storyOfCard(value: unknown, id: () => string, changed: number): Story {
+/** The picture without the card in it. */
+export function pictureOfPng(bytes: Uint8Array): Blob {
+  return new Blob([withPngTexts(bytes, { chara: undefined, ccv3: undefined })], { type: 'image/png' });
+}
+
+/** A PNG card that programs for version 2 and for version 3 read. */
+export function pngWithCard(picture: Uint8Array, character: Character): Uint8Array<ArrayBuffer> {
+  const card = cardOf(character);
+  return withPngTexts(picture, {
+    chara: base64({ ...card, spec: 'chara_card_v2', spec_version: '2.0' }),
+    ccv3: base64(card),
+  });
+}
+
+function base64(value: object): string {
+  let binary = '';
+  for (const byte of new TextEncoder().encode(JSON.stringify(value))) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+const mostGreetings = 500;
+const voiceField = 'parley/voice';
+
+export function characterOfCard(value: unknown, id: () => string, changedAt: number, picture?: Blob): Character {
   const outer = fieldsOf(value);
   const card = 'data' in outer ? fieldsOf(outer.data) : outer;
-  const name = textIn(card.name).trim() || 'Character';
+  const { depth_prompt, [voiceField]: voice, ...otherExtensions } = fieldsOf(card.extensions);
+  const book = isBook(card.character_book) ? lorebookOf(card.character_book, id) : undefined;
+  const depthPrompt = depthPromptOf(fieldsOf(depth_prompt));
+  const image = picture ?? embeddedPicture(card);
+  const nickname = textIn(card.nickname).trim();
+  const foreign = foreignOf(card, otherExtensions);
+  return newCharacter({
+    id: id(),
+    changedAt,
+    name: textIn(card.name).trim() || texts.card.unnamed,
+    description: lines(card.description),
+    personality: lines(card.personality),
+    scenario: lines(card.scenario),
+    greetings: [lines(card.first_mes), ...textsIn(card.alternate_greetings, mostGreetings).map(lines)].filter(
+      (greeting) => greeting.trim() !== '',
+    ),
+    examples: lines(card.mes_example),
+    system: lines(card.system_prompt),
+    afterMessages: lines(card.post_history_instructions),
+    world: book?.world ?? [],
+    creatorNotes: lines(card.creator_notes) || lines(card.creatorcomment),
+    tags: textsIn(card.tags, 200),
+    ...(book && Object.keys(book.options).length > 0 ? { worldOptions: book.options } : {}),
+    ...(nickname === '' ? {} : { nickname }),
+    ...(depthPrompt ? { depthPrompt } : {}),
+    ...(textIn(voice) === '' ? {} : { voice: textIn(voice) }),
+    ...(image ? { picture: image } : {}),
+    ...(Object.keys(foreign).length > 0 ? { foreign } : {}),
+  });
+}
+
+function isBook(value: unknown): boolean {
+  return Array.isArray(fieldsOf(value).entries) || isLorebook(value);
+}
+
+function lines(value: unknown): string {
+  return textIn(value).replaceAll('\r\n', '\n');
+}
+
+function depthPromptOf({ prompt, depth, role }: Fields): DepthPrompt | undefined {
+  const text = lines(prompt);
+  if (text.trim() === '') return undefined;
+  const known = role === 'user' || role === 'assistant' ? role : 'system';
+  return { text, depth: Math.max(0, Math.trunc(numberIn(depth, 4))), role: known };
+}
+
+/** Cards as JSON may have their picture as a data URL. */
+function embeddedPicture({ assets, avatar }: Fields): Blob | undefined {
+  const icons = (Array.isArray(assets) ? assets.map(fieldsOf) : []).filter(({ type }) => type === 'icon');
+  const icon = icons.find(({ name }) => name === 'main') ?? icons[0];
+  const url = [icon?.uri, avatar].find((one) => typeof one === 'string' && one.startsWith('data:image/'));
+  try {
+    return url === undefined ? undefined : blobOf(url as string);
+  } catch {
+    return undefined;
+  }
+}
+
+const knownFields = new Set([
+  ...['name', 'description', 'personality', 'scenario', 'first_mes', 'alternate_greetings', 'mes_example'],
+  ...['system_prompt', 'post_history_instructions', 'character_book', 'creator_notes', 'creatorcomment', 'tags'],
+  ...['nickname', 'extensions'],
+]);
+
+function foreignOf(card: Fields, extensions: Fields): Fields {
+  const foreign = Object.fromEntries(Object.entries(card).filter(([name]) => !knownFields.has(name)));
+  return Object.keys(extensions).length > 0 ? { ...foreign, extensions } : foreign;
+}
+
+/** A card of version 3, with the unknown fields of the imported one. */
+export function cardOf(character: Character): Record<string, unknown> {
+  const { depthPrompt, foreign = {}, world, worldOptions, voice } = character;
+  const [first_mes = '', ...alternate_greetings] = character.greetings;
+  return {
+    spec: 'chara_card_v3',
+    spec_version: '3.0',
+    data: {
+      creator: '',
+      character_version: '',
+      group_only_greetings: [],
+      ...foreign,
+      name: character.name,
+      ...(character.nickname === undefined ? {} : { nickname: character.nickname }),
+      description: character.description,
+      personality: character.personality,
+      scenario: character.scenario,
+      first_mes,
+      alternate_greetings,
+      mes_example: character.examples,
+      system_prompt: character.system,
+      post_history_instructions: character.afterMessages,
+      creator_notes: character.creatorNotes,
+      tags: character.tags,
+      extensions: {
+        ...fieldsOf(foreign.extensions),
+        ...(depthPrompt
+          ? { depth_prompt: { prompt: depthPrompt.text, depth: depthPrompt.depth, role: depthPrompt.role } }
+          : {}),
+        ...(voice === undefined ? {} : { [voiceField]: voice }),
+      },
+      ...(world.length > 0 ? { character_book: bookOf(world, worldOptions) } : {}),
+    },
+  };
+}
+
+/** A story of the kind `chat` with the character. Its greetings are branches of the first message. */
+export function storyOfCard(value: unknown, id: () => string, changed: number): Story {
+  const character = characterOfCard(value, id, changed);
+  const name = calledName(character);
   const me = 'You';
   const named = (text: string): string => withNames(text, name, me);
-  const greetings = [textIn(card.first_mes), ...textsIn(card.alternate_greetings, 200)]
-    .map((greeting) => named(greeting).trim())
-    .filter((greeting) => greeting !== '');
-  const note = named(textIn(card.post_history_instructions)).trim();
+  const greetings = character.greetings.map((greeting) => named(greeting).trim());
+  const note = named(character.afterMessages).trim();
   return newStory({
     id: id(),
     changed,
-    title: name,
+    title: character.name,
     mode: 'chat',
     me,
-    them: textIn(card.nickname).trim() || name,
+    them: name,
     // Greetings have several paragraphs, and replies follow their example.
     oneLine: !greetings.some((greeting) => greeting.includes('\n')),
-    memory: named(memoryOf(card, name)),
+    memory: named(memoryOf(character)),
     passages: greetingPassage(greetings, id),
-    world: listIn(fieldsOf(card.character_book).entries, 5000).map((entry) => entryOf(entry, id, named)),
+    world: character.world.map((entry) => ({
+      ...entry,
+      keys: entry.keys.map(named),
+      secondaryKeys: entry.secondaryKeys.map(named),
+      content: named(entry.content),
+    })),
     ...(note === '' ? {} : { note: { text: note, template: '[<|>]', depth: 80 } }),
   });
 }
@@ -56,15 +193,13 @@ function greetingPassage([first, ...others]: readonly string[], id: () => string
   return [{ ...passage, branches: [...passage.branches, ...others.map((text) => ({ text }))] }];
 }
 
-function memoryOf(card: Fields, name: string): string {
-  const example = textIn(card.mes_example)
-    .replace(/<START>/gi, '***')
-    .trim();
+function memoryOf(character: Character): string {
+  const example = character.examples.replace(/<START>/gi, '***').trim();
   const parts = [
-    textIn(card.system_prompt).replace(/\{\{original\}\}/gi, ''),
-    textIn(card.description),
-    labelled(`${name}'s personality`, textIn(card.personality)),
-    labelled('Scenario', textIn(card.scenario)),
+    character.system.replace(/\{\{original\}\}/gi, ''),
+    character.description,
+    labelled(`${character.name}'s personality`, character.personality),
+    labelled('Scenario', character.scenario),
     example === '' ? '' : `Example dialogue:\n${example}\n***`,
   ];
   return parts
@@ -77,24 +212,6 @@ function labelled(label: string, text: string): string {
   return text.trim() === '' ? '' : `${label}: ${text.trim()}`;
 }
 
-function entryOf(value: unknown, id: () => string, named: (text: string) => string): WorldEntry {
-  const entry = fieldsOf(value);
-  return newEntry({
-    id: id(),
-    keys: textsIn(entry.keys, 200).map(named),
-    secondaryKeys: textsIn(entry.secondary_keys, 200).map(named),
-    content: named(textIn(entry.content)),
-    comment: textIn(entry.comment) || textIn(entry.name),
-    constant: flagIn(entry.constant, false),
-    selective: flagIn(entry.selective, false),
-    enabled: flagIn(entry.enabled, true),
-    order: numberIn(entry.insertion_order, 100),
-  });
-}
-
 function withNames(text: string, them: string, me: string): string {
-  return text
-    .replaceAll('\r\n', '\n')
-    .replace(/\{\{char\}\}|<BOT>|<CHAR>/gi, () => them)
-    .replace(/\{\{user\}\}|<USER>/gi, () => me);
+  return text.replace(/\{\{char\}\}|<BOT>|<CHAR>/gi, () => them).replace(/\{\{user\}\}|<USER>/gi, () => me);
 }

@@ -1,10 +1,20 @@
+import type { Character } from '../characters/character.ts';
+import type { Chat } from '../chat/model/conversation.ts';
+import { chatsOf, hasChats } from '../chat/model/sharing.ts';
 import { split } from '../story/passages.ts';
 import { newStory, type Story } from '../story/story.ts';
-import { cardOfPng, isCard, storyOfCard } from './character-card.ts';
+import { cardOfPng, characterOfCard, isCard, pictureOfPng, storyOfCard } from './character-card.ts';
+import { characterOfCharx } from './charx.ts';
+import { blobOf, dataUrlOf } from './data-url.ts';
 import { isSave, storyOfSave } from './lite-save.ts';
+import { fieldsOf } from './loose.ts';
+import { isLorebook, type Lorebook, lorebookOf } from './lorebook.ts';
 import { isOwn, storyOfFile } from './own-story.ts';
 import { isPng } from './png-text.ts';
+import { chatOfSillyTavern, isSillyTavernChat, type NamedChat } from './silly-tavern-chat.ts';
+import { texts } from './texts.ts';
 import { Unreadable } from './unreadable.ts';
+import { isZip } from './zip.ts';
 
 const megabyte = 1_048_576;
 export const largestFile = 64 * megabyte;
@@ -14,29 +24,120 @@ export interface FoundFile {
   readonly bytes: Uint8Array;
 }
 
-/** Reads a story from any supported file, detected by its content. */
-export function storyOf({ name, bytes }: FoundFile, id: () => string, changed: number): Story {
-  if (bytes.length === 0) throw new Unreadable('The file is empty.');
-  if (bytes.length > largestFile)
-    throw new Unreadable(`The file is too large. The limit is ${largestFile / megabyte} MB.`);
-  const title = name.replace(/\.[^.]*$/, '');
-  if (isPng(bytes)) return storyOfCard(cardOfPng(bytes), id, changed);
-  const text = plainText(bytes);
-  const story =
-    /^\s*[{[]/.test(text) && looksLikeJson(name, text)
-      ? storyOfJson(parsed(text), id, changed)
-      : storyOfText(text, id, changed);
-  return story.title.trim() === '' ? { ...story, title } : story;
+/** What a file contains, detected by its content. */
+export type Found =
+  | { readonly kind: 'character'; readonly character: Character }
+  | { readonly kind: 'lorebook'; readonly lorebook: Lorebook }
+  | { readonly kind: 'chats'; readonly chats: readonly Chat[] }
+  | { readonly kind: 'named-chat'; readonly named: NamedChat }
+  | { readonly kind: 'story'; readonly story: Story }
+  /** Sampler settings of any program, as parsed JSON. */
+  | { readonly kind: 'preset'; readonly value: unknown }
+  /** JSON of an unknown kind is text too. */
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'other' };
+
+export interface OpenParts {
+  readonly newId: () => string;
+  readonly now: number;
 }
 
-export function storyOfJson(value: unknown, id: () => string, changed: number): Story {
+/** Throws an `Unreadable` if the kind of the file is known but its content is damaged. */
+export async function contentOf({ name, bytes }: FoundFile, parts: OpenParts): Promise<Found> {
+  const { newId, now } = parts;
+  if (isPng(bytes)) {
+    const card = cardOfPng(bytes);
+    if (card === undefined) return { kind: 'other' };
+    return { kind: 'character', character: characterOfCard(card, newId, now, pictureOfPng(bytes)) };
+  }
+  // Some programs append the archive to a picture.
+  if (/\.charx$/i.test(name) || (isZip(bytes) && isCharx(bytes)))
+    return { kind: 'character', character: await characterOfCharx(bytes, newId, now) };
+  const text = plainText(bytes);
+  if (text === undefined) return { kind: 'other' };
+  const value = parsed(text);
+  const found = value === undefined ? undefined : ofJson(value, titleOf(name), parts);
+  if (value === undefined && /\.json$/i.test(name)) throw new Unreadable(texts.open.damagedJson);
+  return found ?? { kind: 'text', text };
+}
+
+/** The first entry of an archive, or one of the first, is the card. */
+function isCharx(bytes: Uint8Array): boolean {
+  return new TextDecoder('latin1').decode(bytes.subarray(-65_536)).includes('card.json');
+}
+
+function ofJson(value: unknown, title: string, { newId, now }: OpenParts): Found | undefined {
+  if (Array.isArray(value) && isSillyTavernChat(value))
+    return { kind: 'named-chat', named: chatOfSillyTavern(value, newId, now) };
+  if (hasChats(value))
+    return { kind: 'chats', chats: chatsOf(value, { newId, now, toBlob: blobOf, toDataUrl: dataUrlOf }) };
+  if (isOwn(value) || isSave(value)) {
+    const story = (isOwn(value) ? storyOfFile : storyOfSave)(value, newId, now);
+    return { kind: 'story', story: story.title.trim() === '' ? { ...story, title } : story };
+  }
+  if (isLorebook(value)) {
+    const { world, options } = lorebookOf(value, newId);
+    return { kind: 'lorebook', lorebook: { world, options: { name: title, ...options } } };
+  }
+  if (isCard(value)) return { kind: 'character', character: characterOfCard(value, newId, now) };
+  return isPreset(value) ? { kind: 'preset', value } : undefined;
+}
+
+const samplerFields = [
+  ...['temp', 'temperature', 'top_p', 'top_k', 'top_a', 'min_p', 'typical', 'typical_p', 'tfs', 'rep_pen'],
+  ...['repetition_penalty', 'frequency_penalty', 'presence_penalty', 'genamt', 'sampler_order', 'openai_max_context'],
+];
+
+/** Sampler settings of Parley, KoboldAI Lite and SillyTavern. */
+function isPreset(value: unknown): boolean {
+  const fields = fieldsOf(value);
+  if (typeof fields.parley === 'string' || typeof fields.format === 'string')
+    return /preset/.test(`${fields.parley ?? ''}${fields.format ?? ''}`);
+  return samplerFields.filter((name) => fields[name] !== undefined).length >= 2;
+}
+
+/** JSON, or a list of the values of JSON Lines. Undefined for other text. */
+function parsed(text: string): unknown {
+  if (!/^\s*[{[]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    try {
+      return lines.length > 1 ? lines.map((line) => JSON.parse(line) as unknown) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function titleOf(name: string): string {
+  return name.replace(/\.[^.]*$/, '');
+}
+
+/** Reads a story from any supported file: plain text is one too. */
+export function storyOf({ name, bytes }: FoundFile, id: () => string, changed: number): Story {
+  if (bytes.length === 0) throw new Unreadable(texts.open.empty(name));
+  if (bytes.length > largestFile) throw new Unreadable(texts.open.tooLarge(name, largestFile / megabyte));
+  const story = storyIn({ name, bytes }, id, changed);
+  return story.title.trim() === '' ? { ...story, title: titleOf(name) } : story;
+}
+
+function storyIn({ name, bytes }: FoundFile, id: () => string, changed: number): Story {
+  const card = isPng(bytes) ? cardOfPng(bytes) : undefined;
+  if (card !== undefined) return storyOfCard(card, id, changed);
+  const text = plainText(bytes);
+  if (text === undefined) throw new Unreadable(texts.open.unknown(name));
+  if (!/^\s*[{[]/.test(text) || !looksLikeJson(name, text)) return storyOfText(text, id, changed);
+  const value = parsed(text);
+  if (value === undefined) throw new Unreadable(texts.open.unreadable(name, texts.open.damagedJson));
   if (isOwn(value)) return storyOfFile(value, id, changed);
   if (isCard(value)) return storyOfCard(value, id, changed);
   if (isSave(value)) return storyOfSave(value, id, changed);
-  throw new Unreadable('Unknown file. Use a Parley story, a KoboldAI Lite save or a character card.');
+  throw new Unreadable(texts.open.unknown(name));
 }
 
-function storyOfText(text: string, id: () => string, changed: number): Story {
+export function storyOfText(text: string, id: () => string, changed: number): Story {
   return newStory({ id: id(), changed, mode: 'story', passages: split(text, 'person', id) });
 }
 
@@ -45,20 +146,12 @@ function looksLikeJson(name: string, text: string): boolean {
   return /\.json$/i.test(name) || /^\s*[{[]\s*["{[\]}]/.test(text);
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Unreadable('The file is damaged: its JSON is not valid.');
-  }
-}
-
-function plainText(bytes: Uint8Array): string {
+/** Undefined for binary files. */
+function plainText(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (!text.includes('\0')) return text.replaceAll('\r\n', '\n');
+    return text.includes('\0') ? undefined : text.replaceAll('\r\n', '\n');
   } catch {
-    // Not UTF-8; reported below.
+    return undefined;
   }
-  throw new Unreadable('Unknown file. Use a text file, a Parley story, a KoboldAI Lite save or a character card.');
 }

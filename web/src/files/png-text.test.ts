@@ -39,7 +39,7 @@ test('pngTexts: skips chunks without a keyword', () => {
 
 test('pngTexts: throws for other files and truncated ones', () => {
   expect(isPng(bytes('GIF89a'))).toBe(false);
-  expect(() => pngTexts(bytes('GIF89a'))).toThrow('Not a PNG file.');
+  expect(() => pngTexts(bytes('GIF89a'))).toThrow('This is not a PNG file.');
   const whole = pngOf(textChunk('chara', 'a'.repeat(50)), ['IDAT', new Uint8Array(50)]);
   fc.assert(
     fc.property(fc.integer({ min: 8, max: whole.length - 1 }), (length) => {

@@ -1,6 +1,9 @@
 import createPurifier from 'dompurify';
-import { type OpenCode, openCode } from './open-code.ts';
+import { frameCode, growCode, startGrowing } from './code-block.ts';
+import { directionOf } from './direction.ts';
+import { openCode } from './open-code.ts';
 import { htmlOf } from './syntax.ts';
+import { texts } from './texts.ts';
 
 const purifier = createPurifier(window);
 purifier.addHook('afterSanitizeAttributes', (node) => {
@@ -13,92 +16,47 @@ const allowed = {
     'a b blockquote br code del details em h1 h2 h3 h4 h5 h6 hr i img input kbd li mark ol p pre s span strong sub summary sup table tbody td th thead tr u ul'.split(
       ' ',
     ),
-  ALLOWED_ATTR: [
-    'href',
-    'title',
-    'align',
-    'class',
-    'start',
-    'alt',
-    'src',
-    'type',
-    'checked',
-    'disabled',
-    'data-tex',
-    'data-display',
-  ],
+  ALLOWED_ATTR: 'href title align class start alt src type checked disabled data-tex data-display data-note'.split(' '),
   RETURN_DOM_FRAGMENT: true,
 } as const;
 
-/** Interval and maximum length for highlighting a growing code block; the newest part stays plain until then. */
-const colouredEachMs = 400;
-const quicklyColoured = 8000;
-/** Per growing code block: the length shown, and when it was highlighted. */
-const growing = new WeakMap<Element, { opening: string; shown: number; colouredAt: number }>();
-
-type Highlight = typeof import('./highlight.ts');
 type Formulas = typeof import('./formulas.ts');
-let highlight: Highlight | undefined;
 let formulas: Formulas | undefined;
 
-/** Renders one block of markdown. `open`: the block is still growing. */
-export function renderBlock(target: HTMLElement, markdown: string, open: boolean): void {
+export interface BlockOptions {
+  /** The block is still growing. */
+  readonly open: boolean;
+  /** Quoted speech has its own element. */
+  readonly speech: boolean;
+  /** Labels of the footnotes of the whole text. */
+  readonly notes: readonly string[];
+}
+
+/** Renders one block of markdown. */
+export function renderBlock(target: HTMLElement, markdown: string, { open, speech, notes }: BlockOptions): void {
   const code = open ? openCode(markdown) : undefined;
   if (code && growCode(target, code)) return;
-  const fragment = purifier.sanitize(htmlOf(markdown), {
+  const fragment = purifier.sanitize(htmlOf(markdown, { speech }), {
     ...allowed,
     ALLOWED_TAGS: [...allowed.ALLOWED_TAGS],
     ALLOWED_ATTR: [...allowed.ALLOWED_ATTR],
   });
+  setDirections(fragment);
   for (const code of fragment.querySelectorAll<HTMLElement>('pre > code')) frameCode(code, open);
   for (const table of fragment.querySelectorAll('table')) wrapTable(table);
   for (const place of fragment.querySelectorAll<HTMLElement>('.maths')) fillFormula(place);
-  for (const box of fragment.querySelectorAll('input')) box.setAttribute('aria-label', 'Done');
+  for (const place of fragment.querySelectorAll<HTMLElement>('[data-note]')) fillNote(place, notes);
+  for (const box of fragment.querySelectorAll('input')) box.setAttribute('aria-label', texts.done);
   target.replaceChildren(fragment);
-  const shown = code && target.querySelector('pre > code');
-  if (shown) growing.set(shown, { opening: code.opening, shown: code.body.length, colouredAt: performance.now() });
+  if (code) startGrowing(target, code);
 }
 
-/** Appends new text to a code block that is already rendered, instead of rendering it again. */
-function growCode(target: HTMLElement, { opening, language, body }: OpenCode): boolean {
-  const code = target.querySelector<HTMLElement>('pre > code');
-  const before = code && growing.get(code);
-  if (!code || before?.opening !== opening || before.shown > body.length) return false;
-  const now = performance.now();
-  if (highlight && language !== '' && body.length < quicklyColoured && now - before.colouredAt > colouredEachMs) {
-    highlight.highlightCode(code, body, language);
-    before.colouredAt = performance.now();
-  } else code.append(body.slice(before.shown));
-  before.shown = body.length;
-  return true;
-}
-
-function frameCode(code: HTMLElement, open: boolean): void {
-  const language = /\blanguage-([\w+#.-]+)/.exec(code.className)?.[1] ?? '';
-  const pre = code.parentElement;
-  if (!pre) return;
-  const frame = document.createElement('div');
-  frame.className = 'code';
-  const head = document.createElement('div');
-  head.className = 'code-head';
-  const name = document.createElement('span');
-  name.textContent = language || 'text';
-  const copy = document.createElement('button');
-  copy.type = 'button';
-  copy.className = 'copy-code';
-  copy.textContent = 'Copy code';
-  head.append(name, copy);
-  pre.replaceWith(frame);
-  pre.tabIndex = 0;
-  frame.append(head, pre);
-  const text = code.textContent ?? '';
-  if (language === '' || (open && text.length > quicklyColoured)) return;
-  if (highlight) highlight.highlightCode(code, text, language);
-  else
-    void import('./highlight.ts').then((loaded) => {
-      highlight = loaded;
-      if (code.isConnected) loaded.highlightCode(code, text, language);
-    });
+/** `auto` ignores children with their own direction, so blocks that contain others get the direction of their text. */
+function setDirections(fragment: DocumentFragment): void {
+  for (const leaf of fragment.querySelectorAll<HTMLElement>('p, h1, h2, h3, h4, h5, h6, td, th, summary'))
+    leaf.dir = 'auto';
+  for (const outer of fragment.querySelectorAll<HTMLElement>('ul, ol, li, blockquote, table, details'))
+    outer.dir = directionOf(outer.textContent ?? '');
 }
 
 function wrapTable(table: HTMLTableElement): void {
@@ -106,7 +64,7 @@ function wrapTable(table: HTMLTableElement): void {
   frame.className = 'table';
   frame.tabIndex = 0;
   frame.setAttribute('role', 'region');
-  frame.setAttribute('aria-label', 'Table');
+  frame.setAttribute('aria-label', texts.table);
   table.replaceWith(frame);
   frame.append(table);
 }
@@ -119,4 +77,23 @@ function fillFormula(place: HTMLElement): void {
       formulas = loaded;
       if (place.isConnected) loaded.renderFormula(place, tex, display !== undefined);
     });
+}
+
+/** References without a footnote stay as they were written. */
+function fillNote(place: HTMLElement, notes: readonly string[]): void {
+  const { note = '' } = place.dataset;
+  const defines = place.classList.contains('footnote');
+  if (!defines && !notes.includes(note)) {
+    place.replaceWith(...place.childNodes);
+    return;
+  }
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.dataset.to = note;
+  button.textContent = note;
+  button.setAttribute('aria-label', texts.footnote(note));
+  if (defines) {
+    button.title = texts.backToText;
+    place.prepend(button, ' ');
+  } else place.replaceChildren(button);
 }

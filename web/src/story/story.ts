@@ -44,6 +44,37 @@ export interface WorldEntry {
   readonly group: string;
   /** Probability in percent that a matching entry is sent. */
   readonly chance: number;
+  readonly caseSensitive?: boolean;
+  readonly wholeWords?: boolean;
+  /** Keys are regular expressions. Keys like `/key/i` always are. */
+  readonly regex?: boolean;
+  /** How the secondary keys of a selective entry count; any of them if missing. */
+  readonly secondaryLogic?: 'any' | 'all' | 'not-any' | 'not-all';
+  /** In chats: before or after the description of the character, or before the last `depth` messages. */
+  readonly position?: 'before' | 'after' | 'depth';
+  readonly depth?: number;
+  readonly role?: 'system' | 'user' | 'assistant';
+  /** Number of last messages that are searched; that of the lorebook if missing. */
+  readonly scanDepth?: number;
+  /** The entry is not found in the content of other entries. */
+  readonly notRecursive?: boolean;
+  /** The content of the entry finds no other entries. */
+  readonly stopsRecursion?: boolean;
+  /** Unknown fields of the imported entry; they are written back on export. */
+  readonly foreign?: Readonly<Record<string, unknown>>;
+}
+
+/** Settings of a lorebook. */
+export interface WorldOptions {
+  readonly name?: string;
+  readonly description?: string;
+  /** Number of last messages that are searched for keys. */
+  readonly scanDepth?: number;
+  /** Maximum tokens of all entries together. */
+  readonly budget?: number;
+  /** The content of matching entries is searched for keys too. */
+  readonly recursive?: boolean;
+  readonly foreign?: Readonly<Record<string, unknown>>;
 }
 
 export interface AuthorsNote {
@@ -81,6 +112,8 @@ export interface Story {
   readonly stops: readonly string[];
   readonly prefill: string;
   readonly pending?: Pending;
+  readonly pinned?: boolean;
+  readonly folder?: string;
   /** Unknown fields of the imported file; they are written back on export. */
   readonly foreign?: Readonly<Record<string, unknown>>;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newEntry, type WorldEntry } from './story.ts';
-import { keysOf, matching } from './world-info.ts';
+import { activeEntries, decorated, keysOf, matching } from './world-info.ts';
 
 const entry = (fields: Partial<WorldEntry>): WorldEntry => newEntry({ id: 'e', content: 'Known.', ...fields });
 const found = (fields: Partial<WorldEntry>, text: string): boolean => matching([entry(fields)], text).length === 1;
@@ -49,4 +49,86 @@ test('matching: includes an entry by its probability', () => {
 test('keysOf: splits at commas', () => {
   expect(keysOf(' Edda, the sister ,, ')).toEqual(['Edda', 'the sister']);
   expect(keysOf('')).toEqual([]);
+});
+
+describe('matching: options of an entry', () => {
+  test.each([
+    ['case sensitive', { keys: ['Edda'], caseSensitive: true }, 'edda', false],
+    ['whole words', { keys: ['light'], wholeWords: true }, 'the lighthouse', false],
+    ['whole words at the end', { keys: ['light'], wholeWords: true }, 'the light.', true],
+    ['a regular expression', { keys: ['l.mp'], regex: true }, 'a Lump', true],
+    ['a written expression', { keys: ['/l[ai]mp\\b/'] }, 'a limp.', true],
+    ['a written expression in other case', { keys: ['/lamp/'] }, 'LAMP', false],
+    ['an invalid expression as text', { keys: ['/l(mp/'] }, 'a /l(mp/', true],
+    ['all', { keys: ['a'], selective: true, secondaryKeys: ['b', 'c'], secondaryLogic: 'all' }, 'a b', false],
+    ['not any', { keys: ['a'], selective: true, secondaryKeys: ['b'], secondaryLogic: 'not-any' }, 'a b', false],
+    ['not all', { keys: ['a'], selective: true, secondaryKeys: ['b', 'c'], secondaryLogic: 'not-all' }, 'a b', true],
+  ] as [string, Partial<WorldEntry>, string, boolean][])('%s', (_, fields, text, expected) => {
+    expect(found(fields, text)).toBe(expected);
+  });
+});
+
+describe('activeEntries', () => {
+  const ids = (world: readonly WorldEntry[], parts: Parameters<typeof activeEntries>[1]): string[] =>
+    activeEntries(world, parts).map(({ id }) => id);
+
+  test('searches the last messages only, as deep as the entry or the lorebook says', () => {
+    const world = [entry({ id: 'a', keys: ['fox'] }), entry({ id: 'b', keys: ['fox'], scanDepth: 3 })];
+    const messages = ['a fox', 'x', 'y'];
+    expect(ids(world, { messages })).toEqual(['a', 'b']);
+    expect(ids(world, { messages, options: { scanDepth: 2 } })).toEqual(['b']);
+  });
+
+  test('finds entries in the content of others if the lorebook is recursive', () => {
+    const world = [
+      entry({ id: 'a', keys: ['fox'], content: 'The den.' }),
+      entry({ id: 'b', keys: ['den'], content: 'A cave.' }),
+      entry({ id: 'c', keys: ['cave'] }),
+      entry({ id: 'd', keys: ['den'], notRecursive: true }),
+    ];
+    expect(ids(world, { messages: ['fox'] })).toEqual(['a']);
+    expect(ids(world, { messages: ['fox'], options: { recursive: true } })).toEqual(['a', 'b', 'c']);
+    const stopped = [{ ...(world[0] as WorldEntry), stopsRecursion: true }, ...world.slice(1)];
+    expect(ids(stopped, { messages: ['fox'], options: { recursive: true } })).toEqual(['a']);
+  });
+
+  test('resolves macros in keys and contents', () => {
+    const world = [entry({ keys: ['{{char}}'], content: '{{char}} sings.' })];
+    const resolve = (text: string): string => text.replaceAll('{{char}}', 'Ada');
+    expect(activeEntries(world, { messages: ['Ada?'], resolve })).toMatchObject([{ content: 'Ada sings.' }]);
+  });
+});
+
+describe('decorated', () => {
+  const of = (content: string, parts = {}): Partial<WorldEntry> => decorated(entry({ content }), parts);
+
+  test('applies the known ones and leaves out the unknown', () => {
+    expect(of('@@depth 2\n@@role user\n@@scan_depth 9\n@@unknown 1\n\nText.\n@@depth 5')).toMatchObject({
+      position: 'depth',
+      depth: 2,
+      role: 'user',
+      scanDepth: 9,
+      content: 'Text.\n@@depth 5',
+    });
+    expect(of('@@position before_desc\n@@activate\nA')).toMatchObject({ position: 'before', constant: true });
+    expect(of('@@additional_keys a, b\n@@exclude_keys c\nA')).toMatchObject({
+      selective: true,
+      secondaryKeys: ['a', 'b'],
+      excludedBy: ['c'],
+    });
+    expect(of('@@depth x\nA')).not.toHaveProperty('depth');
+    expect(of('No decorator.')).toMatchObject({ content: 'No decorator.' });
+  });
+
+  test.each([
+    ['@@dont_activate', {}, false],
+    ['@@activate_only_after 2', { replies: 1 }, false],
+    ['@@activate_only_after 2', { replies: 2 }, true],
+    ['@@activate_only_every 3', { replies: 4 }, false],
+    ['@@activate_only_every 3', { replies: 6 }, true],
+    ['@@is_greeting 1', { greeting: 0 }, false],
+    ['@@is_greeting 1', { greeting: 1 }, true],
+  ])('%s with %j enables it: %s', (line, parts, enabled) => {
+    expect(of(`${line}\nText.`, parts)).toMatchObject({ enabled });
+  });
 });

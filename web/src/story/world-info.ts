@@ -1,26 +1,200 @@
-import type { WorldEntry } from './story.ts';
+import type { WorldEntry, WorldOptions } from './story.ts';
 
 /**
- * The matching entries, lower orders first. Keys match anywhere, in any case. `roll` returns a number from 0 to 1 for entries
- * with a probability.
+ * The entries that match the text of a story, lower orders first. Keys match anywhere, in any case, unless the entry says
+ * otherwise. `roll` returns a number from 0 to 1 for entries with a probability.
  */
 export function matching(world: readonly WorldEntry[], text: string, roll: () => number = () => 0): WorldEntry[] {
   if (world.length === 0) return [];
-  const searched = text.toLowerCase();
-  return world
-    .filter((entry) => belongs(entry, searched) && (entry.chance >= 100 || roll() * 100 < entry.chance))
-    .sort((a, b) => a.order - b.order);
+  const searched = searchable(text);
+  return world.filter((entry) => belongs(entry, searched) && rolled(entry, roll)).sort((a, b) => a.order - b.order);
 }
 
-function belongs(entry: WorldEntry, searched: string): boolean {
-  const has = (keys: readonly string[]): boolean => keys.some((key) => found(key, searched));
-  if (!entry.enabled || entry.content.trim() === '' || has(entry.excludedBy)) return false;
+export interface ScanParts {
+  /** The texts of the messages, oldest first. */
+  readonly messages: readonly string[];
+  readonly options?: WorldOptions | undefined;
+  readonly roll?: () => number;
+  /** Number of replies so far. */
+  readonly replies?: number;
+  /** Which of the first messages is shown, from 0. */
+  readonly greeting?: number;
+  /** Resolves macros in keys and contents. */
+  readonly resolve?: (text: string) => string;
+}
+
+/** Number of last messages that are searched if neither the lorebook nor the entry says otherwise. */
+export const defaultScanDepth = 4;
+/** Limits what entries that name each other can do. */
+const mostRounds = 8;
+/** Keys are searched in the last part of very long messages. */
+const longestSearched = 200_000;
+
+/** The entries of a lorebook that match a chat, lower orders first, with macros resolved and decorators applied. */
+export function activeEntries(world: readonly WorldEntry[], parts: ScanParts): WorldEntry[] {
+  const { messages, options = {}, roll = () => 0, resolve = (text) => text } = parts;
+  const entries = world.map((entry) => decorated(resolved(entry, resolve), parts));
+  const active = new Map<string, WorldEntry>();
+  const failed = new Set<string>();
+  let added = '';
+  for (let round = 0; round < mostRounds; round += 1) {
+    const fresh = entries.filter((entry) => {
+      if (active.has(entry.id) || failed.has(entry.id) || (round > 0 && entry.notRecursive)) return false;
+      const depth = entry.scanDepth ?? options.scanDepth ?? defaultScanDepth;
+      const scanned = messages.slice(-depth).join('\n').slice(-longestSearched);
+      return belongs(entry, searchable(round === 0 ? scanned : `${scanned}\n${added}`));
+    });
+    for (const entry of fresh) {
+      if (rolled(entry, roll)) active.set(entry.id, entry);
+      else failed.add(entry.id);
+    }
+    added += fresh
+      .filter(({ id, stopsRecursion }) => active.has(id) && !stopsRecursion)
+      .map(({ content }) => `\n${content}`)
+      .join('');
+    if (!options.recursive || fresh.length === 0) break;
+  }
+  return [...active.values()].sort((a, b) => a.order - b.order);
+}
+
+function resolved(entry: WorldEntry, resolve: (text: string) => string): WorldEntry {
+  if (!/\{\{|<(USER|BOT|CHAR)>/i.test(entry.content + entry.keys.join() + entry.secondaryKeys.join())) return entry;
+  return {
+    ...entry,
+    keys: entry.keys.map(resolve),
+    secondaryKeys: entry.secondaryKeys.map(resolve),
+    content: resolve(entry.content),
+  };
+}
+
+const positions: Readonly<Record<string, WorldEntry['position']>> = {
+  before_desc: 'before',
+  after_desc: 'after',
+  personality: 'after',
+  scenario: 'after',
+};
+
+/** Version 3 of the cards: lines at the start of the content that begin with `@@`. Unknown ones are left out. */
+export function decorated(
+  entry: WorldEntry,
+  { replies = 0, greeting }: Pick<ScanParts, 'replies' | 'greeting'> = {},
+): WorldEntry {
+  if (!/^\s*@@/.test(entry.content)) return entry;
+  const lines = entry.content.trimStart().split('\n');
+  const count = lines.findIndex((line) => !line.trimStart().startsWith('@@'));
+  let changed: WorldEntry = {
+    ...entry,
+    content: lines
+      .slice(count === -1 ? lines.length : count)
+      .join('\n')
+      .trimStart(),
+  };
+  for (const line of lines.slice(0, count === -1 ? lines.length : count)) {
+    // With three signs it replaces the one before, if that is unknown; those here are all applied.
+    const [, name = '', value = ''] = /^\s*@@@?(\w+)\s*(.*)$/.exec(line) ?? [];
+    const number = Number(value.trim());
+    const whole = value.trim() !== '' && Number.isInteger(number) && number >= 0;
+    const list = value
+      .split(',')
+      .map((key) => key.trim())
+      .filter(Boolean);
+    if (name === 'depth' && whole) changed = { ...changed, position: 'depth', depth: number };
+    else if (name === 'role' && isRole(value.trim())) changed = { ...changed, role: value.trim() as 'system' };
+    else if (name === 'scan_depth' && whole) changed = { ...changed, scanDepth: number };
+    else if (name === 'position') changed = { ...changed, ...placed(value.trim()) };
+    else if (name === 'activate') changed = { ...changed, constant: true };
+    else if (name === 'constant') changed = { ...changed, constant: true };
+    else if (name === 'dont_activate') changed = { ...changed, enabled: false };
+    else if (name === 'additional_keys')
+      changed = { ...changed, selective: true, secondaryKeys: [...changed.secondaryKeys, ...list] };
+    else if (name === 'exclude_keys') changed = { ...changed, excludedBy: [...changed.excludedBy, ...list] };
+    else if (name === 'activate_only_after' && whole && replies < number) changed = { ...changed, enabled: false };
+    else if (name === 'activate_only_every' && number > 0 && replies % number !== 0)
+      changed = { ...changed, enabled: false };
+    else if (name === 'is_greeting' && whole && greeting !== undefined && greeting !== number)
+      changed = { ...changed, enabled: false };
+  }
+  return changed;
+}
+
+function isRole(value: string): boolean {
+  return value === 'system' || value === 'user' || value === 'assistant';
+}
+
+function placed(value: string): Pick<WorldEntry, 'position'> {
+  const position = positions[value];
+  return position === undefined ? {} : { position };
+}
+
+function rolled({ chance }: WorldEntry, roll: () => number): boolean {
+  return chance >= 100 || roll() * 100 < chance;
+}
+
+interface Searchable {
+  readonly text: string;
+  readonly lower: string;
+}
+
+function searchable(text: string): Searchable {
+  return { text, lower: text.toLowerCase() };
+}
+
+function belongs(entry: WorldEntry, searched: Searchable): boolean {
+  const has = (key: string): boolean => found(key, searched, entry);
+  if (!entry.enabled || entry.content.trim() === '' || entry.excludedBy.some(has)) return false;
   if (entry.constant) return true;
-  return has(entry.keys) && (!entry.selective || entry.secondaryKeys.every(blank) || has(entry.secondaryKeys));
+  return entry.keys.some(has) && secondary(entry, has);
 }
 
-function found(key: string, searched: string): boolean {
-  return !blank(key) && searched.includes(key.trim().toLowerCase());
+function secondary({ selective, secondaryKeys, secondaryLogic }: WorldEntry, has: (key: string) => boolean): boolean {
+  const keys = secondaryKeys.filter((key) => !blank(key));
+  if (!selective || keys.length === 0) return true;
+  if (secondaryLogic === 'all') return keys.every(has);
+  if (secondaryLogic === 'not-any') return !keys.some(has);
+  if (secondaryLogic === 'not-all') return !keys.every(has);
+  return keys.some(has);
+}
+
+function found(key: string, { text, lower }: Searchable, entry: WorldEntry): boolean {
+  if (blank(key)) return false;
+  const expression = expressionOf(key, entry);
+  if (expression) return expression.test(text);
+  return entry.caseSensitive ? text.includes(key.trim()) : lower.includes(key.trim().toLowerCase());
+}
+
+const expressions = new Map<string, RegExp | undefined>();
+
+/** `/key/i` is a regular expression in any entry; other keys only if the entry says so or has whole words. */
+function expressionOf(key: string, { regex, wholeWords, caseSensitive }: WorldEntry): RegExp | undefined {
+  const written = /^\/(.+)\/([dgimsuvy]*)$/s.exec(key.trim());
+  if (!written && !regex && !wholeWords) return undefined;
+  const name = `${key}\n${Boolean(regex)}${Boolean(wholeWords)}${Boolean(caseSensitive)}`;
+  if (!expressions.has(name)) {
+    if (expressions.size > 5000) expressions.clear();
+    const flags = caseSensitive ? 'u' : 'iu';
+    expressions.set(
+      name,
+      written
+        ? compiled(written[1] ?? '', (written[2] ?? '').replace(/[gy]/g, ''))
+        : regex
+          ? compiled(key, flags)
+          : compiled(`(?<![\\p{L}\\p{N}_])${escaped(key.trim())}(?![\\p{L}\\p{N}_])`, flags),
+    );
+  }
+  return expressions.get(name);
+}
+
+function compiled(source: string, flags: string): RegExp | undefined {
+  try {
+    return new RegExp(source, flags);
+  } catch {
+    // Written for another kind of expressions: searched as text.
+    return undefined;
+  }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
 function blank(key: string): boolean {

@@ -1,12 +1,19 @@
 import type { Attachment } from 'svelte/attachments';
 
-/** Lets an element accept dropped files. While files are dragged over it, it has the attribute `data-dropping`. */
+/**
+ * Lets an element accept dropped files. While files are dragged over it, it has the attribute `data-dropping`. A target inside
+ * of another one comes first.
+ */
 export function dropTarget(accept: (files: readonly File[]) => void): Attachment<HTMLElement> {
   return (element) => {
     const listeners = {
       dragover: (event: DragEvent) => {
         // Dragged text is left to the fields inside.
         if (!event.dataTransfer?.types.includes('Files')) return;
+        if (event.defaultPrevented) {
+          delete element.dataset.dropping;
+          return;
+        }
         event.preventDefault();
         element.dataset.dropping = '';
       },
@@ -16,7 +23,7 @@ export function dropTarget(accept: (files: readonly File[]) => void): Attachment
       drop: (event: DragEvent) => {
         delete element.dataset.dropping;
         const files = [...(event.dataTransfer?.files ?? [])];
-        if (files.length === 0) return;
+        if (files.length === 0 || event.defaultPrevented) return;
         event.preventDefault();
         accept(files);
       },

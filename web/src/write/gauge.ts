@@ -1,4 +1,5 @@
 import type { BuiltPrompt } from '../story/prompt.ts';
+import { texts } from './texts.ts';
 
 export interface Gauge {
   readonly parts: readonly { name: string; label: string; tokens: number; percent: number }[];
@@ -13,7 +14,7 @@ interface Measure {
   readonly charactersPerToken: number;
 }
 
-const labels = { memory: 'Memory', world: 'World info', note: "Author's note", text: 'Text' } as const;
+const { reply: replyLabel, ...labels } = texts.gauge.parts;
 
 /** How the context is used; undefined while its size is unknown. */
 export function gaugeOf(
@@ -30,11 +31,11 @@ export function gaugeOf(
   }));
   const used = read.reduce((sum, { tokens }) => sum + tokens, 0);
   const kept = Math.max(0, Math.min(reply, context - used));
-  const all = [...read, { name: 'reply', label: 'Reserved for the reply', tokens: kept }];
+  const all = [...read, { name: 'reply', label: replyLabel as string, tokens: kept }];
   const whole = Math.max(context, used + kept);
   return {
     parts: all.map((part) => ({ ...part, percent: (100 * part.tokens) / whole })),
     percent: Math.min(100, Math.round((100 * (used + kept)) / context)),
-    sentence: `About ${used.toLocaleString('en')} of ${context.toLocaleString('en')} tokens, ${kept.toLocaleString('en')} reserved for the reply`,
+    sentence: texts.gauge.sentence(used.toLocaleString('en'), context.toLocaleString('en'), kept.toLocaleString('en')),
   };
 }

@@ -1,3 +1,8 @@
+import { sizeLabel } from '../../composer/long-text.ts';
+import { texts } from '../../composer/texts.ts';
+
+const words = texts.attachments;
+
 /** File kind, by its MIME type or else by its name. */
 export type FileKind = 'image' | 'audio' | 'pdf' | 'text' | 'unknown';
 
@@ -30,15 +35,9 @@ export function refusalOf(file: {
   readonly size: number;
 }): string | undefined {
   const kind = kindOf(file);
-  if (kind === 'unknown') return `Cannot attach ${file.name}: it is not an image, audio, PDF or text file.`;
-  if (file.size === 0) return `Cannot attach ${file.name}: the file is empty.`;
+  if (kind === 'unknown') return words.unsupported(file.name);
+  if (file.size === 0) return words.empty(file.name);
   if (file.size > limits[kind])
-    return `Cannot attach ${file.name}: ${inMegabytes(file.size)} MB is too large. The limit for ${plural[kind]} is ${inMegabytes(limits[kind])} MB.`;
+    return words.tooLarge(file.name, sizeLabel(file.size), words.kinds[kind], sizeLabel(limits[kind]));
   return undefined;
-}
-
-const plural = { image: 'images', audio: 'audio', pdf: 'PDF files', text: 'text files' } as const;
-
-function inMegabytes(bytes: number): string {
-  return (bytes / megabyte).toFixed(bytes < 10 * megabyte && bytes % megabyte !== 0 ? 1 : 0);
 }

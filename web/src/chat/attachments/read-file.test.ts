@@ -84,7 +84,7 @@ describe('attachmentOf: text', () => {
 });
 
 test.each([
-  [file('film.mp4', 'video/mp4'), 'is not an image'],
+  [file('film.mp4', 'video/mp4'), 'unsupported file type'],
   [file('empty.txt', 'text/plain', ''), 'is empty'],
 ])('attachmentOf: rejects unsupported files without reading them', async (one, reason) => {
   await expect(attachmentOf(one, { vision: true, audio: true, transcribe: true })).rejects.toThrow(reason);

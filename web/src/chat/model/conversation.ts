@@ -110,6 +110,14 @@ export interface Chat {
   readonly note?: DepthPrompt;
   readonly world?: readonly WorldEntry[];
   readonly summary?: Summary;
+  /** The start of the chat is summarized when the context fills. */
+  readonly autoSummary?: boolean;
+  /** Characters of the group that do not speak. */
+  readonly muted?: readonly string[];
+  /** Characters of the group go on talking without a message of the person. */
+  readonly autoReply?: boolean;
+  /** Stop sequences of this chat, besides those of the settings. */
+  readonly stops?: readonly string[];
   /** Results of a web search go with each message. */
   readonly webSearch?: boolean;
 }

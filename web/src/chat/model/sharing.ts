@@ -76,9 +76,24 @@ export function importedChats(text: string, parts: SharingParts): Chat[] {
     // JSON Lines: one conversation per line.
     value = text.trim().split('\n').map(parsedLine);
   }
-  const chats = isRecord(value) && value.format === format ? ownChats(value, parts) : foreignChats(value, parts);
+  const chats = chatsOf(value, parts);
   if (chats.length === 0) throw new Error('No chats found in this file.');
   return chats;
+}
+
+/** A Parley file, ShareGPT or OpenAI messages. */
+export function hasChats(value: unknown): boolean {
+  if (isRecord(value) && value.format === format) return true;
+  const [first] = Array.isArray(value) ? value : [value];
+  if (!isRecord(first)) return false;
+  if (Array.isArray(first.conversations) || Array.isArray(first.messages)) return true;
+  const named = typeof first.role === 'string' || typeof first.from === 'string';
+  return Array.isArray(value) && named && (first.content !== undefined || first.value !== undefined);
+}
+
+/** The chats of a parsed file; none if it has no known format. */
+export function chatsOf(value: unknown, parts: SharingParts): Chat[] {
+  return isRecord(value) && value.format === format ? ownChats(value, parts) : foreignChats(value, parts);
 }
 
 function parsedLine(line: string): unknown {

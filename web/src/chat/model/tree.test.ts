@@ -4,6 +4,7 @@ import type { Chat, Turn } from './conversation.ts';
 import {
   branchesOf,
   emptyChat,
+  forked,
   leafOf,
   pathOf,
   pathTo,
@@ -11,6 +12,7 @@ import {
   titleFrom,
   withChange,
   withChosen,
+  withoutMessage,
   withoutTurn,
   withTurn,
 } from './tree.ts';
@@ -101,6 +103,71 @@ describe('chat tree', () => {
         });
       }),
     );
+  });
+});
+
+describe('withoutMessage', () => {
+  test('attaches what follows to the turn before', () => {
+    const chat = grown(turn('a', null), turn('b', 'a', 'assistant'), turn('c', 'b'), turn('d', 'c', 'assistant'));
+    expect(ids(pathOf(withoutMessage(chat, 'b')))).toEqual(['a', 'c', 'd']);
+    expect(ids(pathOf(withoutMessage(chat, 'a')))).toEqual(['b', 'c', 'd']);
+    expect(ids(pathOf(withoutMessage(chat, 'd')))).toEqual(['a', 'b', 'c']);
+  });
+
+  test('shows another version if nothing follows', () => {
+    const chat = grown(turn('a', null), turn('b', 'a', 'assistant'), turn('b2', 'a', 'assistant'));
+    expect(ids(pathOf(withoutMessage(chat, 'b2')))).toEqual(['a', 'b']);
+  });
+
+  test('removes tool results with their call', () => {
+    const chat = grown(
+      turn('a', null),
+      turn('b', 'a', 'assistant'),
+      turn('t', 'b', 'tool'),
+      turn('c', 't', 'assistant'),
+    );
+    const left = withoutMessage(chat, 'b');
+    expect(ids(pathOf(left))).toEqual(['a', 'c']);
+    expect(left.turns).not.toHaveProperty('t');
+  });
+
+  test('moves the end of the summary to the turn before', () => {
+    const chat = { ...grown(turn('a', null), turn('b', 'a'), turn('c', 'b')), summary: { text: 's', upTo: 'b' } };
+    expect(withoutMessage(chat, 'b').summary).toEqual({ text: 's', upTo: 'a' });
+    expect(withoutMessage(withoutMessage(chat, 'b'), 'a').summary).toBeUndefined();
+  });
+});
+
+describe('forked', () => {
+  const numbered = () => {
+    let last = 0;
+    return { newId: () => `n${++last}`, now: 99 };
+  };
+
+  test('copies the shown turns up to one, with the settings of the chat', () => {
+    const chat = {
+      ...grown(turn('a', null), turn('b', 'a', 'assistant'), turn('b2', 'a', 'assistant'), turn('c', 'b2')),
+      system: 'Be brief.',
+      folder: 'Work',
+      pinned: true,
+    };
+    const copy = forked(chat, 'b2', 'Copy', numbered());
+    expect(pathOf(copy).map(({ text }) => text)).toEqual(['a', 'b2']);
+    expect(Object.keys(copy.turns)).toEqual(['n1', 'n2']);
+    expect(copy).toMatchObject({ title: 'Copy', titled: true, system: 'Be brief.', folder: 'Work', createdAt: 99 });
+    expect(copy.id).not.toBe(chat.id);
+    expect(copy.pinned).toBeUndefined();
+  });
+
+  test('includes the tool results of the last turn, and the summary of what it copied', () => {
+    const chat = {
+      ...grown(turn('a', null), turn('b', 'a', 'assistant'), turn('t', 'b', 'tool'), turn('c', 't', 'assistant')),
+      summary: { text: 's', upTo: 'a' },
+    };
+    const copy = forked(chat, 'b', 'Copy', numbered());
+    expect(pathOf(copy).map(({ text }) => text)).toEqual(['a', 'b', 't']);
+    expect(copy.summary).toEqual({ text: 's', upTo: 'n1' });
+    expect(pathOf(forked(chat, 'c', 'Copy', numbered()))).toHaveLength(4);
   });
 });
 

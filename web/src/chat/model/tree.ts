@@ -110,6 +110,71 @@ export function withoutTurn(chat: Chat, id: string): Chat {
   return touched({ ...chat, turns, chosen }, chat.changedAt);
 }
 
+/** Removes one turn and the tool results that belong to it. What follows is attached to the turn before it. */
+export function withoutMessage(chat: Chat, id: string): Chat {
+  const turn = chat.turns[id];
+  if (!turn) return chat;
+  const branches = branchesOf(chat);
+  const gone = new Set([id]);
+  for (const one of gone) for (const child of branches.get(one) ?? []) if (child.role === 'tool') gone.add(child.id);
+  const parentOf = (key: string | null): string | null => {
+    let parent = key;
+    while (parent !== null && gone.has(parent)) parent = chat.turns[parent]?.parent ?? null;
+    return parent;
+  };
+  const turns = Object.fromEntries(
+    Object.values(chat.turns)
+      .filter((one) => !gone.has(one.id))
+      .map((one) => [one.id, gone.has(one.parent ?? '') ? { ...one, parent: parentOf(one.parent) } : one]),
+  );
+  const chosen = Object.fromEntries(
+    Object.entries(chat.chosen).filter(([key, child]) => !gone.has(key) && !gone.has(child)),
+  );
+  if (chat.chosen[turn.parent ?? root] === id) {
+    let next: string | undefined = id;
+    while (next !== undefined && gone.has(next)) next = chat.chosen[next];
+    const siblings = branches.get(turn.parent) ?? [];
+    const at = siblings.findIndex((one) => one.id === id);
+    const heir = next ?? siblings[at - 1]?.id ?? siblings[at + 1]?.id;
+    if (heir !== undefined) chosen[turn.parent ?? root] = heir;
+  }
+  const { summary, ...rest } = chat;
+  const upTo = summary && parentOf(summary.upTo);
+  return touched(
+    { ...rest, turns, chosen, ...(summary && upTo ? { summary: { ...summary, upTo } } : {}) },
+    chat.changedAt,
+  );
+}
+
+/** A new chat with the turns shown up to this one, and the settings of the chat. */
+export function forked(
+  chat: Chat,
+  id: string,
+  title: string,
+  { newId, now }: { newId: () => string; now: number },
+): Chat {
+  const path = pathOf(chat);
+  const at = path.findIndex((turn) => turn.id === id);
+  const results = path.slice(at + 1).findIndex(({ role }) => role !== 'tool');
+  const kept = path.slice(0, results === -1 ? undefined : at + 1 + results);
+  const ids = new Map(kept.map((turn) => [turn.id, newId()]));
+  const turns = kept.map(({ pending: _, ...turn }) => ({
+    ...turn,
+    id: ids.get(turn.id) ?? turn.id,
+    parent: turn.parent === null ? null : (ids.get(turn.parent) ?? null),
+  }));
+  const { summary, pinned: _, ...rest } = chat;
+  const upTo = ids.get(summary?.upTo ?? '');
+  return {
+    ...rest,
+    ...chatOfLine(newId(), turns, now),
+    folder: chat.folder,
+    title,
+    titled: true,
+    ...(summary && upTo !== undefined ? { summary: { ...summary, upTo } } : {}),
+  };
+}
+
 export function renamed(chat: Chat, title: string): Chat {
   const given = title.trim();
   return touched({ ...chat, titled: given !== '', title: given }, chat.changedAt);

@@ -15,14 +15,16 @@ let scale = $state(1);
 /** Number of last turns that are counted to correct the estimate. */
 const sample = 40;
 
-export function contextUse(system: string, path: readonly Turn[], typed: string): ContextUse {
-  const sizes = path.map((turn) => estimateOf(turn) * scale);
+/** `summarized`: number of first turns that a summary stands for. */
+export function contextUse(system: string, path: readonly Turn[], typed: string, summarized = 0): ContextUse {
+  const sent = path.slice(summarized);
+  const sizes = sent.map((turn) => estimateOf(turn) * scale);
   const rest = estimateOf({ text: system }) * scale + (typed === '' ? 0 : estimateOf({ text: typed }) * scale);
   const all = sizes.reduce((sum, size) => sum + size, rest);
   const room = roomFor(server.context, settings.replyLength) - rest;
-  const dropped = server.context > 0 ? droppedTurns(path, sizes, room) : 0;
+  const dropped = server.context > 0 ? droppedTurns(sent, sizes, room) : 0;
   const used = sizes.slice(dropped).reduce((sum, size) => sum + size, rest);
-  return { used: Math.round(dropped > 0 ? used : all), dropped };
+  return { used: Math.round(dropped > 0 ? used : all), dropped: dropped > 0 ? summarized + dropped : 0 };
 }
 
 /** Counts tokens on the server to correct the estimate. */

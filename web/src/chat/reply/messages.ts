@@ -1,3 +1,5 @@
+import { type PromptFrame, withInserted } from '../../characters/prompt.ts';
+import { texts } from '../../characters/texts.ts';
 import type { Attachment, Turn } from '../model/conversation.ts';
 
 /** A message of the chat API. */
@@ -17,17 +19,61 @@ type WirePart =
 /** The bytes of an attachment as a data URL. */
 export type ReadBlob = (blob: Blob) => Promise<string>;
 
-export async function wireMessages(system: string, path: readonly Turn[], read: ReadBlob): Promise<WireMessage[]> {
+export interface WireOptions {
+  /** The last turn is the start of the reply. */
+  readonly continues?: boolean;
+  /** Example dialogue of the character is sent. */
+  readonly examples?: boolean;
+}
+
+/** The messages of a request. In a group the speaker is the assistant, and all others are the user. */
+export async function wireMessages(
+  frame: PromptFrame | string,
+  path: readonly Turn[],
+  read: ReadBlob,
+  { continues = false, examples = true }: WireOptions = {},
+): Promise<WireMessage[]> {
   const lastAsked = path.findLastIndex(({ role }) => role === 'user');
-  const turns = await Promise.all(path.map((turn, index) => wireMessage(turn, index > lastAsked, read)));
-  const begin: WireMessage[] = system.trim() === '' ? [] : [{ role: 'system', content: system }];
-  return [...begin, ...turns];
+  const around = typeof frame === 'string' ? undefined : frame;
+  const turns = await Promise.all(
+    path.map((turn, index) => wireMessage(around ? spoken(turn, around) : turn, index > lastAsked, read)),
+  );
+  const begun = continues ? turns.splice(-1) : [];
+  const system = around
+    ? [around.system, examples ? around.examples : ''].filter(Boolean).join('\n\n')
+    : (frame as string);
+  const body = around
+    ? [
+        ...withInserted(turns, around.inserted, ({ text, role }): WireMessage => ({ role, content: text })),
+        ...(around.after === '' ? [] : [{ role: 'system', content: around.after } as const]),
+      ]
+    : turns;
+  // Chat templates need a message of the user; a chat may begin with a greeting.
+  const silent = around?.cast.speaker !== undefined && !body.some(({ role }) => role === 'user');
+  return [
+    ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
+    ...(silent ? [{ role: 'user', content: texts.prompt.begin } as const] : []),
+    ...body,
+    ...begun,
+  ];
+}
+
+/** A turn of a chat with characters: macros are resolved, and names added in groups. */
+function spoken(turn: Turn, { cast: { speaker }, named, nameOf, textOf }: PromptFrame): Turn {
+  if (!speaker || turn.role === 'tool' || turn.drawn !== undefined) return turn;
+  const other = turn.role === 'assistant' && turn.speaker !== undefined && turn.speaker !== speaker.id;
+  const text = textOf(turn);
+  return {
+    ...turn,
+    role: other ? 'user' : turn.role,
+    text: named && (other || turn.role === 'user') ? `${nameOf(turn)}: ${text}` : text,
+  };
 }
 
 async function wireMessage(turn: Turn, current: boolean, read: ReadBlob): Promise<WireMessage> {
   if (turn.role === 'tool') return { role: 'tool', content: turn.text, tool_call_id: turn.callId ?? '' };
   if (turn.role === 'user') return { role: 'user', content: await asked(turn, read) };
-  if (turn.drawn !== undefined) return { role: 'assistant', content: `(A picture: ${turn.drawn})` };
+  if (turn.drawn !== undefined) return { role: 'assistant', content: texts.prompt.picture(turn.drawn) };
   const calls = turn.calls ?? [];
   if (calls.length === 0) return { role: 'assistant', content: turn.text };
   return {

@@ -3,20 +3,20 @@ import { call } from '../../api/call.ts';
 import { sentenceOf } from '../../api/failure.ts';
 import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../../api/running-reply.ts';
 import { server } from '../../app/server.svelte.ts';
-import { dataUrlOf } from '../../files/data-url.ts';
+import { loadCharacters } from '../../characters/library.svelte.ts';
 import { newId } from '../../saved/id.ts';
 import { settings } from '../../settings/settings.svelte.ts';
+import { chatSettings, nativeSettings } from '../../settings/state.svelte.ts';
 import { change, library, libraryLoaded, note, saveNow } from '../library.svelte.ts';
 import type { Chat, Turn } from '../model/conversation.ts';
-import { pathTo, withChange, withTurn } from '../model/tree.ts';
-import { fittedPath, roomFor } from './context-fit.ts';
+import { pathOf, pathTo, withChange, withTurn } from '../model/tree.ts';
 import { throttleToFrames } from './frame-throttle.ts';
 import { mcp } from './mcp.svelte.ts';
-import { type WireMessage, wireMessages } from './messages.ts';
 import { modelName } from './model-list.ts';
 import { chosenModel } from './models.svelte.ts';
-import { chatReplies, noReply, type Reply, statisticsOf } from './reply.ts';
-import { chatRequest } from './request.ts';
+import { promptFor, replyCleaner, replyFormat, speakerFields, surroundingText } from './prompt.svelte.ts';
+import { noReply, type Reply, statisticsOf } from './reply.ts';
+import { chatRequest, namesRequest } from './request.ts';
 import { wireTools } from './tools.ts';
 
 /** A running reply. */
@@ -41,18 +41,29 @@ export function liveReply(chatId: string): LiveReply | undefined {
   return lives[chatId];
 }
 
+/** The system prompt with all else that surrounds the messages, for estimates. */
 export function systemOf(chat: Chat | undefined): string {
-  return chat?.system ?? settings.systemPrompt;
+  return surroundingText(chat, chat ? pathOf(chat) : []);
+}
+
+export interface RequestOptions {
+  readonly prefill?: string;
+  readonly undoable?: boolean;
+  /** The character that speaks; chosen by the turn order of the chat if missing. */
+  readonly speaker?: string | undefined;
 }
 
 /** Requests a reply to a turn. */
 export async function requestReply(
   chatId: string,
   parent: string | null,
-  { prefill = '', undoable = true } = {},
+  { prefill = '', undoable = true, speaker }: RequestOptions = {},
 ): Promise<void> {
   if (lives[chatId]) return;
-  const turn: Turn = { id: newId(), parent, role: 'assistant', text: prefill, at: Date.now() };
+  if (library.get(chatId)?.characters?.length) await loadCharacters();
+  const speaks = speakerFields(library.get(chatId), parent, speaker);
+  if (!speaks || lives[chatId]) return;
+  const turn: Turn = { id: newId(), parent, role: 'assistant', text: prefill, at: Date.now(), ...speaks };
   await write(chatId, turn, prefill, undoable);
 }
 
@@ -72,22 +83,11 @@ export async function resumeAll(): Promise<void> {
   for (const chat of library.chats) {
     const turn = Object.values(chat.turns).find(({ pending }) => pending !== undefined);
     if (turn?.pending && !lives[chat.id])
-      void deliver(chat.id, turn, (parts) => resumeReply(chatReplies, turn.pending?.genkey ?? '', parts));
+      void deliver(chat.id, turn, async (parts) => {
+        if (turn.speaker !== undefined) await loadCharacters();
+        return resumeReply(replyFormat(chat), turn.pending?.genkey ?? '', parts);
+      });
   }
-}
-
-/** The messages of a request, without turns that do not fit in the context. */
-export async function messagesFor(chat: Chat, path: readonly Turn[]): Promise<WireMessage[]> {
-  const system = systemOf(chat);
-  const room = roomFor(server.context, settings.replyLength);
-  const fitted = await fittedPath(path, { system, room, count: async (some) => countTokens(system, some) });
-  return wireMessages(system, fitted, dataUrlOf);
-}
-
-async function countTokens(system: string, path: readonly Turn[]): Promise<number> {
-  const messages = await wireMessages(system, path, dataUrlOf);
-  const response = await call('v1/chat/completions/input_tokens', { body: { messages }, background: true });
-  return ((await response.json()) as { input_tokens: number }).input_tokens;
 }
 
 async function write(chatId: string, turn: Turn, prefix: string, undoable: boolean): Promise<void> {
@@ -103,21 +103,29 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
     if (!chat) return noReply;
     const before = pathTo(chat, turn.parent);
     const continues = prefix.trim() !== '';
-    const messages = await messagesFor(chat, continues ? [...before, { ...started, text: prefix }] : before);
+    const path = continues ? [...before, { ...started, text: prefix }] : before;
+    const prompt = await promptFor(chat, path, { speaker: turn.speaker, continues });
     const streaming = settings.delivery === 'streaming';
-    const body = chatRequest({
-      messages,
+    const common = {
       genkey,
-      streaming,
       replyLength: settings.replyLength,
-      sampling: settings.sampling,
-      effort: settings.reasoningEffort,
-      tools: wireTools(mcp.tools, chat.tools ?? []),
+      sampling: prompt.form === 'names' ? await nativeSettings() : chatSettings(),
       probabilities: settings.showProbabilities,
       model: chosenModel(),
-      continues,
-    });
-    return (streaming ? streamReply : pollReply)(chatReplies, body, parts);
+      stops: prompt.stops,
+    };
+    const body =
+      prompt.form === 'names'
+        ? namesRequest({ ...common, prompt: prompt.text, context: server.context })
+        : chatRequest({
+            ...common,
+            messages: prompt.messages,
+            streaming,
+            effort: settings.reasoningEffort,
+            tools: wireTools(mcp.tools, chat.tools ?? []),
+            continues,
+          });
+    return (streaming ? streamReply : pollReply)(replyFormat(chat), body, parts);
   });
 }
 
@@ -129,6 +137,11 @@ async function deliver(
 ): Promise<void> {
   const { genkey = '', since = Date.now(), prefix = '' } = turn.pending ?? {};
   const controller = new AbortController();
+  let cleaner: ((reply: Reply) => Reply) | undefined;
+  const cleaned = (reply: Reply): Reply => {
+    cleaner ??= replyCleaner(library.get(chatId), turn);
+    return cleaner(reply);
+  };
   let latest = noReply;
   let firstAt: number | undefined;
   let noted = Date.now();
@@ -150,7 +163,8 @@ async function deliver(
     wait: pause,
     signal: controller.signal,
     onStatus: (status) => show({ status }),
-    onReply: (reply) => {
+    onReply: (arrived) => {
+      const reply = cleaned(arrived);
       latest = reply;
       if (firstAt === undefined && (reply.text !== '' || reply.reasoning !== '')) firstAt = Date.now();
       drawn();
@@ -162,7 +176,7 @@ async function deliver(
   };
   let reply: Reply;
   try {
-    reply = await fetchReply(parts);
+    reply = cleaned(await fetchReply(parts));
   } catch (thrown) {
     reply = controller.signal.aborted
       ? { ...latest, finish: 'stopped' }

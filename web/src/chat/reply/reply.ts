@@ -29,6 +29,8 @@ export const noReply: Reply = {
   perSecond: 0,
 };
 
+const unfinished = 'The server could not finish the reply.';
+
 interface WireCall {
   readonly index?: number;
   readonly id?: string;
@@ -63,7 +65,7 @@ export interface WireReply {
 export function withPiece(reply: Reply, piece: WireReply): Reply {
   if (piece.error !== undefined) {
     const said = typeof piece.error === 'string' ? piece.error : piece.error.message;
-    return { ...reply, finish: 'error', failed: said ?? 'The server could not finish the reply.' };
+    return { ...reply, finish: 'error', failed: said ?? unfinished };
   }
   const choice = piece.choices?.[0];
   const said = choice?.delta ?? choice?.message ?? {};
@@ -111,6 +113,41 @@ export const chatReplies: ReplyFormat<Reply> = {
   empty: noReply,
   withEvent: (reply, data) => withPiece(reply, JSON.parse(data) as WireReply),
   ofBody: (body) => withPiece(noReply, body as WireReply),
+  ofText: (text) => ({ ...noReply, ...splitReasoning(text) }),
+};
+
+/** An event of a stream of the native API has a token, a whole reply a text. */
+interface WireText {
+  readonly token?: string;
+  readonly text?: string;
+  readonly finish_reason?: string | null;
+  readonly error?: { readonly message?: string };
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+}
+
+function withText(reply: Reply, piece: WireText): Reply {
+  const text = reply.text + (piece.token ?? piece.text ?? '');
+  return {
+    ...reply,
+    text,
+    finish: piece.finish_reason ?? reply.finish,
+    failed: piece.finish_reason === 'error' ? (piece.error?.message ?? unfinished) : reply.failed,
+    promptTokens: piece.prompt_tokens ?? reply.promptTokens,
+    tokens: piece.completion_tokens ?? (piece.token === undefined ? reply.tokens : reply.tokens + 1),
+  };
+}
+
+/** Replies of the native API, to prompts without a chat template. */
+export const namesReplies: ReplyFormat<Reply> = {
+  streamPath: 'api/extra/generate/stream',
+  path: 'api/v1/generate',
+  empty: noReply,
+  withEvent: (reply, data) => withText(reply, JSON.parse(data) as WireText),
+  ofBody: (body) => {
+    const [first = {}] = (body as { results?: readonly WireText[] }).results ?? [];
+    return withText(noReply, { finish_reason: 'length', ...first });
+  },
   ofText: (text) => ({ ...noReply, ...splitReasoning(text) }),
 };
 

@@ -6,8 +6,8 @@ export interface RequestParts {
   readonly genkey: string;
   readonly streaming: boolean;
   readonly replyLength: number;
-  /** By the field names of the native API, which the chat API accepts too. */
-  readonly sampling: Readonly<Record<string, number>>;
+  /** Fields that the settings set, by the names of the chat API and the native API, which it accepts too. */
+  readonly sampling: Readonly<Record<string, unknown>>;
   readonly effort: string;
   readonly tools: readonly WireTool[];
   readonly probabilities: boolean;
@@ -15,13 +15,26 @@ export interface RequestParts {
   readonly model: string | undefined;
   /** The last message is the start of the reply. */
   readonly continues: boolean;
+  readonly stops?: readonly string[];
 }
 
 /** Fields of the chat API take precedence over native ones, so both are sent. */
 const renamedFields: Readonly<Record<string, string>> = { sampler_seed: 'seed' };
 
 export function chatRequest(parts: RequestParts): Record<string, unknown> & { readonly genkey: string } {
-  const { messages, genkey, streaming, replyLength, sampling, effort, tools, probabilities, model, continues } = parts;
+  const {
+    messages,
+    genkey,
+    streaming,
+    replyLength,
+    sampling,
+    effort,
+    tools,
+    probabilities,
+    model,
+    continues,
+    stops = [],
+  } = parts;
   const renamed = Object.entries(sampling).flatMap(([name, value]) =>
     renamedFields[name] ? [[renamedFields[name], value]] : [],
   );
@@ -37,8 +50,36 @@ export function chatRequest(parts: RequestParts): Record<string, unknown> & { re
     ...(tools.length > 0 ? { tools } : {}),
     ...(probabilities ? { logprobs: true, top_logprobs: 5 } : {}),
     ...(model === undefined ? {} : { model }),
+    ...(stops.length > 0 ? { stop: stops } : {}),
     continue_assistant_turn: continues,
     // The generation continues if the page is reloaded; the key finds it again.
+    kcpp_extra_args: { keep_text_gen_on_disconnect: true },
+  };
+}
+
+export interface NamesRequestParts
+  extends Pick<RequestParts, 'genkey' | 'replyLength' | 'sampling' | 'probabilities' | 'model'> {
+  readonly prompt: string;
+  readonly stops: readonly string[];
+  /** 0 if unknown. */
+  readonly context: number;
+}
+
+/** A request of the native API: the prompt is sent as it is, without a chat template. */
+export function namesRequest(parts: NamesRequestParts): Record<string, unknown> & { readonly genkey: string } {
+  const { prompt, genkey, replyLength, sampling, probabilities, model, stops, context } = parts;
+  return {
+    ...sampling,
+    prompt,
+    genkey,
+    ...(Number.isFinite(replyLength) && replyLength > 0 ? { max_length: Math.floor(replyLength) } : {}),
+    ...(context > 0 ? { max_context_length: context } : {}),
+    stop_sequence: stops,
+    trim_stop: true,
+    // A chat may contain such placeholders literally.
+    replace_instruct_placeholders: false,
+    logprobs: probabilities,
+    ...(model === undefined ? {} : { model }),
     kcpp_extra_args: { keep_text_gen_on_disconnect: true },
   };
 }

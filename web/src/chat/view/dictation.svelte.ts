@@ -1,4 +1,5 @@
 import { notify, notifyFailure } from '../../app/notices.svelte.ts';
+import { texts } from '../../composer/texts.ts';
 import { openMicrophone } from '../../sound/microphone.ts';
 import { transcriptOf } from '../attachments/read-file.ts';
 
@@ -27,7 +28,7 @@ export async function dictate(onText: (text: string) => void): Promise<void> {
     const recording = await whole.finally(() => clearInterval(clock));
     dictation.state = 'transcribing';
     const text = Date.now() - since < shortest ? '' : await transcriptOf(recording);
-    if (text === '') notify('No speech found.');
+    if (text === '') notify(texts.chat.noSpeech);
     else onText(text);
   } catch (thrown) {
     notifyFailure(thrown);

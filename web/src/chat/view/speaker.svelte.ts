@@ -1,7 +1,11 @@
 import { call } from '../../api/call.ts';
 import { notifyFailure } from '../../app/notices.svelte.ts';
+import { characters } from '../../characters/library.svelte.ts';
 import { settings } from '../../settings/settings.svelte.ts';
-import { spokenText } from './spoken-text.ts';
+import { library } from '../library.svelte.ts';
+import type { Turn } from '../model/conversation.ts';
+import { shownText } from '../reply/prompt.svelte.ts';
+import { spokenText } from '../thread/spoken-text.ts';
 
 /** The message that is read aloud; one at a time. */
 export const speaker = $state<{ turnId: string | undefined; state: 'off' | 'fetching' | 'speaking' }>({
@@ -12,6 +16,11 @@ let stopCurrent: (() => void) | undefined;
 
 export function stopSpeaking(): void {
   stopCurrent?.();
+}
+
+/** The voice of the character that speaks, else that of the settings; empty for the default of the server. */
+export function voiceOf(turn: Pick<Turn, 'speaker'> | undefined): string {
+  return characters.find(turn?.speaker)?.voice || settings.voice;
 }
 
 export async function speak(turnId: string, markdown: string): Promise<void> {
@@ -33,9 +42,12 @@ export async function speak(turnId: string, markdown: string): Promise<void> {
   stopCurrent = end;
   Object.assign(speaker, { turnId, state: 'fetching' });
   try {
+    const chat = library.chats.find(({ turns }) => turns[turnId] !== undefined);
+    const turn = chat?.turns[turnId];
+    const voice = voiceOf(turn);
     const body = {
-      input: spokenText(markdown),
-      ...(settings.voice ? { voice: settings.voice } : {}),
+      input: spokenText(turn ? shownText(chat, turn, markdown) : markdown),
+      ...(voice ? { voice } : {}),
       response_format: 'mp3',
     };
     const response = await call('v1/audio/speech', { body, signal: controller.signal });

@@ -1,0 +1,69 @@
+import { notifyFailure } from '../app/notices.svelte.ts';
+import { drawPicture } from '../chat/drawing.svelte.ts';
+import { library, put } from '../chat/library.svelte.ts';
+import type { Chat } from '../chat/model/conversation.ts';
+import { pathOf } from '../chat/model/tree.ts';
+import { castOf } from '../chat/reply/prompt.svelte.ts';
+import { newId } from '../saved/id.ts';
+import { settings } from '../settings/settings.svelte.ts';
+import { type Character, calledName } from './character.ts';
+import { hiddenReply } from './hidden-request.ts';
+import { preferences } from './library.svelte.ts';
+import { newCharacterChat } from './new-chat.ts';
+import { cleanedReply } from './prompt.ts';
+import { texts } from './texts.ts';
+
+/** Starts a chat with one character, or a group. Without a persona it has the default one. */
+export function startCharacterChat(cast: readonly Character[], persona?: string): Chat {
+  const chosen = persona ?? preferences.persona;
+  const chat = newCharacterChat(cast, { newId, now: Date.now(), persona: chosen === '' ? undefined : chosen });
+  put(chat);
+  return chat;
+}
+
+export interface ImpersonateOptions {
+  readonly onText?: (text: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** Writes the next message of the person, for the input field. `onText` is called with the text so far. */
+export async function impersonate(chatId: string, { onText, signal }: ImpersonateOptions = {}): Promise<string> {
+  const chat = library.get(chatId);
+  if (!chat) return '';
+  const cast = castOf(chat);
+  const me = cast.persona?.name || texts.person;
+  const stops = cast.characters.map((character) => `\n${calledName(character)}:`);
+  const cleaned = (text: string): string => cleanedReply(text, me, stops);
+  const text = await hiddenReply(chat, pathOf(chat), {
+    instruction: texts.prompt.impersonate,
+    replyLength: settings.replyLength,
+    stops,
+    signal,
+    onText: onText && ((arrived) => onText(cleaned(arrived))),
+  });
+  return cleaned(text);
+}
+
+const sceneTokens = 160;
+
+/** Chats for which the model is describing the scene. */
+export const describing = $state<{ chatId: string | undefined }>({ chatId: undefined });
+
+/** Asks the model what the scene looks like, and draws it into the chat. */
+export async function drawScene(chatId: string): Promise<void> {
+  const chat = library.get(chatId);
+  if (!chat || describing.chatId !== undefined) return;
+  describing.chatId = chatId;
+  try {
+    const prompt = await hiddenReply(chat, pathOf(chat), {
+      instruction: texts.prompt.scene,
+      replyLength: sceneTokens,
+    });
+    describing.chatId = undefined;
+    await drawPicture(chatId, prompt.replaceAll(/\s+/g, ' '), { asked: false });
+  } catch (thrown) {
+    notifyFailure(thrown);
+  } finally {
+    describing.chatId = undefined;
+  }
+}

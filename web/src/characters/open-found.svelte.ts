@@ -1,0 +1,116 @@
+import { navigation, type Place } from '../app/navigation.svelte.ts';
+import { notify } from '../app/notices.svelte.ts';
+import { change, library, libraryLoaded, put } from '../chat/library.svelte.ts';
+import { emptyChat, renamed } from '../chat/model/tree.ts';
+import type { Lorebook } from '../files/lorebook.ts';
+import type { OpenOptions } from '../files/open-anywhere.ts';
+import { contentOf, type Found, largestFile, storyOfText } from '../files/open-file.ts';
+import type { NamedChat } from '../files/silly-tavern-chat.ts';
+import { texts } from '../files/texts.ts';
+import { Unreadable } from '../files/unreadable.ts';
+import { newId } from '../saved/id.ts';
+import { library as stories } from '../write/library.svelte.ts';
+import { newCharacter, type Persona } from './character.ts';
+import { startCharacterChat } from './chats.svelte.ts';
+import { characters, loadCharacters, personas } from './library.svelte.ts';
+
+/** Reads a file and puts its content into the library that it belongs to. */
+export async function openFound(file: File, { otherwise = 'nothing' }: OpenOptions): Promise<Place | undefined> {
+  if (file.size > largestFile) {
+    if (otherwise === 'nothing') return undefined;
+    throw new Unreadable(texts.open.tooLarge(file.name, largestFile / 1_048_576));
+  }
+  if (file.size === 0 && otherwise !== 'nothing') throw new Unreadable(texts.open.empty(file.name));
+  const found = await contentOf(
+    { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) },
+    { newId, now: Date.now() },
+  ).catch((thrown: unknown) => {
+    throw thrown instanceof Unreadable ? new Unreadable(texts.open.unreadable(file.name, thrown.message)) : thrown;
+  });
+  if (found.kind === 'text' && otherwise === 'story') {
+    const story = storyOfText(found.text, newId, Date.now());
+    return keep({ kind: 'story', story: { ...story, title: file.name.replace(/\.[^.]*$/, '') } }, file.name);
+  }
+  const place = await keep(found, file.name);
+  if (place === undefined && otherwise !== 'nothing') throw new Unreadable(texts.open.unknown(file.name));
+  return place;
+}
+
+async function keep(found: Found, name: string): Promise<Place | undefined> {
+  await Promise.all([loadCharacters(), libraryLoaded()]);
+  switch (found.kind) {
+    case 'character': {
+      characters.put(found.character);
+      notify(texts.open.characterAdded(found.character.name));
+      return { view: 'chat', id: startCharacterChat([found.character]).id };
+    }
+    case 'lorebook':
+      return keepLorebook(found.lorebook);
+    case 'chats': {
+      for (const chat of found.chats) put(chat);
+      if (found.chats.length === 0) throw new Unreadable(texts.open.noChats(name));
+      notify(texts.open.chatsAdded(found.chats.length));
+      return { view: 'chat', id: found.chats[0]?.id ?? '' };
+    }
+    case 'named-chat':
+      return keepNamed(found.named);
+    case 'story': {
+      await stories.load();
+      stories.add(found.story);
+      return { view: 'write', id: found.story.id };
+    }
+    case 'preset':
+      throw new Unreadable(texts.open.preset(name));
+    default:
+      return undefined;
+  }
+}
+
+/** Into the open chat or story; else into a new chat. */
+async function keepLorebook({ world, options }: Lorebook): Promise<Place> {
+  const { view, id } = navigation.place;
+  const name = options.name ?? texts.open.lorebook;
+  const story = view === 'write' ? stories.find(id) : undefined;
+  notify(texts.open.lorebookAdded(name, world.length));
+  if (story) {
+    stories.change(story.id, (now) => ({ ...now, world: [...now.world, ...world] }));
+    return { view: 'write', id: story.id };
+  }
+  const open = view === 'chat' && id !== undefined ? library.get(id) : undefined;
+  const chat = open ?? renamed(emptyChat(newId(), Date.now()), name);
+  if (!open) put(chat);
+  change(chat.id, (now) => ({ ...now, world: [...(now.world ?? []), ...world] }));
+  return { view: 'chat', id: chat.id };
+}
+
+/** Characters and the persona are found by name, or made. */
+function keepNamed({ chat, user, characters: names }: NamedChat): Place {
+  const cast = names.map((name) => {
+    const known = characters.all.find((one) => one.name === name || one.nickname === name);
+    if (known) return known;
+    const made = newCharacter({ id: newId(), changedAt: Date.now(), name });
+    characters.put(made);
+    return made;
+  });
+  const persona = user === '' ? undefined : personaNamed(user);
+  const turns = Object.entries(chat.turns).map(([id, turn]) => {
+    const speaker = turn.role === 'assistant' ? cast[names.indexOf(turn.name ?? '')]?.id : undefined;
+    return [id, speaker === undefined ? turn : { ...turn, speaker }] as const;
+  });
+  put({
+    ...chat,
+    turns: Object.fromEntries(turns),
+    characters: cast.map(({ id }) => id),
+    ...(persona ? { persona: persona.id } : {}),
+  });
+  notify(texts.open.chatsAdded(1));
+  return { view: 'chat', id: chat.id };
+}
+
+function personaNamed(name: string): Persona {
+  const known = personas.all.find((persona) => persona.name === name);
+  if (known) return known;
+  const made: Persona = { id: newId(), changedAt: Date.now(), name, description: '' };
+  personas.put(made);
+  return made;
+}

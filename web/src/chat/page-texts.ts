@@ -1,0 +1,23 @@
+/** Sentences and labels of the frame of the chat page and of its first visit. */
+export const texts = {
+  title: (chat: string) => (chat === '' ? 'Parley' : `${chat} · Parley`),
+  settings: 'Chat settings',
+  prompt: 'Show prompt',
+  connect: 'Connect an app',
+  shortcuts: 'Keyboard shortcuts',
+  delete: 'Delete chat',
+  effort: 'Reasoning effort',
+  first: {
+    heading: 'How can I help?',
+    question: 'Hello! What can you do?',
+    ask: 'Ask',
+    quoted: (question: string) => `“${question}”`,
+    character: 'Play',
+    characterText: 'Chat with a character, or drop a card here',
+    write: 'Write',
+    writeText: 'Start a story and continue it together',
+    draw: 'Draw',
+    drawText: 'Create an image from a prompt',
+    connect: 'Connect an app',
+  },
+} as const;

@@ -1,0 +1,18 @@
+import type { Statistics } from '../model/conversation.ts';
+import { texts } from './texts.ts';
+
+const { figures } = texts;
+
+/** Statistics of a reply in one line. */
+export function statisticsLine({ tokens, perSecond, firstTokenMs }: Statistics): string {
+  const speed = perSecond >= 10 ? perSecond.toFixed(0) : perSecond.toFixed(1);
+  return [figures.tokens(tokens), figures.speed(speed), figures.firstToken((firstTokenMs / 1000).toFixed(1))].join(
+    ' · ',
+  );
+}
+
+/** Why a reply ended, if it is worth showing. */
+export function finishText(finish: string | undefined): string {
+  if (finish === 'length') return figures.lengthReached;
+  return finish === 'stopped' || finish === 'abort' ? figures.stopped : '';
+}

@@ -1,0 +1,39 @@
+/** The part of a long chat that is rendered. Without `end` it includes all new turns. */
+export interface VisibleRange {
+  readonly first: number;
+  readonly end?: number;
+}
+
+const atOnce = 10;
+/** Few enough to render in one frame. */
+const step = 8;
+const most = 60;
+
+export function initialRange(total: number): VisibleRange {
+  return { first: Math.max(0, total - atOnce) };
+}
+
+export function extendUp({ first, end }: VisibleRange, total: number): VisibleRange {
+  const up = Math.max(0, first - step);
+  return ended(up, Math.min(end ?? total, up + most), total);
+}
+
+export function extendDown({ first, end }: VisibleRange, total: number): VisibleRange {
+  const down = Math.min(total, (end ?? total) + step);
+  return ended(Math.max(first, down - most), down, total);
+}
+
+function ended(first: number, end: number, total: number): VisibleRange {
+  return end >= total ? { first } : { first, end };
+}
+
+/** The start of a chat. */
+export function firstRange(total: number): VisibleRange {
+  return ended(0, atOnce, total);
+}
+
+/** The turns around one. */
+export function rangeAround(index: number, total: number): VisibleRange {
+  const first = Math.max(0, index - step / 2);
+  return ended(first, first + atOnce, total);
+}

@@ -1,0 +1,57 @@
+import type { Character } from '../characters/character.ts';
+import { characterOfCard } from './character-card.ts';
+import { fieldsOf, listIn, textIn } from './loose.ts';
+import { texts } from './texts.ts';
+import { Unreadable } from './unreadable.ts';
+import { readZip, type ZipEntry } from './zip.ts';
+
+const largestCard = 32 * 1_048_576;
+const largestPicture = 32 * 1_048_576;
+
+/** The character of a `.charx` file: a zip archive with `card.json` and its pictures. */
+export async function characterOfCharx(bytes: Uint8Array, id: () => string, changedAt: number): Promise<Character> {
+  const entries = await readZip(bytes);
+  const card = entries.find(({ name }) => name === 'card.json');
+  if (!card) throw new Unreadable(texts.card.noCard);
+  let value: unknown;
+  try {
+    value = JSON.parse(await card.text(largestCard));
+  } catch (thrown) {
+    if (thrown instanceof Unreadable) throw thrown;
+    throw new Unreadable(texts.card.damaged);
+  }
+  return characterOfCard(value, id, changedAt, await icon(value, entries));
+}
+
+const types: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  avif: 'image/avif',
+};
+
+/** The main icon: `embeded://` (the specification spells it so) names a file of the archive. */
+async function icon(card: unknown, entries: readonly ZipEntry[]): Promise<Blob | undefined> {
+  const icons = listIn(fieldsOf(fieldsOf(card).data).assets, 1000)
+    .map(fieldsOf)
+    .filter(({ type }) => type === 'icon');
+  const main = icons.find(({ name }) => name === 'main') ?? icons[0];
+  const path = /^embedd?ed:\/\/(.+)$/.exec(textIn(main?.uri))?.[1];
+  const found =
+    entries.find(({ name }) => name === path) ??
+    entries.find(({ name }) => /(^|\/)icon\//.test(name) && typeOf(name) !== undefined);
+  const type = found && (typeOf(found.name) ?? types[textIn(main?.ext).toLowerCase()]);
+  if (!found || type === undefined) return undefined;
+  try {
+    return new Blob([(await found.bytes(largestPicture)).slice()], { type });
+  } catch {
+    // The character can be used without its picture.
+    return undefined;
+  }
+}
+
+function typeOf(name: string): string | undefined {
+  return types[/\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? ''];
+}

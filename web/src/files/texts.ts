@@ -1,0 +1,35 @@
+/** All sentences about files that are opened and saved. */
+export const texts = {
+  zip: {
+    damaged: 'The zip archive is damaged. Download or export it again.',
+    tooManyFiles: 'The zip archive has too many files.',
+    damagedEntry: (name: string) => `${name} in the zip archive is damaged. Download or export the archive again.`,
+    tooLarge: (name: string) => `${name} in the zip archive is too large.`,
+    encrypted: (name: string) => `${name} in the zip archive is encrypted. Save the archive without a password.`,
+    unknownMethod: (name: string) => `${name} in the zip archive is compressed in an unsupported way.`,
+  },
+  png: {
+    other: 'This is not a PNG file.',
+    truncated: 'The PNG file is truncated. Download it again.',
+  },
+  card: {
+    unnamed: 'Character',
+    damaged: 'The character card in this image is damaged. Download the original file again.',
+    noCard: 'This archive contains no character card (card.json).',
+  },
+  open: {
+    empty: (name: string) => `Can't open ${name}: the file is empty.`,
+    tooLarge: (name: string, megabytes: number) => `Can't open ${name}: the limit is ${megabytes} MB.`,
+    unknown: (name: string) =>
+      `Can't open ${name}: unknown format. Use a chat, a story, a character card, a lorebook, a preset or a text file.`,
+    unreadable: (name: string, reason: string) => `Can't open ${name}: ${reason}`,
+    damagedJson: 'the JSON is not valid. Export the file again.',
+    characterAdded: (name: string) => `${name} added to your characters.`,
+    chatsAdded: (count: number) => (count === 1 ? '1 chat imported.' : `${count} chats imported.`),
+    lorebookAdded: (name: string, entries: number) =>
+      `${name}: ${entries} lorebook ${entries === 1 ? 'entry' : 'entries'} added.`,
+    lorebook: 'Lorebook',
+    noChats: (name: string) => `Can't open ${name}: it has no chats.`,
+    preset: (name: string) => `${name} is a sampler preset. Import it in Settings.`,
+  },
+} as const;

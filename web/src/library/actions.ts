@@ -1,0 +1,127 @@
+import { go, type Place } from '../app/navigation.svelte.ts';
+import { notify, notifyFailure } from '../app/notices.svelte.ts';
+import { change, put, remove } from '../chat/library.svelte.ts';
+import type { Chat } from '../chat/model/conversation.ts';
+import { renamed } from '../chat/model/tree.ts';
+import { liveReply } from '../chat/reply/replies.svelte.ts';
+import { type ExportForm, exportChats } from '../chat/transfer.ts';
+import type { ExportFormat } from '../files/export-file.ts';
+import { newId } from '../saved/id.ts';
+import type { Mode, Story } from '../story/story.ts';
+import { library as stories } from '../write/library.svelte.ts';
+import type { Item } from './items.ts';
+import { texts } from './texts.ts';
+
+/** What can be done with entries of the list. */
+
+export function placeOfItem({ id, source }: Item): Place {
+  return { view: 'chat' in source ? 'chat' : 'write', id };
+}
+
+export function isBusy({ id, source }: Item): boolean {
+  return 'chat' in source ? liveReply(id) !== undefined : source.story.pending !== undefined;
+}
+
+export function renameItem({ id, source }: Item, title: string): void {
+  if ('chat' in source) change(id, (chat) => renamed(chat, title));
+  else setStory(id, { title: title.trim() });
+}
+
+export function pinItems(items: readonly Item[], pinned: boolean): void {
+  for (const item of items) setFields(item, { pinned });
+}
+
+/** Moves items to a folder, with undo. */
+export function moveItems(items: readonly Item[], folder: string): void {
+  const name = folder.trim();
+  for (const item of items) setFields(item, { folder: name });
+  const back = (): void => {
+    for (const item of items) setFields(item, { folder: item.folder });
+  };
+  notify(texts.moved(items.length, name), { action: { label: texts.undo, run: back } });
+}
+
+/** Deletes items, with undo. Chats with a running reply stay. Leaves the page of an open one. */
+export async function deleteItems(items: readonly Item[], openId: string | undefined): Promise<void> {
+  const gone = items.filter((item) => !('chat' in item.source && isBusy(item)));
+  if (gone.length < items.length) notify(texts.stillRunning, { kind: 'bad' });
+  if (gone.length === 0) return;
+  const open = gone.find(({ id }) => id === openId);
+  if (open) go({ view: placeOfItem(open).view });
+  for (const { id, source } of gone) {
+    if ('chat' in source) await remove(id);
+    else await removeStory(source.story);
+  }
+  const back = (): void => {
+    for (const { source } of gone) {
+      if ('chat' in source) put(source.chat);
+      else stories.add(source.story);
+    }
+  };
+  notify(texts.deleted(gone.map(({ title }) => title)), { action: { label: texts.undo, run: back } });
+}
+
+export function duplicateItem(item: Item): void {
+  const { source } = item;
+  if ('story' in source) {
+    go({ view: 'write', id: stories.copy(source.story).id });
+    return;
+  }
+  const copied: Chat = {
+    ...source.chat,
+    id: newId(),
+    title: texts.copy(item.title),
+    titled: true,
+    changedAt: Date.now(),
+  };
+  put(copied);
+  go({ view: 'chat', id: copied.id });
+}
+
+/** Chats go into one file, each story into its own. */
+export async function exportItems(
+  items: readonly Item[],
+  { chats: form = 'own', stories: format = 'parley' }: { chats?: ExportForm; stories?: ExportFormat } = {},
+): Promise<void> {
+  const chats = items.flatMap(({ source }) => ('chat' in source ? [source.chat] : []));
+  if (chats.length > 0) await exportChats(chats, form);
+  const tales = items.flatMap(({ source }) => ('story' in source ? [source.story] : []));
+  if (tales.length === 0) return;
+  try {
+    const [{ exported }, { download }] = await Promise.all([
+      import('../files/export-file.ts'),
+      import('../files/download.ts'),
+    ]);
+    for (const story of tales) download(exported(story, format));
+  } catch (thrown) {
+    notifyFailure(thrown);
+  }
+}
+
+/** Opens an empty page for a chat, or for a story of this mode. */
+export async function begin(kind: 'chat' | Mode): Promise<void> {
+  if (kind === 'chat') {
+    go({ view: 'chat' });
+    return;
+  }
+  const { pageSettings } = await import('../write/page-state.svelte.ts');
+  pageSettings.mode = kind;
+  go({ view: 'write' });
+}
+
+function setFields({ id, source }: Item, fields: { readonly pinned?: boolean; readonly folder?: string }): void {
+  if ('chat' in source) change(id, (chat) => ({ ...chat, ...fields }));
+  else setStory(id, fields);
+}
+
+function setStory(id: string, fields: Partial<Story>): void {
+  stories.change(id, (story) => ({ ...story, ...fields }));
+}
+
+async function removeStory(story: Story): Promise<void> {
+  if (story.pending) {
+    const { writer } = await import('../write/writer.svelte.ts');
+    if (writer.running?.story === story.id) await writer.stop();
+  }
+  stories.remove(story.id);
+}

@@ -1,0 +1,43 @@
+import { go, navigation } from '../app/navigation.svelte.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
+import { openFile } from '../files/open-anywhere.ts';
+
+/** Takes files that are no chat, story, save or card, such as attachments of the chat page. */
+export type OtherFiles = (files: readonly File[]) => void;
+
+let attach: OtherFiles | undefined;
+
+/** While the chat page is open, other files are attached to the message. Returns how to end it. */
+export function attachOthers(take: OtherFiles): () => void {
+  attach = take;
+  return () => {
+    if (attach === take) attach = undefined;
+  };
+}
+
+/** Opens dropped files where they belong, on any page. Others are attached on the chat page, and text is a story elsewhere. */
+export async function dropFiles(files: readonly File[]): Promise<void> {
+  const take = navigation.place.view === 'chat' ? attach : undefined;
+  const others = await opened(files, take ? 'nothing' : 'story');
+  if (others.length > 0) take?.(others);
+}
+
+/** Opens files that were chosen to be imported; text files are stories. */
+export async function importFiles(files: readonly File[]): Promise<void> {
+  await opened(files, 'story');
+}
+
+/** Files that belong nowhere. */
+async function opened(files: readonly File[], otherwise: 'nothing' | 'story'): Promise<File[]> {
+  const others: File[] = [];
+  for (const file of files) {
+    try {
+      const place = await openFile(file, { otherwise });
+      if (place) go(place);
+      else others.push(file);
+    } catch (thrown) {
+      notifyFailure(thrown);
+    }
+  }
+  return others;
+}
