@@ -44,10 +44,10 @@ describe.skipIf(withoutBrowser)('pages of a password-protected server', () => {
     });
     await plain.getByRole('heading', { name: 'Endpoints of Parley' }).waitFor();
     await plain.goto(`${server.base}/noscript`);
-    await plain.getByLabel('Text').fill('Say hello.');
-    await plain.getByLabel('Reply length').fill('24');
+    await plain.getByLabel('Text', { exact: true }).fill('Say hello.');
+    await plain.getByLabel('Maximum length in tokens').fill('24');
     await plain.getByRole('button', { name: 'Send' }).click();
-    await plain.getByRole('heading', { name: 'Ask on' }).waitFor();
+    await plain.getByRole('heading', { name: 'Next message' }).waitFor();
     expect((await plain.getByLabel('Answer').locator('pre').textContent())?.trim()).not.toBe('');
     expect(await plain.locator('input[name=turn]').count()).toBe(2);
   });

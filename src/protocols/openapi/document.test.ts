@@ -65,7 +65,7 @@ test('operation: refers to the schema of its field table', () => {
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Some' } } },
   });
   expect(components.schemas.Some).toEqual(some.schema?.());
-  expect(operation?.description).toBe('Takes its turn in the queue. Answers below any prefix too.');
+  expect(operation?.description).toBe('Requests wait in the queue. Also works below any path prefix.');
 });
 
 test('operation: an alias has the same body', () => {

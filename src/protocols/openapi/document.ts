@@ -74,9 +74,9 @@ export function openapiDocument({ product, endpoints, fidelities }: DocumentPart
 
 const introduction = `One server, every API that local-AI apps already speak.
 
-The description of a field says how it is handled: it is honoured, *approximated* (with the difference that it names),
-*ignored* (accepted without effect, and named in the header \`x-parley-ignored\`) or *refused*. Null means the same as leaving a field
-out. The controls of \`POST /api/v1/generate\` may stand beside the own fields of every text endpoint.`;
+Each field is marked supported, approximated, ignored or refused. Approximated fields say what differs. Ignored fields have no effect;
+the response header \`x-parley-ignored\` lists them. A field with the value null counts as missing. Every text endpoint also accepts
+the fields of \`POST /api/v1/generate\`.`;
 
 /** Schema of the body or query of an operation, and its name among the components. */
 interface SentSchema {
@@ -105,7 +105,7 @@ function schemaName(operation: string): string {
 function operationOf(endpoint: ListedEndpoint, path: string, original: string, sent: SentSchema | undefined): object {
   const { method, match, access, family, summary, queued } = endpoint;
   const parameters = [...pathParameters(path), ...(method === 'GET' && sent ? queryParameters(sent.schema) : [])];
-  const notes = [queued && 'Takes its turn in the queue.', match === 'ending' && 'Answers below any prefix too.'];
+  const notes = [queued && 'Requests wait in the queue.', match === 'ending' && 'Also works below any path prefix.'];
   const description = notes.filter(Boolean).join(' ');
   return {
     operationId: operationId(method, path),
@@ -158,7 +158,7 @@ function responsesOf({ method, family, access, queued }: ListedEndpoint, path: s
   const types = contentTypes[path] ?? ['application/json'];
   return {
     200: {
-      description: 'The answer.',
+      description: 'The response.',
       content: Object.fromEntries(types.map((type) => [type, { schema: answerSchema(type) }])),
     },
     ...Object.fromEntries(failures.map((error) => failureOf(error, family))),
@@ -167,7 +167,7 @@ function responsesOf({ method, family, access, queued }: ListedEndpoint, path: s
 
 function answerSchema(type: string): JsonSchema {
   if (type === 'application/json') return {};
-  if (type === 'text/event-stream') return { type: 'string', description: 'Server-sent events, as they are made.' };
+  if (type === 'text/event-stream') return { type: 'string', description: 'Server-sent events.' };
   return type.startsWith('text/') ? { type: 'string' } : { type: 'string', contentMediaType: type };
 }
 

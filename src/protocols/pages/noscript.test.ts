@@ -36,7 +36,7 @@ describe('GET /noscript', () => {
     expect(headers['content-security-policy']).toContain("default-src 'none'");
     expect(body).toContain('<form method="post" action="noscript"');
     expect(body).not.toMatch(/<script|style=| on\w+=/);
-    for (const label of ['Text', 'Reply length', 'Temperature', 'Top P']) expect(body).toContain(label);
+    for (const label of ['Text', 'Maximum length in tokens', 'Temperature', 'Top P']) expect(body).toContain(label);
   });
 
   test('readForm: has defaults for missing and wrong values, and limits the others', () => {
@@ -127,7 +127,7 @@ describe('POST /noscript', () => {
       kind: 'story',
     });
     expect(body).toContain('Once upon</textarea>');
-    expect(body).toContain('It ended at the reply length.');
+    expect(body).toContain('The reply reached the maximum length.');
   });
 
   test('error: shows the text so far and the reason', async () => {
@@ -142,7 +142,7 @@ describe('POST /noscript', () => {
     ] as Script[]) {
       const { body } = await world(script).send({ text: 'x' });
       expect(body).toContain('Half');
-      expect(body).toContain('It could not be finished');
+      expect(body).toContain('The reply stopped early');
       expect(body.trimEnd()).toMatch(/<\/html>$/);
     }
   });

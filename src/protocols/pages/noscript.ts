@@ -50,7 +50,7 @@ ${pageEnd}`;
 
 const heading = html`<header>
 <h1>Parley</h1>
-<p><a href="noscript">New</a> · <a href="api">All endpoints</a></p>
+<p><a href="noscript">New chat</a> · <a href="api">API</a></p>
 </header>`;
 
 async function answer(call: Call, parts: NoscriptParts): Promise<Reply> {
@@ -84,7 +84,7 @@ ${heading}
 <main>
 ${conversation(asked)}
 <section aria-labelledby="answer-title">
-<h2 id="answer-title">${asked.kind === 'story' ? 'The story goes on' : 'Answer'}</h2>
+<h2 id="answer-title">${asked.kind === 'story' ? 'Continuation' : 'Answer'}</h2>
 <pre aria-live="polite">`.markup;
   let reply = '';
   let ending: Markup = html``;
@@ -96,7 +96,7 @@ ${conversation(asked)}
       } else if (event.type === 'error') {
         ending = failure(event.error.message);
       } else if (event.type === 'finish' && event.reason === 'length') {
-        ending = html`<p class="quiet">It ended at the reply length.</p>`;
+        ending = html`<p class="quiet">The reply reached the maximum length.</p>`;
       }
     }
   } catch (error) {
@@ -111,13 +111,13 @@ ${pageEnd}`.markup;
 }
 
 function failure(reason: string): Markup {
-  return html`<p role="alert">It could not be finished: ${reason}</p>`;
+  return html`<p role="alert">The reply stopped early: ${reason}</p>`;
 }
 
 function conversation({ kind, turns, text }: NoscriptForm): Markup {
   const before = kind === 'story' ? [text] : [...turns, text];
   return html`<section aria-labelledby="turns-title">
-<h2 id="turns-title">${kind === 'story' ? 'Your text' : 'Said so far'}</h2>
+<h2 id="turns-title">${kind === 'story' ? 'Your text' : 'Conversation'}</h2>
 ${before.map((turn, index) => html`<pre>${kind === 'story' ? '' : index % 2 === 0 ? 'You: ' : 'Answer: '}${turn}</pre>`)}
 </section>`;
 }
@@ -168,25 +168,25 @@ function formMarkup(asked: NoscriptForm): Markup {
   const story = asked.kind === 'story';
   const next = asked.turns.length > 0 && !story;
   return html`<section aria-labelledby="ask-title">
-<h2 id="ask-title">${next ? 'Ask on' : 'Write something'}</h2>
+<h2 id="ask-title">${next ? 'Next message' : 'Your message'}</h2>
 <form method="post" action="noscript" accept-charset="utf-8">
 ${asked.turns.map((turn) => html`<input type="hidden" name="turn" value="${turn}">`)}
 <label for="text">Text</label>
 <textarea id="text" name="text" rows="${story ? 14 : 5}" required>
 ${asked.text}</textarea>
 <fieldset>
-<legend>What is it?</legend>
-${choice('question', 'A question, to be answered', !story)}
-${choice('story', 'A story, to be continued', story)}
+<legend>Mode</legend>
+${choice('question', 'Chat: answer my message', !story)}
+${choice('story', 'Story: continue my text', story)}
 </fieldset>
 <div class="settings">
-${numberField('max_length', 'Reply length', asked.maxLength, [1, limits.maxLength, 1])}
+${numberField('max_length', 'Maximum length in tokens', asked.maxLength, [1, limits.maxLength, 1])}
 ${numberField('temperature', 'Temperature', asked.temperature, [0, limits.temperature, 0.05])}
 ${numberField('top_p', 'Top P', asked.topP, [0, 1, 0.01])}
 </div>
 <p class="buttons"><button type="submit">Send</button></p>
 </form>
-${next ? html`<p><a href="noscript">New conversation</a></p>` : ''}
+${next ? html`<p><a href="noscript">New chat</a></p>` : ''}
 </section>`;
 }
 

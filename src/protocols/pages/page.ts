@@ -62,11 +62,11 @@ export const pagesFamily: Family = {
   name: 'pages',
   title: 'Pages',
   errorReply({ status, message }) {
-    const title = status === 404 ? 'Nothing here' : 'That did not work';
+    const title = status === 404 ? 'Page not found' : 'Request failed';
     const body = html`<main>
 <h1>${title}</h1>
 <p>${message}</p>
-<p>What there is: <a href="/api">the list of endpoints</a>, <a href="/">the start page</a>.</p>
+<p>Go to the <a href="/">start page</a> or the <a href="/api">list of endpoints</a>.</p>
 </main>`;
     return pageReply(title, body, status);
   },

@@ -185,3 +185,12 @@ test('withoutAliases: removes aliases', () => {
   expect(groups[0]?.operations.map(({ original }) => original)).toEqual([undefined, undefined, '/generate']);
   expect(withoutAliases(groups)[0]?.operations.map(({ path }) => path)).toEqual(['/generate', '/models/{id}']);
 });
+
+test('described: a path without its version is an alias', () => {
+  const get = { tags: ['responses'], summary: 'A stored response.' };
+  const { groups } = described({
+    tags: [{ name: 'responses', description: 'Responses' }],
+    paths: { '/v1/responses/{id}': { get }, '/responses/{id}': { get } },
+  });
+  expect(withoutAliases(groups)[0]?.operations.map(({ path }) => path)).toEqual(['/v1/responses/{id}']);
+});

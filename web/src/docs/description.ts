@@ -58,6 +58,12 @@ export function described(document: unknown): Described {
   const operations = Object.entries(objectOf(root.paths)).flatMap(([path, item]) =>
     Object.entries(objectOf(item)).map(([method, one]) => operationOf(method, path, objectOf(one), schemas)),
   );
+  const known = new Set(operations.map(({ method, path }) => `${method} ${path}`));
+  // Some paths also answer without their version; they are aliases too.
+  const marked = operations.map((one) => ({
+    ...one,
+    original: one.original ?? (known.has(`${one.method} /v1${one.path}`) ? `/v1${one.path}` : undefined),
+  }));
   const tags = (root.tags ?? []) as readonly { name: string; description: string }[];
   return {
     title: String(info.title ?? ''),
@@ -66,7 +72,7 @@ export function described(document: unknown): Described {
     groups: tags.map(({ name, description }) => ({
       tag: name,
       title: description,
-      operations: operations.filter(({ tag }) => tag === name),
+      operations: marked.filter(({ tag }) => tag === name),
     })),
   };
 }

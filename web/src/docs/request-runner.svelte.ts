@@ -1,6 +1,7 @@
 import { serverEvents } from '../api/events.ts';
 import { sentenceOf } from '../api/failure.ts';
 import { textOfEvent } from './request.ts';
+import { texts } from './texts.ts';
 
 export interface ApiResponse {
   status: number;
@@ -41,7 +42,7 @@ export class RequestRunner {
       await this.#read(this.answer, response);
     } catch (error) {
       const stopped = controller.signal.aborted;
-      const problem = stopped ? 'Stopped.' : sentenceOf(error);
+      const problem = stopped ? texts.request.stopped : sentenceOf(error);
       if (this.answer) this.answer.problem = problem;
       else this.answer = { ...nothing, problem };
     } finally {
@@ -112,5 +113,5 @@ function shown(text: string, kind: ApiResponse['kind']): string {
   } catch {
     // Not valid JSON: shown unchanged.
   }
-  return whole.length > longest ? `${whole.slice(0, longest)}\n… ${whole.length - longest} more characters` : whole;
+  return whole.length > longest ? `${whole.slice(0, longest)}\n${texts.response.cut(whole.length - longest)}` : whole;
 }

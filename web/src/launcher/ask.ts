@@ -1,4 +1,5 @@
 import { addressOf } from '../api/address.ts';
+import { texts } from './texts.ts';
 
 /** A response of the launcher; throws its error messages. */
 export async function ask<Answer>(name: string, body?: object): Promise<Answer> {
@@ -9,7 +10,7 @@ export async function ask<Answer>(name: string, body?: object): Promise<Answer> 
   });
   const answer = (await response.json().catch(() => ({}))) as Answer & { readonly problems?: readonly string[] };
   if (response.ok) return answer;
-  throw new LauncherError(answer.problems ?? [`The launcher returned status ${response.status}.`], answer);
+  throw new LauncherError(answer.problems ?? [texts.problems.status(response.status)], answer);
 }
 
 export class LauncherError extends Error {
@@ -25,5 +26,5 @@ export class LauncherError extends Error {
 
 export function problemsOf(thrown: unknown): readonly string[] {
   if (thrown instanceof LauncherError) return thrown.problems;
-  return ['The launcher is not responding. Check that it is running.'];
+  return [texts.problems.gone];
 }
