@@ -158,6 +158,19 @@ describe.skipIf(withoutBrowser)('settings', () => {
     await page.getByLabel('Grammar (GBNF)').fill('root ::= "yes" | "no"');
     await close(page);
     expect((await asked(page, 'Are you there?')).reply).toMatch(/^(yes|no)$/);
+
+    // The same settings in a story.
+    await page.getByRole('link', { name: 'Write', exact: true }).click();
+    const field = page.getByLabel('Message', { exact: true });
+    const request = page.waitForRequest((one) => /generate(\/stream)?$/.test(one.url()));
+    await field.fill('Once there was a cat.');
+    await field.press('Enter');
+    const body = (await request).postDataJSON() as Record<string, unknown>;
+    expect(body).toMatchObject({ banned_tokens: [word], logit_bias: { 5: -5 }, sampler_order: [6, 0, 1, 3, 5, 4, 2] });
+    await page
+      .getByRole('article', { name: 'Text' })
+      .getByText(/(yes|no)$/)
+      .waitFor();
     expect(faults.get(page)).toEqual([]);
   });
 });
