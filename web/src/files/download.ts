@@ -5,7 +5,11 @@ export interface ExportedFile {
 }
 
 /** Saves a file from the page. */
-export function download({ name, type, content }: ExportedFile): void {
+export function download({
+  name,
+  type,
+  content,
+}: Omit<ExportedFile, 'content'> & { readonly content: BlobPart }): void {
   const address = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');
   link.href = address;

@@ -1,6 +1,6 @@
-import { begin } from './actions.ts';
+import { picker } from '../characters/picker.svelte.ts';
 
-/** Starts a chat with a character. */
+/** Opens the characters, to start a chat with one of them. */
 export function startCharacterChat(): void {
-  void begin('chat');
+  picker.open = true;
 }
