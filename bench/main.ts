@@ -3,6 +3,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { cacheBench } from './cache.ts';
 import { clusterBench } from './cluster.ts';
+import { composerBench } from './composer.ts';
 import { documented, figuresOf, speedPlot } from './document.ts';
 import { embeddingsBench } from './embeddings.ts';
 import { engineBench } from './engine.ts';
@@ -43,11 +44,12 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   cluster: clusterBench,
   gpu: gpuBench,
   pages: pagesBench,
+  composer: composerBench,
   install: installBench,
 };
 
 /** Need a GPU, Chromium or the npm registry, so they run only when named. */
-const onlyByName = ['gpu', 'pages', 'install'];
+const onlyByName = ['gpu', 'pages', 'composer', 'install'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

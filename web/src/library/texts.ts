@@ -59,9 +59,7 @@ export const texts = {
     noFolder: 'No folder',
     busy: 'Generating a reply',
     selected: (title: string) => `Select ${title}`,
-    pinned: 'Pinned',
   },
-  kinds: { story: 'Story', adventure: 'Adventure', chat: 'Dialogue', instruct: 'Instruct' },
   select: {
     label: 'Select',
     done: 'Done',

@@ -52,7 +52,12 @@ test('sheetRows: keys of the message follow the setting', () => {
     sheetRows(sendKey)
       .flatMap(({ rows }) => rows)
       .filter(({ action }) => action === 'send' || action === 'newLine')
-      .flatMap(({ keys }) => keys);
+      .flatMap(({ keys }) => keys.map((one) => one.keys));
   expect(keysOf('enter')).toEqual(['Enter', 'Shift+Enter']);
   expect(keysOf('ctrl-enter')).toEqual(['Mod+Enter', 'Enter']);
+});
+
+test('sheetRows: each action has one row', () => {
+  const actions = sheetRows('enter').flatMap(({ rows }) => rows.map(({ action }) => action));
+  expect(new Set(actions).size).toBe(actions.length);
 });

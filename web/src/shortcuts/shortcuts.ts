@@ -99,17 +99,23 @@ export function keysLabel(keys: string, apple: boolean): string {
   return parts.join(apple ? '' : '+');
 }
 
-/** The rows of the sheet by group; those of the message follow the setting. */
+export interface SheetRow {
+  readonly action: Action;
+  readonly keys: readonly { readonly keys: string; readonly note?: string }[];
+}
+
+/** The rows of the sheet by group, one for each action. The keys of the message follow the setting. */
 export function sheetRows(
   sendKey: SendKey,
-): { readonly group: Shortcut['group']; readonly rows: readonly Shortcut[] }[] {
-  const shown = shortcuts.map((shortcut) => {
-    if (sendKey === 'enter' || shortcut.group !== 'message') return shortcut;
-    if (shortcut.action === 'send') return { ...shortcut, keys: ['Mod+Enter'] };
-    return shortcut.action === 'newLine' ? { ...shortcut, keys: ['Enter'] } : shortcut;
+): { readonly group: Shortcut['group']; readonly rows: readonly SheetRow[] }[] {
+  const messageKeys: Partial<Record<Action, readonly string[]>> =
+    sendKey === 'enter' ? {} : { send: ['Mod+Enter'], newLine: ['Enter'] };
+  return (Object.keys(texts.groups) as Shortcut['group'][]).map((group) => {
+    const rows = new Map<Action, SheetRow>();
+    for (const { action, keys, note } of shortcuts.filter((shortcut) => shortcut.group === group)) {
+      const more = (messageKeys[action] ?? keys).map((one) => ({ keys: one, ...(note === undefined ? {} : { note }) }));
+      rows.set(action, { action, keys: [...(rows.get(action)?.keys ?? []), ...more] });
+    }
+    return { group, rows: [...rows.values()] };
   });
-  return (Object.keys(texts.groups) as Shortcut['group'][]).map((group) => ({
-    group,
-    rows: shown.filter((shortcut) => shortcut.group === group),
-  }));
 }

@@ -42,5 +42,4 @@ export const texts = {
     Escape: 'Esc',
     Delete: 'Del',
   } as Readonly<Record<string, string>>,
-  or: 'or',
 } as const;
