@@ -288,7 +288,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
   test('runs an approved tool and answers from its result', async () => {
     const page = await chatPage({ replyLength: 60, sampling: { temperature: 0 } });
     await button(page, 'Chat menu').click();
-    await page.getByRole('menuitem', { name: 'Chat settings' }).click();
+    await page.getByRole('menuitem', { name: 'Tools' }).click();
     await page.getByRole('switch', { name: 'get_weather' }).check();
     await page.keyboard.press('Escape');
     await say(page, 'What is the weather in Paris?');
@@ -307,7 +307,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     const sent = await scripted(page);
     await page.reload();
     await button(page, 'Chat menu').click();
-    await page.getByRole('menuitem', { name: 'Chat settings' }).click();
+    await page.getByRole('menuitem', { name: 'Tools' }).click();
     await page.getByRole('switch', { name: 'roll_dice' }).check();
     await page.keyboard.press('Escape');
     await say(page, 'Roll the dice.');

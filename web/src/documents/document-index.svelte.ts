@@ -11,8 +11,8 @@ export interface DocumentIndex {
   readonly id: string;
   /** Time of the last change; old indexes without a chat are deleted. */
   readonly at: number;
-  /** Length of the text: an index of another text is made again. */
-  readonly characters: number;
+  /** An index of another text is made again. */
+  readonly textHash: number;
   readonly passages: readonly Passage[];
   /** Embedding model; empty before the first vectors. */
   readonly model: string;
@@ -31,7 +31,7 @@ export interface IndexState {
 
 const stored = collection<DocumentIndex>('documents');
 let states = $state.raw<Readonly<Record<string, IndexState>>>({});
-const running = new Map<string, Promise<DocumentIndex>>();
+const running = new Map<string, { readonly text: string | undefined; readonly making: Promise<DocumentIndex> }>();
 /** Documents are embedded one after another. */
 let last: Promise<unknown> = Promise.resolve();
 
@@ -52,19 +52,21 @@ export function forgetState(id: string): void {
 /** The index of a document; made in the background on first use. Never rejects: without vectors keywords are used. */
 export function indexOf(document: Attachment): Promise<DocumentIndex> {
   const known = running.get(document.id);
-  if (known) return known;
+  if (known && known.text === document.text) return known.making;
   const making = make(document);
-  running.set(document.id, making);
+  const entry = { text: document.text, making };
+  running.set(document.id, entry);
   // Kept if it is complete; otherwise the next use tries again.
   void making.then(({ vectors, dimensions, passages }) => {
-    if (vectors.length < passages.length * dimensions || dimensions === 0) running.delete(document.id);
+    const isWhole = dimensions > 0 && vectors.length === passages.length * dimensions;
+    if (!isWhole && running.get(document.id) === entry) running.delete(document.id);
   });
   return making;
 }
 
 async function make({ id, text = '' }: Attachment): Promise<DocumentIndex> {
   const found = await stored.get(id).catch(() => undefined);
-  let index = found?.characters === text.length ? found : await cut(id, text);
+  let index = found?.textHash === hashOf(text) ? found : await cut(id, text);
   if (isComplete(index)) {
     show(id, { step: 'ready', done: index.passages.length, total: index.passages.length });
     return index;
@@ -88,6 +90,13 @@ async function make({ id, text = '' }: Attachment): Promise<DocumentIndex> {
   return index;
 }
 
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}
+
 /** The server has no embedding model. */
 class NoModel extends Error {}
 
@@ -95,7 +104,7 @@ async function cut(id: string, text: string): Promise<DocumentIndex> {
   show(id, { step: 'cutting', done: 0, total: 0 });
   const passages = await inSlices(passagesOf(text));
   const none = { model: '', vectors: new Float32Array(), dimensions: 0 };
-  const index: DocumentIndex = { id, at: Date.now(), characters: text.length, passages, ...none };
+  const index: DocumentIndex = { id, at: Date.now(), textHash: hashOf(text), passages, ...none };
   await stored.put(index).catch(() => {});
   return index;
 }
@@ -143,9 +152,9 @@ export function isComplete(index: DocumentIndex): boolean {
 }
 
 /** Makes the vectors again, after the embedding model has changed. */
-export function indexAgain(document: Attachment, { id, at, characters, passages }: DocumentIndex) {
+export function indexAgain(document: Attachment, { id, at, textHash, passages }: DocumentIndex) {
   const bare: DocumentIndex = {
-    ...{ id, at, characters, passages },
+    ...{ id, at, textHash, passages },
     model: '',
     vectors: new Float32Array(),
     dimensions: 0,

@@ -10,11 +10,10 @@ export const texts = {
     keywords: 'Keyword search',
     keywordsHelp: 'The server has no embedding model. Passages are found by their words.',
     keywordsFailed: (reason: string) => `Passages are found by their words. The embedding model failed: ${reason}`,
-    tooLong: 'Longer than the context: the start of the chat is dropped.',
   },
   search: {
-    on: 'Web search: on',
-    off: 'Web search',
+    label: 'Web search',
+    short: 'Search',
     running: 'Searching the web …',
     failed: (reason: string) => `Web search failed: ${reason} The message was sent without results.`,
     nothing: 'The web search found nothing. The message was sent without results.',

@@ -31,8 +31,8 @@ describe('refusalOf', () => {
     [{ name: 'a.zip', type: 'application/zip', size: 10 }, "Can't attach a.zip: unsupported file type."],
     [{ name: 'a.txt', type: 'text/plain', size: 0 }, "Can't attach a.txt: the file is empty."],
     [
-      { name: 'a.txt', type: 'text/plain', size: 2.5 * megabyte },
-      "Can't attach a.txt: 2.5 MB is too large. The limit for text files is 2.0 MB.",
+      { name: 'a.txt', type: 'text/plain', size: 12.5 * megabyte },
+      "Can't attach a.txt: 13 MB is too large. The limit for text files is 10 MB.",
     ],
     [
       { name: 'a.png', type: 'image/png', size: 99 * megabyte },

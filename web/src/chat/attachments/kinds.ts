@@ -7,12 +7,12 @@ const words = texts.attachments;
 export type FileKind = 'image' | 'audio' | 'pdf' | 'text' | 'unknown';
 
 const megabyte = 1024 * 1024;
-/** Size limits: larger requests are rejected, and larger texts do not fit in a context. */
+/** Size limits: larger requests are rejected, and larger texts slow down the page. */
 const limits: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
   image: 15 * megabyte,
   audio: 50 * megabyte,
   pdf: 40 * megabyte,
-  text: 2 * megabyte,
+  text: 10 * megabyte,
 };
 const textTypes = /^text\/|[/+](json|xml|yaml|toml|javascript|typescript|sql|x-sh|x-python|csv|markdown)$/;
 const textNames =

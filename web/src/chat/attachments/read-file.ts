@@ -1,5 +1,6 @@
-import { read } from '../../api/call.ts';
+import { read as readFromServer } from '../../api/call.ts';
 import { documentFormat, documentText } from '../../documents/formats/read-document.ts';
+import { WebFile } from '../../documents/web-file.ts';
 import { newId } from '../../saved/id.ts';
 import type { Attachment } from '../model/conversation.ts';
 import { kindOf, refusalOf } from './kinds.ts';
@@ -17,6 +18,11 @@ const mostDocumentMegabytes = 40;
 
 /** Reads a file as an attachment; throws an error for people if it cannot be used. */
 export async function attachmentOf(file: File, capabilities: Capabilities): Promise<Attachment> {
+  const attachment = await read(file, capabilities);
+  return file instanceof WebFile ? { ...attachment, url: file.url } : attachment;
+}
+
+async function read(file: File, capabilities: Capabilities): Promise<Attachment> {
   const { name } = file;
   const refuse = (reason: string): Error => new Error(texts.refused(name, reason));
   const format = documentFormat(file);
@@ -62,6 +68,6 @@ export async function transcriptOf(recording: Blob, signal?: AbortSignal): Promi
       : `${texts.recording}.${recording.type.includes('ogg') ? 'ogg' : 'webm'}`;
   form.append('file', recording, name);
   form.append('model', 'local');
-  const { text } = await read<{ text: string }>('v1/audio/transcriptions', { body: form, signal });
+  const { text } = await readFromServer<{ text: string }>('v1/audio/transcriptions', { body: form, signal });
   return text.trim();
 }

@@ -1,4 +1,5 @@
 import { read } from '../../api/call.ts';
+import { texts } from '../../tools/texts.ts';
 import { type McpTool, resultText } from './tools.ts';
 
 let tools = $state.raw<readonly McpTool[]>([]);
@@ -18,6 +19,13 @@ export async function fetchTools(): Promise<void> {
 
 export async function callTool(name: string, given: Record<string, unknown>): Promise<string> {
   return resultText(await rpc('tools/call', { name, arguments: given }));
+}
+
+/** A request to all MCP servers together; throws the error of the server. */
+export async function requestMcp<Result>(method: string, params: object = {}): Promise<Result> {
+  const { result, error } = await rpc<Result>(method, params);
+  if (error || result === undefined) throw new Error(error?.message ?? texts.noAnswer);
+  return result;
 }
 
 function rpc<Result>(
