@@ -32,7 +32,7 @@ export const texts = {
     cancel: 'Cancel',
     chatWith: 'New chat with',
     select: 'Select',
-    more: (name: string) => `Actions for ${name}`,
+    more: (name: string) => `Options for ${name}`,
     edit: 'Edit',
     duplicate: 'Duplicate',
     exportPng: 'Export as PNG card',
