@@ -10,6 +10,7 @@ import { download } from '../src/library/download.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
+import { SyncedRecords } from '../src/store/synced-records.ts';
 import { importedChats } from '../web/src/chat/model/sharing.ts';
 
 // Updates lose nothing: what each version of Parley has stored is read by the present one. `fixtures/VERSION` has the files as
@@ -51,6 +52,14 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     await slots.save(1, { title: 'New', format: 'plain', data: '' });
     const kept = (await new SaveSlots({ path, ...file }).load(11)) ?? Buffer.of();
     expect(JSON.parse(Buffer.from(kept).toString())).toEqual({ title, format: 'plain', data: 'line one\nline two' });
+  },
+  // Records that the pages keep on the server, beside the slots.
+  'slots.records': async (path) => {
+    const records = new SyncedRecords({ folder: path, parse: file.parse });
+    const found = await records.load({ kind: 'chats', id: 'a1' });
+    expect(JSON.parse(found?.json.toString() ?? '')).toMatchObject({ data: '{"id":"a1","title":"Über 🚪"}' });
+    expect((await records.list()).records).toContainEqual({ kind: 'stories', id: 'b2', revision: 2, deleted: true });
+    expect(await records.save({ kind: 'stories', id: 'b2' }, 2, '{}')).toEqual({ saved: true, revision: 4 });
   },
   'multiplayer-5001.json': async (path) => {
     const story = new SharedStory({ path, clock: () => 0, ...file });

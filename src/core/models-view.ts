@@ -23,6 +23,13 @@ export interface ModelSwap {
   readonly options: () => Promise<readonly string[]>;
   /** False if the name is no option, or cannot be served. The swap begins after the answer is sent. */
   readonly reload: (option: string, base: string | undefined) => Promise<boolean>;
+  /** Why the last swap failed; undefined after one that succeeded. */
+  readonly failure?: () => SwapFailure | undefined;
+}
+
+export interface SwapFailure {
+  readonly name: string;
+  readonly reason: string;
 }
 
 /** The models of a server with several of them. */
@@ -33,3 +40,57 @@ export interface ModelsView {
   /** Whether requests select their model by name. */
   readonly byName: boolean;
 }
+
+/** A model of any kind, loaded or not. */
+export interface HeldModel {
+  readonly name: string;
+  readonly kind: string;
+  readonly state:
+    | { readonly type: 'loading'; readonly progress: number }
+    | { readonly type: 'failed'; readonly reason: string }
+    | { readonly type: 'ready' | 'unloaded' | 'leaving' };
+  readonly inUse: number;
+  /** Memory in bytes, measured or expected. */
+  readonly bytes: number | undefined;
+  /** Milliseconds since 1970 when it is unloaded unless it is used; infinite for never. */
+  readonly expiresAt: number;
+}
+
+/** The models that are in memory, or can be. */
+export interface ModelMemory {
+  list(): readonly HeldModel[];
+  /** Rejects if it cannot be loaded. */
+  load(kind: string, name: string): Promise<void>;
+  /** Resolves when it is unloaded; running requests finish first. */
+  unload(kind: string, name: string): Promise<void>;
+}
+
+/** What the header of a model file says. */
+export interface ModelFileFacts {
+  readonly bytes: number;
+  readonly parameters: number;
+  readonly quantization: string;
+  /** The context that the model was trained for. */
+  readonly context: number | undefined;
+}
+
+/** A model file or a config on this machine. */
+export interface LibraryModel {
+  /** `filename` for `reload_config`. */
+  readonly option: string;
+  readonly name: string;
+  readonly type: 'model' | 'config';
+  /** The program that downloaded it; undefined for files of `--admindir`. */
+  readonly program: string | undefined;
+  readonly facts: ModelFileFacts | undefined;
+}
+
+/** The models on this machine, and downloads of others. */
+export interface ModelLibrary {
+  list(): Promise<readonly LibraryModel[]>;
+  /** Undefined if this is no address of a model file. */
+  download(source: string, signal: AbortSignal): ModelDownload | undefined;
+}
+
+/** Downloads while it is iterated, and throws if that fails. */
+export type ModelDownload = AsyncIterable<{ readonly done: number; readonly total: number | undefined }>;

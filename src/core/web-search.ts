@@ -12,6 +12,14 @@ export interface SearchAnswer {
   readonly problem?: string;
 }
 
+/** A page by its address: text in UTF-8, other files as they are. */
+export type PageAnswer =
+  | { readonly contentType: string; readonly bytes: Uint8Array }
+  /** Why there is none, as a sentence. */
+  | { readonly problem: string };
+
 export interface WebSearch {
   find(query: string, signal: AbortSignal): Promise<SearchAnswer>;
+  /** Fetches a page on the public internet. */
+  page(url: string, signal: AbortSignal): Promise<PageAnswer>;
 }

@@ -19,7 +19,7 @@ export type ServerConfig =
       readonly sse: boolean;
     };
 
-interface ReadOptions {
+export interface ReadOptions {
   readonly environment: Environment;
   /** Working folder of commands without `cwd`. */
   readonly folder: string;

@@ -1,13 +1,17 @@
+import { isObject } from '../core/json.ts';
 import {
   type CallOptions,
   type ServedCall,
   type ServedResult,
   type ServedTool,
   ToolCallError,
+  type ToolServerStatus,
   toolCallCodes,
 } from '../core/tool-servers.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { ServerConfig } from './config.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
 
 export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
 
@@ -78,6 +82,21 @@ export class ToolServerConnection {
     return this.config.name;
   }
 
+  get state(): ToolServerStatus['state'] {
+    if (this.#session) return 'connected';
+    return this.#failures === 0 ? 'connecting' : 'failed';
+  }
+
+  /** Why it is not connected. */
+  get trouble(): string {
+    return this.#trouble;
+  }
+
+  /** Whether the present session has resources or prompts. */
+  offers(what: 'resources' | 'prompts'): boolean {
+    return this.#session?.offers(what) ?? false;
+  }
+
   /** The last known tools, also while disconnected. */
   get tools(): readonly ServedTool[] {
     return this.#tools;
@@ -100,6 +119,46 @@ export class ToolServerConnection {
     return this.#run(next, call, options).catch((error: unknown) => {
       throw this.#reported(error, call.name);
     });
+  }
+
+  /** Any request but a tool call, on the present session or the next one. */
+  async request(method: string, params: Fields, signal: AbortSignal): Promise<ServedResult> {
+    const session = await this.#present(signal);
+    const late = new AbortController();
+    const timer = this.parts.startTimer(requestMs, () => late.abort(new Error(`no answer in ${requestMs / 1000} s`)));
+    const ended = AbortSignal.any([signal, late.signal]);
+    try {
+      return await unlessAborted(session.request(method, params, ended), ended);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof SessionLost) this.#lost(session, error.message);
+      if (error instanceof ToolCallError) throw error;
+      const reason = late.signal.aborted ? (late.signal.reason as Error) : error;
+      const sentence = `The tool server ${this.name} could not answer: ${(reason as Error).message}.`;
+      throw new ToolCallError(toolCallCodes.unavailable, sentence);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** A list of the server with all its pages, bounded in number and size. */
+  async entries(method: string, key: string, signal: AbortSignal): Promise<readonly Fields[]> {
+    const all: Fields[] = [];
+    let bytes = 0;
+    let cursor: string | undefined;
+    for (let page = 0; page < mostPages; page += 1) {
+      const reply = await this.request(method, cursor === undefined ? {} : { cursor }, signal);
+      const listed = Array.isArray(reply[key]) ? reply[key] : [];
+      for (const entry of listed) {
+        if (!isObject(entry)) continue;
+        bytes += JSON.stringify(entry).length;
+        if (all.length >= mostEntries || bytes > mostListBytes) return all;
+        all.push(entry);
+      }
+      if (typeof reply.nextCursor !== 'string') break;
+      cursor = reply.nextCursor;
+    }
+    return all;
   }
 
   async close(): Promise<void> {
@@ -336,6 +395,12 @@ export class ToolServerConnection {
   }
 }
 
+/** Time-out of lists, resources and prompts. */
+const requestMs = 30_000;
+const mostPages = 64;
+const mostEntries = 1000;
+const mostListBytes = 2 * 1024 * 1024;
+
 type Deferred<Value> = ReturnType<typeof deferred<Value>>;
 
 function deferred<Value>() {
@@ -360,6 +425,9 @@ export interface Session {
   tools(): Promise<readonly ServedTool[]>;
   /** Rejects with the `ToolCallError` of the server, or with any other error. */
   call(call: ServedCall, options: CallOptions): Promise<ServedResult>;
+  offers(what: 'resources' | 'prompts'): boolean;
+  /** Rejects as `call` does. */
+  request(method: string, params: Fields, signal: AbortSignal): Promise<ServedResult>;
   /** Rejects with `SessionLost` if the server is gone, not if it is slow. */
   check(): Promise<void>;
   /** Bounded in time; never rejects. */

@@ -174,3 +174,98 @@ describe('nameTools', () => {
     );
   });
 });
+
+describe('toolServerPool: catalog', () => {
+  /** Each server has a resource and a prompt of its own, on two pages. */
+  function offering(...servers: string[]) {
+    const all = world(...servers);
+    const asked: { readonly method: string; readonly params: object }[] = [];
+    all.servers.respond = async (method, params) => {
+      asked.push({ method, params });
+      if (method === 'resources/list')
+        return params.cursor === undefined
+          ? { resources: [{ uri: 'a://1', name: 'one' }], nextCursor: '2' }
+          : { resources: [{ uri: 'a://2', name: 'two' }, 'broken'] };
+      if (method === 'prompts/list') return { prompts: [{ name: 'greet' }] };
+      if (method === 'resources/read') return { contents: [{ uri: params.uri, text: 'content' }] };
+      return { messages: [], asked: params };
+    };
+    return { ...all, asked };
+  }
+
+  test('lists the resources of all servers with all pages', async () => {
+    const { pool } = offering('a', 'b');
+    const both = pool();
+    await both.list();
+    const uris = (await both.catalog.resources(patient)).map(({ uri }) => uri);
+    expect(uris).toEqual(['a://1', 'a://2', 'a://1', 'a://2']);
+  });
+
+  test('reads a resource from the first server that lists it', async () => {
+    const { pool, asked } = offering('a', 'b');
+    const both = pool();
+    await both.list();
+    expect(await both.catalog.readResource('a://2', patient)).toMatchObject({ contents: [{ text: 'content' }] });
+    expect(asked.filter(({ method }) => method === 'resources/read')).toHaveLength(1);
+  });
+
+  test('prompts have each name once, and are fetched under their own', async () => {
+    const { pool } = offering('a', 'b');
+    const both = pool();
+    await both.list();
+    expect(names((await both.catalog.prompts(patient)) as { name: string }[])).toEqual(['greet', 'b_greet']);
+    expect(await both.catalog.getPrompt('b_greet', { who: 'me' }, patient)).toMatchObject({
+      asked: { name: 'greet', arguments: { who: 'me' } },
+    });
+    await expect(both.catalog.getPrompt('none', undefined, patient)).rejects.toThrow('Prompt not found');
+  });
+
+  test('a server that fails to list is left out', async () => {
+    const { servers, pool } = offering('a', 'b');
+    const both = pool();
+    await both.list();
+    const [session] = servers.of('a');
+    if (session) session.respond = () => Promise.reject(new Error('broken'));
+    expect(await both.catalog.resources(patient)).toHaveLength(2);
+  });
+
+  test('a request without an answer ends after 30 s', async () => {
+    const { servers, pool, time } = offering('a');
+    const one = pool();
+    await one.list();
+    const [session] = servers.of('a');
+    if (session) session.respond = () => new Promise(() => {});
+    const read = one.catalog.readResource('a://1', patient).catch((error: Error) => error.message);
+    await time.pass(31_000);
+    await time.pass(31_000);
+    expect(await read).toMatch(/not found|could not answer/);
+  });
+
+  test('says which servers are connected, with the names of their tools', async () => {
+    const { servers, pool, time } = offering('a', 'b', 'c');
+    servers.onOpen = ({ name }) => (name === 'c' ? Promise.reject(new Error('no such program')) : Promise.resolve());
+    const all = pool();
+    expect(all.catalog.servers().map(({ state }) => state)).toEqual(['connecting', 'connecting', 'connecting']);
+    await all.list();
+    await time.pass(0);
+    expect(all.catalog.servers()).toEqual([
+      { name: 'a', type: 'command', state: 'connected', tools: ['echo'] },
+      { name: 'b', type: 'command', state: 'connected', tools: ['b_echo'] },
+      { name: 'c', type: 'command', state: 'failed', reason: 'no such program', tools: [] },
+    ]);
+  });
+
+  test('servers can be added, replaced and removed', async () => {
+    const { servers, pool } = offering('a');
+    const one = pool();
+    await one.list();
+    await one.add(commandConfig('b'));
+    await one.add(commandConfig('b'));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(names(await one.list())).toEqual(['echo', 'b_echo']);
+    expect(servers.of('b').map(({ closed }) => closed)).toContain(false);
+    await one.remove('a');
+    expect(names(await one.list())).toEqual(['echo']);
+    expect(servers.of('a')[0]?.closed).toBe(true);
+  });
+});

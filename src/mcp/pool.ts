@@ -1,9 +1,19 @@
-import { type ServedTool, ToolCallError, type ToolServers, toolCallCodes } from '../core/tool-servers.ts';
+import {
+  type ServedTool,
+  ToolCallError,
+  type ToolServerCatalog,
+  type ToolServers,
+  toolCallCodes,
+} from '../core/tool-servers.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { ServerConfig } from './config.ts';
 import { type ConnectionParts, ToolServerConnection } from './connection.ts';
 
 export interface ToolServerPool extends ToolServers {
+  readonly catalog: ToolServerCatalog;
+  /** Connects to another server; one of the same name is replaced. */
+  add(config: ServerConfig): Promise<void>;
+  remove(name: string): Promise<void>;
   /** Ends all connections, and the programs that were started for them. */
   close(): Promise<void>;
 }
@@ -20,7 +30,8 @@ export function toolServerPool(
   const changed = (): void => {
     named = undefined;
   };
-  const connections = configs.map((config) => new ToolServerConnection(config, { ...parts, changed }));
+  const connection = (config: ServerConfig) => new ToolServerConnection(config, { ...parts, changed });
+  let connections = configs.map(connection);
   const names = (): ReadonlyMap<string, NamedTool> => {
     named ??= nameTools(connections);
     return named;
@@ -28,12 +39,18 @@ export function toolServerPool(
   // Names depend on the order of the file, so that the first request waits for all servers, once and for a limited time.
   const settled = new Promise<void>((resolve) => {
     const timer = parts.startTimer(firstTryMs, resolve);
-    void Promise.all(connections.map((connection) => connection.tried)).then(() => {
+    void Promise.all(connections.map(({ tried }) => tried)).then(() => {
       timer.cancel();
       resolve();
     });
   });
-  for (const connection of connections) connection.start();
+  for (const one of connections) one.start();
+  const remove = async (name: string): Promise<void> => {
+    const gone = connections.find((one) => one.name === name);
+    connections = connections.filter((one) => one !== gone);
+    changed();
+    await gone?.close();
+  };
   return {
     async list(signal) {
       await unlessAborted(settled, signal);
@@ -42,32 +59,109 @@ export function toolServerPool(
     async call(call, options) {
       await unlessAborted(settled, options.signal);
       const found = names().get(call.name);
-      const connection = connections.find(({ name }) => name === found?.server);
-      if (!found || !connection) throw new ToolCallError(toolCallCodes.unknownTool, 'Tool not found');
-      return connection.call({ ...call, name: found.ownName }, options);
+      const server = connections.find(({ name }) => name === found?.server);
+      if (!found || !server) throw new ToolCallError(toolCallCodes.unknownTool, 'Tool not found');
+      return server.call({ ...call, name: found.ownName }, options);
     },
+    catalog: catalogOf(() => connections, names),
+    async add(config) {
+      await remove(config.name);
+      const added = connection(config);
+      connections = [...connections, added];
+      added.start();
+    },
+    remove,
     close: async () => {
-      await Promise.all(connections.map((connection) => connection.close()));
+      await Promise.all(connections.map((one) => one.close()));
     },
   };
 }
 
-interface NamedTool {
+type Connections = () => readonly ToolServerConnection[];
+
+function catalogOf(connections: Connections, names: () => ReadonlyMap<string, NamedTool>): ToolServerCatalog {
+  /** The lists of all servers that have such. A server that fails is left out: its state says why. */
+  const listed = (what: 'resources' | 'prompts', method: string, key: string, signal: AbortSignal) =>
+    Promise.all(
+      connections()
+        .filter((one) => one.offers(what))
+        .map(async (server) => ({
+          server,
+          entries: await server.entries(method, key, signal).catch((error: unknown) => {
+            signal.throwIfAborted();
+            if (error instanceof ToolCallError) return [];
+            throw error;
+          }),
+        })),
+    );
+  const promptsByName = async (signal: AbortSignal) => {
+    const lists = await listed('prompts', 'prompts/list', 'prompts', signal);
+    const offerings = lists.map(({ server, entries }) => ({
+      name: server.name,
+      tools: entries.flatMap((entry) => (typeof entry.name === 'string' ? [{ ...entry, name: entry.name }] : [])),
+    }));
+    return nameTools(offerings);
+  };
+  return {
+    servers: () =>
+      connections().map((one) => ({
+        name: one.name,
+        type: one.config.type,
+        state: one.state,
+        ...(one.state === 'failed' ? { reason: one.trouble } : {}),
+        tools: [...names()].flatMap(([name, { server }]) => (server === one.name ? [name] : [])),
+      })),
+    resources: async (signal) => {
+      const lists = await listed('resources', 'resources/list', 'resources', signal);
+      return lists.flatMap(({ entries }) => entries);
+    },
+    resourceTemplates: async (signal) => {
+      const lists = await listed('resources', 'resources/templates/list', 'resourceTemplates', signal);
+      return lists.flatMap(({ entries }) => entries);
+    },
+    async readResource(uri, signal) {
+      const lists = await listed('resources', 'resources/list', 'resources', signal);
+      const owner = lists.find(({ entries }) => entries.some((entry) => entry.uri === uri));
+      // A resource of a template is in no list: the first server that knows it answers.
+      let failure: unknown = new ToolCallError(toolCallCodes.unknownResource, 'Resource not found', { uri });
+      for (const { server } of owner ? [owner] : lists) {
+        try {
+          return await server.request('resources/read', { uri }, signal);
+        } catch (error) {
+          if (!(error instanceof ToolCallError)) throw error;
+          failure = error;
+        }
+      }
+      throw failure;
+    },
+    prompts: async (signal) => [...(await promptsByName(signal)).values()].map(({ tool }) => tool),
+    async getPrompt(name, given, signal) {
+      const found = (await promptsByName(signal)).get(name);
+      const server = connections().find((one) => one.name === found?.server);
+      if (!found || !server) throw new ToolCallError(toolCallCodes.unknownTool, 'Prompt not found');
+      const params = { name: found.ownName, ...(given ? { arguments: given } : {}) };
+      return server.request('prompts/get', params, signal);
+    },
+  };
+}
+
+interface Named<Own> {
   readonly server: string;
   /** The name on its server. */
   readonly ownName: string;
-  /** The tool under its unique name. */
-  readonly tool: ServedTool;
+  /** The tool or prompt under its unique name. */
+  readonly tool: Own;
 }
+type NamedTool = Named<ServedTool>;
 
 /**
  * The tools of all servers, in the order of the file. The first server with a name keeps it; later ones get the name of the
  * server as a prefix, and a number if necessary. The same lists always give the same names.
  */
-export function nameTools(
-  offerings: readonly Pick<ToolServerConnection, 'name' | 'tools'>[],
-): ReadonlyMap<string, NamedTool> {
-  const named = new Map<string, NamedTool>();
+export function nameTools<Own extends { readonly name: string }>(
+  offerings: readonly { readonly name: string; readonly tools: readonly Own[] }[],
+): ReadonlyMap<string, Named<Own>> {
+  const named = new Map<string, Named<Own>>();
   const plain = new Set(offerings.flatMap(({ tools }) => tools.map(({ name }) => name)));
   for (const { name: server, tools } of offerings) {
     const own = new Set<string>();
@@ -83,7 +177,7 @@ export function nameTools(
 }
 
 /** No longer than chat APIs allow, and never the plain name of a tool that comes later. */
-function freeName(server: string, name: string, named: ReadonlyMap<string, NamedTool>, plain: ReadonlySet<string>) {
+function freeName(server: string, name: string, named: ReadonlyMap<string, unknown>, plain: ReadonlySet<string>) {
   const base = `${server.replace(/[^a-zA-Z0-9_-]+/g, '_').replace(/_$/, '')}_${name}`;
   for (let number = 1; ; number += 1) {
     const ending = number === 1 ? '' : `_${number}`;

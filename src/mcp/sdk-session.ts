@@ -150,6 +150,8 @@ async function connect(
   return {
     tools: () => allTools(client, (text) => events.said('warning', text)),
     call: (call, options) => callTool(client, call, options),
+    offers: (what) => client.getServerCapabilities()?.[what] !== undefined,
+    request: (method, params, given) => requested(client, { method, params }, { signal: given }),
     check: async () => {
       await client.ping({ timeout: checkMs }).catch((error: unknown) => {
         const { reason, lost } = lossOf(error);
@@ -222,11 +224,24 @@ async function callTool(client: Client, call: ServedCall, { signal, progress }: 
     ...(call.arguments === undefined ? {} : { arguments: call.arguments }),
     ...(call.meta === undefined ? {} : { _meta: call.meta }),
   };
-  const options = { signal, timeout: longestMs, ...(progress ? { onprogress: progress } : {}) };
+  return requested(client, { method: 'tools/call', params }, { signal, ...(progress ? { onprogress: progress } : {}) });
+}
+
+interface RequestOptions {
+  readonly signal: AbortSignal;
+  readonly onprogress?: NonNullable<CallOptions['progress']>;
+}
+
+/** A request whose result is passed on as it is. */
+async function requested(
+  client: Client,
+  message: { readonly method: string; readonly params: Record<string, unknown> },
+  options: RequestOptions,
+) {
   try {
-    return await client.request({ method: 'tools/call', params }, asItIs, options);
+    return await client.request(message, asItIs, { ...options, timeout: longestMs });
   } catch (error) {
-    signal.throwIfAborted();
+    options.signal.throwIfAborted();
     const { code, reason, lost, untouched, data } = lossOf(error);
     if (lost) throw new SessionLost(reason, untouched);
     if (code !== undefined) throw new ToolCallError(code, reason, data);

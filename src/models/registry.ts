@@ -304,7 +304,8 @@ function asLoadError(model: string, thrown: unknown): AppError {
   return loadFailed(model, thrown instanceof Error ? thrown.message : String(thrown));
 }
 
-function reasonOf(error: AppError): string {
+/** The reason alone, without the name of the model. */
+export function reasonOf(error: AppError): string {
   return error.code === 'model-load-failed' ? (error.details as { reason: string }).reason : error.message;
 }
 

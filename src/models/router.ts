@@ -131,8 +131,11 @@ export class ModelRouter<Context> {
     return [...first, ...others.map(({ names: [id = '', ...aliases], path }) => entry(id, { path, aliases }))];
   }
 
-  /** Swaps run in order; requests wait for the last one. Resolves when a model is loaded, the new or the old one. */
-  async swapTo(model: PreparedModel, answered?: Promise<void>): Promise<void> {
+  /**
+   * Swaps run in order; requests wait for the last one. Resolves when a model is loaded, the new or the old one; with the error
+   * if it is the old one.
+   */
+  async swapTo(model: PreparedModel, answered?: Promise<void>): Promise<AppError | undefined> {
     const queued = this.#queue(model.name, answered);
     if (queued) {
       await queued.begun;
@@ -149,8 +152,12 @@ export class ModelRouter<Context> {
       .finally(() => {
         this.#swap = undefined;
       });
-    this.#swap = { names: [this.defaultModel.name, model.name], next, over: work.catch(() => undefined) };
-    await work;
+    const over = work.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#swap = { names: [this.defaultModel.name, model.name], next, over };
+    return work;
   }
 
   /** Undefined if the swap can begin at once. */
@@ -167,7 +174,7 @@ export class ModelRouter<Context> {
     return queued;
   }
 
-  async #exchange(next: ModelInstance<Context>, arriving: Arriving): Promise<void> {
+  async #exchange(next: ModelInstance<Context>, arriving: Arriving): Promise<AppError | undefined> {
     const { registry, say } = this.parts;
     const { model } = next;
     const before = this.#default;
@@ -183,13 +190,14 @@ export class ModelRouter<Context> {
       this.#default = next;
       arriving.end();
       await this.#removeAuxiliary(before.model);
-      return;
+      return undefined;
     }
     this.#abandon(next, arriving, error);
     await registry.remove('text', model.name);
     say(`${model.name} could not be loaded: ${error.message}. Going back to ${before.model.name}.`);
     const again = await this.#load(before.model);
     if (again !== undefined) say(`${before.model.name} could not be loaded again: ${again.message}`);
+    return error;
   }
 
   /** Its requests are repeated on the model that stays, unless their answer has begun. */

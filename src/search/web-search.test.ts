@@ -306,3 +306,40 @@ describe('pageString', () => {
     expect(pageString(bytes, type)).toBe(text);
   });
 });
+
+describe('webSearch: page', () => {
+  const page = (pages: Parameters<typeof webOf>[0], target: string) =>
+    searchWith(webOf(pages)).search.page(target, never);
+
+  test('returns text in UTF-8, whatever its encoding was', async () => {
+    const latin = { contentType: 'text/html; charset=iso-8859-1', bytes: Buffer.from('Gr\xfc\xdfe', 'latin1') };
+    const answer = await page({ 'https://a.example/': latin }, 'https://a.example/');
+    if ('problem' in answer) throw new Error(answer.problem);
+    expect([answer.contentType, Buffer.from(answer.bytes).toString()]).toEqual(['text/html', 'Grüße']);
+  });
+
+  test('returns other files as they are', async () => {
+    const bytes = Buffer.from([0x25, 0x50, 0xff, 0]);
+    expect(
+      await page({ 'https://a.example/x.pdf': { contentType: 'application/pdf', bytes } }, 'https://a.example/x.pdf'),
+    ).toEqual({
+      contentType: 'application/pdf',
+      bytes,
+    });
+  });
+
+  test('gives the reason if it cannot be fetched', async () => {
+    expect(await page({}, 'https://a.example/')).toEqual({
+      problem: 'The address https://a.example/ answers with status 404.',
+    });
+  });
+
+  test('never reaches this machine', async () => {
+    const { port, asked } = await remote((_, response) => response.end('secret'));
+    const { search } = searchWith({ url: `http://127.0.0.1:${port}/` });
+    expect(await search.page(`http://127.0.0.1:${port}/`, never)).toEqual({
+      problem: `The address http://127.0.0.1:${port}/ is not on the public internet.`,
+    });
+    expect(asked).toEqual([]);
+  });
+});

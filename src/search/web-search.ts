@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { inSlices } from '../core/slices.ts';
-import type { FoundPage, SearchAnswer, WebSearch } from '../core/web-search.ts';
+import type { FoundPage, PageAnswer, SearchAnswer, WebSearch } from '../core/web-search.ts';
 import { isPublicAddress } from '../http/address.ts';
 import { type Fetched, fetchRemote, type OutgoingOptions } from '../http/outgoing.ts';
 import { collapsed, pageText, passageAround } from './page-text.ts';
@@ -11,6 +11,8 @@ const defaultPage = 'https://html.duckduckgo.com/html/';
 
 /** Some sites answer only to user agents that begin like this. */
 const fetchOptions = { milliseconds: 30_000, bytes: 3 * 2 ** 20, userAgent: 'Mozilla/5.0 (compatible; Parley)' };
+/** A page that a client attaches to a chat may be a long PDF. */
+const mostPageBytes = 20 * 2 ** 20;
 /** Concurrent searches; each fetches up to four pages. */
 const mostAtOnce = 8;
 /** Candidates that are read from a search page. */
@@ -57,14 +59,33 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
     return { ...hit, content: await inSlices(passageAround(text, hit.description), { signal }) };
   }
 
+  /** One of the requests that may run at once. */
+  async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (running >= mostAtOnce) throw new AppError('busy', { retryAfterSeconds: 5 });
+    running += 1;
+    try {
+      return await work();
+    } finally {
+      running -= 1;
+    }
+  }
+
+  async function pageAt(target: string, signal: AbortSignal): Promise<PageAnswer> {
+    const page = await fetch(target, { ...fetchOptions, bytes: mostPageBytes, signal });
+    if (page.type === 'refused') return { problem: `The address ${target.slice(0, longestTarget)} ${page.reason}.` };
+    const { bytes, contentType = 'text/html' } = page;
+    if (!/^\s*text\/|[/+](?:xml|json)\b/i.test(contentType)) return { contentType, bytes };
+    const text = new TextEncoder().encode(pageString(bytes, contentType));
+    return { contentType: contentType.split(';')[0]?.trim() ?? '', bytes: text };
+  }
+
   return {
+    page: (target, signal) => counted(() => pageAt(target, signal)),
     async find(text, signal) {
       const query = plainQuery(text);
       if (query === '') return { pages: [] };
       if (last?.query === query) return last.answer;
-      if (running >= mostAtOnce) throw new AppError('busy', { retryAfterSeconds: 5 });
-      running += 1;
-      try {
+      return counted(async () => {
         const found = await hitsFor(query, signal);
         if ('problem' in found) {
           // The client disconnected: not a problem of the search page.
@@ -78,12 +99,13 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
         const answer = { pages };
         if (pages.length > 0 && !signal.aborted) last = { query, answer };
         return answer;
-      } finally {
-        running -= 1;
-      }
+      });
     },
   };
 }
+
+/** Of an address, in an error. */
+const longestTarget = 200;
 
 async function readHits(page: Fetched & { type: 'fetched' }, address: URL, signal: AbortSignal) {
   const listed = searxngHits(page.bytes);

@@ -35,8 +35,11 @@ const rows: readonly Row[] = [
   // KoboldAI and KoboldCpp
   [making, 'POST', [...both('generate'), '/api/extra/generate/stream', '/request', '/api/extra/abort']],
   [making, 'POST', ['/api/extra/embeddings', '/api/extra/tts', '/api/extra/transcribe', '/api/extra/websearch']],
+  [making, 'POST', ['/api/extra/webpage']],
   [making, 'POST', ['/api/extra/music/prepare', '/api/extra/music/generate', '/api/extra/shutdown']],
   [making, 'POST', ['/api/extra/data/save', '/api/extra/multiplayer/setstory', '/api/extra/multiplayer/status']],
+  [making, 'POST', ['/api/extra/sync/save']],
+  [reading, 'POST', ['/api/extra/sync/list', '/api/extra/sync/load']],
   [reading, 'POST', ['/api/extra/data/list', '/api/extra/data/load', '/api/extra/multiplayer/getstory']],
   [reading, 'GET', ['/api/extra/generate/check', '/api/extra/last_logprobs', '/api/extra/cache']],
   [reading, 'POST', ['/api/extra/generate/check', '/api/extra/last_logprobs']],
@@ -48,7 +51,9 @@ const rows: readonly Row[] = [
   [information, 'GET', ['/.well-known/serviceinfo', '/ping', '/api/extra/preloadstory']],
   [administering, 'POST', ['/api/admin/save_state', '/api/admin/load_state', '/api/admin/clear_state']],
   [administering, 'POST', ['/api/admin/check_state', '/api/admin/reload_config']],
-  [{ ...administering, changes: false }, 'GET', ['/api/admin/list_options']],
+  [{ ...administering, changes: false }, 'GET', ['/api/admin/list_options', '/api/admin/models']],
+  [reading, 'GET', ['/api/extra/models', '/api/extra/mcp']],
+  [administering, 'POST', ['/api/admin/mcp/add', '/api/admin/mcp/remove']],
   [making, 'POST', ['/mcp']],
 
   // OpenAI and Anthropic
@@ -74,7 +79,7 @@ const rows: readonly Row[] = [
 
   // llama.cpp
   [making, 'POST', ['/completion', '/infill', '/embedding', '/props', '/slots/', '/lora-adapters']],
-  [making, 'POST', [...bare('/rerank', '/reranking'), '/chat/completions/control']],
+  [making, 'POST', [...bare('/rerank', '/reranking'), '/chat/completions/control', '/models/load', '/models/unload']],
   [reading, 'POST', ['/tokenize', '/detokenize', '/apply-template']],
   [reading, 'GET', ['/lora-adapters', '/tools', '/cors-proxy']],
   [legacy(reading), 'GET', ['/slots', '/metrics']],

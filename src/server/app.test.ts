@@ -171,6 +171,7 @@ describe('app: stories and web search', () => {
   test('are reported and available when enabled, for every model', async () => {
     const search: WebSearch = {
       find: async (query) => ({ pages: [{ title: query, url: 'u', description: 'd', content: 'c' }] }),
+      page: async () => ({ problem: 'none' }),
     };
     const app = await appOf(none, {}, { search });
     const version = JSON.parse((await ask(app, 'GET', '/api/extra/version')).text);

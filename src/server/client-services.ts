@@ -8,10 +8,12 @@ import { jsonObject } from '../http/body.ts';
 import { webSearch } from '../search/web-search.ts';
 import { SaveSlots, type SaveSlotsParts } from '../store/save-slots.ts';
 import { SharedStory } from '../store/shared-story.ts';
+import { SyncedRecords } from '../store/synced-records.ts';
 
 /** Services for clients beside generation; absent ones are not enabled. */
 export interface ClientServices {
   readonly slots?: SaveSlots;
+  readonly records?: SyncedRecords;
   readonly story?: SharedStory;
   readonly search?: WebSearch;
 }
@@ -26,7 +28,7 @@ export async function openClientServices(
   const { savedatafile, multiplayer, websearch, websearchurl, port } = settings;
   const common = { warn, now: () => new Date(), parse };
   return {
-    ...(savedatafile === '' ? {} : { slots: await openSlots(savedatafile, common) }),
+    ...(savedatafile === '' ? {} : await openSaves(savedatafile, common)),
     ...(multiplayer ? { story: await openStory(folder, port, common) } : {}),
     ...(websearch ? { search: webSearch({ url: websearchurl, warn }) } : {}),
   };
@@ -36,14 +38,16 @@ type Common = Pick<SaveSlotsParts, 'warn' | 'now' | 'parse'>;
 
 const parse: Common['parse'] = (bytes) => jsonObject(bytes, { empty: 'refuse' });
 
-async function openSlots(flag: string, common: Common): Promise<SaveSlots> {
+/** The file of the slots, and beside it a folder for the records of the pages, which is made when one is saved. */
+async function openSaves(flag: string, common: Common): Promise<Pick<ClientServices, 'slots' | 'records'>> {
   const path = resolve(flag.endsWith('.jsondb') ? flag : `${flag}.jsondb`);
   const slots = new SaveSlots({ ...common, path });
+  const records = new SyncedRecords({ folder: path.replace(/\.jsondb$/, '.records'), parse });
   await usable(`--savedatafile: ${path}`, async () => {
     await access(dirname(path), constants.W_OK);
     await slots.titles();
   });
-  return slots;
+  return { slots, records };
 }
 
 /** Named by the port, so that two servers have two stories. */

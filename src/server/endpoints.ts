@@ -3,6 +3,10 @@ import { stat } from 'node:fs/promises';
 import { ownFolder } from '../core/data-folder.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import type { AccessRule } from '../http/call.ts';
+import { availableBytes } from '../models/memory-budget.ts';
+import { mayAdminister } from '../protocols/admin/access.ts';
+import { mcpAdminEndpoints } from '../protocols/admin/mcp.ts';
+import { modelStatusEndpoints } from '../protocols/admin/models.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
 import { comfyEndpoints } from '../protocols/comfy/routes.ts';
 import { randomId } from '../protocols/dialect.ts';
@@ -26,11 +30,12 @@ import { xttsEndpoints } from '../protocols/xtts/routes.ts';
 import { withAccess } from './access.ts';
 import { fidelityByPage, smallEndpoints } from './fidelity.ts';
 import type { ModelContext } from './model-context.ts';
+import { modelFileFacts } from './model-library.ts';
 import type { ServerServices } from './services.ts';
 
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
 export function modelEndpoints(services: ServerServices): readonly (ModelEndpoint<ModelContext> & AccessRule)[] {
-  const { settings, product, shutdown, warn, models, clients, tools, admin } = services;
+  const { settings, product, shutdown, warn, models, clients, tools, admin, memory, library } = services;
   const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = withAccess(
     withSharedPaths<ModelContext>([
       ...nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }),
@@ -39,13 +44,27 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
       ...xttsEndpoints({ outputFolder: ownFolder('output') }),
       ...responsesEndpoints(services.responses),
       ...messagesEndpoints({ newId: randomId }),
-      ...ollamaEndpoints({ modelFile: describeModelFile, now: () => Date.now() }),
+      ...ollamaEndpoints({
+        modelFile: describeModelFile,
+        now: () => Date.now(),
+        download: (name, { headers, signal }) =>
+          mayAdminister(admin, headers) ? library?.download(name, signal) : undefined,
+      }),
       ...llamacppEndpoints,
       ...imagesEndpoints,
       ...comfyEndpoints({ prompts: services.comfy, editor: services.editor, product }),
       ...sdapiEndpoints(services.lastDrawings),
       ...adminEndpoints({ access: admin, swap: models?.swap }),
+      ...modelStatusEndpoints({
+        access: admin,
+        swap: models?.swap,
+        memory,
+        library,
+        fileFacts: modelFileFacts(),
+        availableBytes,
+      }),
       ...mcpEndpoints({ tools, product }),
+      ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
       ...aboutEndpoints({ product, endpoints: () => endpoints }),
     ]),
   );

@@ -1,11 +1,13 @@
 import type { EndpointFidelity } from '../core/fidelity.ts';
+import { mcpAdminFidelity } from '../protocols/admin/mcp.ts';
 import { adminFidelity } from '../protocols/admin/routes.ts';
 import { comfyFidelity } from '../protocols/comfy/fields.ts';
 import { llamacppFidelity } from '../protocols/llamacpp/fields.ts';
+import { modelMemoryFidelity } from '../protocols/llamacpp/models.ts';
 import { messagesFidelity } from '../protocols/messages/fields.ts';
 import { musicFidelity } from '../protocols/music/routes.ts';
 import { legacyFidelity, taskFidelity } from '../protocols/native/generate.ts';
-import { nativeFidelity } from '../protocols/native/routes.ts';
+import { nativeFidelity, webPageFidelity } from '../protocols/native/routes.ts';
 import { nativeSpeechFidelity, transcribeFidelity } from '../protocols/native/speech.ts';
 import { tokenFidelity } from '../protocols/native/tokens.ts';
 import { ollamaFidelity } from '../protocols/ollama/fields.ts';
@@ -39,4 +41,12 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
 };
 
 /** Small endpoints, which only the OpenAPI document describes. */
-export const smallEndpoints = [taskFidelity, ...tokenFidelity, legacyFidelity, ...adminFidelity];
+export const smallEndpoints = [
+  taskFidelity,
+  ...tokenFidelity,
+  legacyFidelity,
+  webPageFidelity,
+  modelMemoryFidelity,
+  ...adminFidelity,
+  ...mcpAdminFidelity,
+];

@@ -19,7 +19,9 @@ import {
 import { installedEngineVersions } from '../models/engine-packages.ts';
 import { batchingSettings } from '../models/text-engine.ts';
 import { printable } from '../observe/printable.ts';
-import { type AdminContext, adminLevel } from '../protocols/admin/routes.ts';
+import { adminLevel } from '../protocols/admin/access.ts';
+import type { ModelStatusContext } from '../protocols/admin/models.ts';
+import type { AdminContext } from '../protocols/admin/routes.ts';
 import type { ControlParts } from '../protocols/controls/decode.ts';
 import { type CompletionParts, type DialectParts, randomId } from '../protocols/dialect.ts';
 import type { LlamacppContext } from '../protocols/llamacpp/routes.ts';
@@ -46,6 +48,7 @@ export type ModelContext = NativeContext &
   SdapiContext &
   XttsContext &
   AdminContext &
+  ModelStatusContext &
   NoscriptParts & { readonly name: string; readonly taskServices: EngineServices };
 
 /** Registers the model with the queue and the metrics, and builds its context. */
@@ -101,6 +104,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     ...dialect,
     taskServices,
     name,
+    memory: services.memory,
     product,
     engineVersions: installedEngineVersions,
     sizes: { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft },
@@ -121,7 +125,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
       jinja: settings.jinja,
       admin: adminLevel(admin),
       router: models?.byName ?? false,
-      mcp: tools !== undefined,
+      mcp: tools !== undefined && (tools.catalog?.servers().length ?? 1) > 0,
       ...taskFeatures(taskServices),
       savedata: Boolean(clients.slots),
       multiplayer: Boolean(clients.story),

@@ -3,8 +3,9 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import { type Running, reloadSettings } from '../config/load.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, asAppError } from '../core/errors.ts';
 import { aliasTarget, uniqueNames } from '../core/model-names.ts';
+import type { SwapFailure } from '../core/models-view.ts';
 import { readModelFile } from '../engines/llama/load-options.ts';
 import { systemTimer } from '../http/timers.ts';
 import {
@@ -19,13 +20,14 @@ import {
 } from '../models/admin-options.ts';
 import { specsOf } from '../models/engine-kinds.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
-import type { Registry } from '../models/registry.ts';
+import { type Registry, reasonOf } from '../models/registry.ts';
 import type { Arrival } from '../models/registry-source.ts';
 import { type ModelOffer, ModelRouter } from '../models/router.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { App, AppParts } from './app.ts';
 import type { ModelContext } from './model-context.ts';
+import type { FileLibrary } from './model-library.ts';
 import { modelParts } from './model-parts.ts';
 
 export interface RoutedParts {
@@ -35,15 +37,17 @@ export interface RoutedParts {
   readonly terminal: Terminal;
   /** The models of remote backends, by name. */
   readonly remoteModels?: (() => readonly ModelOffer[]) | undefined;
+  /** The models on this machine, with `--admin`. */
+  readonly library?: FileLibrary | undefined;
   /** Nothing is selected before this function returns. */
   readonly build: (routing: Routing) => App;
 }
 
-export type Routing = Required<Pick<AppParts, 'select' | 'models' | 'presentSettings'>>;
+export type Routing = Required<Pick<AppParts, 'select' | 'models' | 'presentSettings' | 'library'>>;
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`, `--remote`). */
 export async function createRoutedApp(parts: RoutedParts): Promise<App> {
-  const { initial, first, registry, terminal, remoteModels, build } = parts;
+  const { initial, first, registry, terminal, remoteModels, library, build } = parts;
   const { settings } = initial;
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
@@ -51,6 +55,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
   const byName = settings.routermode || remoteModels !== undefined;
   const versions = new FileVersions(() => Date.now());
   let firstNow = first;
+  let failure: SwapFailure | undefined;
   if (first.file) {
     const { path } = first.file;
     const again = async () => {
@@ -73,7 +78,8 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
   }
 
   async function prepared(option: string, base?: string, called?: string): Promise<PreparedModel> {
-    const target = await adminTarget(folder, option, links);
+    const found = (await listFiles()).includes(option) ? undefined : await library?.find(option);
+    const target = found ? ({ type: 'model', path: found.path } as const) : await adminTarget(folder, option, links);
     if (!target) throw new AppError('model-not-found', { model: option });
     if (target.type === 'initial') return firstNow;
     const below = base ?? (settings.baseconfig || undefined);
@@ -87,7 +93,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
       const reason = loaded.problems.map(({ sentence }) => sentence).join(' ');
       throw new AppError('model-load-failed', { model: option, reason });
     }
-    const name = called ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
+    const name = called ?? found?.name ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
     const all = { ...configs, ...(await versions.of([modelPath(loaded.settings)])) };
     const model = await prepareOption(name, loaded, terminal);
     versions.note(model, all, () => prepared(option, base, name));
@@ -126,6 +132,7 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
   async function reload(option: string, base: string | undefined): Promise<boolean> {
     const path = base === undefined ? undefined : await listedFile(folder, base, links);
     if (base !== undefined && path === undefined) return false;
+    failure = undefined;
     try {
       const model = await prepared(option, path);
       say(`Switching to ${option} as soon as all that was asked of ${router.defaultModel.name} is answered.`);
@@ -133,18 +140,24 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
       void swap(option, model, new Promise((answered) => setImmediate(answered)));
       return true;
     } catch (error) {
-      say(`${option} is not switched to: ${(error as Error).message}`);
+      failed(option, error as Error);
       return false;
     }
   }
 
   async function swap(option: string, model: PreparedModel, answered: Promise<void>): Promise<void> {
     try {
-      await router.swapTo(model, answered);
+      const error = await router.swapTo(model, answered);
+      if (error) failure = { name: model.name, reason: reasonOf(error) };
       say(hasText(router.defaultModel) ? `Serving ${router.defaultModel.name} now.` : 'Serving no model now.');
     } catch (error) {
-      say(`${option} is not switched to: ${(error as Error).message}`);
+      failed(option, error as Error);
     }
+  }
+
+  function failed(option: string, error: Error): void {
+    failure = { name: option, reason: reasonOf(asAppError(error)) };
+    say(`${option} is not switched to: ${error.message}`);
   }
 
   const options = async () => [...(await listFiles()), initialModel, unloadModel];
@@ -156,7 +169,8 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
   const app = build({
     select: (call, endpoint) => router.select(call, endpoint),
     presentSettings: () => router.defaultModel.settings,
-    models: { byName, swap: { options, reload }, list: () => router.list() },
+    models: { byName, swap: { options, reload, failure: () => failure }, list: () => router.list() },
+    library,
   });
   const router: ModelRouter<ModelContext> = new ModelRouter(
     { model: first, context: app.context },

@@ -29,7 +29,7 @@ import { modelParts } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { Routing } from './routed-app.ts';
 import { checked, fileExitCode, StartError } from './start-error.ts';
-import { connectToolServers, namedServers } from './tool-servers.ts';
+import { connectToolServers, namedServers, toolServerEditor } from './tool-servers.ts';
 
 export interface RuntimeParts {
   readonly settings: Settings;
@@ -78,7 +78,9 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       ...own,
       ...routing,
       ...logs(parts, pool),
-      tools,
+      memory: registry,
+      tools: tools?.pool,
+      toolEditor: tools?.editor,
       clients,
       product: parts.product,
       hasTaskModels: () => countsTaskModels(model.taskModels, registry.list()),
@@ -90,7 +92,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     await Promise.all([
       registry.close(),
       pictureEditor.stop(),
-      tools && Promise.race([tools.close(), wait(toolsClosingMs)]),
+      tools && Promise.race([tools.pool.close(), wait(toolsClosingMs)]),
     ]);
     process.exit(code);
   };
@@ -205,7 +207,17 @@ async function routedApp(
     const { remoteOffers } = await import('../models/remote-models.ts');
     const remoteModels =
       pool && (settings.routermode || several) ? remoteOffers({ settings, given, pool }, terminal) : undefined;
-    return createRoutedApp({ initial: { settings, given }, first: model, registry, terminal, build, remoteModels });
+    const { modelLibrary } = await import('./model-library.ts');
+    const library = settings.admin ? modelLibrary(settings) : undefined;
+    return createRoutedApp({
+      initial: { settings, given },
+      first: model,
+      registry,
+      terminal,
+      build,
+      remoteModels,
+      library,
+    });
   }
   const names = [model.name, ...specsOf(model.taskModels).map((spec) => spec.name)];
   for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);
@@ -215,7 +227,9 @@ async function routedApp(
 async function toolServers({ settings, product, terminal }: RuntimeParts) {
   const parts = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
   const configs = await checked(() => namedServers(parts));
-  return configs.length > 0 ? connectToolServers(configs, parts) : undefined;
+  if (configs.length === 0 && !settings.admin) return undefined;
+  const pool = await connectToolServers(configs, parts);
+  return { pool, editor: settings.admin ? await toolServerEditor(pool, parts) : undefined };
 }
 
 async function checkDiskCache(text: string): Promise<void> {

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Settings } from '../config/flags.ts';
-import type { ModelsView } from '../core/models-view.ts';
+import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
 import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
-import type { ToolServers } from '../core/tool-servers.ts';
+import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
-import type { AdminAccess } from '../protocols/admin/routes.ts';
+import type { AdminAccess } from '../protocols/admin/access.ts';
 import { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
 import { LastDrawings } from '../protocols/sdapi/progress.ts';
@@ -28,8 +28,13 @@ export interface ServiceParts {
   readonly hasTaskModels?: () => boolean;
   /** The models that can be loaded and swapped, where that is possible. */
   readonly models?: ModelsView;
+  readonly memory?: ModelMemory;
+  /** The models on this machine, with `--admin`. */
+  readonly library?: ModelLibrary | undefined;
   /** The servers of `--mcpfile`. */
   readonly tools?: ToolServers | undefined;
+  /** With `--admin` only. */
+  readonly toolEditor?: ToolServerEditor | undefined;
   readonly product: Product;
   readonly clients?: ClientServices;
   readonly observer: TextObserver;

@@ -1,27 +1,64 @@
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
+import { ownFolder } from '../core/data-folder.ts';
+import type { ToolServerEditor } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
-import { readServers, type ServerConfig } from '../mcp/config.ts';
+import { type ReadOptions, readServers, type ServerConfig } from '../mcp/config.ts';
 import type { ToolServerPool } from '../mcp/pool.ts';
 import { printable } from '../observe/printable.ts';
 import { Repeats } from '../observe/repeats.ts';
 
 export interface ToolServerParts {
-  readonly settings: Pick<Settings, 'mcpfile' | 'mcptimeout'>;
+  readonly settings: Pick<Settings, 'mcpfile' | 'mcptimeout' | 'admin'>;
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly say: (line: string) => void;
 }
 
+/** The file of MCP servers. With `--admin` it has a default, since servers can be added on the pages. */
+export function serverFile({ mcpfile, admin }: Pick<Settings, 'mcpfile' | 'admin'>): string {
+  return mcpfile !== '' || !admin ? mcpfile : join(ownFolder('config'), 'mcp.json');
+}
+
+function readOptions(path: string, { environment }: Pick<ToolServerParts, 'environment'>): ReadOptions {
+  return { environment, folder: resolve(dirname(path)), resolve };
+}
+
 /** The servers of `--mcpfile`. Throws a clear sentence if the file cannot be used. */
-export function namedServers({ settings: { mcpfile }, environment }: ToolServerParts): readonly ServerConfig[] {
-  if (mcpfile === '') return [];
+export function namedServers(parts: ToolServerParts): readonly ServerConfig[] {
+  const { mcpfile } = parts.settings;
+  const path = serverFile(parts.settings);
+  if (path === '' || (mcpfile === '' && !existsSync(path))) return [];
   try {
-    return readServers(readFileSync(mcpfile, 'utf8'), { environment, folder: resolve(dirname(mcpfile)), resolve });
+    return readServers(readFileSync(path, 'utf8'), readOptions(path, parts));
   } catch (error) {
-    throw new Error(`--mcpfile ${mcpfile} cannot be used: ${(error as Error).message}.`, { cause: error });
+    throw new Error(`--mcpfile ${path} cannot be used: ${(error as Error).message}.`, { cause: error });
   }
+}
+
+/** Adds and removes servers in the file and in the pool. */
+export async function toolServerEditor(pool: ToolServerPool, parts: ToolServerParts): Promise<ToolServerEditor> {
+  const { serverFileEditor } = await import('../mcp/server-file.ts');
+  const path = resolve(serverFile(parts.settings));
+  return serverFileEditor({
+    path,
+    options: readOptions(path, parts),
+    read: () =>
+      readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return undefined;
+        throw error;
+      }),
+    write: async (text) => {
+      await mkdir(dirname(path), { recursive: true });
+      // Headers may hold tokens.
+      await writeFile(`${path}.new`, text, { mode: 0o600 });
+      await rename(`${path}.new`, path);
+    },
+    add: pool.add,
+    remove: pool.remove,
+  });
 }
 
 /** Connects in the background. Loads the MCP modules on demand. */

@@ -127,7 +127,7 @@ async function freeName(wanted: string): Promise<string> {
 const defaultMode = 0o600;
 
 /** Atomic, also after a power loss: the new file is synced before it is renamed. */
-async function replaceFile(path: string, chunks: readonly Uint8Array[]): Promise<void> {
+export async function replaceFile(path: string, chunks: readonly Uint8Array[]): Promise<void> {
   const mode = await stat(path).then(
     (facts) => facts.mode & 0o777,
     () => defaultMode,

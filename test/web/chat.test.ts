@@ -353,10 +353,11 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     const locked = await start(['--password', 'sesame']);
     const page = await chatPage({}, locked.base);
     await say(page, 'Hello?');
-    await page.getByLabel('Key', { exact: true }).fill('wrong');
-    await button(page, 'Use this key').click();
-    await page.getByLabel('Key', { exact: true }).fill('sesame');
-    await button(page, 'Use this key').click();
+    await page.getByLabel('Password', { exact: true }).fill('wrong');
+    await button(page, 'Unlock').click();
+    await page.getByText('Wrong password.').waitFor();
+    await page.getByLabel('Password', { exact: true }).fill('sesame');
+    await button(page, 'Unlock').click();
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+/);
     await finished(page);
     await locked.stop();

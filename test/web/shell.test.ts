@@ -22,14 +22,20 @@ describe.skipIf(withoutBrowser)('web client', () => {
       await page.getByRole('main').getByRole('heading').first().waitFor();
     }
     await page.getByRole('button', { name: 'Settings' }).click();
+    const tab = (name: string) => page.getByRole('tab', { name, exact: true });
+    await tab('Samplers').click();
     await page.getByLabel('Temperature', { exact: true }).fill('1.25');
+    await tab('Replies').click();
     await page.getByLabel('Reply length').fill('64');
     await page.getByText('Polling', { exact: true }).click();
+    await tab('About').click();
     await page.getByText('npm start -- --showgui').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.reload();
     await page.getByRole('button', { name: 'Settings' }).click();
+    await tab('Samplers').click();
     expect(await page.getByLabel('Temperature', { exact: true }).inputValue()).toBe('1.25');
+    await tab('Replies').click();
     expect(await page.getByLabel('Polling').isChecked()).toBe(true);
 
     expect(await barriers(page)).toEqual([]);

@@ -21,69 +21,140 @@ async function draw(page: Page, button = 'Draw image'): Promise<void> {
   await expect.poll(() => drawn(page), { timeout: 10_000 }).toBe(before + 1);
 }
 
+/** A stroke with the pointer and one with the keyboard. */
+async function paint(page: Page): Promise<void> {
+  const board = page.getByRole('application', { name: 'Mask' });
+  const box = await board.boundingBox();
+  if (!box) throw new Error('nothing to paint on');
+  await page.mouse.move(box.x + 40, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 120, box.y + 90, { steps: 3 });
+  await page.mouse.up();
+  await board.focus();
+  await page.keyboard.press('+');
+  await page.keyboard.down('Space');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.up('Space');
+  expect(await page.getByRole('button', { name: 'Undo' }).isEnabled()).toBe(true);
+}
+
 describe.skipIf(withoutBrowser)('draw and sound pages', () => {
   test('draw page: text to image, image to image, inpainting, upscaling, history', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/draw`);
+    expect(await page.title()).toBe('Draw · Parley');
     await page.getByLabel('Prompt', { exact: true }).fill('a red apple');
-    await page.getByLabel('Width').selectOption('64');
-    await page.getByLabel('Height').selectOption('64');
+    await page.getByLabel('Resolution').selectOption('128');
+    await page.getByRole('radio', { name: 'Widescreen, 16:9' }).check({ force: true });
+    expect(await page.getByLabel('Width', { exact: true }).inputValue()).toBe('160');
+    await page.getByRole('button', { name: 'Swap width and height' }).click();
+    expect(await page.getByRole('radio', { name: 'Phone, 9:16' }).isChecked()).toBe(true);
+    await page.getByLabel('Width', { exact: true }).fill('64');
+    await page.getByLabel('Height', { exact: true }).fill('64');
     await page.getByLabel('Steps').fill('3');
     await page.getByLabel('Seed').fill('7');
     await draw(page);
-    const first = page.getByRole('img', { name: 'a red apple' });
+    const first = page.locator('figure').getByRole('img', { name: 'a red apple' });
     expect(await widthOf(first)).toBe(64);
-    await page.getByText('Parameters').click();
-    expect(await page.locator('pre').textContent()).toMatch(/a red apple[\s\S]*Steps: 3[\s\S]*Seed: 7/);
+    await page.getByText('Details').click();
+    expect(await page.locator('figure dl').textContent()).toMatch(/64 × 64.*Seed7.*Steps3/);
+    const image = (await first.getAttribute('src'))?.replace(/^.*,/, '') ?? '';
 
-    await page.getByRole('button', { name: 'Use as source' }).click();
+    await page.getByRole('button', { name: 'Use as input' }).click();
     await draw(page);
     await page.getByRole('button', { name: 'Inpaint' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Draw image' }).click();
-    await page.getByText('Paint over the part to change.').waitFor();
-    const canvas = page.getByLabel('Mask: paint over the part to change');
-    await canvas.scrollIntoViewIfNeeded();
-    const board = await canvas.boundingBox();
-    if (!board) throw new Error('nothing to paint on');
-    await page.mouse.move(board.x + 40, board.y + 40);
-    await page.mouse.down();
-    await page.mouse.move(board.x + 120, board.y + 90, { steps: 3 });
-    await page.mouse.up();
+    await page.getByText('Paint over the parts to change.').waitFor();
+    await page.getByRole('button', { name: 'Paint mask' }).click();
+    await paint(page);
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Done' }).click();
     await draw(page);
+
+    // The result can be painted over again: its mask is still there, also after a reload.
+    await page.reload();
+    await page.getByRole('button', { name: 'Inpaint' }).click();
+    const undo = page.getByRole('button', { name: 'Undo' });
+    await undo.click();
+    await undo.click();
+    expect(await undo.isDisabled()).toBe(true);
+    await page.keyboard.press('Control+Shift+Z');
+    await page.getByRole('button', { name: 'Done' }).click();
+    await draw(page);
+
     await page.getByRole('button', { name: 'Upscale', exact: true }).click();
     await page.getByLabel('Upscaler').selectOption('Lanczos');
     await draw(page, 'Upscale image');
-    const larger = page.getByRole('img', { name: 'Upscaled image' });
+    const larger = page.locator('figure').getByRole('img', { name: 'Upscaled image' });
     expect(await widthOf(larger)).toBe(128);
-
     expect(await barriers(page)).toEqual([]);
+
     await page.reload();
     await page.getByRole('list', { name: 'History' }).waitFor();
-    expect(await drawn(page)).toBe(4);
-    await page.getByRole('button', { name: 'Delete image' }).click();
+    expect(await drawn(page)).toBe(5);
+    await page.getByRole('button', { name: 'Select', exact: true }).click();
+    await page.getByRole('button', { name: 'Select all' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('heading', { name: 'No images yet' }).waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
-    expect(await drawn(page)).toBe(4);
+    await expect.poll(() => drawn(page)).toBe(5);
+
+    await page.getByRole('radio', { name: 'Text' }).check({ force: true });
+    await page.getByLabel('Prompt', { exact: true }).fill('something else');
+    await page.getByLabel('Import settings').setInputFiles({
+      name: 'apple.png',
+      mimeType: 'image/png',
+      buffer: Buffer.from(image, 'base64'),
+    });
+    await page.getByText('Settings imported from apple.png.').waitFor();
+    expect(await page.getByLabel('Prompt', { exact: true }).inputValue()).toBe('a red apple');
+    expect(await page.getByLabel('Seed').inputValue()).toBe('7');
+    await page.getByLabel('Import settings').setInputFiles({
+      name: 'notes.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('hello'),
+    });
+    await page.getByText("Can't use notes.txt: it is not an image.").waitFor();
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('sound page: speaks a text, transcribes a file and the microphone', async () => {
+  test('sound page: speaks a text, transcribes a file and the microphone, keeps both', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/sound`, { permissions: ['microphone'] });
+    expect(await page.title()).toBe('Sound · Parley');
+    expect(await page.getByRole('combobox', { name: 'Language' }).locator('option').first().textContent()).toBe(
+      'Auto-detect',
+    );
     await page.getByLabel('Text to speak').fill('The weather in Paris is lovely today.');
+    await page.getByLabel('Voice').selectOption({ label: 'Awb (Scottish, male)' });
     await page.getByLabel('Format').selectOption('wav');
     await page.getByRole('button', { name: 'Speak', exact: true }).click();
-    const download = page.getByRole('link', { name: 'Download' });
-    await download.waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download', exact: true }).click();
+    expect((await download).suggestedFilename()).toBe('The weather in Paris is lovely today.wav');
     const wav = await (await speech(server.base)).arrayBuffer();
-    const file = { name: 'speech.wav', mimeType: 'audio/wav', buffer: Buffer.from(wav) };
+    const file = { name: 'weather.wav', mimeType: 'audio/wav', buffer: Buffer.from(wav) };
     await page.getByLabel('Choose a file').setInputFiles(file);
     await page.getByRole('article', { name: 'Transcript' }).waitFor();
     expect((await page.getByRole('article').textContent())?.toLowerCase()).toMatch(/weather in paris/);
+    await page.getByLabel('Choose a file').setInputFiles({ ...file, name: 'notes.txt', mimeType: 'text/plain' });
+    await page.getByText("Can't transcribe notes.txt: unsupported file type.").waitFor();
     await page.getByRole('button', { name: 'Record' }).click();
     await page.getByRole('timer').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByRole('button', { name: 'Record' }).waitFor({ timeout: 60_000 });
     expect(await barriers(page)).toEqual([]);
+
+    await page.reload();
+    const history = page.getByRole('list', { name: 'History' });
+    await page.getByRole('article', { name: 'Transcript' }).waitFor();
+    await history.getByText('Awb (Scottish, male)').waitFor();
+    await page.getByRole('button', { name: 'Actions: The weather in Paris is lovely today.' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await history.getByText('Awb (Scottish, male)').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await history.getByText('Awb (Scottish, male)').waitFor();
     expect(faults.get(page)).toEqual([]);
   });
 });

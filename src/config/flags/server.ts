@@ -138,7 +138,7 @@ export const serverFlags = flagTable({
     'Let a newer instance on the same port stop this one.',
   ),
   savedatafile: text('FILE', '', { label: 'Saved data file', scope: 'server' }).help(
-    'File in which clients can save stories on the server, in twelve slots. The extension .jsondb is appended.',
+    'File in which clients can save stories on the server, in twelve slots. The extension .jsondb is appended. The pages keep chats, stories and characters in a folder beside it, in browsers where that is switched on.',
   ),
   remotetunnel: toggle({ label: 'Remote tunnel', scope: 'server', unsupported: true }).help(
     'Expose the server to the internet through a tunnel.',

@@ -17,6 +17,8 @@ export interface FakeSession {
   tools: readonly ServedTool[];
   /** What comes of each call; nothing at all unless a test says so. */
   answer: (call: ServedCall, options: CallOptions) => Promise<ServedResult>;
+  /** What comes of each other request, such as `resources/list`. */
+  respond: (method: string, params: Readonly<Record<string, unknown>>) => Promise<ServedResult>;
   check: () => Promise<void>;
   closed: boolean;
   checks: number;
@@ -29,6 +31,8 @@ export interface FakeServers {
   /** What an attempt to connect comes to; connected unless a test says otherwise. */
   onOpen: (config: ServerConfig, signal: AbortSignal) => Promise<void>;
   readonly tools: Map<string, readonly ServedTool[]>;
+  /** Of new sessions. */
+  respond: FakeSession['respond'];
 }
 
 /** Tool servers that are only played: everything happens when a test says so. */
@@ -37,6 +41,7 @@ export function fakeServers(): FakeServers {
   const servers: FakeServers = {
     tools: new Map(),
     onOpen: async () => undefined,
+    respond: async () => ({}),
     of: (name) => sessions.filter((one) => one.name === name).map(({ session }) => session),
     open: async (config, events, signal) => {
       await servers.onOpen(config, signal);
@@ -45,6 +50,7 @@ export function fakeServers(): FakeServers {
         calls: [],
         tools: servers.tools.get(config.name) ?? [tool('echo')],
         answer: () => new Promise(() => {}),
+        respond: servers.respond,
         check: async () => undefined,
         closed: false,
         checks: 0,
@@ -56,6 +62,8 @@ export function fakeServers(): FakeServers {
           fake.calls.push({ call, options });
           return fake.answer(call, options);
         },
+        offers: () => true,
+        request: (method, params) => fake.respond(method, params),
         check: () => {
           fake.checks += 1;
           return fake.check();

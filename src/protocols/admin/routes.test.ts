@@ -4,7 +4,8 @@ import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, TextService } from '../../core/text-service.ts';
 import type { Call, Endpoint } from '../../http/call.ts';
 import { bindAll } from '../testing/bind.ts';
-import { type AdminAccess, type AdminContext, type AdminServices, adminEndpoints, adminLevel } from './routes.ts';
+import { type AdminAccess, adminLevel } from './access.ts';
+import { type AdminContext, type AdminServices, adminEndpoints } from './routes.ts';
 
 /** Two slots; the present state grows with each save. */
 function memory(): SavedStates {

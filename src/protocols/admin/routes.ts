@@ -1,14 +1,12 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures, TextService } from '../../core/text-service.ts';
-import { type Call, type Family, json } from '../../http/call.ts';
-import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import { type Call, json } from '../../http/call.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { aside, fidelityOf, textSchema, withSchema } from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
+import { type AdminAccess, adminFamily, mayAdminister } from './access.ts';
 
 /** Per-model part of the context. */
 export interface AdminContext {
@@ -23,14 +21,6 @@ export interface AdminServices {
   readonly swap?: ModelSwap | undefined;
 }
 
-/** Refusals are replies with status 200; this is for all other errors. */
-const adminFamily: Family = {
-  name: 'admin',
-  title: 'Administration',
-  errorReply: (error) =>
-    json({ success: false, error: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
-};
-
 /** Undefined or null refuses. */
 type StateAnswer = (states: SavedStates, slot: number) => Promise<object | undefined | null>;
 
@@ -41,7 +31,10 @@ export const adminFidelity: readonly EndpointFidelity[] = [
     slot: field({ type: 'integer', default: 0 }, 'The number of the slot.'),
   }),
   fidelityOf('Admin', 'POST /api/admin/reload_config', {
-    filename: field(textSchema, 'One of list_options: a config, a model, initial_model or unload_model.'),
+    filename: field(
+      textSchema,
+      'One of list_options (a config, a model, initial_model, unload_model) or of GET /api/admin/models.',
+    ),
     baseconfig: field(textSchema, 'A base config, which filename overrides.'),
     overrideconfig: field(textSchema, 'An older name of baseconfig.'),
   }),
@@ -101,7 +94,10 @@ export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<A
         const { filename, baseconfig, overrideconfig } = await bodyOf(call, 'object');
         const base = baseconfig ?? overrideconfig ?? '';
         if (typeof filename !== 'string' || typeof base !== 'string') return json({ success: false });
-        return json({ success: (await allowed(call)?.reload(filename, base || undefined)) ?? false });
+        const models = allowed(call);
+        const success = (await models?.reload(filename, base || undefined)) ?? false;
+        const reason = success ? undefined : models?.failure?.()?.reason;
+        return json({ success, ...(reason === undefined ? {} : { error: reason }) });
       },
     ),
   ];
@@ -117,27 +113,4 @@ async function slotOf(call: Call, count: number): Promise<number> {
 
 function sizes({ tokens, bytes }: StateFigures) {
   return { new_state_size: bytes, new_tokens: tokens };
-}
-
-/** Whether the admin endpoints are enabled, and their password. */
-export interface AdminAccess {
-  readonly enabled: boolean;
-  readonly password: string | undefined;
-}
-
-/** The number that clients read: 0 closed, 1 open, 2 open with the admin password. */
-export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
-  if (!enabled) return 0;
-  return password === undefined ? 1 : 2;
-}
-
-function mayAdminister({ enabled, password }: AdminAccess, headers: IncomingHttpHeaders): boolean {
-  if (!enabled || password === undefined) return enabled;
-  const sent = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
-  // Digests have one length, so that the comparison takes constant time.
-  return timingSafeEqual(digest(sent), digest(password));
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text.trim(), 'utf8').digest();
 }

@@ -6,10 +6,15 @@ import { isAbsent } from '../fields.ts';
 import { completionEndpoints } from './completion.ts';
 import { embeddingEndpoints } from './embedding.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
+import { type ModelMemoryContext, modelMemoryEndpoints } from './models.ts';
 import { type StatusParts, statusEndpoints } from './status.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
-export interface LlamacppContext extends StatusParts, EmbeddingParts, Pick<TokenParts, 'readChat'> {}
+export interface LlamacppContext
+  extends StatusParts,
+    EmbeddingParts,
+    ModelMemoryContext,
+    Pick<TokenParts, 'readChat'> {}
 
 const row = endpointRow({ method: 'POST', match: 'exact', queued: false, family: llamacppFamily });
 const unsupported = (sentence: string) => (): Reply => json(errorBody(501, sentence), 501);
@@ -48,6 +53,7 @@ export const llamacppEndpoints: readonly ModelEndpoint<LlamacppContext>[] = [
   ...completionEndpoints,
   ...tokenEndpoints,
   ...embeddingEndpoints,
+  ...modelMemoryEndpoints,
   ...refusedEndpoints,
 ];
 

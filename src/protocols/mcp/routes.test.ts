@@ -298,3 +298,46 @@ test('readMessage: classifies any object', () => {
     }),
   );
 });
+
+describe('POST /mcp: resources and prompts', () => {
+  const servers: ToolServers = {
+    ...echoing().servers,
+    catalog: {
+      servers: () => [],
+      resources: async () => [{ uri: 'a://1' }],
+      resourceTemplates: async () => [{ uriTemplate: 'a://{id}' }],
+      readResource: async (uri) => {
+        if (uri !== 'a://1') throw new ToolCallError(-32002, 'Resource not found', { uri });
+        return { contents: [{ uri, text: 'x' }] };
+      },
+      prompts: async () => [{ name: 'greet' }],
+      getPrompt: async (name, given) => ({ messages: [{ name, given }] }),
+    },
+  };
+
+  test.each([
+    ['resources/list', {}, { resources: [{ uri: 'a://1' }] }],
+    ['resources/templates/list', {}, { resourceTemplates: [{ uriTemplate: 'a://{id}' }] }],
+    ['resources/read', { uri: 'a://1' }, { contents: [{ uri: 'a://1', text: 'x' }] }],
+    ['prompts/list', {}, { prompts: [{ name: 'greet' }] }],
+    ['prompts/get', { name: 'greet', arguments: { a: 'b' } }, { messages: [{ name: 'greet', given: { a: 'b' } }] }],
+  ])('%s: the result of the servers', async (method, params, result) => {
+    const { post } = await world(servers);
+    expect((await post(request(method, params))).json).toEqual({ jsonrpc: '2.0', id: 7, result });
+  });
+
+  test('errors of the servers, and bad parameters', async () => {
+    const { post } = await world(servers);
+    expect((await post(request('resources/read', { uri: 'b' }))).json).toMatchObject({ error: { code: -32002 } });
+    expect((await post(request('resources/read', {}))).json).toMatchObject({ error: { code: -32602 } });
+    expect((await post(request('prompts/get', {}))).json).toMatchObject({ error: { code: -32602 } });
+    expect((await post(request('sampling/x', {}))).json).toMatchObject({ error: { code: -32601 } });
+  });
+
+  test('initialize: has both capabilities', async () => {
+    const { post } = await world(servers);
+    expect((await post(request('initialize'))).json).toMatchObject({
+      result: { capabilities: { tools: {}, resources: {}, prompts: {} } },
+    });
+  });
+});

@@ -1,5 +1,11 @@
 import { Channel } from '../../core/channel.ts';
-import { type CallProgress, type ServedCall, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
+import {
+  type CallProgress,
+  type ServedCall,
+  ToolCallError,
+  type ToolServerCatalog,
+  type ToolServers,
+} from '../../core/tool-servers.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { messageFrame } from '../../http/sse.ts';
@@ -18,7 +24,7 @@ type Request = Incoming & { type: 'request' };
 /** One MCP server with the tools of all servers of `--mcpfile`. */
 export function mcpEndpoints(parts: McpParts): PlainEndpoint[] {
   const row = endpointRow({ method: 'POST', match: 'exact', queued: false, family: mcpFamily });
-  const summary = 'The tools of the configured tool servers, by JSON-RPC (MCP): tools/list and tools/call.';
+  const summary = 'The tools of the configured tool servers, by JSON-RPC (MCP): tools, resources and prompts.';
   return [row('/mcp', summary, (call) => answer(call, parts))];
 }
 
@@ -45,7 +51,7 @@ async function served(message: Request, call: Call, tools: ToolServers, { produc
       return result(id, {
         // Results are passed on unchanged, so that any version is accepted.
         protocolVersion: typeof params.protocolVersion === 'string' ? params.protocolVersion : '2024-11-05',
-        capabilities: { tools: { listChanged: false } },
+        capabilities: { tools: { listChanged: false }, ...(tools.catalog ? { resources: {}, prompts: {} } : {}) },
         serverInfo: { name: product.name.toLowerCase(), version: product.version },
       });
     case 'ping':
@@ -55,7 +61,42 @@ async function served(message: Request, call: Call, tools: ToolServers, { produc
     case 'tools/call':
       return called(message, call, tools);
     default:
-      return errorReply(id, rpcCodes.unknownMethod, 'Method not found');
+      return tools.catalog
+        ? catalogued(message, call.signal, tools.catalog)
+        : errorReply(id, rpcCodes.unknownMethod, 'Method not found');
+  }
+}
+
+/** Resources and prompts. */
+async function catalogued(
+  { id, method, params }: Request,
+  signal: AbortSignal,
+  catalog: ToolServerCatalog,
+): Promise<Reply> {
+  const { uri, name, arguments: given } = params;
+  const badParams = (reason: string) => errorReply(id, rpcCodes.badParams, `Invalid params: ${reason}`);
+  try {
+    switch (method) {
+      case 'resources/list':
+        return result(id, { resources: await catalog.resources(signal) });
+      case 'resources/templates/list':
+        return result(id, { resourceTemplates: await catalog.resourceTemplates(signal) });
+      case 'resources/read':
+        return typeof uri === 'string'
+          ? result(id, await catalog.readResource(uri, signal))
+          : badParams('params.uri is a text');
+      case 'prompts/list':
+        return result(id, { prompts: await catalog.prompts(signal) });
+      case 'prompts/get':
+        return typeof name === 'string'
+          ? result(id, await catalog.getPrompt(name, isObject(given) ? given : undefined, signal))
+          : badParams('params.name is a text');
+      default:
+        return errorReply(id, rpcCodes.unknownMethod, 'Method not found');
+    }
+  } catch (error) {
+    if (error instanceof ToolCallError) return json(errorMessage(id, error));
+    throw error;
   }
 }
 

@@ -1,21 +1,23 @@
+import { AppError } from '../../core/errors.ts';
 import type { WebSearch } from '../../core/web-search.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { answerList, type EmbeddingParts, listFields } from '../embedding.ts';
-import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { fidelityOf, honoured, readText } from '../fields.ts';
+import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import { fidelityOf, honoured, readFields, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
 import { nativeFamily, readInput } from './errors.ts';
 import { type GenerateParts, generateEndpoints, generateFidelity, taskEndpoints } from './generate.ts';
 import { type CacheParts, cacheEndpoint, type InfoParts, infoEndpoints } from './info.ts';
 import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
+import { type SyncParts, syncEndpoints } from './synced-records.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
 /** What depends on the model that a call concerns. */
 export interface NativeContext extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts, CacheParts {}
 
 /** What the server has, whichever model answers. */
-export interface NativeServices extends StoryParts {
+export interface NativeServices extends StoryParts, SyncParts {
   /** With `--websearch` only. */
   readonly search?: WebSearch | undefined;
   /** With `--singleinstance` only. */
@@ -33,8 +35,10 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
     nativeSpeechEndpoint,
     transcribeEndpoint,
     ...saveSlotEndpoints(services),
+    ...syncEndpoints(services),
     ...multiplayerEndpoints(services),
     webSearchEndpoint(services.search),
+    webPageEndpoint(services.search),
     shutdownEndpoint(services.shutdown),
   ];
 }
@@ -79,5 +83,21 @@ export function webSearchEndpoint(search: WebSearch | undefined): PlainEndpoint 
     const found = pages.map(({ title, url, description, content }) => ({ title, url, desc: description, content }));
     // Clients expect a list, so the problem is in a header.
     return json(found, 200, noteHeaders(problem === undefined ? [] : [problem]));
+  });
+}
+
+const pageFields = { url: honoured(readText, 'An http or https address on the public internet.') };
+export const webPageFidelity = fidelityOf('Native text API', 'POST /api/extra/webpage', pageFields);
+
+/** A page for clients that attach it to a chat: the content policy and CORS keep browsers from fetching it. */
+export function webPageEndpoint(search: WebSearch | undefined): PlainEndpoint {
+  const summary = 'Fetch a page through this server (--websearch): its type and its bytes in base64.';
+  return row('/api/extra/webpage', summary, async (call) => {
+    if (!search) throw new AppError('unsupported', { feature: 'Fetching pages', instead: 'start it with --websearch' });
+    const { url } = readFields(pageFields, await bodyOf(call));
+    const answer = await search.page(url, call.signal);
+    if ('problem' in answer) return json({ success: false, error: answer.problem });
+    const data = Buffer.from(answer.bytes).toString('base64');
+    return json({ success: true, url, content_type: answer.contentType, data });
   });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SearchAnswer, WebSearch } from '../../core/web-search.ts';
 import { callOf } from '../testing/doubles.ts';
-import { webSearchEndpoint } from './routes.ts';
+import { webPageEndpoint, webSearchEndpoint } from './routes.ts';
 
 /** Notes what was asked, and knows one answer. */
 function searchOf(answer: SearchAnswer) {
@@ -11,6 +11,10 @@ function searchOf(answer: SearchAnswer) {
       asked.push(query);
       return answer;
     },
+    page: async (url) =>
+      url.startsWith('https:')
+        ? { contentType: 'text/plain', bytes: new TextEncoder().encode('Grüße') }
+        : { problem: `The address ${url} is not on the public internet.` },
   };
   return { search, asked };
 }
@@ -54,4 +58,34 @@ test('websearch: empty without --websearch', async () => {
 
 test('websearch: is not queued', () => {
   expect(webSearchEndpoint(undefined)).toMatchObject({ method: 'POST', queued: false });
+});
+
+async function fetched(search: WebSearch | undefined, body: unknown) {
+  const reply = await webPageEndpoint(search).handle(callOf('/api/extra/webpage', body), undefined);
+  if (!('body' in reply)) throw new Error('no whole reply');
+  return JSON.parse(String(reply.body));
+}
+
+test('webpage: the type and the bytes in base64', async () => {
+  const { search } = searchOf({ pages: [] });
+  expect(await fetched(search, { url: 'https://a.example/' })).toEqual({
+    success: true,
+    url: 'https://a.example/',
+    content_type: 'text/plain',
+    data: Buffer.from('Grüße').toString('base64'),
+  });
+});
+
+test('webpage: the reason if the page cannot be fetched', async () => {
+  const { search } = searchOf({ pages: [] });
+  expect(await fetched(search, { url: 'http://localhost/' })).toEqual({
+    success: false,
+    error: expect.stringContaining('not on the public internet'),
+  });
+});
+
+test('webpage: refused without an address, and without --websearch', async () => {
+  const { search } = searchOf({ pages: [] });
+  await expect(fetched(search, {})).rejects.toThrow('url');
+  await expect(fetched(undefined, { url: 'https://a.example/' })).rejects.toThrow('--websearch');
 });

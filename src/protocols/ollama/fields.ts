@@ -169,10 +169,13 @@ export const showFields = {
 };
 
 export const pullFields = {
-  model: f.approximated(f.optionalText, 'Nothing is downloaded; a name can be used as soon as a model is loaded.'),
+  model: f.approximated(
+    f.optionalText,
+    'With `--admin`, `owner/name/file.gguf` on the hub or `https://…/file.gguf` is downloaded. Other names need no download: the loaded model answers to them.',
+  ),
   name: f.approximated(f.optionalText, 'The old name of model.'),
   stream: f.honoured(f.orElse(f.looseFlag, true)),
-  insecure: f.ignored('Nothing is downloaded.'),
+  insecure: f.ignored('Addresses need https.'),
 };
 
 const unchanged = f.refused('Models are files here and are not changed.');

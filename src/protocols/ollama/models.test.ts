@@ -3,12 +3,13 @@ import { asAppError } from '../../core/errors.ts';
 import { modelId } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextService } from '../../core/text-service.ts';
+import { quantizationOf } from '../../gguf/quantization.ts';
 import type { Call } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
 import { scriptedEmbedding } from '../testing/embedding.ts';
-import { cachedFiles, quantizationOf } from './models.ts';
+import { cachedFiles } from './models.ts';
 import { answeringProbes, ollamaEndpoints } from './routes.ts';
 import { file, header, model, type OllamaParts, ollamaParts } from './testing/parts.ts';
 

@@ -7,6 +7,7 @@ import { hiddenModelName, sameName } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextService } from '../../core/text-service.ts';
 import { type GgufHeader, type GgufValue, numberOf, textOf } from '../../gguf/gguf.ts';
+import { quantizationOf } from '../../gguf/quantization.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { type DialectParts, findModel, modelsByName, noticeHeaders } from '../dialect.ts';
@@ -335,20 +336,4 @@ function parameterSize(count: number): string {
   if (count >= 1e9) return `${(count / 1e9).toFixed(1)}B`;
   if (count >= 1e6) return `${(count / 1e6).toFixed(count % 1e6 === 0 ? 0 : 2)}M`;
   return count >= 1e3 ? `${Math.round(count / 1e3)}K` : String(count);
-}
-
-/** The names of `general.file_type` by number; `-` is a number that is not in use. */
-const fileTypes = (
-  'F32 F16 Q4_0 Q4_1 - - - Q8_0 Q5_0 Q5_1 Q2_K Q3_K_S Q3_K_M Q3_K_L Q4_K_S Q4_K_M Q5_K_S Q5_K_M Q6_K IQ2_XXS ' +
-  'IQ2_XS Q2_K_S IQ3_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ3_M IQ2_S IQ2_M IQ4_XS IQ1_M BF16 - - - TQ1_0 TQ2_0 MXFP4_MOE'
-).split(' ');
-
-/** The quantization that the file names, else the type that most of its bytes have. */
-export function quantizationOf(header: GgufHeader): string {
-  const named = fileTypes[numberOf(header, 'general.file_type') ?? -1] ?? '-';
-  if (named !== '-') return named;
-  const bytes = new Map<string, number>();
-  for (const tensor of header.tensors) bytes.set(tensor.type, (bytes.get(tensor.type) ?? 0) + tensor.bytes);
-  const [largest] = [...bytes].sort(([, a], [, b]) => b - a);
-  return largest?.[0] ?? 'unknown';
 }

@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
+import type { ModelDownload } from '../../core/models-view.ts';
 import type { JsonObject } from '../../http/body.ts';
-import type { Headers, Reply } from '../../http/call.ts';
+import type { Call, Headers, Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
@@ -13,8 +14,23 @@ import { type ModelFileParts, type ModelParts, modelEndpoints } from './models.t
 
 export interface OllamaContext extends GenerationParts, ModelParts, EmbeddingsParts {}
 
-export function ollamaEndpoints(server: ModelFileParts): ModelEndpoint<OllamaContext>[] {
-  return [...generationEndpoints, ...embeddingEndpoints, ...modelEndpoints(server), ...managementEndpoints];
+export interface OllamaServices extends ModelFileParts {
+  /** The download of a model file for a client that may do so; undefined for other names and clients. */
+  readonly download?: (name: string, call: Call) => ModelDownload | undefined;
+}
+
+export function ollamaEndpoints(server: OllamaServices): ModelEndpoint<OllamaContext>[] {
+  return [
+    ...generationEndpoints,
+    ...embeddingEndpoints,
+    ...modelEndpoints(server),
+    row(
+      '/api/pull',
+      'With --admin, downloads the model file that the name is the address of. Else says whether the name can be used.',
+      withBody((body, call, parts: ManagementParts) => pull(body, call, parts, server.download)),
+    ),
+    ...managementEndpoints,
+  ];
 }
 
 type ManagementParts = Pick<DialectParts, 'text' | 'modelName'>;
@@ -35,7 +51,6 @@ const remove = withBody((body, _, parts: ManagementParts) =>
 
 /** Models are files that the server was started with: endpoints that would change them are refused. */
 const managementEndpoints: readonly ModelEndpoint<ManagementParts>[] = [
-  row('/api/pull', 'Nothing is downloaded: says whether the name can be used.', withBody(pull)),
   row('/api/push', missing, push),
   row('/api/create', missing, create),
   row('/api/copy', unchangeable, copy),
@@ -60,12 +75,19 @@ function change(name: string, feature: string, { modelName }: ManagementParts): 
 }
 
 /** Apps pull a model before they chat with it. The loaded model answers to every name, so the pull succeeds. */
-function pull(body: JsonObject, _: unknown, { text, modelName }: ManagementParts): Reply {
+async function pull(
+  body: JsonObject,
+  call: Call,
+  { text, modelName }: ManagementParts,
+  startDownload: OllamaServices['download'],
+): Promise<Reply> {
   const fields = readFields(pullFields, body);
   const name = namedModel(fields);
   if (name === '') return modelRequired;
   const { stream } = fields;
   const notices = noticeHeaders(body, pullFidelity);
+  const download = startDownload?.(name, call);
+  if (download) return stream ? progressLines(download, notices) : downloaded(download, notices);
   const state = text.state().type;
   if (state === 'none' || state === 'failed') {
     const error = 'pull model manifest: file does not exist';
@@ -75,6 +97,29 @@ function pull(body: JsonObject, _: unknown, { text, modelName }: ManagementParts
   const note = { status: `nothing to download: ${modelName()} answers to this name` };
   const notes = isSameModel(name, modelName()) ? [] : [note];
   return lines([{ status: 'pulling manifest' }, ...notes, { status: 'success' }], notices);
+}
+
+function progressLines(download: ModelDownload, headers: Headers): Reply {
+  async function* body(): AsyncGenerator<string> {
+    yield line({ status: 'pulling manifest' });
+    try {
+      for await (const { done, total } of download)
+        yield line({ status: 'pulling model', ...(total === undefined ? {} : { total }), completed: done });
+      yield line({ status: 'success' });
+    } catch (error) {
+      yield line({ error: (error as Error).message });
+    }
+  }
+  return { status: 200, headers: { ...ndjsonHeaders, ...headers }, stream: body() };
+}
+
+async function downloaded(download: ModelDownload, headers: Headers): Promise<Reply> {
+  try {
+    for await (const _ of download);
+  } catch (error) {
+    return refusal(500, (error as Error).message);
+  }
+  return jsonReply({ status: 'success' }, headers);
 }
 
 function lines(values: readonly object[], headers: Headers): Reply {

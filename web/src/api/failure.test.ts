@@ -22,7 +22,7 @@ test('failureOf: has the message of the server and Retry-After', async () => {
 });
 
 test.each([
-  [401, 'The server needs an API key.'],
+  [401, 'The server needs a password. Enter the one of --password.'],
   [418, 'The server returned status 418.'],
 ])('failureOf: explains status %i without a body', async (status, message) => {
   expect(await failureOf(new Response('<html>', { status }))).toMatchObject({ message, status, retryAfter: undefined });

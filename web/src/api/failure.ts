@@ -1,3 +1,5 @@
+import { texts } from './texts.ts';
+
 /** A failed call, with a message for people; `status` is missing if there was no response. */
 export class Failure extends Error {
   readonly status: number | undefined;
@@ -25,27 +27,18 @@ export function messageOf(body: unknown): string | undefined {
   return undefined;
 }
 
-const statusMessages: Readonly<Record<number, string>> = {
-  401: 'The server needs an API key.',
-  403: 'The server does not allow this request.',
-  404: 'The server does not support this request.',
-  413: 'The request is too large for this server.',
-  429: 'Too many requests. Wait a moment and try again.',
-  503: 'The server is busy. Try again in a moment.',
-};
-
 export async function failureOf(response: Response): Promise<Failure> {
   const text = await response.text().catch(() => '');
   const said = response.headers.get('content-type')?.includes('json') ? messageOf(parsed(text)) : undefined;
   const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const message = said ?? statusMessages[response.status] ?? `The server returned status ${response.status}.`;
+  const message = said ?? texts.status[response.status] ?? texts.otherStatus(response.status);
   return new Failure(message, response.status, Number.isFinite(wait) ? wait : undefined);
 }
 
 /** A message for people about anything that was thrown. */
 export function sentenceOf(thrown: unknown): string {
   if (thrown instanceof Failure) return thrown.message;
-  if (thrown instanceof TypeError) return 'The server is not responding. Check that it is running.';
+  if (thrown instanceof TypeError) return texts.unreachable;
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 

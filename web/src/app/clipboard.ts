@@ -1,10 +1,11 @@
 import { notify } from './notices.svelte.ts';
+import { texts } from './texts.ts';
 
 export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    notify('Copied.');
+    notify(texts.notices.copied);
   } catch {
-    notify('Cannot copy: the browser blocks the clipboard for this page.', { kind: 'bad' });
+    notify(texts.notices.notCopied, { kind: 'bad' });
   }
 }

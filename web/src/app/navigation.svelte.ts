@@ -28,6 +28,8 @@ function current(): Place {
 export const navigation = $state<{ place: Place }>({ place: current() });
 
 addEventListener('hashchange', () => {
+  // Opens a dialog over the current place.
+  if (location.hash.startsWith('#/settings')) return;
   navigation.place = current();
   localStorage.setItem(lastView, navigation.place.view);
 });

@@ -1,5 +1,6 @@
 import { read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
+import type { ModelsAnswer } from '../models/status.ts';
 
 /** The program that serves this page; another one may serve the same API. */
 export interface About {
@@ -43,11 +44,13 @@ export interface Performance {
 }
 
 interface Server {
-  /** `locked`: the server needs a key. */
+  /** `locked`: the server needs the password. */
   state: 'connecting' | 'ready' | 'unreachable' | 'locked';
   features: Partial<Features>;
-  /** Without the `koboldcpp/` prefix; empty if no model is loaded. */
+  /** Without the `koboldcpp/` prefix; empty if no model is loaded, or its name is hidden. */
   model: string;
+  /** All models of every kind; undefined if the server does not tell. */
+  models: ModelsAnswer | undefined;
   context: number;
   performance: Performance;
 }
@@ -56,6 +59,7 @@ export const server = $state<Server>({
   state: 'connecting',
   features: {},
   model: '',
+  models: undefined,
   context: 0,
   performance: { queue: 0, idle: 1 },
 });
@@ -68,17 +72,20 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 export async function refreshServer(): Promise<void> {
   clearTimeout(timer);
   try {
-    const [features, model, context, performance] = await Promise.all([
+    const [features, model, context, performance, models] = await Promise.all([
       read<Features>('api/extra/version', { background: true }),
       read<{ result: string }>('api/v1/model', { background: true }),
       read<{ value: number }>('api/extra/true_max_context_length', { background: true }),
       read<Performance>('api/extra/perf', { background: true }),
+      allModels(),
     ]);
     const name = model.result.replace(/^koboldcpp\//, '');
+    const isLocked = models === 'locked';
     Object.assign(server, {
-      state: 'ready',
+      state: isLocked ? 'locked' : 'ready',
       features,
-      model: name === 'inactive' ? '' : name,
+      models: isLocked ? undefined : models,
+      model: isLocked || name === 'inactive' ? '' : name,
       context: context.value,
       performance,
     } satisfies Server);
@@ -86,8 +93,19 @@ export async function refreshServer(): Promise<void> {
     server.state = thrown instanceof Failure && thrown.status === 401 ? 'locked' : 'unreachable';
   }
   clearTimeout(timer);
-  const pause = server.performance.loading ? often : seldom;
+  const isChanging = server.models?.models.some(({ state }) => state === 'loading' || state === 'unloading');
+  const pause = server.performance.loading || isChanging ? often : seldom;
   if (document.visibilityState === 'visible') timer = setTimeout(refreshServer, pause);
+}
+
+/** Other servers, and older ones, do not have this list. */
+async function allModels(): Promise<ModelsAnswer | 'locked' | undefined> {
+  try {
+    return await read<ModelsAnswer>('api/extra/models', { background: true });
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown;
+    return thrown.status === 401 ? 'locked' : undefined;
+  }
 }
 
 document.addEventListener('visibilitychange', () => {

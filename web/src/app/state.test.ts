@@ -45,6 +45,16 @@ describe('server', () => {
     expect(server.model).toBe('');
   });
 
+  test('is locked without the password, and shows no placeholder as the name of the model', async () => {
+    fakePage({
+      'api/v1/model': () => ({ result: 'koboldcpp/protected-model' }),
+      'api/extra/models': () => Response.json({}, { status: 401 }),
+    });
+    const { refreshServer, server } = await import('./server.svelte.ts');
+    await refreshServer();
+    expect(server).toMatchObject({ state: 'locked', model: '', models: undefined });
+  });
+
   test.each([
     [401, 'locked'],
     [500, 'unreachable'],

@@ -1,11 +1,13 @@
 import { go } from '../app/navigation.svelte.ts';
 import { notify } from '../app/notices.svelte.ts';
+import { personas } from '../characters/library.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { change, library, put, remove } from './library.svelte.ts';
 import type { Attachment, Chat, Turn } from './model/conversation.ts';
 import { emptyChat, forked, leafOf, renamed, withChange, withoutMessage, withoutTurn, withTurn } from './model/tree.ts';
 import { requestReply } from './reply/replies.svelte.ts';
 import { texts } from './thread/texts.ts';
+import { cancelTitles } from './titles/model-titles.ts';
 
 export interface Message {
   readonly text: string;
@@ -16,8 +18,9 @@ export interface Message {
 
 /** Sends a message, in a new chat if there is none. */
 export function send(chatId: string | undefined, message: Message): void {
+  cancelTitles();
   const chat = chatOrNew(chatId);
-  const turn = said(leafOf(chat)?.id ?? null, message);
+  const turn = said(leafOf(chat)?.id ?? null, message, chat);
   change(chat.id, (now) => withTurn(now, turn), { undoable: true });
   go({ view: 'chat', id: chat.id }, { replace: chatId === undefined });
   void requestReply(chat.id, turn.id, { prefill: message.prefill ?? '', undoable: false });
@@ -33,6 +36,7 @@ export function chatOrNew(chatId: string | undefined): Chat {
 
 /** Adds another reply to the same message; replaces a reply that failed without text. */
 export function retry(chatId: string, turn: Turn): void {
+  cancelTitles();
   const failed = turn.failed !== undefined && turn.text === '';
   if (failed) change(chatId, (chat) => withoutTurn(chat, turn.id), { undoable: true });
   void requestReply(chatId, turn.parent, { undoable: !failed });
@@ -40,12 +44,15 @@ export function retry(chatId: string, turn: Turn): void {
 
 export function saveText(chatId: string, turn: Turn, text: string): void {
   if (text !== turn.text)
-    change(chatId, (chat) => withChange(chat, turn.id, { text, chances: undefined }), { undoable: true });
+    change(chatId, (chat) => withChange(chat, turn.id, { text, chances: undefined, sources: undefined }), {
+      undoable: true,
+    });
 }
 
 /** Adds another version of a message, with its own reply. */
 export function sendInstead(chatId: string, turn: Turn, text: string): void {
-  const other = said(turn.parent, { text, attachments: turn.attachments ?? [] });
+  cancelTitles();
+  const other = said(turn.parent, { text, attachments: turn.attachments ?? [] }, library.get(chatId));
   change(chatId, (chat) => withTurn(chat, other), { undoable: true });
   void requestReply(chatId, other.id, { undoable: false });
 }
@@ -84,7 +91,8 @@ export async function deleteChat(chat: Chat): Promise<void> {
   });
 }
 
-function said(parent: string | null, { text, attachments = [] }: Message): Turn {
+function said(parent: string | null, { text, attachments = [] }: Message, chat: Chat | undefined): Turn {
+  const name = personas.find(chat?.persona)?.name;
   return {
     id: newId(),
     parent,
@@ -92,5 +100,6 @@ function said(parent: string | null, { text, attachments = [] }: Message): Turn 
     text,
     at: Date.now(),
     ...(attachments.length > 0 ? { attachments } : {}),
+    ...(name ? { name } : {}),
   };
 }

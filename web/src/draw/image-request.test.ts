@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { base64Of, defaultSettings, imageRequest, imagesOf, imageUrl, missing, titleOf } from './image-request.ts';
+import {
+  base64Of,
+  defaultSettings,
+  defaultsOf,
+  imageRequest,
+  imagesOf,
+  imageUrl,
+  missing,
+  parameterOf,
+  titleOf,
+} from './image-request.ts';
 
 const apple = { ...defaultSettings, prompt: 'a red apple', negativePrompt: 'leaf', seed: 7, count: 2 };
 
@@ -23,6 +33,22 @@ describe('imageRequest', () => {
 
   test('sends a sampler only if one is chosen', () => {
     expect(imageRequest({ ...apple, sampler: 'Heun' }, {}, 'k').body).toMatchObject({ sampler_name: 'Heun' });
+  });
+
+  test('leaves steps, guidance, sampler and scheduler to the model', () => {
+    const { body } = imageRequest({ ...apple, steps: null, guidance: null }, {}, 'k');
+    for (const name of ['steps', 'cfg_scale', 'sampler_name', 'scheduler', 'lora', 'enable_hr'])
+      expect(body).not.toHaveProperty(name);
+  });
+
+  test('sends scheduler, LoRAs and the factor for upscaling', () => {
+    const chosen = { ...apple, scheduler: 'karras', loras: [{ name: 'ink', weight: 0.8 }], enlarge: 2 };
+    expect(imageRequest(chosen, {}, 'k').body).toMatchObject({
+      scheduler: 'karras',
+      lora: [{ name: 'ink', multiplier: 0.8 }],
+      enable_hr: true,
+      hr_scale: 2,
+    });
   });
 
   test('sends a source image to img2img without a mask', () => {
@@ -50,12 +76,12 @@ test.each([
   ['words', '', {}, 'Enter a prompt.'],
   ['words', ' \n', {}, 'Enter a prompt.'],
   ['words', 'cat', {}, undefined],
-  ['picture', 'cat', {}, 'Choose a source image.'],
+  ['picture', 'cat', {}, 'Choose an input image.'],
   ['picture', 'cat', { picture: 'P' }, undefined],
-  ['paint', 'cat', { picture: 'P' }, 'Paint over the part to change.'],
+  ['paint', 'cat', { picture: 'P' }, 'Paint over the parts to change.'],
   ['paint', 'cat', { picture: 'P', mask: 'M' }, undefined],
   ['upscale', '', { picture: 'P' }, undefined],
-  ['upscale', '', {}, 'Choose a source image.'],
+  ['upscale', '', {}, 'Choose an input image.'],
 ] as const)('%s with the words %j and %j lacks: %j', (manner, prompt, materials, expected) => {
   expect(missing({ ...defaultSettings, manner, prompt }, materials)).toBe(expected);
 });
@@ -98,4 +124,22 @@ test('titleOf: returns the prompt, or a title for upscaled images', () => {
 
 test('base64Of: reverses imageUrl', () => {
   expect(base64Of(imageUrl('AAAA'))).toBe('AAAA');
+});
+
+test.each([
+  ['parley-sketch (built-in)', 256, 12],
+  ['', 256, 12],
+  ['v1-5-pruned.safetensors', 512, null],
+  ['sd_xl_base_1.0', 1024, null],
+  ['flux1-schnell', 1024, null],
+])('defaultsOf: %s draws at %i with %s steps', (model, width, steps) => {
+  expect(defaultsOf(model)).toMatchObject({ width, height: width, steps });
+});
+
+test('parameterOf: reads plain and quoted values', () => {
+  const parameters = 'a cat, Seed: of doubt\nSteps: 20, Sampler: Euler a, Model: "x, y", Seed: 7';
+  expect(parameterOf(parameters, 'Steps')).toBe('20');
+  expect(parameterOf(parameters, 'Sampler')).toBe('Euler a');
+  expect(parameterOf(parameters, 'Model')).toBe('x, y');
+  expect(parameterOf(parameters, 'Scheduler')).toBeUndefined();
 });

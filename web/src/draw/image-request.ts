@@ -1,3 +1,6 @@
+import type { MaskStep } from './mask.ts';
+import { texts } from './texts.ts';
+
 /** Text to image, image to image, inpainting, upscaling. The values are stored in the browser. */
 export type ImageMode = 'words' | 'picture' | 'paint' | 'upscale';
 
@@ -7,9 +10,15 @@ export interface ImageSettings {
   readonly negativePrompt: string;
   readonly width: number;
   readonly height: number;
-  readonly steps: number;
-  readonly guidance: number;
+  /** Null leaves it to the model. */
+  readonly steps: number | null;
+  readonly guidance: number | null;
+  /** Empty leaves it to the model. */
   readonly sampler: string;
+  readonly scheduler: string;
+  readonly loras: readonly ChosenLora[];
+  /** Factor by which the finished image is upscaled; 1 for none. */
+  readonly enlarge: number;
   /** -1 is random. */
   readonly seed: number;
   readonly count: number;
@@ -17,6 +26,13 @@ export interface ImageSettings {
   readonly strength: number;
   readonly upscaler: string;
   readonly factor: number;
+  /** Of a saved inpainting, so that it can be edited again. */
+  readonly mask?: readonly MaskStep[];
+}
+
+export interface ChosenLora {
+  readonly name: string;
+  readonly weight: number;
 }
 
 export const defaultSettings: ImageSettings = {
@@ -28,12 +44,28 @@ export const defaultSettings: ImageSettings = {
   steps: 12,
   guidance: 2.5,
   sampler: '',
+  scheduler: '',
+  loras: [],
+  enlarge: 1,
   seed: -1,
   count: 1,
   strength: 0.6,
   upscaler: '',
   factor: 2,
 };
+
+/** What suits a model, by its name; the server knows the best number of steps. */
+export function defaultsOf(
+  model: string,
+): Pick<ImageSettings, 'width' | 'height' | 'steps' | 'guidance' | 'sampler' | 'scheduler' | 'loras'> {
+  const common = { sampler: '', scheduler: '', loras: [] };
+  if (model === '' || model.includes('parley-sketch')) {
+    const { width, height, steps, guidance } = defaultSettings;
+    return { width, height, steps, guidance, ...common };
+  }
+  const side = /xl|flux|sd[-_ ]?3|qwen|z[-_ ]?image|chroma|hidream/i.test(model) ? 1024 : 512;
+  return { width: side, height: side, steps: null, guidance: null, ...common };
+}
 
 /** base64, without the prefix of a data URL. */
 export interface SourceImages {
@@ -49,9 +81,9 @@ export interface ImageRequest {
 
 /** What is missing for a request, for people; undefined if nothing is. */
 export function missing({ manner, prompt }: ImageSettings, { picture, mask }: SourceImages): string | undefined {
-  if (manner !== 'words' && picture === undefined) return 'Choose a source image.';
-  if (manner === 'paint' && mask === undefined) return 'Paint over the part to change.';
-  if (manner !== 'upscale' && prompt.trim() === '') return 'Enter a prompt.';
+  if (manner !== 'words' && picture === undefined) return texts.missing.picture;
+  if (manner === 'paint' && mask === undefined) return texts.missing.mask;
+  if (manner !== 'upscale' && prompt.trim() === '') return texts.missing.prompt;
   return undefined;
 }
 
@@ -65,16 +97,21 @@ export function imageRequest(settings: ImageSettings, { picture, mask }: SourceI
     negative_prompt: settings.negativePrompt,
     width: settings.width,
     height: settings.height,
-    steps: settings.steps,
-    cfg_scale: settings.guidance,
+    ...(settings.steps === null ? {} : { steps: settings.steps }),
+    ...(settings.guidance === null ? {} : { cfg_scale: settings.guidance }),
     seed: settings.seed,
     batch_size: settings.count,
     genkey,
     ...(settings.sampler === '' ? {} : { sampler_name: settings.sampler }),
+    ...(settings.scheduler === '' ? {} : { scheduler: settings.scheduler }),
+    ...(settings.loras.length === 0
+      ? {}
+      : { lora: settings.loras.map(({ name, weight }) => ({ name, multiplier: weight })) }),
+    ...(settings.enlarge > 1 ? { enable_hr: true, hr_scale: settings.enlarge } : {}),
   };
   if (settings.manner === 'words') return { path: 'sdapi/v1/txt2img', body: common };
   const begin = { init_images: [picture], denoising_strength: settings.strength };
-  const painted = settings.manner === 'paint' ? { mask, mask_blur: 2 } : {};
+  const painted = settings.manner === 'paint' ? { mask } : {};
   return { path: 'sdapi/v1/img2img', body: { ...common, ...begin, ...painted } };
 }
 
@@ -130,5 +167,12 @@ export function imageUrl(image: string): string {
 }
 
 export function titleOf({ wish }: { readonly wish: Pick<ImageSettings, 'prompt' | 'manner'> }): string {
-  return wish.manner === 'upscale' ? 'Upscaled image' : wish.prompt;
+  return wish.manner === 'upscale' ? texts.view.upscaled : wish.prompt;
+}
+
+/** A value of the generation parameters, such as `Seed` of `Steps: 20, Seed: 7`. */
+export function parameterOf(parameters: string, name: string): string | undefined {
+  const [, quoted, plain] =
+    new RegExp(`(?:^|, )${name}: (?:"((?:[^"\\\\]|\\\\.)*)"|([^,\\n]+))`, 'm').exec(parameters) ?? [];
+  return quoted ?? plain?.trim();
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { footnoteLabels } from './footnotes.ts';
 import { htmlOf } from './syntax.ts';
 
 const formulas = (markdown: string): [tex: string, display: boolean][] =>
@@ -71,4 +72,49 @@ describe('htmlOf: tags', () => {
 
 test('htmlOf: keeps line breaks', () => {
   expect(htmlOf('one\ntwo')).toContain('one<br>two');
+});
+
+describe('htmlOf: footnotes', () => {
+  test('become references and a text of their own', () => {
+    const html = htmlOf('Wet.[^1]\n\n[^1]: See the *book*,\n    page 3.\n[^long-name]: More.');
+    expect(html).toContain('<sup class="footnote-reference" data-note="1">');
+    expect(html).toContain('<p class="footnote" data-note="1">See the <em>book</em>,<br>page 3.</p>');
+    expect(html).toContain('<p class="footnote" data-note="long-name">More.</p>');
+  });
+
+  test('are not found in code', () => {
+    expect(htmlOf('`[^1]`\n\n```\n[^1]: x\n```')).not.toContain('data-note');
+  });
+
+  test('are escaped', () => {
+    expect(htmlOf('[^"><script>]\n\n[^"><script>]: <img src=x onerror=alert(1)>')).not.toMatch(/<(script|img)/);
+  });
+
+  test('footnoteLabels: returns those that the text defines', () => {
+    expect(footnoteLabels('a[^1] b[^2]\n\n[^1]: x\n  [^b]: y')).toEqual(['1', 'b']);
+    expect(footnoteLabels('no notes')).toEqual([]);
+  });
+});
+
+describe('htmlOf: speech', () => {
+  const spoken = (markdown: string) =>
+    [...htmlOf(markdown, { speech: true }).matchAll(/<span class="speech">(.*?)<\/span>/g)].map(([, text]) => text);
+
+  test.each([
+    ['"Hello," she said. "Bye."', ['&quot;Hello,&quot;', '&quot;Bye.&quot;']],
+    ['“Oh *no*.”', ['“Oh <em>no</em>.”']],
+    ['„Gut“, sagt sie.', ['„Gut“']],
+    ['「はい」', ['「はい」']],
+    ['*She says "hi".*', ['&quot;hi&quot;']],
+    ['A 5" nail and a 6" nail', []],
+    ['`"code"`', []],
+    ['"one line\n\nanother"', []],
+  ])('%j has %j', (markdown, found) => {
+    expect(spoken(markdown)).toEqual(found);
+  });
+
+  test('is plain text in other chats, and never markup', () => {
+    expect(htmlOf('"Hello"')).not.toContain('speech');
+    expect(htmlOf('"<img src=x onerror=alert(1)>"', { speech: true })).not.toContain('<img');
+  });
 });

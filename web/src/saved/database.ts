@@ -1,5 +1,5 @@
 /** The IndexedDB database. Each collection holds records by id. */
-const collections = [
+export const collectionNames = [
   'chats',
   'stories',
   'pictures',
@@ -11,7 +11,7 @@ const collections = [
   'histories',
   'documents',
 ] as const;
-export type CollectionName = (typeof collections)[number];
+export type CollectionName = (typeof collectionNames)[number];
 
 export interface Collection<Kept extends { readonly id: string }> {
   all(): Promise<Kept[]>;
@@ -26,7 +26,7 @@ function database(): Promise<IDBDatabase> {
   opened ??= new Promise((resolve, reject) => {
     const request = indexedDB.open('parley', 2);
     request.onupgradeneeded = () => {
-      const missing = collections.filter((name) => !request.result.objectStoreNames.contains(name));
+      const missing = collectionNames.filter((name) => !request.result.objectStoreNames.contains(name));
       for (const name of missing) request.result.createObjectStore(name, { keyPath: 'id' });
     };
     request.onsuccess = () => {

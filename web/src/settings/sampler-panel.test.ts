@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { samplingFields } from '../../../src/core/sampling-fields.ts';
-import { panelGroups, presets } from './sampler-panel.ts';
+import { builtInPresets, missingOwners, panelGroups } from './sampler-panel.ts';
 
 const fields = panelGroups.flatMap((group) => group.fields);
 
@@ -22,11 +22,23 @@ test('panelGroups: has unique labels', () => {
   expect(labels).toContain('Temperature');
 });
 
-test.each(presets)('the preset $name sets only controls that there are, within their sliders', ({ sampling }) => {
-  for (const [wire, value] of Object.entries(sampling)) {
-    const field = fields.find((one) => one.wire === wire);
-    expect(field, wire).toBeDefined();
-    expect(value).toBeGreaterThanOrEqual(field?.min ?? Number.NaN);
-    expect(value).toBeLessThanOrEqual(field?.max ?? Number.NaN);
-  }
+test.each(builtInPresets)(
+  'the preset $name sets only controls that there are, within their sliders',
+  ({ samplers }) => {
+    for (const [wire, value] of Object.entries(samplers?.sampling ?? {})) {
+      const field = fields.find((one) => one.wire === wire);
+      expect(field, wire).toBeDefined();
+      expect(value).toBeGreaterThanOrEqual(field?.min ?? Number.NaN);
+      expect(value).toBeLessThanOrEqual(field?.max ?? Number.NaN);
+    }
+  },
+);
+
+test('missingOwners: names the samplers that must be on first', () => {
+  const field = (wire: string) => fields.find((one) => one.wire === wire) as (typeof fields)[number];
+  const values: Record<string, number> = { dry_multiplier: 0, rep_pen: 1, presence_penalty: 0, frequency_penalty: 0.1 };
+  const read = (wire: string) => values[wire] ?? 0;
+  expect(missingOwners(field('dry_base'), read)).toEqual(['DRY multiplier']);
+  expect(missingOwners(field('rep_pen_range'), read)).toEqual([]);
+  expect(missingOwners(field('temperature'), read)).toEqual([]);
 });

@@ -1,4 +1,6 @@
 import { type SamplingField, samplingFields } from '../../../src/core/sampling-fields.ts';
+import type { Preset } from './presets.ts';
+import { texts } from './texts.ts';
 
 /** A sampler control, from the same table that the server decodes with. */
 export interface PanelField {
@@ -7,6 +9,9 @@ export interface PanelField {
   readonly label: string;
   readonly text: string;
   readonly off: string | undefined;
+  readonly isOff: (value: number) => boolean;
+  /** Controls of which one must be on for this one to have an effect. */
+  readonly partOf: readonly string[];
   readonly default: number;
   readonly min: number;
   readonly max: number;
@@ -19,15 +24,7 @@ export interface PanelGroup {
   readonly fields: readonly PanelField[];
 }
 
-const titles: Readonly<Record<SamplingField['group'], string>> = {
-  temperature: 'Temperature',
-  truncation: 'Truncation',
-  repetition: 'Repetition penalties',
-  search: 'Other samplers',
-  seed: 'Seed',
-};
-
-export const panelGroups: readonly PanelGroup[] = Object.entries(titles).map(([group, title]) => ({
+export const panelGroups: readonly PanelGroup[] = Object.entries(texts.samplers.groups).map(([group, title]) => ({
   group: group as SamplingField['group'],
   title,
   fields: Object.values<SamplingField>(samplingFields)
@@ -35,14 +32,21 @@ export const panelGroups: readonly PanelGroup[] = Object.entries(titles).map(([g
     .map(panelField),
 }));
 
+const fields: ReadonlyMap<string, PanelField> = new Map(
+  panelGroups.flatMap((group) => group.fields).map((field) => [field.wire, field]),
+);
+
 function panelField(field: SamplingField): PanelField {
-  const { type, text, off, default: usual, min = 0, max = 1, panel = {} } = field;
+  const { type, text, off, isOff = () => false, partOf = [], default: usual, min = 0, max = 1, panel = {} } = field;
   const [wire] = field.wire;
+  const table: Readonly<Record<string, SamplingField>> = samplingFields;
   return {
     wire,
     label: panel.label ?? labelOf(wire),
     text,
     off,
+    isOff,
+    partOf: partOf.flatMap((name) => table[name]?.wire[0] ?? []),
     default: usual,
     min: Math.min(panel.min ?? min, usual),
     max: Math.max(panel.max ?? max, usual),
@@ -55,41 +59,36 @@ function labelOf(wire: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-export interface Preset {
-  readonly name: string;
-  readonly text: string;
-  readonly sampling: Readonly<Record<string, number>>;
+/** Labels of the controls that are all off, so that this one has no effect. */
+export function missingOwners({ partOf }: PanelField, read: (wire: string) => number): readonly string[] {
+  const owners = partOf.flatMap((wire) => fields.get(wire) ?? []);
+  return owners.every((owner) => owner.isOff(read(owner.wire))) ? owners.map(({ label }) => label) : [];
 }
 
-export const presets: readonly Preset[] = [
-  { name: 'Default', text: 'Server defaults.', sampling: {} },
-  {
-    name: 'Precise',
-    text: 'Low temperature, for facts and code.',
-    sampling: { temperature: 0.2, top_p: 0.9, top_k: 40 },
-  },
-  {
-    name: 'Balanced',
-    text: 'Min-P only.',
-    sampling: { temperature: 1, top_p: 1, top_k: 0, min_p: 0.06 },
-  },
-  {
-    name: 'Creative',
-    text: 'High temperature with XTC and DRY.',
-    sampling: {
-      temperature: 1.15,
-      top_p: 1,
-      top_k: 0,
-      min_p: 0.03,
-      xtc_probability: 0.5,
-      xtc_threshold: 0.1,
-      dry_multiplier: 0.8,
-    },
-  },
-  {
-    name: 'No repetition',
-    text: 'For models that loop.',
-    sampling: { rep_pen: 1.08, rep_pen_range: 1024, dry_multiplier: 0.8 },
-  },
-  { name: 'Greedy', text: 'Always the most likely token.', sampling: { temperature: 0 } },
+export interface BuiltInPreset extends Preset {
+  readonly description: string;
+}
+
+function builtIn(name: keyof typeof texts.builtIn, sampling: Readonly<Record<string, number>>): BuiltInPreset {
+  const [label, description] = texts.builtIn[name];
+  // The default is chosen if no other is.
+  const id = name === 'default' ? '' : `built-in-${name}`;
+  return { id, name: label, description, changedAt: 0, samplers: { sampling, samplerOrder: [] } };
+}
+
+export const builtInPresets: readonly BuiltInPreset[] = [
+  builtIn('default', {}),
+  builtIn('precise', { temperature: 0.2, top_p: 0.9, top_k: 40 }),
+  builtIn('balanced', { temperature: 1, top_p: 1, top_k: 0, min_p: 0.06 }),
+  builtIn('creative', {
+    temperature: 1.15,
+    top_p: 1,
+    top_k: 0,
+    min_p: 0.03,
+    xtc_probability: 0.5,
+    xtc_threshold: 0.1,
+    dry_multiplier: 0.8,
+  }),
+  builtIn('unrepeated', { rep_pen: 1.08, rep_pen_range: 1024, dry_multiplier: 0.8 }),
+  builtIn('greedy', { temperature: 0 }),
 ];

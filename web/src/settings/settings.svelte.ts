@@ -1,45 +1,56 @@
 import { persistedState } from '../saved/persisted-state.svelte.ts';
+import { texts } from './texts.ts';
+import { defaultPromptValues, defaultSamplerValues, type PromptValues, type SamplerValues } from './values.ts';
 
 export type Delivery = 'streaming' | 'polling';
 
-export interface Settings {
+type Mutable<Values> = { -readonly [Name in keyof Values]: Values[Name] };
+
+export interface Settings extends Mutable<Omit<SamplerValues, 'replyLength' | 'sampling'>>, Mutable<PromptValues> {
   delivery: Delivery;
-  /** In tokens. */
+  /** In tokens. Not a number while the field is empty: then the server decides. */
   replyLength: number;
-  /** Only values that differ from the defaults, by the field names of the native API. */
+  /** Only values that were set, by the field names of the native API. */
   sampling: Record<string, number>;
-  /** System prompt of all chats without their own. */
-  systemPrompt: string;
   reasoningEffort: '' | 'none' | 'low' | 'medium' | 'high';
   showProbabilities: boolean;
   readAloud: boolean;
   voice: string;
-  /** Key that sends a message. */
+  /** Titles of new chats are written by the model. */
+  modelTitles: boolean;
+  /** The key that sends a message; the other one makes a new line. */
   sendKey: 'enter' | 'ctrl-enter';
-  /** Characters above which pasted text becomes a file; 0 for no limit. */
+  /** A pasted text with more characters becomes a file. */
   longPaste: number;
+  /** Ids of the chosen presets; empty for none. */
+  samplerPreset: string;
+  promptPreset: string;
 }
 
 /** Values of `reasoning_effort`; empty leaves it to the model. */
 export const reasoningEfforts: readonly { readonly value: Settings['reasoningEffort']; readonly label: string }[] = [
-  { value: '', label: 'Reasoning: default' },
-  { value: 'none', label: 'Reasoning: none' },
-  { value: 'low', label: 'Reasoning: low' },
-  { value: 'medium', label: 'Reasoning: medium' },
-  { value: 'high', label: 'Reasoning: high' },
+  { value: '', label: texts.reasoning.auto },
+  { value: 'none', label: texts.reasoning.none },
+  { value: 'low', label: texts.reasoning.low },
+  { value: 'medium', label: texts.reasoning.medium },
+  { value: 'high', label: texts.reasoning.high },
 ];
 
 export const settings = persistedState<Settings>('parley.settings', {
+  ...defaultSamplerValues,
+  ...defaultPromptValues,
   delivery: 'streaming',
   replyLength: 512,
   sampling: {},
-  systemPrompt: '',
   reasoningEffort: '',
   showProbabilities: false,
   readAloud: false,
   voice: '',
+  modelTitles: false,
   sendKey: 'enter',
   longPaste: 4000,
+  samplerPreset: '',
+  promptPreset: '',
 });
 
 export const appearance = persistedState<{

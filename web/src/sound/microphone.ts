@@ -1,3 +1,5 @@
+import { texts } from './texts.ts';
+
 /** A running recording; `whole` resolves after `stop`. */
 export interface Recording {
   readonly stream: MediaStream;
@@ -7,7 +9,7 @@ export interface Recording {
 
 /** Starts recording; throws an error for people if the browser does not allow it. */
 export async function openMicrophone(): Promise<Recording> {
-  if (!navigator.mediaDevices) throw new Error('The microphone needs a secure address: use https or localhost.');
+  if (!navigator.mediaDevices) throw new Error(texts.microphone.insecure);
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((thrown: unknown) => {
     throw new Error(refusalOf(thrown));
   });
@@ -20,7 +22,7 @@ export async function openMicrophone(): Promise<Recording> {
     machine.ondataavailable = ({ data }) => pieces.push(data);
     machine.onerror = () => {
       release();
-      reject(new Error('Recording failed.'));
+      reject(new Error(texts.microphone.failed));
     };
     machine.onstop = () => {
       release();
@@ -32,6 +34,6 @@ export async function openMicrophone(): Promise<Recording> {
 }
 
 function refusalOf(thrown: unknown): string {
-  if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return 'No microphone found.';
-  return 'The browser blocks the microphone for this page. Allow it in the site settings.';
+  if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return texts.microphone.missing;
+  return texts.microphone.blocked;
 }

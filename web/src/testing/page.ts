@@ -1,6 +1,12 @@
 import { onTestFinished, vi } from 'vitest';
 
-type Respond = (body: never, signal: AbortSignal | undefined) => unknown;
+type Respond = (body: never, signal: AbortSignal | undefined, headers: Record<string, string>) => unknown;
+
+interface FetchOptions {
+  readonly body?: BodyInit;
+  readonly signal?: AbortSignal;
+  readonly headers?: Record<string, string>;
+}
 
 export interface FakeRequest {
   readonly path: string;
@@ -94,14 +100,15 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
       }
     },
   );
-  vi.stubGlobal('fetch', async (address: string, { body, signal }: { body?: BodyInit; signal?: AbortSignal } = {}) => {
+  vi.stubGlobal('fetch', async (address: string, options: FetchOptions = {}) => {
+    const { body, signal, headers = {} } = options;
     signal?.throwIfAborted();
     const path = new URL(address).pathname.slice(1);
     const sent = typeof body === 'string' ? JSON.parse(body) : (body ?? {});
     requests.push({ path, body: sent });
     const respond = all[path];
     if (!respond) return Response.json({ error: { message: `No response for ${path}.` } }, { status: 404 });
-    const response = await respond(sent as never, signal);
+    const response = await respond(sent as never, signal, headers);
     return response instanceof Response ? response : Response.json(response);
   });
   // On the server side of Svelte, which tests load, these do nothing.

@@ -2,7 +2,7 @@ import { go } from '../app/navigation.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { addBranch, append, removeBranch, split } from '../story/passages.ts';
-import { type Mode, newPassage, newStory, type Passage, type Story, textOf } from '../story/story.ts';
+import { defaultNote, type Mode, newPassage, newStory, type Passage, type Story, textOf } from '../story/story.ts';
 import { actionText, separator } from '../story/turns.ts';
 import { library } from './library.svelte.ts';
 import { multiplayer } from './multiplayer.svelte.ts';
@@ -17,6 +17,9 @@ export function beginStory(mode: Mode): Story {
     changed: Date.now(),
     mode,
     ...(mode === 'instruct' ? { memory: settings.systemPrompt } : {}),
+    ...(settings.userName === '' ? {} : { me: settings.userName }),
+    ...(settings.modelName === '' ? {} : { them: settings.modelName }),
+    note: { ...defaultNote, ...settings.authorsNote },
   });
   openStory(story);
   return story;

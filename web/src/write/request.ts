@@ -2,23 +2,29 @@ import type { BuiltPrompt } from '../story/prompt.ts';
 import { type Pending, type Story, textOf } from '../story/story.ts';
 
 export interface ReplyOptions {
-  /** By the field names of the native API. */
-  readonly sampling: Readonly<Record<string, number>>;
+  /** Fields that the settings set, by the names of the native API. */
+  readonly sampling: Readonly<Record<string, unknown>>;
+  /** Besides those of the story. */
+  readonly stops?: readonly string[];
+  /** Not a number if the server decides. */
   readonly replyLength: number;
   readonly probabilities: boolean;
   /** 0 if unknown. */
   readonly context: number;
+  /** For servers with several text models. */
+  readonly model?: string | undefined;
 }
 
 /** The request body. The reply continues without the page and can be fetched by its key. */
 export function replyRequest({ mode }: Story, built: BuiltPrompt, { key, stops }: Pending, options: ReplyOptions) {
   return {
     ...options.sampling,
+    ...(options.model === undefined ? {} : { model: options.model }),
     prompt: built.prompt,
     memory: built.memory,
-    max_length: options.replyLength,
+    ...(options.replyLength >= 1 ? { max_length: Math.floor(options.replyLength) } : {}),
     ...(options.context > 0 ? { max_context_length: options.context } : {}),
-    stop_sequence: stops,
+    stop_sequence: [...stops, ...(options.stops ?? [])],
     trim_stop: true,
     // Stories may contain such placeholders literally.
     replace_instruct_placeholders: mode === 'instruct',

@@ -15,6 +15,16 @@ export const texts = {
     exportText: 'Plain text',
     otherWrites: 'Someone else is writing. Wait for your turn.',
   },
+  story: {
+    text: 'Text',
+    passage: 'Passage',
+    generating: 'Generating …',
+    dropped: 'Text above does not fit in the context and is not sent',
+  },
+  tokens: {
+    label: 'Token probabilities',
+    empty: 'The next reply is shown here token by token, with alternatives.',
+  },
   composer: {
     continue: 'Write, or leave empty and send to let the model continue',
     firstLines: 'Write the first lines',

@@ -2,8 +2,10 @@ import { call, read } from '../api/call.ts';
 import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../api/running-reply.ts';
 import { notify, notifyFailure } from '../app/notices.svelte.ts';
 import { server } from '../app/server.svelte.ts';
+import { chosenModel } from '../models/models.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
+import { nativeSettings } from '../settings/state.svelte.ts';
 import { addBranch, append, removeBranch, replacePassage, withText } from '../story/passages.ts';
 import { type Budget, type BuiltPrompt, buildPrompt, type Wanted } from '../story/prompt.ts';
 import { newPassage, type Story, textOf } from '../story/story.ts';
@@ -95,14 +97,18 @@ class Writer {
       },
       { undoable: true },
     );
-    const body = replyRequest(story, built, pending, {
-      sampling: settings.sampling,
-      replyLength: replyLength(),
-      probabilities: settings.showProbabilities,
-      context: server.context,
-    });
     const request = settings.delivery === 'polling' ? pollReply : streamReply;
-    await this.#run(story.id, pending, (parts) => request(storyReplies, body, parts));
+    await this.#run(story.id, pending, async (parts) => {
+      const body = replyRequest(story, built, pending, {
+        sampling: await nativeSettings(),
+        stops: settings.stopSequences,
+        replyLength: settings.replyLength,
+        probabilities: settings.showProbabilities,
+        context: server.context,
+        model: chosenModel(),
+      });
+      return request(storyReplies, body, parts);
+    });
   }
 
   /** Resumes a reply after a reload. */

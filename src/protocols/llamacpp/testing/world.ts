@@ -10,6 +10,7 @@ export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
   return {
     ...dialectParts(),
     product: { name: 'Parley', version: '1.2.3' },
+    name: 'mini',
     slots: new SlotWatch(),
     metrics: { exposition: async () => ({ contentType: 'text/plain', text: 'figures' }) },
     startedAt: 1_700_000_000_123,

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { zipOf } from '../../files/testing/zip.ts';
 import { attachmentOf, type Capabilities, transcriptOf } from './read-file.ts';
 
 const sent: { path: string; form: FormData }[] = [];
@@ -25,9 +26,7 @@ describe('attachmentOf: image', () => {
   });
 
   test('is rejected without vision, naming the flag', async () => {
-    await expect(attachmentOf(file('cat.png', 'image/png'), none)).rejects.toThrow(
-      /Cannot attach cat\.png: .*--mmproj/,
-    );
+    await expect(attachmentOf(file('cat.png', 'image/png'), none)).rejects.toThrow(/Can't attach cat\.png: .*--mmproj/);
   });
 });
 
@@ -80,6 +79,22 @@ describe('attachmentOf: text', () => {
     await expect(attachmentOf(file('scan.pdf', 'application/pdf', '%PDF \n'), none)).rejects.toThrow(
       'contains no text',
     );
+  });
+});
+
+describe('attachmentOf: documents', () => {
+  test('are attached as text', async () => {
+    const xml = '<w:document><w:body><w:p><w:r><w:t>Words</w:t></w:r></w:p></w:body></w:document>';
+    const docx = new File([(await zipOf({ 'word/document.xml': xml })).slice()], 'paper.docx');
+    expect(await attachmentOf(docx, none)).toMatchObject({ kind: 'text', name: 'paper.docx', text: 'Words' });
+    const rtf = file('notes.rtf', 'text/rtf', '{\\rtf1 Hello\\par}');
+    expect(await attachmentOf(rtf, none)).toMatchObject({ kind: 'text', name: 'notes.rtf', text: 'Hello' });
+  });
+
+  test('are rejected if they are damaged or empty, with the reason', async () => {
+    await expect(attachmentOf(file('paper.docx', '', 'no zip'), none)).rejects.toThrow(/^Can't attach paper\.docx: ./);
+    const empty = new File([(await zipOf({ 'content.xml': '<office:body/>' })).slice()], 'empty.odt');
+    await expect(attachmentOf(empty, none)).rejects.toThrow("Can't attach empty.odt: it contains no text.");
   });
 });
 

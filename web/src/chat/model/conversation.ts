@@ -8,6 +8,10 @@ export interface Attachment {
   readonly name: string;
   readonly blob?: Blob;
   readonly text?: string;
+  /** Where it came from, if it is a web page or a resource. */
+  readonly url?: string;
+  /** How a document is sent: whole, or only the passages that fit each question. Set when the message is sent. */
+  readonly send?: 'whole' | 'passages';
 }
 
 export interface ToolCall {

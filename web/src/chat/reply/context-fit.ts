@@ -9,10 +9,12 @@ export function estimateOf({
   text,
   attachments = [],
   calls = [],
-}: Pick<Turn, 'text' | 'attachments' | 'calls'>): number {
+  sources = [],
+}: Pick<Turn, 'text' | 'attachments' | 'calls' | 'sources'>): number {
   const written = [
     text,
-    ...attachments.map((one) => one.text ?? ''),
+    ...attachments.map((one) => (one.send === 'passages' ? '' : (one.text ?? ''))),
+    ...sources.map((one) => one.title + one.text),
     ...calls.map((call) => call.name + call.arguments),
   ];
   const characters = written.reduce((sum, one) => sum + one.length, 0);

@@ -30,6 +30,13 @@ describe('wireMessages', () => {
     expect(message?.content).toBe('File list.txt:\n```\nmilk\n```\n\nWhat is missing?');
   });
 
+  test('puts sources before the text, and leaves out documents that are sent by passages', async () => {
+    const attachments = [{ id: 'a', kind: 'text', name: 'book.txt', text: 'A long book', send: 'passages' } as const];
+    const sources = [{ title: 'book.txt', text: 'long' }];
+    const [message] = await wireMessages('', [turn('user', 'How long?', { attachments, sources })], read);
+    expect(message?.content).toBe('Sources, to be cited as [1], [2]:\n\n[1] book.txt\n```\nlong\n```\n\nHow long?');
+  });
+
   test('sends images and audio as parts', async () => {
     const attachments = [
       { id: 'a', kind: 'image', name: 'x.png', blob: new Blob(['x'], { type: 'image/png' }) },

@@ -1,5 +1,6 @@
 import { type PromptFrame, withInserted } from '../../characters/prompt.ts';
 import { texts } from '../../characters/texts.ts';
+import { sourcesText } from '../../documents/sources-text.ts';
 import type { Attachment, Turn } from '../model/conversation.ts';
 
 /** A message of the chat API. */
@@ -89,8 +90,10 @@ async function wireMessage(turn: Turn, current: boolean, read: ReadBlob): Promis
   };
 }
 
-async function asked({ text, attachments = [] }: Turn, read: ReadBlob): Promise<string | WirePart[]> {
-  const words = [...attachments.filter(({ kind }) => kind === 'text').map(fenced), text].filter(Boolean).join('\n\n');
+async function asked({ text, attachments = [], sources = [] }: Turn, read: ReadBlob): Promise<string | WirePart[]> {
+  // Of documents that are sent by passages, the sources contain what is needed.
+  const files = attachments.filter(({ kind, send }) => kind === 'text' && send !== 'passages');
+  const words = [...files.map(fenced), sourcesText(sources), text].filter(Boolean).join('\n\n');
   const media = await Promise.all(attachments.map((attachment) => mediaPart(attachment, read)));
   const parts = media.filter((part) => part !== undefined);
   return parts.length === 0 ? words : [...parts, ...(words === '' ? [] : [{ type: 'text', text: words } as const])];

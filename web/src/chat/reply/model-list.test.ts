@@ -1,25 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chatModels, introduction, modelEntries } from './model-list.ts';
-
-test('chatModels: returns chat models with display names', () => {
-  const list = modelEntries({
-    data: [
-      { id: 'koboldcpp/parley-mini', status: { value: 'loaded' }, meta: { n_params: 46_150_144 } },
-      { id: 'koboldcpp/sub/one', status: { value: 'unloaded' } },
-      { id: 'koboldcpp/small.gguf' },
-      { id: 'koboldcpp/small.kcpps' },
-      { id: 'all-MiniLM-L6-v2', capabilities: ['embedding'], meta: null },
-      { id: 'inactive' },
-    ],
-  });
-  expect(chatModels(list).map(({ id, name, loaded }) => [id, name, loaded])).toEqual([
-    ['koboldcpp/parley-mini', 'parley-mini', true],
-    ['koboldcpp/sub/one', 'sub/one', false],
-    ['koboldcpp/small.gguf', 'small.gguf', false],
-    ['koboldcpp/small.kcpps', 'small.kcpps', false],
-  ]);
-  expect(modelEntries({})).toEqual([]);
-});
+import { introduction } from './model-list.ts';
 
 describe('introduction', () => {
   test('describes the limits of the built-in model', () => {
@@ -28,7 +8,9 @@ describe('introduction', () => {
 
   test.each([
     ['', undefined, /No model is loaded/],
-    ['secret', undefined, /chatting with secret/],
+    ['secret', undefined, /chatting with secret\.$/],
+    ['remote', 0, /chatting with remote\.$/],
+    ['remote', null, /chatting with remote\.$/],
     ['small', 500e6, /500 million parameters: small and fast/],
     ['three', 3.2e9, /3.2 billion parameters: good for short tasks/],
     ['big', 70e9, /70 billion parameters: good for most tasks/],

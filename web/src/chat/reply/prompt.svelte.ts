@@ -84,7 +84,7 @@ export async function promptFor(chat: Chat, path: readonly Turn[], options: Prom
   const frame = reframe(frameOf(chat, path, speaker));
   const room = roomFor(server.context, settings.replyLength);
   const sent = path.slice(Math.min(summarizedTurns(chat, path), Math.max(0, path.length - 1)));
-  const stops = stopsOf(chat, frame.cast, path, stopsOfSettings());
+  const stops = stopsOf(chat, frame.cast, path, settings.stopSequences);
   // Examples are the first that is left out.
   const examples = room <= 0 || estimateOf({ text: frameText(frame) }) < room / 2;
   if (chat.promptForm === 'names' && frame.cast.speaker) {
@@ -111,11 +111,6 @@ export async function promptFor(chat: Chat, path: readonly Turn[], options: Prom
 async function tokensOf(path: string, body: object, field: string): Promise<number> {
   const response = await call(path, { body, background: true });
   return Number(((await response.json()) as Record<string, unknown>)[field]);
-}
-
-function stopsOfSettings(): readonly string[] {
-  const { stopSequences } = settings as { stopSequences?: readonly string[] };
-  return stopSequences ?? [];
 }
 
 /** Who speaks in a new turn; undefined if nobody does. Chats without characters have no fields for it. */

@@ -4,8 +4,10 @@ import { sentenceOf } from '../../api/failure.ts';
 import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../../api/running-reply.ts';
 import { server } from '../../app/server.svelte.ts';
 import { loadCharacters } from '../../characters/library.svelte.ts';
+import { retrieve } from '../../documents/retrieve.ts';
 import { newId } from '../../saved/id.ts';
 import { settings } from '../../settings/settings.svelte.ts';
+import { chatSettings, nativeSettings } from '../../settings/state.svelte.ts';
 import { change, library, libraryLoaded, note, saveNow } from '../library.svelte.ts';
 import type { Chat, Turn } from '../model/conversation.ts';
 import { pathOf, pathTo, withChange, withTurn } from '../model/tree.ts';
@@ -98,6 +100,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
   await deliver(chatId, started, async (parts) => {
     // Saved before the request is sent: the key must be known after a reload.
     await saveNow(chatId);
+    await retrieve(chatId, turn.parent, parts);
     const chat = library.get(chatId);
     if (!chat) return noReply;
     const before = pathTo(chat, turn.parent);
@@ -108,7 +111,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
     const common = {
       genkey,
       replyLength: settings.replyLength,
-      sampling: settings.sampling,
+      sampling: prompt.form === 'names' ? await nativeSettings() : chatSettings(),
       probabilities: settings.showProbabilities,
       model: chosenModel(),
       stops: prompt.stops,
@@ -165,7 +168,8 @@ async function deliver(
     onReply: (arrived) => {
       const reply = cleaned(arrived);
       latest = reply;
-      if (firstAt === undefined && (reply.text !== '' || reply.reasoning !== '')) firstAt = Date.now();
+      if (firstAt === undefined && (reply.text !== '' || reply.reasoning !== '' || reply.calls.length > 0))
+        firstAt = Date.now();
       drawn();
       if (Date.now() - noted < 3000) return;
       noted = Date.now();

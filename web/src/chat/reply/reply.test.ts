@@ -76,7 +76,7 @@ describe('withPiece', () => {
 
 describe('statisticsOf', () => {
   test('uses the values of the server', () => {
-    const reply = { ...noReply, tokens: 10, promptTokens: 5, perSecond: 33 };
+    const reply = { ...noReply, text: 'Hi', tokens: 10, promptTokens: 5, perSecond: 33 };
     expect(statisticsOf(reply, { startedAt: 100, firstAt: 350, endedAt: 900 })).toEqual({
       tokens: 10,
       promptTokens: 5,
@@ -87,9 +87,17 @@ describe('statisticsOf', () => {
 
   test('measures values that the server does not report', () => {
     const clock = { startedAt: 0, firstAt: 1000, endedAt: 3000 };
-    expect(statisticsOf({ ...noReply, tokens: 10 }, clock).perSecond).toBe(5);
+    expect(statisticsOf({ ...noReply, text: 'Hi', tokens: 10 }, clock).perSecond).toBe(5);
     expect(statisticsOf(noReply, { startedAt: 5, firstAt: undefined, endedAt: 5 })).toMatchObject({
       perSecond: 0,
+      firstTokenMs: 0,
+    });
+  });
+
+  test('counts the whole time of a tool call, which arrives at once', () => {
+    const reply = { ...noReply, calls: [{ id: 'c', name: 'roll', arguments: '{}' }], tokens: 10 };
+    expect(statisticsOf(reply, { startedAt: 0, firstAt: 1999, endedAt: 2000 })).toMatchObject({
+      perSecond: 5,
       firstTokenMs: 0,
     });
   });

@@ -159,11 +159,13 @@ export interface Clock {
 
 /** Statistics of the server; values that it does not report are measured by the page. */
 export function statisticsOf(reply: Reply, { startedAt, firstAt, endedAt }: Clock): Statistics {
-  const seconds = Math.max(0.001, (endedAt - (firstAt ?? startedAt)) / 1000);
+  // A tool call arrives at once: its time is that of the whole request.
+  const streamedAt = reply.text === '' && reply.reasoning === '' ? undefined : firstAt;
+  const seconds = Math.max(0.001, (endedAt - (streamedAt ?? startedAt)) / 1000);
   return {
     tokens: reply.tokens,
     promptTokens: reply.promptTokens,
     perSecond: reply.perSecond > 0 ? reply.perSecond : reply.tokens / seconds,
-    firstTokenMs: Math.max(0, (firstAt ?? endedAt) - startedAt),
+    firstTokenMs: Math.max(0, (streamedAt ?? startedAt) - startedAt),
   };
 }

@@ -6,8 +6,8 @@ export interface RequestParts {
   readonly genkey: string;
   readonly streaming: boolean;
   readonly replyLength: number;
-  /** By the field names of the native API, which the chat API accepts too. */
-  readonly sampling: Readonly<Record<string, number>>;
+  /** Fields that the settings set, by the names of the chat API and the native API, which it accepts too. */
+  readonly sampling: Readonly<Record<string, unknown>>;
   readonly effort: string;
   readonly tools: readonly WireTool[];
   readonly probabilities: boolean;

@@ -8,6 +8,9 @@ test('statisticsLine: formats tokens, speed and latency', () => {
   expect(statisticsLine({ tokens: 1, promptTokens: 20, perSecond: 3.21, firstTokenMs: 12_345 })).toBe(
     '1 token · 3.2 tokens/s · first token after 12.3 s',
   );
+  expect(statisticsLine({ tokens: 12, promptTokens: 20, perSecond: 30, firstTokenMs: 0 })).toBe(
+    '12 tokens · 30 tokens/s',
+  );
 });
 
 test.each([

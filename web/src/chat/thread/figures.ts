@@ -3,12 +3,11 @@ import { texts } from './texts.ts';
 
 const { figures } = texts;
 
-/** Statistics of a reply in one line. */
+/** Statistics of a reply in one line. A reply that arrived at once has no time of its first token. */
 export function statisticsLine({ tokens, perSecond, firstTokenMs }: Statistics): string {
   const speed = perSecond >= 10 ? perSecond.toFixed(0) : perSecond.toFixed(1);
-  return [figures.tokens(tokens), figures.speed(speed), figures.firstToken((firstTokenMs / 1000).toFixed(1))].join(
-    ' · ',
-  );
+  const latency = firstTokenMs > 0 ? [figures.firstToken((firstTokenMs / 1000).toFixed(1))] : [];
+  return [figures.tokens(tokens), figures.speed(speed), ...latency].join(' · ');
 }
 
 /** Why a reply ended, if it is worth showing. */

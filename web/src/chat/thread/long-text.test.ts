@@ -50,7 +50,7 @@ describe('partsOf', () => {
         const ends = [...parts.slice(1).map(({ offset }) => offset), text.length];
         parts.forEach(({ offset, markdown }, index) => {
           expect(markdown.endsWith(text.slice(offset, ends[index]))).toBe(true);
-          expect(markdown.length).toBeLessThan(24_300);
+          expect(markdown.length).toBeLessThan(8300);
         });
         expect(parts[0]?.offset ?? 0).toBe(0);
       }),

@@ -6,8 +6,8 @@ const limits = {
 const headCharacters = 1500;
 const headLines = 15;
 /** A part of an opened message ends at the first empty line after `good` characters, at a line end after `most` of them. */
-const good = 8000;
-const most = 24_000;
+const good = 4000;
+const most = 8000;
 
 export function isLong(text: string, role: keyof typeof limits): boolean {
   const { characters, lines } = limits[role];

@@ -1,7 +1,6 @@
-import { avatarUrl } from '../../characters/library.svelte.ts';
+import { calledName } from '../../characters/character.ts';
+import { avatarUrl, characters, personas } from '../../characters/library.svelte.ts';
 import type { Chat, Turn } from '../model/conversation.ts';
-
-export { shownText } from '../reply/prompt.svelte.ts';
 
 /** Who says a message. Without a name it is the person or the model. */
 export interface Speaker {
@@ -9,8 +8,13 @@ export interface Speaker {
   readonly avatar: string | undefined;
 }
 
-export function speakerOf(chat: Chat, turn: Turn): Speaker {
-  return { name: turn.name, avatar: avatarUrl(turn.role === 'user' ? chat.persona : turn.speaker) };
+export function speakerOf(chat: Chat, { role, speaker, name }: Turn): Speaker {
+  if (role === 'user')
+    return { name: name ?? personas.find(chat.persona)?.name, avatar: avatarUrl(speaker ?? chat.persona) };
+  // A turn without a speaker in a chat with one character is of that character.
+  const id = speaker ?? (chat.characters?.length === 1 ? chat.characters[0] : undefined);
+  const known = characters.find(id);
+  return { name: known ? calledName(known) : name, avatar: avatarUrl(id) };
 }
 
 export function isRoleplay(chat: Chat): boolean {

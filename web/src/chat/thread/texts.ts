@@ -71,7 +71,6 @@ export const texts = {
     tokens: (count: number) => `${count} ${count === 1 ? 'token' : 'tokens'}`,
     speed: (perSecond: string) => `${perSecond} tokens/s`,
     firstToken: (seconds: string) => `first token after ${seconds} s`,
-    whole: (seconds: string) => `${seconds} s`,
     lengthReached: 'Reply length limit reached. Press Continue for more.',
     stopped: 'Stopped.',
   },

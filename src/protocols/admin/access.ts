@@ -1,0 +1,35 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Family, json } from '../../http/call.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+
+/** Refusals are replies with status 200; this is for all other errors. */
+export const adminFamily: Family = {
+  name: 'admin',
+  title: 'Administration',
+  errorReply: (error) =>
+    json({ success: false, error: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
+};
+
+/** Whether the admin endpoints are enabled, and their password. */
+export interface AdminAccess {
+  readonly enabled: boolean;
+  readonly password: string | undefined;
+}
+
+/** The number that clients read: 0 closed, 1 open, 2 open with the admin password. */
+export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
+  if (!enabled) return 0;
+  return password === undefined ? 1 : 2;
+}
+
+export function mayAdminister({ enabled, password }: AdminAccess, headers: IncomingHttpHeaders): boolean {
+  if (!enabled || password === undefined) return enabled;
+  const sent = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+  // Digests have one length, so that the comparison takes constant time.
+  return timingSafeEqual(digest(sent), digest(password));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text.trim(), 'utf8').digest();
+}

@@ -1,0 +1,70 @@
+import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
+import type { ToolServerEditor, ToolServers } from '../../core/tool-servers.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { aside, fidelityOf, isObject, textSchema, withSchema } from '../fields.ts';
+import { type AdminAccess, adminFamily, mayAdminister } from './access.ts';
+
+export interface McpAdminServices {
+  readonly access: AdminAccess;
+  readonly tools?: ToolServers | undefined;
+  /** Undefined if servers cannot be added. */
+  readonly editor?: ToolServerEditor | undefined;
+}
+
+const field = (schema: JsonSchema, note: string) => withSchema(schema, aside('honoured', note));
+
+export const mcpAdminFidelity: readonly EndpointFidelity[] = [
+  fidelityOf('Admin', 'POST /api/admin/mcp/add', {
+    name: field(textSchema, 'The name of the server; one of the same name is replaced.'),
+    url: field(textSchema, 'Its http or https address. Programs are added in the file of --mcpfile only.'),
+    headers: field({ type: 'object' }, 'Sent with each request to the address.'),
+    type: field(textSchema, 'sse for the older transport.'),
+  }),
+  fidelityOf('Admin', 'POST /api/admin/mcp/remove', {
+    name: field(textSchema, 'The name of a server with an address.'),
+  }),
+];
+
+export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): PlainEndpoint[] {
+  const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: adminFamily });
+  const edit = async (call: Call, work: (given: ToolServerEditor) => Promise<void>): Promise<Reply> => {
+    if (!editor || !mayAdminister(access, call.headers)) return json({ success: false, error: notAllowed });
+    try {
+      await work(editor);
+      return json({ success: true });
+    } catch (error) {
+      return json({ success: false, error: (error as Error).message });
+    }
+  };
+  return [
+    row(
+      '/api/extra/mcp',
+      'The MCP servers with their state and tools, and whether this key may add some.',
+      ({ headers }) =>
+        json({
+          servers: tools?.catalog?.servers() ?? [],
+          admin: { enabled: editor !== undefined, allowed: editor !== undefined && mayAdminister(access, headers) },
+          file: editor && mayAdminister(access, headers) ? editor.file : null,
+        }),
+      { method: 'GET' },
+    ),
+    row('/api/admin/mcp/add', 'Connect to an MCP server by its address, and save it.', async (call) => {
+      const { name, url, headers, type } = await bodyOf(call);
+      const entry = { url, ...(isObject(headers) ? { headers } : {}), ...(type === 'sse' ? { type } : {}) };
+      return edit(call, async ({ add }) => {
+        if (typeof name !== 'string' || !usableName.test(name)) throw new Error(badName);
+        if (typeof url !== 'string') throw new Error('The field url must be an address.');
+        await add(name, entry);
+      });
+    }),
+    row('/api/admin/mcp/remove', 'Disconnect from an MCP server, and delete it from the file.', async (call) => {
+      const { name } = await bodyOf(call);
+      return edit(call, ({ remove }) => remove(String(name)));
+    }),
+  ];
+}
+
+const usableName = /^[\w][\w .-]{0,63}$/;
+const badName = 'The name must have up to 64 letters, digits, spaces, dots or dashes.';
+const notAllowed = 'Not allowed. Start the server with --admin, and send the admin password if it has one.';

@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import type { HeldModel, ListedModel, ModelFileFacts } from '../../core/models-view.ts';
+import type { TextModel, TextState } from '../../core/text-service.ts';
+import type { Call } from '../../http/call.ts';
+import { type ModelStatusContext, type ModelStatusServices, modelStatusEndpoints } from './models.ts';
+
+const never = Number.POSITIVE_INFINITY;
+const known = { path: '/m/mini.gguf', contextSize: 4096, trainedContext: 8192, parameters: 46e6, sizeBytes: 40e6 };
+const ready: TextState = { type: 'ready', model: known as TextModel };
+const facts: ModelFileFacts = { bytes: 1000, parameters: 500, quantization: 'Q8_0', context: 2048 };
+
+function held(kind: string, name: string, state: HeldModel['state'], own: Partial<HeldModel> = {}): HeldModel {
+  return { kind, name, state, inUse: 0, bytes: undefined, expiresAt: never, ...own };
+}
+
+interface World {
+  readonly state?: TextState;
+  readonly list?: readonly HeldModel[];
+  readonly listed?: readonly ListedModel[];
+  readonly byName?: boolean;
+  readonly loaded?: boolean;
+  readonly services?: Partial<ModelStatusServices>;
+}
+
+async function ask(path: string, world: World = {}, authorization?: string) {
+  const { state = ready, list = [], listed, byName = false, loaded = true } = world;
+  const context: ModelStatusContext = {
+    name: 'mini',
+    text: { state: () => state } as ModelStatusContext['text'],
+    modelName: () => (state.type === 'failed' ? 'inactive' : 'koboldcpp/mini'),
+    models: listed && { list: async () => listed, swap: undefined, byName },
+    loaded: () => loaded,
+  };
+  const endpoints = modelStatusEndpoints({
+    access: { enabled: true, password: 'key' },
+    memory: { list: () => list },
+    fileFacts: async () => facts,
+    availableBytes: () => 9e9,
+    ...world.services,
+  });
+  const call = { headers: authorization === undefined ? {} : { authorization } } as unknown as Call;
+  const reply = await endpoints.find((endpoint) => endpoint.path === path)?.handle(call, context);
+  if (!reply || !('body' in reply)) throw new Error('no reply');
+  return JSON.parse(String(reply.body));
+}
+
+describe('/api/extra/models', () => {
+  const path = '/api/extra/models';
+
+  test('one model: state, memory and measures, and the models of other kinds', async () => {
+    const list = [
+      held('text', 'mini', { type: 'ready' }, { bytes: 70e6, inUse: 1 }),
+      held('image', 'sketch', { type: 'loading', progress: 0.5 }),
+      held('speech', 'flite', { type: 'unloaded' }, { expiresAt: 0 }),
+      held('music', 'song', { type: 'failed', reason: 'no memory' }),
+    ];
+    expect(await ask(path, { list })).toEqual({
+      models: [
+        {
+          id: null,
+          name: 'mini',
+          kind: 'text',
+          default: true,
+          state: 'loaded',
+          progress: null,
+          reason: null,
+          memory_bytes: 70e6,
+          file_bytes: 40e6,
+          parameters: 46e6,
+          quantization: 'Q8_0',
+          context: 4096,
+          trained_context: 8192,
+          active_requests: 1,
+          expires_at: null,
+        },
+        expect.objectContaining({ name: 'sketch', kind: 'image', state: 'loading', progress: 0.5, memory_bytes: null }),
+        expect.objectContaining({ name: 'flite', state: 'unloaded', expires_at: '1970-01-01T00:00:00.000Z' }),
+        expect.objectContaining({ name: 'song', state: 'failed', reason: 'no memory' }),
+      ],
+      available_bytes: 9e9,
+      router: false,
+      admin: { enabled: true, allowed: false },
+      last_failure: null,
+    });
+  });
+
+  test.each<[World, object[]]>([
+    [{ state: { type: 'none' } }, []],
+    [
+      { state: { type: 'failed', name: 'mini', reason: 'damaged' } },
+      [{ name: 'mini', state: 'failed', reason: 'damaged' }],
+    ],
+    [{ loaded: false }, [{ state: 'unloaded', context: 4096 }]],
+    [
+      {
+        state: { type: 'loading', name: 'far', progress: 0, trouble: { reason: 'refused', retryAfterSeconds: 1 } },
+      },
+      [{ state: 'failed', reason: 'refused' }],
+    ],
+  ])('%j', async (world, expected) => {
+    expect((await ask(path, world)).models).toMatchObject(expected);
+  });
+
+  test('several models by name: ids, and the facts of files that were never loaded', async () => {
+    const listed: ListedModel[] = [
+      {
+        name: 'mini',
+        id: 'koboldcpp/mini',
+        present: true,
+        state: 'ready',
+        known: known as TextModel,
+        expiresAt: never,
+      },
+      { name: 'b', id: 'koboldcpp/b', present: false, state: 'unloaded', path: '/m/b.gguf', expiresAt: never },
+    ];
+    const { models, router } = await ask(path, { listed, byName: true });
+    expect(router).toBe(true);
+    expect(models).toMatchObject([
+      { id: 'koboldcpp/mini', default: true, state: 'loaded' },
+      { id: 'koboldcpp/b', default: false, state: 'unloaded', parameters: 500, quantization: 'Q8_0', context: null },
+    ]);
+  });
+
+  test('says what the key may change, and why the last swap failed', async () => {
+    const failure = { name: 'b', reason: 'it is damaged' };
+    const swap = { options: async () => [], reload: async () => false, failure: () => failure };
+    const answer = await ask(path, { services: { swap } }, 'Bearer key');
+    expect(answer).toMatchObject({ admin: { enabled: true, allowed: true }, last_failure: failure });
+  });
+});
+
+test('/api/admin/models: lists the library for administrators only', async () => {
+  const entry = { option: 'b.gguf', name: 'b.gguf', type: 'model', program: undefined, facts } as const;
+  const config = { option: 'c.kcpps', name: 'c.kcpps', type: 'config', program: undefined, facts: undefined } as const;
+  const services = { library: { list: async () => [entry, config] } };
+  expect(await ask('/api/admin/models', { services })).toEqual({ models: [] });
+  const { models } = await ask('/api/admin/models', { services }, 'Bearer key');
+  expect(models).toMatchObject([
+    {
+      filename: 'b.gguf',
+      program: null,
+      file_bytes: 1000,
+      parameters: 500,
+      quantization: 'Q8_0',
+      trained_context: 2048,
+    },
+    { filename: 'c.kcpps', type: 'config', file_bytes: null },
+  ]);
+});

@@ -1,0 +1,198 @@
+import { equalName } from '../../core/model-names.ts';
+import type {
+  HeldModel,
+  LibraryModel,
+  ListedModel,
+  ModelFileFacts,
+  ModelLibrary,
+  ModelMemory,
+  ModelSwap,
+} from '../../core/models-view.ts';
+import type { TextModel, TextState } from '../../core/text-service.ts';
+import { type Call, json } from '../../http/call.ts';
+import type { DialectParts } from '../dialect.ts';
+import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { type AdminAccess, adminFamily, mayAdminister } from './access.ts';
+
+/** The default text model. */
+export interface ModelStatusContext extends Pick<DialectParts, 'text' | 'modelName' | 'models'> {
+  readonly name: string;
+  /** Whether the text model is in memory; without this it is once it is ready. */
+  readonly loaded?: () => boolean;
+}
+
+export interface ModelStatusServices {
+  readonly access: AdminAccess;
+  readonly swap?: ModelSwap | undefined;
+  readonly memory?: Pick<ModelMemory, 'list'> | undefined;
+  readonly library?: Pick<ModelLibrary, 'list'> | undefined;
+  readonly fileFacts: (path: string) => Promise<ModelFileFacts | undefined>;
+  readonly availableBytes: () => number;
+}
+
+/** One model in the reply; unknown values are null. */
+interface ModelStatus {
+  /** For requests that name it; null if only one model of its kind can be used. */
+  readonly id: string | null;
+  readonly name: string;
+  readonly kind: string;
+  readonly default: boolean;
+  readonly state: 'loaded' | 'loading' | 'unloaded' | 'unloading' | 'failed';
+  readonly progress: number | null;
+  readonly reason: string | null;
+  readonly memory_bytes: number | null;
+  readonly file_bytes: number | null;
+  readonly parameters: number | null;
+  readonly quantization: string | null;
+  readonly context: number | null;
+  readonly trained_context: number | null;
+  readonly active_requests: number;
+  /** ISO date when it is unloaded unless it is used. */
+  readonly expires_at: string | null;
+}
+
+export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoint<ModelStatusContext>[] {
+  const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: adminFamily });
+  const { access, swap, library, availableBytes } = services;
+  return [
+    row(
+      '/api/extra/models',
+      'All models of every kind: state, memory, context, and what this key may change.',
+      async ({ headers }, context: ModelStatusContext) =>
+        json({
+          models: [...(await textModels(context, services)), ...taskModels(services)],
+          available_bytes: availableBytes(),
+          router: context.models?.byName ?? false,
+          admin: { enabled: access.enabled, allowed: mayAdminister(access, headers) },
+          last_failure: swap?.failure?.() ?? null,
+        }),
+    ),
+    row('/api/admin/models', 'The models and configs on this machine, for reload_config.', async (call: Call) => {
+      const found = mayAdminister(access, call.headers) ? await library?.list() : undefined;
+      return json({ models: (found ?? []).map(libraryEntry) });
+    }),
+  ];
+}
+
+async function textModels(context: ModelStatusContext, services: ModelStatusServices): Promise<ModelStatus[]> {
+  const { text, name, models, modelName } = context;
+  const held = (services.memory?.list() ?? []).filter(({ kind }) => kind === 'text');
+  const now = text.state();
+  const listed: readonly ListedModel[] | undefined = await models?.list();
+  const byName = models?.byName ?? false;
+  if (listed && listed.length > 0)
+    return Promise.all(
+      listed.map(async (model) =>
+        textStatus(
+          model,
+          held.find((one) => one.name === model.name),
+          {
+            id: byName ? model.id : null,
+            own: model.present ? now : undefined,
+            file: model.path === undefined ? undefined : await services.fileFacts(model.path),
+          },
+        ),
+      ),
+    );
+  if (now.type === 'none') return [];
+  const known = now.type === 'ready' ? now.model : undefined;
+  const file = known?.path ? await services.fileFacts(known.path) : undefined;
+  const loaded = now.type === 'ready' && context.loaded?.() !== false;
+  const entry = {
+    name: shortName(modelName(), name),
+    present: true,
+    state: loaded ? 'ready' : 'unloaded',
+    known,
+  } as const;
+  const own = held.find((one) => equalName(one.name, name));
+  return [textStatus(entry, own, { id: null, own: now, file })];
+}
+
+/** `inactive` is the name while the model has failed to load. */
+function shortName(shown: string, own: string): string {
+  return shown === 'inactive' ? own : shown.replace(/^koboldcpp\//, '');
+}
+
+function textStatus(
+  { name, present, known, state }: Pick<ListedModel, 'name' | 'present' | 'known' | 'state'>,
+  held: HeldModel | undefined,
+  { id, own, file }: { id: string | null; own: TextState | undefined; file: ModelFileFacts | undefined },
+): ModelStatus {
+  return {
+    id,
+    kind: 'text',
+    ...measures(known, file),
+    ...heldStatus(held ?? unheld(state)),
+    ...(own ? ownStatus(own) : {}),
+    name,
+    default: present,
+  };
+}
+
+function unheld(state: ListedModel['state']): Pick<HeldModel, 'state' | 'bytes' | 'expiresAt' | 'inUse'> {
+  const type = state === 'ready' || state === 'leaving' ? state : 'unloaded';
+  return { state: { type }, bytes: undefined, expiresAt: Number.POSITIVE_INFINITY, inUse: 0 };
+}
+
+/** What only the service knows: a remote backend that does not answer, and why a load failed. */
+function ownStatus(state: TextState): Partial<ModelStatus> {
+  if (state.type === 'failed') return { state: 'failed', reason: state.reason, progress: null };
+  if (state.type === 'loading' && state.trouble)
+    return { state: 'failed', reason: state.trouble.sentence ?? state.trouble.reason, progress: null };
+  return {};
+}
+
+function measures(known: TextModel | undefined, file: ModelFileFacts | undefined) {
+  return {
+    file_bytes: known?.sizeBytes || file?.bytes || null,
+    parameters: known?.parameters || file?.parameters || null,
+    quantization: file?.quantization ?? null,
+    context: known?.contextSize || null,
+    trained_context: known?.trainedContext || file?.context || null,
+  };
+}
+
+/** Models of the other kinds, each name once per kind. */
+function taskModels({ memory }: ModelStatusServices): readonly ModelStatus[] {
+  const others = (memory?.list() ?? []).filter(({ kind }) => kind !== 'text');
+  return others.map((one) => ({
+    id: null,
+    name: one.name,
+    kind: one.kind,
+    default: false,
+    ...measures(undefined, undefined),
+    ...heldStatus(one),
+  }));
+}
+
+const states = {
+  ready: 'loaded',
+  loading: 'loading',
+  unloaded: 'unloaded',
+  leaving: 'unloading',
+  failed: 'failed',
+} as const;
+
+function heldStatus({ state, bytes, expiresAt, inUse }: Pick<HeldModel, 'state' | 'bytes' | 'expiresAt' | 'inUse'>) {
+  return {
+    state: states[state.type],
+    progress: state.type === 'loading' ? state.progress : null,
+    reason: state.type === 'failed' ? state.reason : null,
+    memory_bytes: bytes || null,
+    active_requests: inUse,
+    expires_at: Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : null,
+  };
+}
+
+function libraryEntry({ option, name, type, program, facts }: LibraryModel) {
+  return {
+    filename: option,
+    name,
+    type,
+    program: program ?? null,
+    file_bytes: facts?.bytes ?? null,
+    parameters: facts?.parameters ?? null,
+    quantization: facts?.quantization ?? null,
+    trained_context: facts?.context ?? null,
+  };
+}

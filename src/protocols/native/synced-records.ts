@@ -1,0 +1,85 @@
+import { AppError } from '../../core/errors.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import {
+  type RecordName,
+  RecordTooLong,
+  recordName,
+  type SyncedRecords,
+  TooManyRecords,
+} from '../../store/synced-records.ts';
+import { bodyOf, endpointRow, jsonText, type PlainEndpoint } from '../endpoint.ts';
+import { honoured, optionalText, orElse, readCount, readFields, readText } from '../fields.ts';
+import { nativeFamily } from './errors.ts';
+
+export interface SyncParts {
+  /** With `--savedatafile` only. */
+  readonly records?: SyncedRecords | undefined;
+  readonly warn: (sentence: string) => void;
+}
+
+const nameFields = { kind: honoured(readText), id: honoured(readText) };
+const listFields = { since: honoured(orElse(readCount, 0)) };
+const saveFields = { ...nameFields, base: honoured(orElse(readCount, 0)), data: honoured(optionalText) };
+
+const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: nativeFamily });
+
+/** Chats, stories and characters of Parley's own pages, so that all browsers of a person show the same. */
+export function syncEndpoints({ records, warn }: SyncParts): PlainEndpoint[] {
+  const endpoint = (path: string, summary: string, handle: (call: Call, records: SyncedRecords) => Promise<Reply>) =>
+    row(path, summary, async (call) => {
+      if (!records) return failed('Nothing is kept on this server. Start it with --savedatafile FILE.');
+      try {
+        return await handle(call, records);
+      } catch (error) {
+        if (error instanceof AppError) throw error;
+        const sentence = `A record could not be read or saved: ${error instanceof Error ? error.message : String(error)}.`;
+        warn(sentence);
+        return failed(sentence, 500);
+      }
+    });
+  return [
+    endpoint(
+      '/api/extra/sync/list',
+      'The chats, stories and characters of the pages that changed on the server since a revision (--savedatafile).',
+      async (call, kept) => json(await kept.list(readFields(listFields, await bodyOf(call, 'object')).since)),
+    ),
+    endpoint('/api/extra/sync/load', 'One of these records.', load),
+    endpoint('/api/extra/sync/save', 'Save a record unless there is a newer one; without data delete it.', save),
+  ];
+}
+
+async function load(call: Call, records: SyncedRecords): Promise<Reply> {
+  const { kind, id } = readFields(nameFields, await bodyOf(call));
+  const name = recordName(kind, id);
+  const found = name && (await records.load(name));
+  if (!found) return failed('There is no such record.', 404);
+  const head = Buffer.from(`{"success":true,"revision":${found.revision},"record":`);
+  return jsonText(Buffer.concat([head, found.json, Buffer.from('}')]));
+}
+
+async function save(call: Call, records: SyncedRecords): Promise<Reply> {
+  const { kind, id, base, data } = readFields(saveFields, await bodyOf(call));
+  const name = recordName(kind, id);
+  if (!name) return failed('A record needs one of the kinds chats, stories, characters, personas and a short id.');
+  return stored(records, name, base, data);
+}
+
+async function stored(records: SyncedRecords, name: RecordName, base: number, data?: string): Promise<Reply> {
+  try {
+    const { saved, revision } = await records.save(name, base, data);
+    if (saved) return json({ success: true, revision });
+    return json(
+      { success: false, error: 'The stored record is newer. Load it, merge, and save again.', revision },
+      409,
+    );
+  } catch (error) {
+    if (error instanceof RecordTooLong)
+      return failed('The record is too large: the limit is 32 million characters.', 413);
+    if (error instanceof TooManyRecords) return failed('The server keeps no more than 20,000 records.', 507);
+    throw error;
+  }
+}
+
+function failed(error: string, status = 400): Reply {
+  return json({ success: false, error }, status);
+}

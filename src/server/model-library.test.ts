@@ -1,0 +1,98 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
+import { createLibrary, modelSource } from './model-library.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'parley-library-'));
+afterAll(() => rmSync(root, { recursive: true }));
+const folder = join(root, 'admin');
+const other = join(root, 'other');
+const model = join(folder, 'a.gguf');
+
+beforeAll(async () => {
+  for (const path of [folder, other]) mkdirSync(path);
+  await writeGguf(model, {
+    metadata: {
+      'general.architecture': { type: 'string', value: 'llama' },
+      'llama.context_length': { type: 'uint32', value: 2048 },
+    },
+    tensors: [{ name: 'w', shape: [1 << 16], type: 'F32', data: new Float32Array(1 << 16) }],
+  });
+  writeFileSync(join(folder, 'c.kcpps'), '{}');
+  writeFileSync(join(other, 'b.gguf'), readFileSync(model));
+  writeFileSync(join(other, 'damaged.gguf'), 'no model');
+});
+
+function library(hub = 'http://127.0.0.1:1') {
+  const target = mkdtempSync(join(root, 'target-'));
+  const places = [{ program: 'LM Studio', folder: other, layout: 'files' as const }];
+  const own = createLibrary({ folder, allowLinks: false, places, target, hub, fetch, wait: async () => {} });
+  return { target, own };
+}
+
+test('list: files of the folder, and readable models of other programs', async () => {
+  const { own } = library();
+  expect(await own.list()).toMatchObject([
+    {
+      option: 'a.gguf',
+      type: 'model',
+      program: undefined,
+      facts: { parameters: 65_536, quantization: 'F32', context: 2048 },
+    },
+    { option: 'c.kcpps', type: 'config', facts: undefined },
+    { option: join(other, 'b.gguf'), name: 'b', program: 'LM Studio', facts: { context: 2048 } },
+  ]);
+});
+
+test('find: only listed paths', async () => {
+  const { own } = library();
+  expect(await own.find(join(other, 'b.gguf'))).toMatchObject({ name: 'b' });
+  expect(await own.find(join(folder, 'c.kcpps'))).toBeUndefined();
+});
+
+test.each([
+  ['owner/name/file.gguf', 'hub'],
+  ['hf.co/owner/name/file.gguf', 'hub'],
+  ['https://host/file.gguf', 'address'],
+  ['http://host/file.gguf', undefined],
+  ['https://host/settings.kcpps', undefined],
+  ['npm:package', undefined],
+  ['llama3', undefined],
+])('modelSource: %s is %s', (text, type) => {
+  expect(modelSource(text)?.type).toBe(type);
+});
+
+describe('download', () => {
+  async function hub() {
+    const bytes = readFileSync(model);
+    const server = createServer((request, response) => {
+      if (!request.url?.includes('file.gguf')) return void response.writeHead(404).end();
+      response.writeHead(200, { 'content-length': bytes.length }).end(request.method === 'HEAD' ? undefined : bytes);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return { bytes, ...library(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) };
+  }
+
+  test('reports progress and saves the file', async () => {
+    const { own, target, bytes } = await hub();
+    const reports = [];
+    for await (const one of own.download('owner/name/file.gguf', new AbortController().signal) ?? []) reports.push(one);
+    expect(reports.at(-1)).toEqual({ done: bytes.length, total: bytes.length });
+    expect(existsSync(join(target, 'file.gguf'))).toBe(true);
+  });
+
+  test('throws the reason, and no name is undefined', async () => {
+    const { own } = await hub();
+    const { signal } = new AbortController();
+    const all = async () => {
+      for await (const _ of own.download('owner/name/other.gguf', signal) ?? []);
+    };
+    await expect(all()).rejects.toThrow(/there is no such file/);
+    expect(own.download('llama3', signal)).toBeUndefined();
+  });
+});

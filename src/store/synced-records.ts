@@ -1,0 +1,143 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
+import { inSlices } from '../core/slices.ts';
+import { replaceFile } from './atomic-file.ts';
+import { jsonBytes } from './save-slots.ts';
+
+/** The kinds of records that a client keeps on the server. */
+export const recordKinds = ['chats', 'stories', 'characters', 'personas'] as const;
+type RecordKind = (typeof recordKinds)[number];
+
+export interface RecordName {
+  readonly kind: RecordKind;
+  readonly id: string;
+}
+
+/** Revisions count the changes of all records, so that a client can ask for what is newer than its last one. */
+export interface RecordHead extends RecordName {
+  readonly revision: number;
+  readonly deleted: boolean;
+}
+
+export interface SavedRecord {
+  /** False if the stored record is newer than the one that the client has changed. */
+  readonly saved: boolean;
+  /** Of the stored record; 0 if there is none. */
+  readonly revision: number;
+}
+
+export class TooManyRecords extends Error {}
+export class RecordTooLong extends Error {}
+
+export interface SyncedRecordsParts {
+  readonly folder: string;
+  readonly parse: (bytes: Buffer) => Promise<Readonly<Record<string, unknown>>>;
+  readonly limits?: { readonly records: number; readonly characters: number };
+}
+
+const ids = /^[a-z0-9]{1,64}$/;
+const fileNames = /^([a-z]+)\.([a-z0-9]{1,64})\.([1-9]\d{0,14})\.(json|deleted)$/;
+
+/**
+ * Chats, stories and characters that browsers keep on the server, a file for each. The name of a file has its revision, so that the
+ * folder is its own index: a crash between writing a revision and removing the last one leaves both, and the newer one counts. A
+ * deleted record leaves an empty file, so that other browsers delete it too.
+ */
+export class SyncedRecords {
+  readonly #parts: SyncedRecordsParts;
+  readonly #limits: { readonly records: number; readonly characters: number };
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: SyncedRecordsParts) {
+    this.#parts = parts;
+    this.#limits = parts.limits ?? { records: 20_000, characters: 32 * 2 ** 20 };
+  }
+
+  /** The records that changed after a revision, and the last revision. */
+  async list(since = 0): Promise<{ readonly revision: number; readonly records: readonly RecordHead[] }> {
+    const heads = [...(await this.#heads()).values()];
+    return { revision: lastRevision(heads), records: heads.filter(({ revision }) => revision > since) };
+  }
+
+  /** The stored file, a JSON object with `data`; undefined if there is none or if it was deleted. */
+  async load(name: RecordName): Promise<{ readonly revision: number; readonly json: Buffer } | undefined> {
+    const head = (await this.#heads()).get(keyOf(name));
+    if (!head || head.deleted) return undefined;
+    const path = this.#path(head);
+    const json = await readFile(path);
+    try {
+      checkVersion(await this.#parts.parse(json));
+    } catch (error) {
+      if (error instanceof NewerFile) throw new Error(`${path} is left alone: ${error.message}`, { cause: error });
+      throw new Error(`${path} is damaged`, { cause: error });
+    }
+    return { revision: head.revision, json };
+  }
+
+  /**
+   * Stores a record that was changed from revision `base`; without data it is deleted. Resolves when it is on the disk. Throws
+   * `RecordTooLong`, `TooManyRecords` and errors of the file system.
+   */
+  async save(name: RecordName, base: number, data: string | undefined): Promise<SavedRecord> {
+    if ((data?.length ?? 0) > this.#limits.characters) throw new RecordTooLong();
+    const chunks =
+      data === undefined
+        ? []
+        : [Buffer.from(`{"${versionKey}":1,"data":`), ...(await inSlices(jsonBytes(data))), Buffer.from('}\n')];
+    return this.#inTurn(async () => {
+      const heads = await this.#heads();
+      const stored = heads.get(keyOf(name));
+      if ((stored?.revision ?? 0) !== base) return { saved: false, revision: stored?.revision ?? 0 };
+      if (!stored && heads.size >= this.#limits.records) throw new TooManyRecords();
+      const head = { ...name, revision: lastRevision([...heads.values()]) + 1, deleted: data === undefined };
+      await mkdir(this.#parts.folder, { recursive: true, mode: 0o700 });
+      await replaceFile(this.#path(head), chunks);
+      if (stored) await rm(this.#path(stored), { force: true });
+      return { saved: true, revision: head.revision };
+    });
+  }
+
+  /** By kind and id. Older revisions that a crash has left are ignored. */
+  async #heads(): Promise<Map<string, RecordHead>> {
+    const heads = new Map<string, RecordHead>();
+    const names = await readdir(this.#parts.folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    for (const name of names) {
+      const [, kind, id = '', revision, end] = fileNames.exec(name) ?? [];
+      if (!isKind(kind)) continue;
+      const head = { kind, id, revision: Number(revision), deleted: end === 'deleted' };
+      if ((heads.get(keyOf(head))?.revision ?? 0) < head.revision) heads.set(keyOf(head), head);
+    }
+    return heads;
+  }
+
+  #path({ kind, id, revision, deleted }: RecordHead): string {
+    return join(this.#parts.folder, `${kind}.${id}.${revision}.${deleted ? 'deleted' : 'json'}`);
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+/** Undefined for a name that no record can have. */
+export function recordName(kind: string, id: string): RecordName | undefined {
+  return isKind(kind) && ids.test(id) ? { kind, id } : undefined;
+}
+
+function isKind(kind: string | undefined): kind is RecordKind {
+  return recordKinds.some((known) => known === kind);
+}
+
+function keyOf({ kind, id }: RecordName): string {
+  return `${kind}.${id}`;
+}
+
+function lastRevision(heads: readonly RecordHead[]): number {
+  return heads.reduce((last, { revision }) => Math.max(last, revision), 0);
+}

@@ -1,0 +1,162 @@
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
+import { embeddedModel, liveServers } from '../live/server.ts';
+import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+
+const start = liveServers();
+const open = browserPages();
+const folder = mkdtempSync(join(tmpdir(), 'parley-pages-models-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+copyFileSync(embeddedModel, join(folder, 'second.gguf'));
+writeFileSync(join(folder, 'damaged.gguf'), 'no model');
+
+const model = (page: Page, name: RegExp) => page.getByRole('button', { name });
+const panel = (page: Page) => page.getByRole('dialog', { name: 'Models' });
+const row = (page: Page, name: string) => panel(page).getByRole('listitem').filter({ hasText: name });
+
+async function sayHello(page: Page): Promise<void> {
+  await page.getByRole('textbox', { name: 'Message' }).fill('Hi');
+  await page.keyboard.press('Enter');
+}
+
+describe.skipIf(withoutBrowser)('models', () => {
+  test('one model: the name opens the panel on every page; unload and load; admin is off', async () => {
+    const server = await start();
+    const page = await open(`${server.base}/#/chat`);
+    await model(page, /^Model: parley-mini \(loaded\)/).click();
+    await row(page, 'parley-mini')
+      .getByText(/46 million parameters · Q6_K · context 2,048 · \d+ MB in memory/)
+      .waitFor();
+    for (const kind of ['Image', 'Speech', 'Transcription', 'Embedding'])
+      await panel(page).getByText(`${kind} · loads on first use`).waitFor();
+    await panel(page).getByText('--admin --admindir FOLDER', { exact: true }).waitFor();
+    expect(await panel(page).getByText('Models on this machine').count()).toBe(0);
+    expect(await barriers(page)).toEqual([]);
+
+    await page.getByRole('button', { name: 'Unload parley-mini' }).click();
+    await row(page, 'parley-mini').getByText('loads on first use').waitFor();
+    await page.getByRole('button', { name: 'Load parley-mini' }).click();
+    await page.getByRole('button', { name: 'Unload parley-mini' }).waitFor();
+    await page.getByRole('button', { name: 'Load flite' }).click();
+    await page.getByRole('button', { name: 'Unload flite' }).waitFor();
+    await page.keyboard.press('Escape');
+    await panel(page).waitFor({ state: 'hidden' });
+    await expect
+      .poll(() =>
+        model(page, /^Model:/)
+          .and(page.locator(':focus'))
+          .count(),
+      )
+      .toBe(1);
+
+    for (const [view, name, title] of [
+      ['write', /^Model: parley-mini/, 'Write · Parley'],
+      ['draw', /^Model: parley-sketch/, 'Draw · Parley'],
+      ['sound', /^Model: moonshine-tiny, flite/, 'Sound · Parley'],
+    ] as const) {
+      await page.goto(`${server.base}/#/${view}`);
+      await model(page, name).waitFor();
+      await expect.poll(() => page.title()).toBe(title);
+    }
+    expect(faults.get(page)).toEqual([]);
+    await server.stop();
+  });
+
+  test('router: the chosen model answers, also after a reload; on a phone nothing overlaps', async () => {
+    const server = await start(['--routermode', '--admindir', folder]);
+    const page = await open(`${server.base}/#/chat`, { viewport: { width: 360, height: 740 } });
+    await model(page, /^Model: parley-mini/).click();
+    await row(page, 'second')
+      .getByText(/Text · loads on first use/)
+      .waitFor();
+    await page.getByRole('button', { name: 'Use second', exact: true }).click();
+    await page.getByRole('button', { name: 'Unload second', exact: true }).waitFor();
+    await row(page, 'second').getByText('In use').waitFor();
+    expect(await panel(page).evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+    await page.keyboard.press('Escape');
+    await page.reload();
+    await model(page, /^Model: second \(loaded\)/).waitFor();
+    const asked = page.waitForRequest('**/v1/chat/completions');
+    await sayHello(page);
+    expect((await asked).postDataJSON()).toMatchObject({ model: 'koboldcpp/second' });
+
+    const boxes = await page
+      .locator('header')
+      .first()
+      .locator(':scope > *:visible')
+      .evaluateAll((all) =>
+        all
+          .map((one) => one.getBoundingClientRect())
+          .filter(({ width }) => width > 1)
+          .map(({ left, right }) => ({ left, right })),
+      );
+    for (const [place, { left }] of boxes.entries())
+      expect(left).toBeGreaterThanOrEqual((boxes[place - 1]?.right ?? 0) - 0.5);
+    expect(boxes.at(-1)?.right).toBeLessThanOrEqual(360);
+    await server.stop();
+  });
+
+  test('admin: asks for its password, switches, says why a file fails, and downloads', async () => {
+    const hub = createServer((_, response) => response.writeHead(404).end());
+    await new Promise<void>((resolve) => hub.listen(0, '127.0.0.1', resolve));
+    const before = process.env.HF_ENDPOINT;
+    process.env.HF_ENDPOINT = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
+    const server = await start(['--admin', '--admindir', folder, '--adminpassword', 'boss']);
+    if (before === undefined) delete process.env.HF_ENDPOINT;
+    else process.env.HF_ENDPOINT = before;
+    const page = await open(`${server.base}/#/chat`);
+    await model(page, /^Model: parley-mini/).click();
+    await page.getByRole('button', { name: 'Enter admin password' }).click();
+    await page.getByLabel('Admin password', { exact: true }).fill('boss');
+    await page.keyboard.press('Enter');
+
+    await panel(page).getByLabel('Search models').fill('damaged');
+    await page.getByRole('button', { name: 'Switch to damaged.gguf' }).click();
+    await page
+      .getByText(/Cannot load damaged\.gguf: This is no GGUF file/)
+      .first()
+      .waitFor();
+    await panel(page).getByLabel('Search models').fill('sec q6');
+    await page.getByRole('button', { name: 'Switch to second.gguf' }).click();
+    await page.getByText('second.gguf is loaded.').waitFor();
+    await page.getByRole('button', { name: 'Unload second', exact: true }).waitFor();
+
+    const address = panel(page).getByLabel('Model file', { exact: true });
+    await address.fill('llama3');
+    await page.getByRole('button', { name: 'Download', exact: true }).click();
+    await panel(page)
+      .getByText(/Enter owner\/name\/file\.gguf or/)
+      .waitFor();
+    await address.fill('owner/name/file.gguf');
+    await page.getByRole('button', { name: 'Download', exact: true }).click();
+    await page.getByText(/Cannot download owner\/name\/file\.gguf: .*there is no such file/).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await server.stop();
+    hub.close();
+  });
+
+  test('password: a wrong one is said and selected, the right one opens; no placeholder is shown as a name', async () => {
+    const server = await start(['--password', 'sesame']);
+    const page = await open(`${server.base}/#/chat`);
+    await page.getByText('This server needs a password.').waitFor();
+    await page.getByRole('button', { name: 'Model', exact: true }).waitFor();
+    expect(await page.getByText('protected-model').count()).toBe(0);
+    await page.getByRole('button', { name: 'Enter password' }).click();
+    const field = page.getByLabel('Password', { exact: true });
+    await expect.poll(() => field.and(page.locator(':focus')).count()).toBe(1);
+    await field.fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByText('Wrong password.').waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement.selectionEnd')).toBe(5);
+    await page.keyboard.type('sesame');
+    await page.keyboard.press('Enter');
+    await model(page, /^Model: parley-mini/).waitFor();
+    await field.waitFor({ state: 'hidden' });
+    await server.stop();
+  });
+});

@@ -1,0 +1,197 @@
+import { expect, test } from 'vitest';
+import type { Attachment, Chat, Turn } from '../chat/model/conversation.ts';
+import { emptyChat, withTurn } from '../chat/model/tree.ts';
+import { fakePage } from '../testing/page.ts';
+import { wordsOf } from './ranking.ts';
+
+const filler = (from: number, count: number): string =>
+  Array.from({ length: count }, (_, at) => `Line ${from + at}: the harbour was quiet and the boats lay still.`).join(
+    '\n',
+  );
+const fact = 'The keeper of the old tower hides his key below a blue flower pot.';
+const book: Attachment = {
+  id: 'book',
+  kind: 'text',
+  name: 'book.txt',
+  text: `${filler(1, 200)}\n\n${fact}\n\n${filler(300, 200)}`,
+};
+const asked = (text: string, more: Partial<Turn> = {}, parent: string | null = null): Turn => ({
+  ...{ id: `${text}`, parent, role: 'user', text, at: 1 },
+  ...more,
+});
+const chatWith = (...turns: Turn[]): Chat => turns.reduce(withTurn, emptyChat('c', 1));
+
+/** Vectors by the words of a text, so that texts with common words are similar. */
+function embeddings({ input }: { input: readonly string[] }) {
+  const vector = (text: string): number[] => {
+    const counts = new Array<number>(64).fill(0);
+    for (const word of wordsOf(text)) {
+      const at = [...word].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 64, 7);
+      counts[at] = (counts[at] ?? 0) + 1;
+    }
+    return counts;
+  };
+  return { model: 'fake', data: input.map((text, index) => ({ index, embedding: vector(text) })) };
+}
+
+async function opened(chat: Chat, responses: Parameters<typeof fakePage>[0] = {}, features: object = {}) {
+  const page = fakePage({
+    'api/extra/version': () => ({ result: 'KoboldCpp', embeddings: true, ...features }),
+    'v1/embeddings': embeddings,
+    ...responses,
+  });
+  page.records('chats').set('c', chat);
+  const { refreshServer } = await import('../app/server.svelte.ts');
+  await refreshServer();
+  const { library, libraryLoaded } = await import('../chat/library.svelte.ts');
+  await libraryLoaded();
+  const { retrieve } = await import('./retrieve.ts');
+  const { indexState } = await import('./document-index.svelte.ts');
+  const { notices } = await import('../app/notices.svelte.ts');
+  const find = (turnId: string, signal = new AbortController().signal) =>
+    retrieve('c', turnId, { signal, onStatus: () => {} });
+  const turn = (id: string) => (library.get('c') as Chat).turns[id] as Turn;
+  return { page, find, turn, indexState, notices };
+}
+
+test('retrieve: a document that does not fit is sent by its best passages', async () => {
+  const question = asked('Where does the keeper hide his key?', { attachments: [book] });
+  const { page, find, turn, indexState } = await opened(chatWith(question));
+  await find(question.id);
+  const { sources = [], attachments } = turn(question.id);
+  expect(sources.map(({ text }) => text).join()).toContain(fact);
+  expect(sources[0]?.title).toBe('book.txt');
+  expect(sources.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThan(4500);
+  expect(attachments?.[0]?.send).toBe('passages');
+  expect(indexState('book')).toMatchObject({ step: 'ready' });
+  expect(page.records('documents').get('book')).toMatchObject({ model: 'fake', dimensions: 64 });
+});
+
+test('retrieve: passages are in the order of the document, neighbours are one source', async () => {
+  const question = asked('harbour boats line', { attachments: [book] });
+  const { find, turn } = await opened(chatWith(question));
+  await find(question.id);
+  const starts = (turn(question.id).sources ?? []).map(({ text }) => book.text?.indexOf(text) ?? -1);
+  expect(starts).toEqual([...starts].sort((a, b) => a - b));
+  expect(starts).not.toContain(-1);
+});
+
+test('retrieve: later questions search the documents of the chat without embedding them again', async () => {
+  const first = asked('Hello', { attachments: [{ ...book, send: 'passages' }] });
+  const second = asked('Where is the key of the keeper?', {}, first.id);
+  const { page, find, turn } = await opened(chatWith(first, second));
+  await find(first.id);
+  const before = page.requestsTo('v1/embeddings').length;
+  await find(second.id);
+  expect(page.requestsTo('v1/embeddings').length - before).toBe(1);
+  expect(
+    turn(second.id)
+      .sources?.map(({ text }) => text)
+      .join(),
+  ).toContain(fact);
+});
+
+test('retrieve: small documents stay whole, and nothing is embedded', async () => {
+  const question = asked('Hi', { attachments: [{ ...book, text: 'short' }] });
+  const { page, find, turn } = await opened(chatWith(question));
+  await find(question.id);
+  expect(turn(question.id)).toEqual(question);
+  expect(page.requestsTo('v1/embeddings')).toEqual([]);
+});
+
+test('retrieve: keywords find the passage if the server has no embedding model', async () => {
+  const question = asked('Where does the keeper hide his key?', { attachments: [book] });
+  const { page, find, turn, indexState } = await opened(chatWith(question), {}, { embeddings: false });
+  await find(question.id);
+  expect(
+    turn(question.id)
+      .sources?.map(({ text }) => text)
+      .join(),
+  ).toContain(fact);
+  expect(indexState('book')).toMatchObject({ step: 'keywords' });
+  expect(page.requestsTo('v1/embeddings')).toEqual([]);
+});
+
+test('retrieve: keywords are used if the embedding model fails, with the reason', async () => {
+  const question = asked('Where does the keeper hide his key?', { attachments: [book] });
+  const { find, turn, indexState } = await opened(chatWith(question), {
+    'v1/embeddings': () => Response.json({ error: { message: 'Out of memory.' } }, { status: 500 }),
+  });
+  await find(question.id);
+  expect(
+    turn(question.id)
+      .sources?.map(({ text }) => text)
+      .join(),
+  ).toContain(fact);
+  expect(indexState('book')).toMatchObject({ step: 'keywords', reason: 'Out of memory.' });
+});
+
+test('retrieve: vectors of another model are made again', async () => {
+  const question = asked('Where does the keeper hide his key?', { attachments: [book] });
+  let model = 'old';
+  const { page, find } = await opened(chatWith(question, asked('And the pot?', {}, question.id)), {
+    'v1/embeddings': (body: { input: string[] }) => ({ ...embeddings(body), model }),
+  });
+  await find(question.id);
+  model = 'new';
+  await find('And the pot?');
+  expect(page.records('documents').get('book')).toMatchObject({ model: 'new' });
+});
+
+test('retrieve: keeps the sources that a message has', async () => {
+  const sources = [{ title: 'x', text: 'y' }];
+  const question = asked('Hi', { attachments: [book], sources });
+  const { page, find, turn } = await opened(chatWith(question));
+  await find(question.id);
+  expect(turn(question.id).sources).toBe(sources);
+  expect(page.requestsTo('v1/embeddings')).toEqual([]);
+});
+
+const found = [{ title: 'Towers', url: 'https://a.example/', desc: 'short', content: 'A long text' }];
+
+test('retrieve: results of a web search are sources with links', async () => {
+  const question = asked('How old are towers in general?');
+  const chat = { ...chatWith(question), webSearch: true };
+  const { page, find, turn } = await opened(chat, { 'api/extra/websearch': () => found }, { websearch: true });
+  await find(question.id);
+  expect(page.requestsTo('api/extra/websearch')[0]?.body).toEqual({ q: question.text });
+  expect(turn(question.id).sources).toEqual([{ title: 'Towers', url: 'https://a.example/', text: 'A long text' }]);
+});
+
+test('retrieve: no search without the switch, or without --websearch', async () => {
+  const question = asked('How old are towers?');
+  const off = await opened(chatWith(question), { 'api/extra/websearch': () => found }, { websearch: true });
+  await off.find(question.id);
+  const missing = await opened({ ...chatWith(question), webSearch: true }, { 'api/extra/websearch': () => found });
+  await missing.find(question.id);
+  for (const { page } of [off, missing]) expect(page.requestsTo('api/extra/websearch')).toEqual([]);
+});
+
+test('retrieve: a failed search is shown, and the message has no sources', async () => {
+  const question = asked('How old are towers?');
+  const failing = () =>
+    Response.json([], { headers: { 'x-parley-notes': 'The search page answers with status 500.' } });
+  const chat = { ...chatWith(question), webSearch: true };
+  const { find, turn, notices } = await opened(chat, { 'api/extra/websearch': failing }, { websearch: true });
+  await find(question.id);
+  expect(turn(question.id).sources).toBeUndefined();
+  expect(notices.list[0]).toMatchObject({ kind: 'bad', text: expect.stringContaining('status 500') });
+});
+
+test('retrieve: the switch of a new chat belongs to its first message', async () => {
+  const question = asked('How old are towers?');
+  const { page, find } = await opened(chatWith(question), { 'api/extra/websearch': () => found }, { websearch: true });
+  const { setSearch } = await import('./search.svelte.ts');
+  setSearch(undefined, true);
+  await find(question.id);
+  expect(page.requestsTo('api/extra/websearch')).toHaveLength(1);
+});
+
+test('searchQuery: a short question is searched with the one before it', async () => {
+  fakePage();
+  const { searchQuery } = await import('./retrieve.ts');
+  expect(searchQuery([asked('How warm is Oslo in summer?'), asked('And winter?')])).toBe(
+    'How warm is Oslo in summer? And winter?',
+  );
+  expect(searchQuery([asked('Old'), asked('How warm is it there in winter?')])).toBe('How warm is it there in winter?');
+});

@@ -1,0 +1,19 @@
+import type { Source } from '../chat/model/conversation.ts';
+
+/** The sources of a message as the model reads them: numbered, with their titles, each text in a fence. */
+export function sourcesText(sources: readonly Source[]): string {
+  if (sources.length === 0) return '';
+  const list = sources.map(({ title, url, text }, index) => {
+    const place = url === undefined ? title : `${title} (${url})`;
+    const fence = fenceFor(text);
+    return `[${index + 1}] ${place}\n${fence}\n${text.trim()}\n${fence}`;
+  });
+  return `Sources, to be cited as [1], [2]:\n\n${list.join('\n\n')}`;
+}
+
+/** Longer than any run of backticks in the text. */
+export function fenceFor(text: string): string {
+  let longest = 2;
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  return '`'.repeat(longest + 1);
+}

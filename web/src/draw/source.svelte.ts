@@ -1,0 +1,32 @@
+import { imageUrl } from './image-request.ts';
+import { emptyMask, type Mask, type MaskStep, maskImage } from './mask.ts';
+
+/** The input image in base64 and its mask. Both stay while other views are open. */
+class Source {
+  picture = $state.raw<string>();
+  mask = $state.raw<Mask>(emptyMask);
+
+  /** The same image keeps its mask. */
+  use(picture: string | undefined, mask: readonly MaskStep[] = []): void {
+    if (picture === this.picture) return;
+    this.picture = picture;
+    this.mask = { done: mask, undone: [] };
+  }
+
+  /** The mask in the size of the image, as the API expects it; undefined if nothing is painted. */
+  async maskImage(): Promise<string | undefined> {
+    if (this.picture === undefined) return undefined;
+    const { width, height } = await sizeOf(this.picture);
+    return maskImage(this.mask.done, width, height);
+  }
+}
+
+export const source = new Source();
+
+/** Throws if the browser cannot decode the image. */
+export async function sizeOf(picture: string): Promise<{ readonly width: number; readonly height: number }> {
+  const image = new Image();
+  image.src = imageUrl(picture);
+  await image.decode();
+  return { width: image.naturalWidth, height: image.naturalHeight };
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { fakePage } from '../testing/page.ts';
+
+const status = { progress: null, reason: null, memory_bytes: 1, kind: 'text', state: 'loaded' };
+const two = {
+  models: [
+    { ...status, id: 'koboldcpp/a', name: 'a', default: true },
+    { ...status, id: 'koboldcpp/b', name: 'b', default: false, state: 'unloaded' },
+  ],
+  router: true,
+  admin: { enabled: true, allowed: true },
+  last_failure: null,
+};
+
+async function page(responses: Parameters<typeof fakePage>[0] = {}) {
+  const fake = fakePage({ 'api/extra/version': () => ({ router: true }), 'api/extra/models': () => two, ...responses });
+  const { refreshServer } = await import('../app/server.svelte.ts');
+  await refreshServer();
+  const { notices } = await import('../app/notices.svelte.ts');
+  return { fake, notices, models: await import('./models.svelte.ts') };
+}
+
+test('useModel: names the model in further requests and loads it', async () => {
+  const { fake, models } = await page({ 'models/load': () => ({ success: true }) });
+  expect([models.chosenModel(), models.answeringModel()]).toEqual([undefined, 'a']);
+  await models.useModel(two.models[1] as never);
+  expect([models.chosenModel(), models.answeringModel()]).toEqual(['koboldcpp/b', 'b']);
+  expect(fake.requestsTo('models/load').map(({ body }) => body)).toEqual([{ model: 'koboldcpp/b' }]);
+  models.choice.id = 'koboldcpp/gone';
+  expect([models.chosenModel(), models.answeringModel()]).toEqual([undefined, 'a']);
+});
+
+test('switchTo: shows why the server rejects a file', async () => {
+  const { notices, models } = await page({
+    'api/admin/reload_config': () => ({ success: false, error: 'no GGUF file' }),
+  });
+  await models.switchTo('bad.gguf', 'bad.gguf');
+  expect(notices.list.map(({ text }) => text)).toEqual(['Cannot load bad.gguf: no GGUF file']);
+  expect(models.swap.name).toBeUndefined();
+});
+
+test('pullModel: follows the progress, then lists the library again', async () => {
+  const seen: unknown[] = [];
+  const lines =
+    '{"status":"pulling manifest"}\n{"status":"pulling model","total":10,"completed":4}\n{"status":"success"}\n';
+  const { notices, models } = await page({
+    'api/pull': () => new Response(lines),
+    'api/admin/models': () => {
+      seen.push({ ...models.downloads.running });
+      return { models: [] };
+    },
+  });
+  await models.pullModel('o/n/f.gguf');
+  expect(seen).toMatchObject([{ source: 'o/n/f.gguf', done: 4, total: 10 }]);
+  expect(notices.list.map(({ text }) => text)).toEqual(['Downloaded o/n/f.gguf.']);
+  expect(models.downloads.running).toBeUndefined();
+});
+
+test('pullModel: says why a download failed', async () => {
+  const { notices, models } = await page({ 'api/pull': () => new Response('{"error":"there is no such file"}\n') });
+  await models.pullModel('o/n/f.gguf');
+  expect(notices.list).toMatchObject([{ kind: 'bad', text: 'Cannot download o/n/f.gguf: there is no such file' }]);
+});
+
+test('jsonLines: joins lines that are cut between chunks', async () => {
+  const { models } = await page();
+  const chunks = ['{"a":', '1}\n{"a"', ':2}'].map((text) => new TextEncoder().encode(text));
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  const values = [];
+  for await (const value of models.jsonLines({ body } as Response)) values.push(value);
+  expect(values).toEqual([{ a: 1 }, { a: 2 }]);
+});

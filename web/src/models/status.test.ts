@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import {
+  answering,
+  bytesText,
+  isModelAddress,
+  jointState,
+  type LibraryEntry,
+  type ModelStatus,
+  type ModelsAnswer,
+  modelsFor,
+  parametersText,
+  searchLibrary,
+  shownModels,
+  switchEnded,
+} from './status.ts';
+import { factsLine, libraryLine, stateText } from './texts.ts';
+
+function model(own: Partial<ModelStatus> = {}): ModelStatus {
+  return {
+    id: null,
+    name: 'mini',
+    kind: 'text',
+    default: false,
+    state: 'loaded',
+    progress: null,
+    reason: null,
+    memory_bytes: null,
+    file_bytes: null,
+    parameters: null,
+    quantization: null,
+    context: null,
+    trained_context: null,
+    active_requests: 0,
+    expires_at: null,
+    ...own,
+  };
+}
+
+function answer(models: readonly ModelStatus[], own: Partial<ModelsAnswer> = {}): ModelsAnswer {
+  return {
+    models,
+    available_bytes: 0,
+    router: false,
+    admin: { enabled: true, allowed: true },
+    last_failure: null,
+    ...own,
+  };
+}
+
+test('shownModels: sorts by kind, and shows the text model as an embedding model only while it is loaded', () => {
+  const embedding = model({ kind: 'embedding', state: 'unloaded' });
+  const speech = model({ kind: 'speech', name: 'flite' });
+  expect(shownModels({ models: [embedding, speech, model()] })).toEqual([model(), speech]);
+  const loaded = { ...embedding, state: 'loaded' as const };
+  expect(shownModels({ models: [loaded, model()] })).toEqual([model(), loaded]);
+});
+
+describe('answering', () => {
+  const a = model({ id: 'a', name: 'a', default: true });
+  const b = model({ id: 'b', name: 'b' });
+  test.each([
+    ['b', b],
+    ['gone', a],
+    [undefined, a],
+  ])('chosen %j', (chosen, expected) => {
+    expect(answering([b, a], chosen)).toBe(expected);
+  });
+
+  test('modelsFor: the model of each kind', () => {
+    const image = model({ kind: 'image', name: 'sketch' });
+    expect(modelsFor([a, b, image], ['image', 'text', 'speech'], 'b')).toEqual([image, b]);
+  });
+});
+
+test.each([
+  [['loaded', 'loading'], 'loading'],
+  [['loaded', 'unloaded', 'failed'], 'failed'],
+  [['loaded', 'loaded'], 'loaded'],
+  [[], 'unloaded'],
+] as const)('jointState: %j is %s', (states, expected) => {
+  expect(jointState(states.map((state) => ({ state })))).toBe(expected);
+});
+
+test.each([
+  [124_358_656, '119 MB'],
+  [5_000_000_000, '4.7 GB'],
+  [70 * 2 ** 30, '70 GB'],
+  [1020 * 2 ** 20, '1.0 GB'],
+])('bytesText: %i is %s', (bytes, expected) => {
+  expect(bytesText(bytes)).toBe(expected);
+});
+
+test.each([
+  [46_150_144, '46 million'],
+  [3.2e9, '3.2 billion'],
+  [70e9, '70 billion'],
+])('parametersText: %i is %s', (count, expected) => {
+  expect(parametersText(count)).toBe(expected);
+});
+
+test('factsLine: memory in use or needed, and only what is known', () => {
+  const known = model({
+    parameters: 8e9,
+    quantization: 'Q4_K_M',
+    context: 4096,
+    memory_bytes: 5e9,
+    active_requests: 1,
+  });
+  expect(factsLine(known)).toBe(
+    '8.0 billion parameters · Q4_K_M · context 4,096 · 4.7 GB in memory · 1 request running',
+  );
+  expect(factsLine(model({ state: 'unloaded', memory_bytes: 5e9 }))).toBe('needs 4.7 GB');
+  expect(factsLine(model({ trained_context: 2048, file_bytes: 40e6 }))).toBe('trained for 2,048 tokens · 38 MB');
+  expect(factsLine(model())).toBe('');
+});
+
+test('stateText: shows the progress of a load', () => {
+  expect(stateText(model({ state: 'loading', progress: 0.421 }))).toBe('loading, 42 %');
+  expect(stateText(model({ state: 'unloaded' }))).toBe('loads on first use');
+});
+
+const entry = (own: Partial<LibraryEntry>): LibraryEntry => ({
+  filename: 'a.gguf',
+  name: 'a.gguf',
+  type: 'model',
+  program: null,
+  file_bytes: null,
+  parameters: null,
+  quantization: null,
+  trained_context: null,
+  ...own,
+});
+
+test('searchLibrary: finds every word in name, program or quantization', () => {
+  const list = [entry({ name: 'Qwen3', program: 'Ollama', quantization: 'Q4_K_M' }), entry({ name: 'gemma' })];
+  expect(searchLibrary(list, 'q4 ollama')).toEqual([list[0]]);
+  expect(searchLibrary(list, ' ')).toEqual(list);
+  expect(searchLibrary(list, 'qwen lm studio')).toEqual([]);
+});
+
+test('libraryLine: names the program, or the admin folder', () => {
+  expect(libraryLine(entry({ type: 'config' }))).toBe('config · admin folder');
+  expect(libraryLine(entry({ parameters: 1e9, file_bytes: 2 ** 30, program: 'Ollama' }))).toBe(
+    '1.0 billion parameters · 1.0 GB · Ollama',
+  );
+});
+
+test.each([
+  ['owner/name/file.gguf', true],
+  ['hf.co/owner/name@main/sub/file.gguf', true],
+  ['https://host/a/file.gguf?download=true', true],
+  ['http://host/file.gguf', false],
+  ['owner/name', false],
+  ['https://host/page.html', false],
+])('isModelAddress: %s is %j', (text, expected) => {
+  expect(isModelAddress(text)).toBe(expected);
+});
+
+test('switchEnded: when the default model is another one and loaded, or the switch has failed', () => {
+  const before = [model({ default: true })];
+  expect(switchEnded(before, answer(before))).toBe(false);
+  const next = model({ name: 'next', default: true });
+  expect(switchEnded(before, answer([{ ...next, state: 'loading' }]))).toBe(false);
+  expect(switchEnded(before, answer([next]))).toBe(true);
+  expect(switchEnded(before, answer([]))).toBe(true);
+  expect(switchEnded(before, answer(before, { last_failure: { name: 'x', reason: 'y' } }))).toBe(true);
+});

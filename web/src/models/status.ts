@@ -1,0 +1,124 @@
+/** The reply of `GET /api/extra/models`; unknown values are null. */
+export interface ModelsAnswer {
+  readonly models: readonly ModelStatus[];
+  /** Free memory of the machine. */
+  readonly available_bytes: number;
+  /** Whether requests choose a text model by its id. */
+  readonly router: boolean;
+  readonly admin: { readonly enabled: boolean; readonly allowed: boolean };
+  readonly last_failure: { readonly name: string; readonly reason: string } | null;
+}
+
+export const kinds = ['text', 'image', 'speech', 'transcription', 'embedding', 'music'] as const;
+export type ModelKind = (typeof kinds)[number];
+
+export type ModelState = 'loaded' | 'loading' | 'unloaded' | 'unloading' | 'failed';
+
+export interface ModelStatus {
+  /** For requests that name it; null if there is no choice. */
+  readonly id: string | null;
+  readonly name: string;
+  readonly kind: ModelKind;
+  readonly default: boolean;
+  readonly state: ModelState;
+  readonly progress: number | null;
+  readonly reason: string | null;
+  readonly memory_bytes: number | null;
+  readonly file_bytes: number | null;
+  readonly parameters: number | null;
+  readonly quantization: string | null;
+  readonly context: number | null;
+  readonly trained_context: number | null;
+  readonly active_requests: number;
+  readonly expires_at: string | null;
+}
+
+/** An entry of `GET /api/admin/models`. */
+export interface LibraryEntry {
+  readonly filename: string;
+  readonly name: string;
+  readonly type: 'model' | 'config';
+  /** The program that downloaded it; null for files of the admin folder. */
+  readonly program: string | null;
+  readonly file_bytes: number | null;
+  readonly parameters: number | null;
+  readonly quantization: string | null;
+  readonly trained_context: number | null;
+}
+
+/** The models to show, by kind. The text model is listed as an embedding model only while it is loaded as one. */
+export function shownModels({ models }: Pick<ModelsAnswer, 'models'>): ModelStatus[] {
+  const texts = new Set(models.flatMap(({ kind, name }) => (kind === 'text' ? [name] : [])));
+  return models
+    .filter(({ kind, name, state }) => kind !== 'embedding' || state !== 'unloaded' || !texts.has(name))
+    .sort((a, b) => place(a.kind) - place(b.kind));
+}
+
+function place(kind: ModelKind): number {
+  const found = kinds.indexOf(kind);
+  return found < 0 ? kinds.length : found;
+}
+
+/** The text model that answers: the chosen one, the default one, or the first. */
+export function answering(models: readonly ModelStatus[], chosen: string | undefined): ModelStatus | undefined {
+  const texts = models.filter(({ kind }) => kind === 'text');
+  return texts.find(({ id }) => id !== null && id === chosen) ?? texts.find((one) => one.default) ?? texts[0];
+}
+
+/** The models that a page uses, of each kind the one that answers. */
+export function modelsFor(
+  models: readonly ModelStatus[],
+  wanted: readonly ModelKind[],
+  chosen: string | undefined,
+): ModelStatus[] {
+  return wanted.flatMap(
+    (kind) => (kind === 'text' ? answering(models, chosen) : models.find((one) => one.kind === kind)) ?? [],
+  );
+}
+
+/** The state to show for several models: the one that needs attention first. */
+export function jointState(models: readonly Pick<ModelStatus, 'state'>[]): ModelState {
+  const order: readonly ModelState[] = ['failed', 'loading', 'unloading', 'unloaded', 'loaded'];
+  return order.find((state) => models.some((one) => one.state === state)) ?? 'unloaded';
+}
+
+/** `119 MB`, `4.7 GB` */
+export function bytesText(bytes: number): string {
+  const units = ['KB', 'MB', 'GB', 'TB'];
+  let value = bytes / 1024;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${value < 10 && unit > 1 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+/** `46 million`, `3.2 billion` */
+export function parametersText(count: number): string {
+  if (count < 1e9) return `${Math.max(1, Math.round(count / 1e6))} million`;
+  return `${(count / 1e9).toFixed(count < 1e10 ? 1 : 0)} billion`;
+}
+
+/** Models on this machine that match every word of the search, those of the admin folder first. */
+export function searchLibrary(entries: readonly LibraryEntry[], search: string): LibraryEntry[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const textOf = ({ name, filename, program, quantization }: LibraryEntry): string =>
+    [name, filename, program, quantization].join(' ').toLowerCase();
+  return entries.filter((entry) => words.every((word) => textOf(entry).includes(word)));
+}
+
+/** `owner/name/file.gguf` of the hub, or an https address of a file. */
+export function isModelAddress(text: string): boolean {
+  const word = text.trim();
+  if (/^https:\/\/[^/]+\/.+/i.test(word)) return /\.gguf(\?.*)?$/i.test(word);
+  return /^(?:hf:|hf\.co\/|huggingface\.co\/)?[\w.-]+\/[\w.-]+(?:@[\w.-]+)?\/[\w./ -]+\.gguf$/i.test(word);
+}
+
+/** The end of a switch: the text models have changed, or it has failed. */
+export function switchEnded(before: readonly ModelStatus[], now: ModelsAnswer): boolean {
+  const namesOf = (models: readonly ModelStatus[]): string =>
+    models.flatMap(({ kind, name, default: first }) => (kind === 'text' && first ? [name] : [])).join('\n');
+  const isLoading = now.models.some(({ kind, state }) => kind === 'text' && state === 'loading');
+  return now.last_failure !== null || (!isLoading && namesOf(before) !== namesOf(now.models));
+}
