@@ -30,9 +30,10 @@ test('chat library: is ready and reports the error if the database cannot be rea
 });
 
 test('chat library: shows and saves a changed chat at once', async () => {
-  const { page, library, change } = await loaded(chat);
+  const { page, library, change, saveNow } = await loaded(chat);
   change('c', (now) => ({ ...now, folder: 'Work' }));
   expect(library.get('c')?.folder).toBe('Work');
+  await saveNow('c');
   expect(page.records('chats').get('c')).toMatchObject({ folder: 'Work' });
 });
 
@@ -55,13 +56,37 @@ test('chat library: undo and redo restore the turns but not the title', async ()
   expect(library.history('c').future).toEqual([]);
 });
 
-test('chat library: note saves text without showing it', async () => {
-  const { page, library, note, saveNow } = await loaded(chat);
-  note({ ...chat, title: 'So far' });
-  expect(library.get('c')?.title).toBe('Old');
+test('chat library: undo keeps what was added since by another tab', async () => {
+  const { page, library, change, undo, saveNow } = await loaded(chat);
+  change('c', (now) => withTurn(now, turn('a', null)), { undoable: true });
   await saveNow('c');
-  expect(page.records('chats').get('c')).toMatchObject({ title: 'So far' });
-  expect(page.posted).toEqual(['c']);
+  page.records('chats').set('c', withTurn(library.get('c') as Chat, turn('b', 'a')));
+  page.receive('parley.chats', { id: 'c', revision: 'other' });
+  await vi.waitFor(() => expect(pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']));
+  undo('c');
+  // The undone message has a reply that another tab wrote: both stay.
+  expect(pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
+});
+
+test('chat library: the undo history survives a reload', async () => {
+  const before = await loaded(chat);
+  before.change('c', (now) => withTurn(now, turn('a', null)), { undoable: true });
+  before.change('c', (now) => withTurn(now, turn('b', 'a')));
+  before.page.fire('pagehide');
+  await vi.waitFor(() => expect(before.page.records('histories').size).toBe(1));
+  await before.saveNow('c');
+  const kept = structuredClone([...before.page.records('histories').values()]) as { id: string }[];
+  const stored = before.page.records('chats').get('c') as Chat;
+  const page = fakePage();
+  for (const one of kept) page.records('histories').set(one.id, one);
+  page.records('chats').set('c', stored);
+  const { library, libraryLoaded, undo, redo } = await import('./library.svelte.ts');
+  await libraryLoaded();
+  await vi.waitFor(() => expect(library.history('c').past).toHaveLength(1));
+  undo('c');
+  expect(library.get('c')?.turns).toEqual({});
+  redo('c');
+  expect(pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
 test('chat library: removes a chat from the database and informs other tabs', async () => {
@@ -69,15 +94,15 @@ test('chat library: removes a chat from the database and informs other tabs', as
   await remove('c');
   expect(library.chats).toEqual([]);
   expect(page.records('chats').size).toBe(0);
-  expect(page.posted).toEqual(['c']);
+  expect(page.posted('parley.chats')).toEqual([{ id: 'c' }]);
 });
 
 test('chat library: follows changes and removals of other tabs', async () => {
   const { page, library } = await loaded(chat);
   page.records('chats').set('c', { ...chat, title: 'From another tab' });
-  page.receive('c');
+  page.receive('parley.chats', { id: 'c', revision: 'x' });
   await vi.waitFor(() => expect(library.get('c')?.title).toBe('From another tab'));
   page.records('chats').delete('c');
-  page.receive('c');
+  page.receive('parley.chats', { id: 'c' });
   await vi.waitFor(() => expect(library.get('c')).toBeUndefined());
 });

@@ -1,5 +1,9 @@
 import { call, read } from '../api/call.ts';
+import { Failure, messageOf } from '../api/failure.ts';
+import { pause } from '../api/running-reply.ts';
 import { notifyFailure } from '../app/notices.svelte.ts';
+import { newId } from '../saved/id.ts';
+import { drawingTexts } from './drawing-texts.ts';
 import { type GeneratedImage, type ImageRequest, imagesOf } from './image-request.ts';
 
 export interface DrawingProgress {
@@ -12,6 +16,8 @@ export interface DrawingProgress {
 }
 
 export interface DrawingTask {
+  /** The server keeps the pictures by this key for a while. */
+  readonly genkey: string;
   readonly pictures: Promise<GeneratedImage[]>;
   /** Also stops the work on the server. */
   stop(): void;
@@ -24,15 +30,57 @@ interface ProgressAnswer {
 }
 
 const pauseMs = 500;
+/** Checks without progress until a drawing counts as lost; it may wait in the queue. */
+const mostIdleChecks = 240;
 
-/** Requests images and reports the progress of this request only. */
+/** Requests images and reports the progress of this request only. The drawing goes on if the page is closed. */
 export function startDrawing(
   request: (genkey: string) => ImageRequest,
   onProgress: (progress: DrawingProgress) => void,
 ): DrawingTask {
-  const genkey = `draw-${crypto.randomUUID()}`;
-  const leave = new AbortController();
+  const genkey = `draw-${newId()}`;
   const { path, body } = request(genkey);
+  return running(genkey, onProgress, async (signal) => {
+    const answer = await read<unknown>(path, { body: { ...body, keep_image_gen_on_disconnect: true }, signal });
+    const images = imagesOf(answer);
+    // The status of a kept drawing is sent before it is done.
+    const problem = images.length === 0 ? messageOf((answer as { detail?: unknown } | null)?.detail) : undefined;
+    if (problem !== undefined) throw new Failure(problem);
+    return images;
+  });
+}
+
+/** Waits for images that a closed page has requested. */
+export function resumeDrawing(genkey: string, onProgress: (progress: DrawingProgress) => void): DrawingTask {
+  let idle = 0;
+  const heard = (progress: DrawingProgress): void => {
+    idle = 0;
+    onProgress(progress);
+  };
+  return running(genkey, heard, async (signal) => {
+    for (; idle < mostIdleChecks; idle += 1) {
+      signal.throwIfAborted();
+      const last = await read<unknown>(`sdapi/v1/get_last.json?genkey=${encodeURIComponent(genkey)}`, {
+        background: true,
+        signal,
+      }).catch((thrown: unknown) => {
+        // Not finished yet, or the server is starting again.
+        if (signal.aborted) throw thrown;
+        return undefined;
+      });
+      if (last !== undefined) return imagesOf(last);
+      await pause(pauseMs, signal);
+    }
+    throw new Failure(drawingTexts.lost);
+  });
+}
+
+function running(
+  genkey: string,
+  onProgress: (progress: DrawingProgress) => void,
+  fetchImages: (signal: AbortSignal) => Promise<GeneratedImage[]>,
+): DrawingTask {
+  const leave = new AbortController();
   let over = false;
   const look = async (): Promise<void> => {
     if (over) return;
@@ -47,14 +95,12 @@ export function startDrawing(
     setTimeout(look, pauseMs);
   };
   void look();
-  const pictures = read<unknown>(path, { body, signal: leave.signal })
-    .then(imagesOf)
-    .finally(() => {
-      over = true;
-    });
+  const pictures = fetchImages(leave.signal).finally(() => {
+    over = true;
+  });
   const stop = () => {
     call('api/extra/abort', { body: { genkey } }).catch(notifyFailure);
     leave.abort();
   };
-  return { pictures, stop };
+  return { genkey, pictures, stop };
 }

@@ -1,5 +1,6 @@
 import { notifyFailure } from '../app/notices.svelte.ts';
 import { collection } from '../saved/database.ts';
+import { newId } from '../saved/id.ts';
 import type { GeneratedImage, ImageSettings } from './image-request.ts';
 
 /** A generated image with its settings. `wish` and `manner` are names of stored fields. */
@@ -17,7 +18,9 @@ export async function loadGallery(): Promise<void> {
   if (gallery.loaded) return;
   try {
     const all = await stored.all();
-    gallery.list = [...gallery.list, ...all.sort((a, b) => b.madeAt - a.madeAt)];
+    const known = new Set(gallery.list.map(({ id }) => id));
+    const missing = all.filter(({ id }) => !known.has(id));
+    gallery.list = [...gallery.list, ...missing].sort((a, b) => b.madeAt - a.madeAt);
     gallery.loaded = true;
   } catch (thrown) {
     notifyFailure(thrown);
@@ -26,7 +29,7 @@ export async function loadGallery(): Promise<void> {
 
 export async function saveImages(drawn: readonly GeneratedImage[], wish: ImageSettings): Promise<SavedImage[]> {
   const madeAt = Date.now();
-  const kept = drawn.map((one, index) => ({ ...one, id: crypto.randomUUID(), madeAt: madeAt + index, wish }));
+  const kept = drawn.map((one, index) => ({ ...one, id: newId(), madeAt: madeAt + index, wish }));
   gallery.list = [...kept.toReversed(), ...gallery.list];
   try {
     for (const one of kept) await stored.put($state.snapshot(one) as SavedImage);

@@ -1,3 +1,6 @@
+import { notify } from '../app/notices.svelte.ts';
+import { texts } from './texts.ts';
+
 /** The IndexedDB database. Each collection holds records by id. */
 export const collectionNames = [
   'chats',
@@ -13,6 +16,10 @@ export const collectionNames = [
 ] as const;
 export type CollectionName = (typeof collectionNames)[number];
 
+/** Changed parts of records and their revisions, by collection, record and part; see record-store.ts. */
+export const partsStore = 'parts';
+const version = 2;
+
 export interface Collection<Kept extends { readonly id: string }> {
   all(): Promise<Kept[]>;
   get(id: string): Promise<Kept | undefined>;
@@ -21,23 +28,43 @@ export interface Collection<Kept extends { readonly id: string }> {
 }
 
 let opened: Promise<IDBDatabase> | undefined;
+let blocked: () => void = () => {};
 
-function database(): Promise<IDBDatabase> {
+/** Resolves if a tab of an older version keeps the database from being opened. It opens when that tab is closed. */
+export const databaseBlocked = new Promise<void>((resolve) => {
+  blocked = resolve;
+});
+
+export function database(): Promise<IDBDatabase> {
   opened ??= new Promise((resolve, reject) => {
-    const request = indexedDB.open('parley', 2);
+    const request = indexedDB.open('parley', version);
     request.onupgradeneeded = () => {
-      const missing = collectionNames.filter((name) => !request.result.objectStoreNames.contains(name));
-      for (const name of missing) request.result.createObjectStore(name, { keyPath: 'id' });
+      const { result } = request;
+      const missing = collectionNames.filter((name) => !result.objectStoreNames.contains(name));
+      for (const name of missing) result.createObjectStore(name, { keyPath: 'id' });
+      if (!result.objectStoreNames.contains(partsStore))
+        result.createObjectStore(partsStore, { keyPath: ['kind', 'of', 'part'] });
+    };
+    request.onblocked = () => {
+      notify(texts.blocked, { kind: 'bad' });
+      blocked();
     };
     request.onsuccess = () => {
       // A page of a newer version in another tab needs the database closed to upgrade it.
       request.result.onversionchange = () => {
         request.result.close();
         opened = undefined;
+        notify(texts.outdated, { kind: 'bad' });
+      };
+      request.result.onclose = () => {
+        opened = undefined;
       };
       resolve(request.result);
     };
-    request.onerror = () => reject(request.error);
+    request.onerror = () => {
+      opened = undefined;
+      reject(request.error?.name === 'VersionError' ? new Error(texts.outdated) : request.error);
+    };
   });
   return opened;
 }
@@ -57,6 +84,7 @@ async function run<Result>(
   });
 }
 
+/** Records that are not shared between tabs; others belong in `Records`. */
 export function collection<Kept extends { readonly id: string }>(name: CollectionName): Collection<Kept> {
   return {
     all: () => run<Kept[]>(name, 'readonly', (store) => store.getAll()),

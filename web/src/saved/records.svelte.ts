@@ -1,20 +1,78 @@
 import { notifyFailure } from '../app/notices.svelte.ts';
-import { type CollectionName, collection } from './database.ts';
+import { type CollectionName, databaseBlocked } from './database.ts';
+import { isSame, withSharedParts } from './merge.ts';
+import { type RecordStore, recordStore, type Stored } from './record-store.ts';
+import { type Patch, patched, plainShape, type Shape } from './shape.ts';
+import { tabId } from './tabs.ts';
+import { unsavedChanges } from './unsaved.ts';
 
-/** The records of a collection, in memory and in the database. Changes are shown and saved at once, in all tabs. */
+/** Where a change was made: in this tab, in another one, or by `merge`. */
+export type Origin = 'here' | 'tab' | 'merge';
+export type ChangeListener<Kept> = (id: string, record: Kept | undefined, origin: Origin) => void;
+
+/** What a tab tells the others after a write. */
+interface Written {
+  readonly id: string;
+  /** Missing if the record was removed. */
+  readonly revision?: string;
+  /** What was changed since `before`; otherwise the others read the record. */
+  readonly before?: string;
+  readonly patch?: Patch;
+}
+
+export interface RecordsParts<Kept> {
+  readonly shape?: Shape<Kept>;
+  readonly store?: RecordStore<Kept>;
+  readonly tabs?: Pick<BroadcastChannel, 'postMessage' | 'onmessage'>;
+  readonly tab?: string;
+}
+
+interface PutOptions {
+  /** Saves after a short delay, once for all changes until then: for text that arrives or is typed. */
+  readonly later?: boolean;
+}
+
+const laterMs = 400;
+
+/**
+ * The records of a collection, in memory and in the database. A change is shown at once and saved by change: one transaction
+ * reads what other tabs have written since, merges (`Shape.merge`) and writes, and the other tabs merge it into what they
+ * show. So an older state never replaces a newer one.
+ *
+ * A removal wins over all that this tab has seen of the record, and over nothing else: if another tab has changed it
+ * meanwhile, or changes it before it knows of the removal, the record stays, with all of its content.
+ */
 export class Records<Kept extends { readonly id: string }> {
   #all = $state.raw<readonly Kept[]>([]);
   #loaded = $state(false);
   #loading: Promise<void> | undefined;
-  readonly #stored;
-  readonly #tabs: BroadcastChannel;
+  readonly #shape: Shape<Kept>;
+  readonly #store: RecordStore<Kept>;
+  readonly #tabs: Pick<BroadcastChannel, 'postMessage' | 'onmessage'>;
+  readonly #unsaved;
+  /** What this tab knows to be stored: the base of merges. */
+  readonly #seen = new Map<string, Stored<Kept>>();
+  /** Changed since the last write was begun. */
+  readonly #changed = new Set<string>();
+  /** Being written. */
+  readonly #writing = new Set<string>();
+  /** Work on one record is done in order. */
+  readonly #work = new Map<string, Promise<void>>();
+  /** Read one by one, in a collection that is not loaded. */
+  readonly #fetched = new Set<string>();
+  readonly #listeners = new Set<ChangeListener<Kept>>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(name: CollectionName) {
-    this.#stored = collection<Kept>(name);
-    this.#tabs = new BroadcastChannel(`parley.${name}`);
-    this.#tabs.onmessage = ({ data }: MessageEvent<string>) => {
-      this.#stored.get(data).then((record) => (record ? this.#show(record) : this.#hide(data)), notifyFailure);
-    };
+  constructor(name: CollectionName, parts: RecordsParts<Kept> = {}) {
+    this.#shape = parts.shape ?? plainShape();
+    this.#store = parts.store ?? recordStore(name, this.#shape);
+    this.#unsaved = unsavedChanges<Kept>(name, parts.tab ?? tabId, this.#shape);
+    this.#tabs = parts.tabs ?? new BroadcastChannel(`parley.${name}`);
+    this.#tabs.onmessage = ({ data }: MessageEvent<Written>) => this.#hear(data);
+    addEventListener('pagehide', () => this.#leave());
+    document.addEventListener('visibilitychange', () => {
+      if (document.visibilityState === 'hidden') this.#leave();
+    });
   }
 
   get loaded(): boolean {
@@ -31,31 +89,204 @@ export class Records<Kept extends { readonly id: string }> {
 
   /** Reads the collection once. */
   load(): Promise<void> {
-    this.#loading ??= this.#stored
-      .all()
-      .then((stored) => {
-        const known = new Set(this.#all.map(({ id }) => id));
-        this.#all = [...this.#all, ...stored.filter(({ id }) => !known.has(id))];
-      }, notifyFailure)
-      .then(() => {
-        this.#loaded = true;
-      });
+    this.#loading ??= Promise.race([this.#loadAll(), databaseBlocked]).then(() => {
+      this.#loaded = true;
+    });
     return this.#loading;
   }
 
-  put(record: Kept): void {
-    this.#show(record);
-    this.#stored.put(record).then(() => this.#tabs.postMessage(record.id), notifyFailure);
+  /** Reads one record, if the collection is not loaded. */
+  async fetch(id: string): Promise<Kept | undefined> {
+    if (!this.#fetched.has(id) && !this.#loading) {
+      this.#fetched.add(id);
+      await this.#inOrder(id, async () => this.#take(id, await this.#store.get(id), 'tab'));
+    } else await this.#work.get(id);
+    return this.find(id);
   }
 
-  change(id: string, make: (record: Kept) => Kept): void {
+  /** Reads what other tabs have written, even if this tab has not been told yet. */
+  async refresh(id: string): Promise<Kept | undefined> {
+    await this.#inOrder(id, async () => this.#take(id, await this.#store.get(id), 'tab'));
+    return this.find(id);
+  }
+
+  put(record: Kept, options: PutOptions = {}): void {
+    this.#put(record, 'here', options);
+  }
+
+  change(id: string, make: (record: Kept) => Kept, options: PutOptions = {}): void {
     const record = this.find(id);
-    if (record) this.put(make(record));
+    const next = record && make(record);
+    if (next && next !== record) this.put(next, options);
   }
 
-  remove(id: string): void {
+  remove(id: string): Promise<void> {
     this.#hide(id);
-    this.#stored.remove(id).then(() => this.#tabs.postMessage(id), notifyFailure);
+    this.#changed.delete(id);
+    this.#tell(id, undefined, 'here');
+    return this.#inOrder(id, async () => {
+      // Put again meanwhile.
+      if (this.#changed.has(id)) return;
+      const newer = await this.#store.remove(id, this.#seen.get(id));
+      if (newer) {
+        this.#take(id, newer, 'tab');
+        return;
+      }
+      this.#seen.delete(id);
+      if (!this.#changed.has(id)) this.#hide(id);
+      this.#post({ id });
+    });
+  }
+
+  /** Merges a state of the record that comes from elsewhere. Its base is unknown: what either one has is kept. */
+  async merge(record: Kept): Promise<void> {
+    await this.load();
+    const mine = this.find(record.id);
+    const next = mine ? withSharedParts(mine, this.#mergedByTime(mine, record)) : record;
+    if (next !== mine) this.#put(next, 'merge', {});
+  }
+
+  /** Calls the listener after each change, wherever it was made. */
+  onChange(listener: ChangeListener<Kept>): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Saves all changes, or those of one record, now. */
+  async flush(id?: string): Promise<void> {
+    if (id === undefined) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
+    for (const changed of [...this.#changed]) if (id === undefined || changed === id) this.#save(changed);
+    const work = id === undefined ? [...this.#work.values()] : [this.#work.get(id)];
+    await Promise.all(work);
+  }
+
+  async #loadAll(): Promise<void> {
+    try {
+      const stored = await this.#store.all();
+      const found = stored.filter(({ record }) => !this.#seen.has(record.id));
+      const shown = new Set(this.#all.map(({ id }) => id));
+      for (const one of found) if (!shown.has(one.record.id)) this.#seen.set(one.record.id, one);
+      this.#all = [...this.#all, ...found.map(({ record }) => record).filter(({ id }) => !shown.has(id))];
+      for (const change of this.#unsaved.take()) {
+        const record = this.find(change.id);
+        const next = this.#unsaved.apply(record, change);
+        if (!record || !isSame(record, next)) this.put(next);
+      }
+    } catch (thrown) {
+      notifyFailure(thrown);
+    }
+  }
+
+  #put(record: Kept, origin: Origin, { later = false }: PutOptions): void {
+    this.#show(record);
+    this.#changed.add(record.id);
+    this.#tell(record.id, record, origin);
+    if (!later) this.#save(record.id);
+    else this.#timer ??= setTimeout(() => void this.flush(), laterMs);
+  }
+
+  #save(id: string): void {
+    void this.#inOrder(id, async () => {
+      const mine = this.find(id);
+      if (!mine || !this.#changed.delete(id)) return;
+      this.#writing.add(id);
+      const seen = this.#seen.get(id);
+      try {
+        const saved = await this.#store.save(id, seen, mine);
+        this.#seen.set(id, saved);
+        this.#showSaved(id, mine, saved.record);
+        const { revision, patch } = saved;
+        this.#post({ id, revision, ...(seen && patch ? { before: seen.revision, patch } : {}) });
+      } catch (thrown) {
+        // Saved with the next change.
+        if (this.find(id)) this.#changed.add(id);
+        throw thrown;
+      } finally {
+        this.#writing.delete(id);
+        if (this.#changed.size + this.#writing.size === 0) this.#unsaved.clear();
+      }
+    });
+  }
+
+  /** The stored record contains changes of other tabs; the shown one may have newer changes of this tab. */
+  #showSaved(id: string, mine: Kept, saved: Kept): void {
+    const now = this.find(id);
+    if (!now || saved === mine) return;
+    const next = now === mine ? withSharedParts(mine, saved) : this.#shape.merge(mine, now, saved);
+    if (now === mine) this.#seen.set(id, { ...(this.#seen.get(id) as Stored<Kept>), record: next });
+    this.#show(next);
+    this.#tell(id, next, 'tab');
+  }
+
+  #hear(written: Written): void {
+    const { id, revision, before, patch } = written;
+    // A collection that is not loaded is read when it is needed.
+    if (!this.#loading && !this.#fetched.has(id)) return;
+    void this.#inOrder(id, async () => {
+      const seen = this.#seen.get(id);
+      if (seen && seen.revision === revision) return;
+      if (seen && revision !== undefined && patch && before === seen.revision) {
+        const record = this.#shape.join(patched(this.#shape.split(seen.record), patch));
+        this.#take(id, { record, revision }, 'tab');
+      } else this.#take(id, await this.#store.get(id), 'tab');
+    });
+  }
+
+  /** Takes over what is stored now. */
+  #take(id: string, stored: Stored<Kept> | undefined, origin: Origin): void {
+    const seen = this.#seen.get(id);
+    const shown = this.find(id);
+    if (!stored) {
+      this.#seen.delete(id);
+      // Changes that are not saved yet bring the record back.
+      if (!shown || this.#changed.has(id)) return;
+      this.#hide(id);
+      this.#tell(id, undefined, origin);
+      return;
+    }
+    if (seen?.revision === stored.revision && shown) return;
+    const record = withSharedParts(seen?.record, stored.record);
+    this.#seen.set(id, { record, revision: stored.revision });
+    const next = shown && this.#changed.has(id) ? this.#shape.merge(seen?.record, shown, record) : record;
+    if (next === shown) return;
+    this.#show(next);
+    this.#tell(id, next, origin);
+  }
+
+  #mergedByTime(mine: Kept, other: Kept): Kept {
+    const isNewer = timeOf(other) > timeOf(mine);
+    return isNewer ? this.#shape.merge(undefined, other, mine) : this.#shape.merge(undefined, mine, other);
+  }
+
+  /** Failures are reported, and do not keep later work from being done. */
+  #inOrder(id: string, work: () => Promise<void>): Promise<void> {
+    const done = (this.#work.get(id) ?? Promise.resolve()).then(work).catch(notifyFailure);
+    this.#work.set(id, done);
+    void done.then(() => {
+      if (this.#work.get(id) === done) this.#work.delete(id);
+    });
+    return done;
+  }
+
+  #leave(): void {
+    const ids = new Set([...this.#changed, ...this.#writing]);
+    const changes = [...ids].flatMap((id) => {
+      const now = this.find(id);
+      return now ? [[this.#seen.get(id)?.record, now] as const] : [];
+    });
+    if (changes.length > 0) this.#unsaved.write(changes);
+    void this.flush();
+  }
+
+  #post(written: Written): void {
+    this.#tabs.postMessage(written);
+  }
+
+  #tell(id: string, record: Kept | undefined, origin: Origin): void {
+    for (const listener of this.#listeners) listener(id, record, origin);
   }
 
   #show(record: Kept): void {
@@ -64,6 +295,12 @@ export class Records<Kept extends { readonly id: string }> {
   }
 
   #hide(id: string): void {
-    this.#all = this.#all.filter((record) => record.id !== id);
+    if (this.find(id)) this.#all = this.#all.filter((record) => record.id !== id);
   }
+}
+
+/** When the record was changed, under either of its names. */
+function timeOf(record: object): number {
+  const { changedAt, changed } = record as { changedAt?: number; changed?: number };
+  return changedAt ?? changed ?? 0;
 }

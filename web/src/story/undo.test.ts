@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { emptyHistory, type History, redo, remember, undo } from '../saved/history.ts';
+import { changesOf, emptyHistory, redo, remember, type Undoable, undo } from '../saved/history.ts';
 import { addBranch, append, chooseBranch, editPart, removeBranch } from './passages.ts';
 import { newPassage, type Passage, type Story, textOf } from './story.ts';
 import { storyOfTexts } from './testing/stories.ts';
@@ -16,6 +16,13 @@ function after(story: Story, [what, at, text]: Step, index: number): Story {
   return what === 'choose' ? chooseBranch(story, id, at % passage.branches.length) : removeBranch(story, id);
 }
 
+const partsOf = (passages: readonly Passage[]): Undoable => ({
+  passages: Object.fromEntries(passages.map((one) => [one.id, one])),
+  lists: { order: passages.map(({ id }) => id) },
+});
+const passagesOf = ({ passages = {}, lists = {} }: Undoable) =>
+  (lists.order as readonly string[]).map((id) => passages[id]);
+
 const step: fc.Arbitrary<Step> = fc.tuple(
   fc.constantFrom('append', 'edit', 'branch', 'choose', 'remove'),
   fc.nat(7),
@@ -26,25 +33,26 @@ test('undo: goes back through every state of a story, and redo forth again', () 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
       let story = storyOfTexts(['One.', 'me:Two.', 'Three.']);
-      let history: History<readonly Passage[]> = emptyHistory;
+      let history = emptyHistory('s');
       const states = [story.passages];
       for (const [index, one] of steps.entries()) {
         const next = after(story, one, index);
         if (next.passages === story.passages) continue;
-        history = remember(history, story.passages);
+        const changes = changesOf(partsOf(story.passages), partsOf(next.passages));
+        if (Object.keys(changes).length === 0) continue;
+        history = remember(history, `${index}`, changes);
         story = next;
         states.push(story.passages);
       }
-      let now = story.passages;
+      let now = partsOf(story.passages);
       for (const expected of states.slice(0, -1).reverse()) {
-        const gone = undo(history, now);
-        [history, now] = gone ?? [emptyHistory, []];
-        expect(now).toBe(expected);
+        [history, now] = undo(history, now) ?? [history, {}];
+        expect(passagesOf(now)).toEqual(expected);
       }
       expect(undo(history, now)).toBeUndefined();
       for (const expected of states.slice(1)) {
-        [history, now] = redo(history, now) ?? [emptyHistory, []];
-        expect(now).toBe(expected);
+        [history, now] = redo(history, now) ?? [history, {}];
+        expect(passagesOf(now)).toEqual(expected);
       }
     }),
   );

@@ -1,4 +1,5 @@
 import { onTestFinished, vi } from 'vitest';
+import { memoryStore } from '../saved/testing/memory-store.ts';
 
 type Respond = (body: never, signal: AbortSignal | undefined, headers: Record<string, string>) => unknown;
 
@@ -24,10 +25,10 @@ export interface FakePage {
   /** If set, the database cannot be read. */
   databaseError: Error | undefined;
   readonly localStorage: Map<string, string>;
-  /** Ids that were posted to other tabs. */
-  readonly posted: unknown[];
+  /** What was posted to other tabs, by channel. */
+  posted(channel: string): unknown[];
   /** A message from another tab. */
-  receive(data: unknown): void;
+  receive(channel: string, data: unknown): void;
   /** An event of the window or the document. */
   fire(type: string): void;
   setVisible(visible: boolean): void;
@@ -57,8 +58,8 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
   const requests: FakeRequest[] = [];
   const all = { ...idle, ...responses };
   const localStorage = new Map<string, string>();
-  const channels: { onmessage?: (event: { data: unknown }) => void }[] = [];
-  const posted: unknown[] = [];
+  const channels = new Set<{ name: string; onmessage?: (event: { data: unknown }) => void }>();
+  const posted: { name: string; data: unknown }[] = [];
 
   vi.stubGlobal(
     '$state',
@@ -92,11 +93,14 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
     'BroadcastChannel',
     class {
       onmessage?: (event: { data: unknown }) => void;
-      constructor() {
-        channels.push(this);
+      constructor(readonly name: string) {
+        channels.add(this);
       }
       postMessage(data: unknown): void {
-        posted.push(data);
+        posted.push({ name: this.name, data });
+      }
+      close(): void {
+        channels.delete(this);
       }
     },
   );
@@ -113,7 +117,12 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
   });
   // On the server side of Svelte, which tests load, these do nothing.
   vi.doMock('svelte', () => ({ flushSync: (run: () => void) => run(), untrack: (run: () => unknown) => run() }));
+  vi.doMock('../saved/record-store.ts', () => ({
+    recordStore: (name: string, shape: Parameters<typeof memoryStore>[1]) =>
+      memoryStore(records(name), shape, { fails: () => page.databaseError }),
+  }));
   vi.doMock('../saved/database.ts', () => ({
+    databaseBlocked: new Promise(() => {}),
     collection: (name: string) => ({
       all: async () => {
         if (page.databaseError) throw page.databaseError;
@@ -128,6 +137,7 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
     vi.unstubAllGlobals();
     vi.doUnmock('svelte');
     vi.doUnmock('../saved/database.ts');
+    vi.doUnmock('../saved/record-store.ts');
     vi.resetModules();
   });
   const page: FakePage = {
@@ -137,9 +147,9 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
     records,
     databaseError: undefined,
     localStorage,
-    posted,
-    receive: (data) => {
-      for (const channel of channels) channel.onmessage?.({ data });
+    posted: (channel) => posted.filter(({ name }) => name === channel).map(({ data }) => data),
+    receive: (channel, data) => {
+      for (const one of channels) if (one.name === channel) one.onmessage?.({ data });
     },
     fire: (type) => void events.dispatchEvent(new Event(type)),
     setVisible: (visible) => {
@@ -154,6 +164,10 @@ function storage(values: Map<string, string>) {
     getItem: (name: string) => values.get(name) ?? null,
     setItem: (name: string, value: string) => void values.set(name, value),
     removeItem: (name: string) => void values.delete(name),
+    key: (index: number) => [...values.keys()][index] ?? null,
+    get length() {
+      return values.size;
+    },
   };
 }
 

@@ -34,7 +34,16 @@ test('story library: backs up unsaved changes when the page closes', async () =>
   const { page, library } = await loaded();
   library.change('s', (now) => ({ ...now, memory: 'Winter' }));
   page.fire('pagehide');
-  expect(JSON.parse(page.localStorage.get('parley.rescue') ?? '')).toMatchObject([{ id: 's', memory: 'Winter' }]);
+  const [name = '', text = ''] =
+    [...page.localStorage].find(([one]) => one.startsWith('parley.unsaved.stories.')) ?? [];
+  expect(text).toContain('Winter');
+  await library.flush();
+  expect(page.localStorage.has(name)).toBe(false);
+  const next = fakePage();
+  next.localStorage.set(name, text);
+  const after = await loaded([{ ...story, title: 'Fox' }], next);
+  expect(after.library.find('s')).toMatchObject({ memory: 'Winter', title: 'Fox' });
+  expect(next.localStorage.has(name)).toBe(false);
 });
 
 test('story library: undo and redo restore the passages but not the memory', async () => {

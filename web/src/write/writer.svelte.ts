@@ -4,13 +4,14 @@ import { notify, notifyFailure } from '../app/notices.svelte.ts';
 import { server } from '../app/server.svelte.ts';
 import { chosenModel } from '../models/models.svelte.ts';
 import { newId } from '../saved/id.ts';
+import { acquire, hold } from '../saved/ownership.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { nativeSettings } from '../settings/state.svelte.ts';
 import { addBranch, append, removeBranch, replacePassage, withText } from '../story/passages.ts';
 import { type Budget, type BuiltPrompt, buildPrompt, type Wanted } from '../story/prompt.ts';
 import { newPassage, type Story, textOf } from '../story/story.ts';
 import { cutAtStop, stopsOf, trimmedReply } from '../story/turns.ts';
-import { library } from './library.svelte.ts';
+import { library, storyRecords } from './library.svelte.ts';
 import { choicesOf, type StoryReply, storyReplies } from './reply.ts';
 import { joinedReply, replyRequest } from './request.ts';
 
@@ -19,6 +20,8 @@ interface Running {
   readonly passage: string;
   readonly key: string;
   readonly stop: AbortController;
+  /** Another tab fetches it; its text arrives with the story. */
+  readonly followed?: boolean;
 }
 
 const measureMs = 700;
@@ -71,7 +74,8 @@ class Writer {
     story: Story,
     how: { kind: 'new' } | { kind: 'more' } | { kind: 'again'; passage: string },
   ): Promise<void> {
-    if (this.running) return;
+    if (this.running && (!this.running.followed || this.running.story === story.id)) return;
+    this.running?.stop.abort();
     const begin = how.kind === 'more' ? '' : story.prefill;
     const wanted: Wanted = how.kind === 'more' ? how : { kind: 'new', begin };
     const at = how.kind === 'again' ? story.passages.findIndex(({ id }) => id === how.passage) : story.passages.length;
@@ -84,6 +88,7 @@ class Writer {
       begin: how.kind === 'more' && last ? textOf(last) : begin,
       stops: stopsOf(story),
     };
+    const release = hold(lockOf(pending.key));
     library.change(
       story.id,
       (now) => {
@@ -108,14 +113,34 @@ class Writer {
         model: chosenModel(),
       });
       return request(storyReplies, body, parts);
-    });
+    }).finally(release);
   }
 
-  /** Resumes a reply after a reload. */
+  /** Shows a reply that another tab fetches. Fetches it if no tab does: after a reload, or if that tab is closed. */
   async resume(story: Story): Promise<void> {
-    const { pending } = story;
+    const { pending, id } = story;
     if (!pending || this.running) return;
-    await this.#run(story.id, pending, (parts) => resumeReply(storyReplies, pending.key, parts));
+    const { key, passage } = pending;
+    const followed: Running = { story: id, passage, key, stop: new AbortController(), followed: true };
+    this.running = followed;
+    this.status = '';
+    const unwatch = storyRecords.onChange((changed, record) => {
+      if (changed === id && record?.pending?.key !== key) followed.stop.abort();
+    });
+    let release = () => {};
+    try {
+      release = await acquire(lockOf(key), followed.stop.signal);
+      const now = await storyRecords.refresh(id);
+      if (now?.pending?.key !== key) return;
+      unwatch();
+      await this.#run(id, now.pending, (parts) => resumeReply(storyReplies, key, parts));
+    } catch {
+      // The reply has ended.
+    } finally {
+      unwatch();
+      release();
+      if (this.running === followed) this.running = undefined;
+    }
   }
 
   /** Aborts on the server first, since the generation continues without a connection. */
@@ -123,7 +148,7 @@ class Writer {
     const { running } = this;
     if (!running) return;
     await call('api/extra/abort', { body: { genkey: running.key } }).catch(() => {});
-    setTimeout(() => running.stop.abort(), 700);
+    if (!running.followed) setTimeout(() => running.stop.abort(), 700);
   }
 
   async #run(
@@ -197,6 +222,8 @@ class Writer {
     if (reply?.finish === 'stop') notify('The model returned an empty reply.');
   }
 }
+
+const lockOf = (key: string): string => `parley.reply.${key}`;
 
 /** The field may be empty while a new value is typed. */
 function replyLength(): number {

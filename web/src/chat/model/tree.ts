@@ -190,9 +190,13 @@ export function titleFrom(text: string): string {
 }
 
 function touched(chat: Chat, at: number): Chat {
-  const changedAt = Math.max(chat.changedAt, at);
-  if (chat.titled) return { ...chat, changedAt };
+  return withTitle({ ...chat, changedAt: Math.max(chat.changedAt, at) });
+}
+
+/** The title is that of the first message, unless the person has set another. */
+export function withTitle(chat: Chat): Chat {
+  if (chat.titled) return chat;
   const first = pathOf(chat).find(({ role }) => role === 'user');
   const title = first ? titleFrom(first.text || (first.attachments?.[0]?.name ?? '')) : '';
-  return { ...chat, changedAt, title };
+  return title === chat.title ? chat : { ...chat, title };
 }

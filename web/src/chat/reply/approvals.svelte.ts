@@ -1,7 +1,8 @@
 import { sentenceOf } from '../../api/failure.ts';
 import { newId } from '../../saved/id.ts';
-import { change, library } from '../library.svelte.ts';
-import type { ToolCall } from '../model/conversation.ts';
+import { tryAcquire } from '../../saved/ownership.ts';
+import { change, chatRecords, library, saveNow } from '../library.svelte.ts';
+import type { Chat, ToolCall } from '../model/conversation.ts';
 import { leafOf, withTurn } from '../model/tree.ts';
 import { openCalls, runsWithoutApproval } from './calls.ts';
 import { callTool } from './mcp.svelte.ts';
@@ -15,18 +16,36 @@ export function isRunning(callId: string): boolean {
 }
 
 export async function approve(chatId: string, call: ToolCall): Promise<void> {
-  if (running.includes(call.id)) return;
-  running = [...running, call.id];
-  const given = argumentsOf(call.arguments);
-  const result = given
-    ? await callTool(call.name, given).catch((thrown) => `Error: ${sentenceOf(thrown)}`)
-    : 'Error: the arguments are not a JSON object.';
-  running = running.filter((id) => id !== call.id);
-  finishCall(chatId, call, result);
+  await settle(chatId, call, async () => {
+    const given = argumentsOf(call.arguments);
+    if (!given) return 'Error: the arguments are not a JSON object.';
+    return callTool(call.name, given).catch((thrown) => `Error: ${sentenceOf(thrown)}`);
+  });
 }
 
-export function deny(chatId: string, call: ToolCall): void {
-  finishCall(chatId, call, 'Error: the user did not allow this call.');
+export async function deny(chatId: string, call: ToolCall): Promise<void> {
+  await settle(chatId, call, async () => 'Error: the user did not allow this call.');
+}
+
+/** In one tab only, and only if no other tab has done it already. */
+async function settle(chatId: string, call: ToolCall, resultOf: () => Promise<string>): Promise<void> {
+  if (running.includes(call.id)) return;
+  running = [...running, call.id];
+  const release = await tryAcquire(`parley.call.${chatId}.${call.id}`);
+  let result: string | undefined;
+  try {
+    const chat = release && (await chatRecords.refresh(chatId));
+    if (chat && isOpen(chat, call)) result = await resultOf();
+  } finally {
+    running = running.filter((id) => id !== call.id);
+    if (result !== undefined) finishCall(chatId, call, result);
+    await saveNow(chatId);
+    release?.();
+  }
+}
+
+function isOpen(chat: Chat, call: ToolCall): boolean {
+  return openCalls(chat)?.calls.some(({ id }) => id === call.id) ?? false;
 }
 
 /** Lets this tool run without approval in this chat. */
@@ -39,7 +58,7 @@ export async function trust(chatId: string, call: ToolCall): Promise<void> {
 function finishCall(chatId: string, call: ToolCall, text: string): void {
   const chat = library.get(chatId);
   // Another branch may be shown meanwhile.
-  if (!chat || !openCalls(chat)?.calls.some(({ id }) => id === call.id)) return;
+  if (!chat || !isOpen(chat, call)) return;
   const parent = leafOf(chat)?.id ?? null;
   change(chatId, (now) =>
     withTurn(now, { id: newId(), parent, role: 'tool', text, at: Date.now(), callId: call.id, toolName: call.name }),

@@ -6,9 +6,10 @@ import { server } from '../../app/server.svelte.ts';
 import { loadCharacters } from '../../characters/library.svelte.ts';
 import { retrieve } from '../../documents/retrieve.ts';
 import { newId } from '../../saved/id.ts';
+import { acquire, hold } from '../../saved/ownership.ts';
 import { settings } from '../../settings/settings.svelte.ts';
 import { chatSettings, nativeSettings } from '../../settings/state.svelte.ts';
-import { change, library, libraryLoaded, note, saveNow } from '../library.svelte.ts';
+import { change, chatRecords, library, libraryLoaded, saveNow } from '../library.svelte.ts';
 import type { Chat, Turn } from '../model/conversation.ts';
 import { pathOf, pathTo, withChange, withTurn } from '../model/tree.ts';
 import { throttleToFrames } from './frame-throttle.ts';
@@ -30,6 +31,97 @@ export interface LiveReply {
 
 let lives = $state.raw<Readonly<Record<string, LiveReply>>>({});
 const stops = new Map<string, () => void>();
+
+/** One tab fetches a reply; the others show what it tells them, and one of them goes on if it is closed. */
+type TabMessage =
+  | { readonly kind: 'watch' | 'stop'; readonly genkey: string }
+  | { readonly kind: 'live'; readonly genkey: string; readonly chatId: string; readonly live: LiveReply };
+const tabs = new BroadcastChannel('parley.replies');
+/** Replies that this tab fetches, by key: what it shows, and whether other tabs show it too. */
+const fetched = new Map<string, { chatId: string; watched: boolean; toldAt: number }>();
+/** Replies that another tab fetches. */
+const followed = new Map<string, { chatId: string; turnId: string; leave: AbortController }>();
+const tellMs = 100;
+
+tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
+  const own = fetched.get(data.genkey);
+  if (data.kind === 'live') {
+    if (followed.has(data.genkey)) setLive(data.chatId, data.live);
+  } else if (data.kind === 'stop' && own) stops.get(own.chatId)?.();
+  else if (own) {
+    own.watched = true;
+    tell(data.genkey, lives[own.chatId]);
+  }
+};
+
+function tell(genkey: string, live: LiveReply | undefined): void {
+  const own = fetched.get(genkey);
+  if (!own?.watched || !live) return;
+  own.toldAt = Date.now();
+  // Probabilities are large, and only shown at the end.
+  const sent = { ...live, reply: { ...live.reply, chances: [] } };
+  tabs.postMessage({ kind: 'live', genkey, chatId: own.chatId, live: sent } satisfies TabMessage);
+}
+
+function setLive(chatId: string, live: LiveReply | undefined): void {
+  const { [chatId]: _, ...others } = lives;
+  lives = live ? { ...others, [chatId]: live } : others;
+}
+
+chatRecords.onChange((id, _, origin) => {
+  if (origin === 'tab') followPending(id);
+});
+
+/** Follows the running replies of a chat that other tabs have requested, and leaves those that have ended. */
+function followPending(chatId: string): void {
+  const turns = library.get(chatId)?.turns ?? {};
+  for (const [genkey, { chatId: id, turnId, leave }] of followed)
+    if (id === chatId && turns[turnId]?.pending?.genkey !== genkey) leave.abort();
+  for (const turn of Object.values(turns)) if (turn.pending) void follow(chatId, turn, turn.pending.genkey);
+}
+
+/** Shows a reply that another tab fetches, and fetches it when no other tab does: after a reload, or if that tab closes. */
+async function follow(chatId: string, turn: Turn, genkey: string): Promise<void> {
+  if (fetched.has(genkey) || followed.has(genkey) || lives[chatId]) return;
+  const leave = new AbortController();
+  followed.set(genkey, { chatId, turnId: turn.id, leave });
+  setLive(chatId, { turnId: turn.id, prefix: turn.pending?.prefix ?? '', reply: soFar(turn), status: '' });
+  stops.set(chatId, () => {
+    tabs.postMessage({ kind: 'stop', genkey } satisfies TabMessage);
+    call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
+  });
+  tabs.postMessage({ kind: 'watch', genkey } satisfies TabMessage);
+  let release = () => {};
+  try {
+    release = await acquire(lockOf(genkey), leave.signal);
+    const chat = await chatRecords.refresh(chatId);
+    const now = chat?.turns[turn.id];
+    unfollow(genkey, chatId);
+    if (chat && now?.pending?.genkey === genkey) {
+      if (now.speaker !== undefined) await loadCharacters();
+      await deliver(chatId, now, (parts) => resumeReply(replyFormat(chat), genkey, parts, soFar(now)));
+    }
+  } catch {
+    // The reply has ended.
+    unfollow(genkey, chatId);
+  } finally {
+    release();
+  }
+  followPending(chatId);
+}
+
+function unfollow(genkey: string, chatId: string): void {
+  followed.delete(genkey);
+  stops.delete(chatId);
+  setLive(chatId, undefined);
+}
+
+const lockOf = (genkey: string): string => `parley.reply.${genkey}`;
+
+/** The stored text of a running reply. */
+function soFar({ text, reasoning = '', pending }: Turn): Reply {
+  return { ...noReply, text: text.slice(pending?.prefix.length ?? 0), reasoning };
+}
 const listeners = new Set<(chatId: string, turnId: string) => void>();
 
 /** Calls the listener when a reply has ended and is in its chat. */
@@ -81,19 +173,13 @@ export async function stop(chatId: string): Promise<void> {
 /** Resumes running replies after a reload. */
 export async function resumeAll(): Promise<void> {
   await libraryLoaded();
-  for (const chat of library.chats) {
-    const turn = Object.values(chat.turns).find(({ pending }) => pending !== undefined);
-    if (turn?.pending && !lives[chat.id])
-      void deliver(chat.id, turn, async (parts) => {
-        if (turn.speaker !== undefined) await loadCharacters();
-        return resumeReply(replyFormat(chat), turn.pending?.genkey ?? '', parts);
-      });
-  }
+  for (const { id } of library.chats) followPending(id);
 }
 
 async function write(chatId: string, turn: Turn, prefix: string, undoable: boolean): Promise<void> {
   const genkey = `PRLY${newId()}`;
   const started: Turn = { ...turn, pending: { genkey, since: Date.now(), prefix } };
+  const release = hold(lockOf(genkey));
   change(chatId, (chat) => withChange(withTurn(chat, started), turn.id, { failed: undefined, finish: undefined }), {
     undoable,
   });
@@ -128,7 +214,8 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
             continues,
           });
     return (streaming ? streamReply : pollReply)(replyFormat(chat), body, parts);
-  });
+  }).finally(release);
+  followPending(chatId);
 }
 
 /** Shows a reply while it arrives and puts it into the chat at its end. */
@@ -149,8 +236,9 @@ async function deliver(
   let noted = Date.now();
   const show = (change: Partial<LiveReply>): void => {
     const live = lives[chatId] ?? { turnId: turn.id, prefix, reply: noReply, status: '' };
-    lives = { ...lives, [chatId]: { ...live, ...change } };
+    setLive(chatId, { ...live, ...change });
   };
+  fetched.set(genkey, { chatId, watched: false, toldAt: 0 });
   // Chunks may arrive hundreds of times per second; the page renders at most once per frame.
   const drawn = throttleToFrames(() => {
     if (lives[chatId]) flushSync(() => show({ reply: latest, status: '' }));
@@ -164,17 +252,21 @@ async function deliver(
     call,
     wait: pause,
     signal: controller.signal,
-    onStatus: (status) => show({ status }),
+    onStatus: (status) => {
+      show({ status });
+      tell(genkey, lives[chatId]);
+    },
     onReply: (arrived) => {
       const reply = cleaned(arrived);
       latest = reply;
       if (firstAt === undefined && (reply.text !== '' || reply.reasoning !== '' || reply.calls.length > 0))
         firstAt = Date.now();
       drawn();
+      if (Date.now() - (fetched.get(genkey)?.toldAt ?? 0) >= tellMs)
+        tell(genkey, { turnId: turn.id, prefix, reply, status: '' });
       if (Date.now() - noted < 3000) return;
       noted = Date.now();
-      const chat = library.get(chatId);
-      if (chat) note(withChange(chat, turn.id, { text: prefix + latest.text, ...thoughts(latest) }));
+      change(chatId, (chat) => withChange(chat, turn.id, { text: prefix + latest.text, ...thoughts(latest) }));
     },
   };
   let reply: Reply;
@@ -186,7 +278,7 @@ async function deliver(
       : { ...latest, finish: 'error', failed: sentenceOf(thrown) };
   }
   stops.delete(chatId);
-  const { [chatId]: _, ...others } = lives;
+  fetched.delete(genkey);
   const statistics = statisticsOf(reply, { startedAt: since, firstAt, endedAt: Date.now() });
   change(chatId, (chat) =>
     withChange(chat, turn.id, {
@@ -201,7 +293,7 @@ async function deliver(
       statistics: reply.tokens > 0 ? statistics : undefined,
     }),
   );
-  lives = others;
+  setLive(chatId, undefined);
   await saveNow(chatId);
   for (const listener of listeners) listener(chatId, turn.id);
 }

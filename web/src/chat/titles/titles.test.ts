@@ -33,6 +33,8 @@ describe('titles of the model', () => {
       'v1/chat/completions': (body: { stream?: boolean }, signal) =>
         body.stream ? new Response(reply) : title(signal),
     });
+    const { settings } = await import('../../settings/settings.svelte.ts');
+    settings.modelTitles = true;
     const { library } = await import('../library.svelte.ts');
     const { send } = await import('../actions.ts');
     send(undefined, { text: 'How long does rye bake?' });
