@@ -60,10 +60,23 @@ async function keep(found: Found, name: string): Promise<Place | undefined> {
       return { view: 'write', id: found.story.id };
     }
     case 'preset':
-      throw new Unreadable(texts.open.preset(name));
+      return keepPresets(found.value, name);
     default:
       return undefined;
   }
+}
+
+/** The page stays where it is: presets are chosen in the settings. */
+async function keepPresets(value: unknown, name: string): Promise<Place> {
+  const [{ presetsOf }, { addPresets, presets }] = await Promise.all([
+    import('../settings/presets.ts'),
+    import('../settings/presets.svelte.ts'),
+  ]);
+  await presets.load();
+  const added = addPresets(presetsOf(value, name.replace(/\.[^.]*$/, '')));
+  if (added.length === 0) throw new Unreadable(texts.open.unknown(name));
+  notify(texts.open.presetsAdded(added.map((preset) => preset.name)));
+  return navigation.place;
 }
 
 /** Into the open chat or story; else into a new chat. */

@@ -1,4 +1,4 @@
-import { notifyFailure } from '../app/notices.svelte.ts';
+import { notify, notifyFailure } from '../app/notices.svelte.ts';
 import { server } from '../app/server.svelte.ts';
 import { change, library } from '../chat/library.svelte.ts';
 import type { Chat, Turn } from '../chat/model/conversation.ts';
@@ -29,15 +29,20 @@ export async function summarizeIfFull(chatId: string): Promise<void> {
   if (dropped > 0 || used > roomFor(server.context, settings.replyLength) * full) await summarize(chatId);
 }
 
-/** Summarizes all but the last messages, together with the summary so far. */
-export async function summarize(chatId: string): Promise<void> {
+/** Summarizes all but the last messages, together with the summary so far. `asked`: by the person, who is told if it is too short. */
+export async function summarize(chatId: string, { asked = false } = {}): Promise<void> {
   const chat = library.get(chatId);
   if (!chat || summarizing.chats.includes(chatId)) return;
   const path = pathOf(chat);
   const room = roomFor(server.context, settings.replyLength);
-  const count = turnsToSummarize(path.map(estimateOf), summarizedTurns(chat, path), room > 0 ? room / 3 : 1000);
+  // On request as much as possible is summarized.
+  const rest = asked ? 0 : room > 0 ? room / 3 : 1000;
+  const count = turnsToSummarize(path.map(estimateOf), summarizedTurns(chat, path), rest);
   const upTo = path[count - 1];
-  if (!upTo) return;
+  if (!upTo) {
+    if (asked) notify(texts.chat.tooShort);
+    return;
+  }
   summarizing.chats = [...summarizing.chats, chatId];
   try {
     const text = await summaryOf(chat, path.slice(0, count));

@@ -30,6 +30,6 @@ export const texts = {
       `${name}: ${entries} lorebook ${entries === 1 ? 'entry' : 'entries'} added.`,
     lorebook: 'Lorebook',
     noChats: (name: string) => `Can't open ${name}: it has no chats.`,
-    preset: (name: string) => `${name} is a sampler preset. Import it in Settings.`,
+    presetsAdded: (names: readonly string[]) => `${names.join(', ')} added to your presets. Choose it in Settings.`,
   },
 } as const;

@@ -169,3 +169,23 @@ test('markdownFile: has title, roles, reasoning, files and calls', () => {
     ].join('\n\n'),
   );
 });
+
+test('importedChats: a Parley file keeps the characters and the settings of a role-play', async () => {
+  const chat = {
+    ...emptyChat('c', 1),
+    turns: {
+      t: { id: 't', parent: null, role: 'assistant' as const, text: 'Hi.', at: 1, speaker: 'ada', name: 'Ada' },
+    },
+    chosen: { root: 't' },
+    characters: ['ada'],
+    persona: 'p',
+    promptForm: 'names' as const,
+    note: { text: 'Rain.', depth: 2, role: 'system' as const },
+    summary: { text: 'They met.', upTo: 't' },
+  };
+  const text = await ownFile([chat], { toDataUrl: async () => '' });
+  const { characters, persona, promptForm, note, summary, turns } = chat;
+  expect(
+    importedChats(text, { toDataUrl: async () => '', toBlob: () => new Blob(), newId: () => 'n', now: 2 }),
+  ).toMatchObject([{ characters, persona, promptForm, note, summary, turns }]);
+});

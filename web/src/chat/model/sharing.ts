@@ -125,9 +125,21 @@ function ownChats({ chats, version: found }: Record<string, unknown>, parts: Sha
         turns: Object.fromEntries(whole.map((turn) => [turn.id, turn])),
         chosen: Object.fromEntries(chosen),
         ...(typeof chat.system === 'string' ? { system: chat.system } : {}),
+        ...keptFields(chat),
       },
     ];
   });
+}
+
+/** Fields of role-play chats. Characters and personas that are not in this browser are ignored. */
+function keptFields(chat: Record<string, unknown>): Partial<Chat> {
+  const lists = ['characters', 'muted', 'stops', 'world', 'tools'].filter((name) => Array.isArray(chat[name]));
+  const texts = ['persona', 'turnOrder', 'promptForm'].filter((name) => typeof chat[name] === 'string');
+  const flags = ['autoSummary', 'autoReply', 'pinned'].filter((name) => chat[name] === true);
+  const parts = ['note', 'summary'].filter(
+    (name) => typeof (chat[name] as { text?: unknown } | null)?.text === 'string',
+  );
+  return Object.fromEntries([...lists, ...texts, ...flags, ...parts].map((name) => [name, chat[name]]));
 }
 
 function ownTurn(value: unknown, { now, toBlob, newId }: SharingParts): Turn[] {

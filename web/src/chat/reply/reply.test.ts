@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { noReply, statisticsOf, type WireReply, withPiece } from './reply.ts';
+import { namesReplies, noReply, statisticsOf, type WireReply, withPiece } from './reply.ts';
 
 const delta = (more: object, finish: string | null = null): WireReply => ({
   choices: [{ delta: more, finish_reason: finish }],
@@ -101,4 +101,16 @@ describe('statisticsOf', () => {
       firstTokenMs: 0,
     });
   });
+});
+
+test('namesReplies: reads tokens of a stream, and a whole reply', () => {
+  const { withEvent, empty, ofBody } = namesReplies;
+  const events = ['{"token":"Hm"}', '{"token":"."}', '{"token":"","finish_reason":"stop"}'];
+  expect(events.reduce(withEvent, empty)).toMatchObject({ text: 'Hm.', finish: 'stop' });
+  expect(ofBody({ results: [{ text: 'Hm.', finish_reason: 'stop', completion_tokens: 2 }] })).toMatchObject({
+    text: 'Hm.',
+    tokens: 2,
+    finish: 'stop',
+  });
+  expect(withEvent(empty, '{"finish_reason":"error","error":{"message":"Lost."}}')).toMatchObject({ failed: 'Lost.' });
 });

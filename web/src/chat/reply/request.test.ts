@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chatRequest, type RequestParts } from './request.ts';
+import { chatRequest, namesRequest, type RequestParts } from './request.ts';
 
 const plain: RequestParts = {
   messages: [{ role: 'user', content: 'Hi' }],
@@ -55,5 +55,37 @@ describe('chatRequest', () => {
     const body = chatRequest({ ...plain, streaming: false });
     expect(body.stream).toBe(false);
     expect(body).not.toHaveProperty('stream_options');
+  });
+});
+
+test('chatRequest: sends stop sequences only if there are any', () => {
+  const parts = {
+    messages: [],
+    genkey: 'k',
+    streaming: true,
+    replyLength: 5,
+    sampling: {},
+    effort: '',
+    tools: [],
+    probabilities: false,
+    model: undefined,
+    continues: false,
+  };
+  expect(chatRequest(parts)).not.toHaveProperty('stop');
+  expect(chatRequest({ ...parts, stops: ['\nYou:'] })).toMatchObject({ stop: ['\nYou:'] });
+});
+
+test('namesRequest: sends the prompt as it is, with the stop sequences', () => {
+  const parts = { genkey: 'k', replyLength: 5, sampling: { top_k: 3 }, probabilities: false, model: undefined };
+  expect(namesRequest({ ...parts, prompt: 'Ada:', stops: ['\nYou:'], context: 0 })).toEqual({
+    top_k: 3,
+    prompt: 'Ada:',
+    genkey: 'k',
+    max_length: 5,
+    stop_sequence: ['\nYou:'],
+    trim_stop: true,
+    replace_instruct_placeholders: false,
+    logprobs: false,
+    kcpp_extra_args: { keep_text_gen_on_disconnect: true },
   });
 });

@@ -1,0 +1,161 @@
+import { deflateSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { packed, pngOf, textChunk } from '../../web/src/files/testing/png.ts';
+import { zipOf } from '../../web/src/files/testing/zip.ts';
+import { checksum } from '../../web/src/files/zip.ts';
+import { type LiveServer, liveServers } from '../live/server.ts';
+import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+
+const start = liveServers();
+const open = browserPages();
+let started: Promise<LiveServer> | undefined;
+const server = (): Promise<LiveServer> => {
+  started ??= start();
+  return started;
+};
+
+/** A picture that browsers can decode, with a card in it. */
+function pictureWith(card: object): Uint8Array {
+  const head = Uint8Array.of(0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0);
+  const pixels = new Uint8Array(deflateSync(Uint8Array.of(0, 26, 115, 96)));
+  return withChecksums(pngOf(['IHDR', head], textChunk('chara', packed(card)), ['IDAT', pixels]));
+}
+
+function withChecksums(png: Uint8Array): Uint8Array {
+  const view = new DataView(png.buffer);
+  for (let at = 8; at < png.length; ) {
+    const length = view.getUint32(at);
+    view.setUint32(at + 8 + length, checksum(png.subarray(at + 4, at + 8 + length)));
+    at += 12 + length;
+  }
+  return png;
+}
+
+const ada = {
+  spec: 'chara_card_v2',
+  spec_version: '2.0',
+  data: {
+    name: 'Ada',
+    description: '{{char}} mends engines for {{user}}.',
+    first_mes: 'Come in, {{user}}.',
+    alternate_greetings: ['You again, {{user}}?'],
+    character_book: { entries: [{ keys: ['lamp'], content: 'The lamp burns whale oil.', enabled: true }] },
+  },
+};
+const bo = {
+  spec: 'chara_card_v3',
+  spec_version: '3.0',
+  data: { name: 'Bo', description: 'A dog.', first_mes: 'Woof.' },
+};
+const cy = {
+  spec: 'chara_card_v3',
+  spec_version: '3.0',
+  data: { name: 'Cy', description: 'A cat.', first_mes: 'Mew.' },
+};
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const field = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
+const replies = (page: Page) => page.locator('article.assistant');
+const finished = (page: Page) => page.locator('article[aria-busy="true"]').waitFor({ state: 'detached' });
+
+async function chatPage(): Promise<Page> {
+  const page = await open((await server()).base);
+  await page.evaluate(`localStorage.setItem('parley.settings', '{"replyLength":6}')`);
+  await page.reload();
+  await field(page).waitFor();
+  return page;
+}
+
+async function openPicker(page: Page): Promise<void> {
+  await page.evaluate(`location.hash = '#/chat'`);
+  await page.getByRole('button', { name: /^Play/ }).click();
+  await page.getByRole('dialog', { name: 'Characters' }).waitFor();
+}
+
+async function importCard(page: Page, name: string, content: Uint8Array | string): Promise<void> {
+  await openPicker(page);
+  await page
+    .getByLabel('Character cards to import')
+    .setInputFiles({ name, mimeType: 'application/octet-stream', buffer: Buffer.from(content) });
+  await page.getByRole('dialog', { name: 'Characters' }).waitFor({ state: 'hidden' });
+}
+
+async function menu(page: Page, entry: string): Promise<void> {
+  await button(page, 'Chat menu').click();
+  await page.getByRole('menuitem', { name: entry }).click();
+}
+
+async function promptOf(page: Page): Promise<string> {
+  await menu(page, 'Show prompt');
+  const text = await page.locator('dialog[open] pre').innerText();
+  await page.keyboard.press('Escape');
+  return text;
+}
+
+async function say(page: Page, text: string, count: number): Promise<void> {
+  await field(page).fill(text);
+  await field(page).press('Enter');
+  await replies(page)
+    .nth(count - 1)
+    .waitFor();
+  await finished(page);
+}
+
+describe.skipIf(withoutBrowser)('characters', () => {
+  test('a V2 PNG card becomes a chat: greeting versions, lorebook, persona and names in the prompt', async () => {
+    const page = await chatPage();
+    await importCard(page, 'ada.png', pictureWith(ada));
+    await page.getByText('Come in, You.').waitFor();
+    expect(await replies(page).first().locator('img').first().getAttribute('src')).toMatch(/^blob:/);
+    await replies(page).first().getByRole('button', { name: 'Next version' }).click();
+    await page.getByText('You again, You?').waitFor();
+
+    await say(page, 'Light the lamp.', 2);
+    const prompt = await promptOf(page);
+    for (const part of [
+      'Ada mends engines for You.',
+      'You again, You?',
+      'The lamp burns whale oil.',
+      'Light the lamp.',
+    ])
+      expect(prompt).toContain(part);
+
+    await menu(page, 'Chat settings');
+    await button(page, 'Edit personas').click();
+    await button(page, 'New persona').click();
+    await page.getByLabel('Name', { exact: true }).fill('Maren');
+    await page.getByLabel('Name', { exact: true }).press('Tab');
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Your persona').selectOption('Maren');
+    await page.getByLabel('Prompt format').selectOption('names');
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByText('You again, Maren?').waitFor();
+    expect(await promptOf(page)).toMatch(/\nAda: You again, Maren\?\nMaren: Light the lamp\.\nAda:$/);
+    await say(page, 'And now?', 3);
+    expect(await replies(page).last().getByText('Maren:').count()).toBe(0);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('V3 JSON and charx make a group that speaks in order', async () => {
+    const page = await chatPage();
+    await importCard(page, 'bo.json', JSON.stringify(bo));
+    await page.getByText('Woof.').waitFor();
+    await importCard(page, 'cy.charx', await zipOf({ 'card.json': JSON.stringify(cy) }));
+    await page.getByText('Mew.').waitFor();
+    await openPicker(page);
+    expect(await barriers(page)).toEqual([]);
+    await button(page, 'New group').click();
+    await page.getByRole('button', { name: /^Select\s+Cy/ }).click();
+    await page.getByRole('button', { name: /^Select\s+Bo/ }).click();
+    await button(page, 'Start group of 2').click();
+    await page.getByText('Woof.').waitFor();
+    await say(page, 'Hello, both.', 4);
+    const names = await replies(page).evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')));
+    expect(names).toEqual(['Cy', 'Bo', 'Cy', 'Bo']);
+    expect(await promptOf(page)).toContain('[Write the next reply only as Bo.]');
+    expect(faults.get(page)).toEqual([]);
+  });
+});
