@@ -1,0 +1,127 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { type LiveServer, liveServers } from '../live/server.ts';
+import { browserPages, faults, withoutBrowser } from './browser.ts';
+
+const start = liveServers();
+const open = browserPages();
+let started: Promise<LiveServer> | undefined;
+const server = (): Promise<LiveServer> => {
+  started ??= start([]);
+  return started;
+};
+
+const field = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const replies = (page: Page) => page.locator('article.assistant');
+const messages = (page: Page) => page.locator('article.user');
+const finished = (page: Page) => page.locator('article[aria-busy="true"]').waitFor({ state: 'detached' });
+const endless = { use_default_badwordsids: 1 };
+
+/** A page with these settings, and another one of the same browser at the same address. */
+async function firstPage(settings: object): Promise<Page> {
+  const page = await open((await server()).base);
+  await page.evaluate(`localStorage.setItem('parley.settings', '${JSON.stringify(settings)}')`);
+  await page.reload();
+  await field(page).waitFor();
+  return page;
+}
+
+async function another(page: Page): Promise<Page> {
+  const context: BrowserContext = page.context();
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await field(other).waitFor();
+  return other;
+}
+
+/** The same numbers for the same seed. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return Math.floor((state / 2 ** 31) * below);
+  };
+}
+
+async function edit(page: Page, index: number, text: string): Promise<void> {
+  const message = messages(page).nth(index);
+  await message.hover();
+  await message.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Edit text' }).fill(text);
+  await button(page, 'Save').click();
+}
+
+const textsOf = (page: Page): Promise<string[]> => messages(page).locator('.text').allInnerTexts();
+
+describe.skipIf(withoutBrowser)('two tabs', () => {
+  test('edits of one chat in both, in random order, are all kept and shown in both', async () => {
+    const one = await firstPage({ replyLength: 4 });
+    for (const text of ['First', 'Second', 'Third', 'Fourth']) {
+      const before = await replies(one).count();
+      await field(one).fill(text);
+      await field(one).press('Enter');
+      await replies(one).nth(before).waitFor();
+      await finished(one);
+    }
+    const two = await another(one);
+    await expect.poll(() => textsOf(two)).toEqual(['First', 'Second', 'Third', 'Fourth']);
+    const next = numbers(7);
+    const expected = ['First', 'Second', 'Third', 'Fourth'];
+    for (let round = 0; round < 4; round += 1) {
+      // Each tab edits another message at the same time.
+      const at = next(4);
+      const other = (at + 1 + next(3)) % 4;
+      expected[at] = `one ${round}`;
+      expected[other] = `two ${round}`;
+      await Promise.all([edit(one, at, `one ${round}`), edit(two, other, `two ${round}`)]);
+    }
+    for (const page of [one, two]) await expect.poll(() => textsOf(page)).toEqual(expected);
+    await one.reload();
+    await expect.poll(() => textsOf(one)).toEqual(expected);
+
+    // The last edit of either tab is undone, after the reload too.
+    await button(one, 'Undo').click();
+    await expect.poll(async () => (await textsOf(two)).join()).not.toBe(expected.join());
+    await button(two, 'Redo').click();
+    await expect.poll(() => textsOf(one)).toEqual(expected);
+    for (const page of [one, two]) expect(faults.get(page) ?? []).toEqual([]);
+  });
+
+  test('a running reply is shown in the other tab, goes on there if its tab is closed, and can be stopped there', async () => {
+    const one = await firstPage({ replyLength: 4000, sampling: endless });
+    await field(one).fill('Tell me a story.');
+    await field(one).press('Enter');
+    await replies(one).first().waitFor();
+    const two = await another(one);
+    await expect.poll(() => replies(two).innerText()).toMatch(/\w+ \w+ \w+/);
+    await button(two, 'Stop').waitFor();
+    const shown = (await replies(two).locator('.text').innerText()).length;
+    await expect.poll(async () => (await replies(two).locator('.text').innerText()).length).toBeGreaterThan(shown);
+    await one.close();
+    const left = (await replies(two).locator('.text').innerText()).length;
+    await expect.poll(async () => (await replies(two).locator('.text').innerText()).length).toBeGreaterThan(left);
+    const three = await another(two);
+    await button(three, 'Stop').click();
+    for (const page of [two, three]) {
+      await finished(page);
+      await page.getByText('Stopped.').waitFor();
+    }
+    expect(await replies(two).count()).toBe(1);
+    expect(await replies(two).locator('.text').innerText()).toBe(await replies(three).locator('.text').innerText());
+  });
+
+  test('files that are not sent survive another chat and a reload', async () => {
+    const page = await firstPage({ replyLength: 4 });
+    await page
+      .getByLabel('Files to attach')
+      .setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Some notes') });
+    await page.getByText('notes.txt').waitFor();
+    await page.reload();
+    await page.getByText('notes.txt').waitFor();
+    await button(page, 'Remove notes.txt').click();
+    await page.reload();
+    await field(page).waitFor();
+    expect(await page.getByText('notes.txt').count()).toBe(0);
+  });
+});
