@@ -42,22 +42,18 @@ async function chatPage(chat: { readonly id: string }): Promise<Page> {
   const page = await open(base);
   await page.evaluate(`localStorage.setItem('parley.settings', '{"replyLength": 6}')`);
   await page.getByRole('textbox', { name: 'Message', exact: true }).waitFor();
-  await page.evaluate(
-    (record) =>
-      new Promise<void>((resolve, reject) => {
-        const request = indexedDB.open('parley');
-        request.onerror = () => reject(request.error);
-        request.onsuccess = () => {
-          const transaction = request.result.transaction('chats', 'readwrite');
-          transaction.objectStore('chats').put(record);
-          transaction.oncomplete = () => {
-            request.result.close();
-            resolve();
-          };
-        };
-      }),
-    chat,
-  );
+  await page.evaluate(`new Promise((resolve, reject) => {
+    const request = indexedDB.open('parley');
+    request.onerror = () => reject(request.error);
+    request.onsuccess = () => {
+      const transaction = request.result.transaction('chats', 'readwrite');
+      transaction.objectStore('chats').put(${JSON.stringify(chat)});
+      transaction.oncomplete = () => {
+        request.result.close();
+        resolve();
+      };
+    };
+  })`);
   await page.reload();
   await page.goto(`${base}/#/chat/${chat.id}`);
   await page.locator('article').first().waitFor();
@@ -71,12 +67,14 @@ const articles = (page: Page) => page.locator('article');
 const finished = (page: Page) => page.locator('article[aria-busy="true"]').waitFor({ state: 'detached' });
 /** The text of the current match, and whether it is on the screen. */
 const currentMatch = (page: Page) =>
-  page.evaluate(() => {
+  page.evaluate<unknown>(`{
     const [range] = CSS.highlights.get('found-current') ?? [];
-    if (!(range instanceof Range)) return undefined;
-    const { top, bottom } = range.getBoundingClientRect();
-    return { text: range.toString(), shown: top > 0 && bottom < innerHeight };
-  });
+    const { top, bottom } = range?.getBoundingClientRect() ?? {};
+    range && { text: range.toString(), shown: top > 0 && bottom < innerHeight };
+  }`);
+/** A computed style of the first element. */
+const styleOf = (page: Page, selector: string, name: string) =>
+  page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).${name}`);
 
 describe.skipIf(withoutBrowser)('conversation', () => {
   test('a chat of 2,000 messages: goes to its start and end, and finds text in all of it', async () => {
@@ -115,7 +113,7 @@ describe.skipIf(withoutBrowser)('conversation', () => {
     await page.getByText('No matches').waitFor();
     await field.press('Escape');
     await field.waitFor({ state: 'detached' });
-    expect(await page.evaluate(() => CSS.highlights.size)).toBe(0);
+    expect(await page.evaluate('CSS.highlights.size')).toBe(0);
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -181,11 +179,8 @@ describe.skipIf(withoutBrowser)('conversation', () => {
     const page = await chatPage({ ...chat, turns } as typeof chat);
     const vera = page.getByRole('article', { name: 'Vera' });
     await vera.locator('.speech', { hasText: '"Hello, stranger."' }).waitFor();
-    const colors = await vera.evaluate((article) =>
-      ['.speech', 'em', 'p:not(.name)'].map((selector) => {
-        const found = article.querySelector(selector);
-        return found && getComputedStyle(found).color;
-      }),
+    const colors = await Promise.all(
+      ['.speech', 'em', '.markdown p'].map((selector) => styleOf(page, `article ${selector}`, 'color')),
     );
     expect(new Set(colors).size).toBe(3);
     await page.keyboard.press('ArrowRight');
@@ -229,21 +224,15 @@ describe.skipIf(withoutBrowser)('conversation', () => {
     await markdown.locator('.preview.picture img').waitFor();
     await markdown.getByText(/Cannot draw this diagram: Parse error/).waitFor();
     await markdown.getByText('A[[[ broken').first().waitFor();
-    const directions = await markdown.evaluate((root) =>
-      [...root.querySelectorAll('p:not(.footnote):not(.preview-error), li')].map(
-        (block) => getComputedStyle(block).direction,
-      ),
-    );
+    const directions = await page.evaluate(`{
+      const blocks = document.querySelectorAll('.assistant .markdown :is(p:not([class]), li)');
+      [...blocks].map((block) => getComputedStyle(block).direction);
+    }`);
     expect(directions).toEqual(['ltr', 'rtl', 'rtl', 'ltr']);
-    expect(
-      await markdown
-        .locator('code')
-        .first()
-        .evaluate((code) => getComputedStyle(code).fontVariantLigatures),
-    ).toBe('none');
+    expect(await styleOf(page, '.markdown pre code', 'fontVariantLigatures')).toBe('none');
     await markdown.getByText('Not [^a-z].').waitFor();
     await button(page, 'Footnote 1').first().click();
-    expect(await page.evaluate(() => document.activeElement?.closest('.footnote')?.textContent)).toContain('book');
+    expect(await page.evaluate(`document.activeElement.closest('.footnote')?.textContent`)).toContain('book');
     expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);
 

@@ -33,7 +33,8 @@ export const texts = {
     sendKeys: { enter: 'Enter', ctrlEnter: 'Ctrl+Enter' },
     sendKeyHelp: 'The other one starts a new line. On touch screens, Enter always starts a new line.',
     modelTitles: 'Chat titles by the model',
-    modelTitlesHelp: 'The model writes a title after the first reply. Otherwise the first message is the title.',
+    modelTitlesHelp:
+      'The model writes a title after the first reply. Otherwise, and with the built-in model, the first message is the title.',
     longPaste: 'Long pastes become files',
     longPasteHelp: 'Pasted text with more characters than this is attached as a file. 0 turns it off.',
     speech: 'Speech',
