@@ -33,6 +33,8 @@ test('ask: throws the problems and the body of an error', async () => {
 
 test('problemsOf: names the status, or says that there is no response', async () => {
   answering(500, '<html>');
-  expect(problemsOf(await ask('form').catch((error: unknown) => error))).toEqual(['The launcher returned status 500. Try again, or restart it.']);
+  expect(problemsOf(await ask('form').catch((error: unknown) => error))).toEqual([
+    'The launcher returned status 500. Try again, or restart it.',
+  ]);
   expect(problemsOf(new TypeError('Failed to fetch'))[0]).toContain('not responding');
 });
