@@ -124,4 +124,28 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
     await field(page).waitFor();
     expect(await page.getByText('notes.txt').count()).toBe(0);
   });
+
+  test('a tab of an older version keeps the database: the page says so, and goes on when it is closed', async () => {
+    const page = await open((await server()).base);
+    const old = await page.context().newPage();
+    await page.goto('about:blank');
+    await old.goto(`${(await server()).base}/api/extra/version`);
+    await old.evaluate(`new Promise((done) => {
+      indexedDB.deleteDatabase('parley').onsuccess = () => {
+        const request = indexedDB.open('parley', 1);
+        request.onupgradeneeded = () => {
+          for (const name of ['chats', 'stories', 'pictures', 'sounds', 'presets'])
+            request.result.createObjectStore(name, { keyPath: 'id' });
+          request.transaction.objectStore('chats').put({ id: 'old', title: 'An old chat', titled: true, folder: '',
+            createdAt: 1, changedAt: 1, turns: {}, chosen: {} });
+        };
+        request.onsuccess = () => { globalThis.kept = request.result; done(); };
+      };
+    })`);
+    await page.goto((await server()).base);
+    await page.getByText(/^Parley was updated\. Close its other tabs/).waitFor();
+    await field(page).waitFor();
+    await old.close();
+    await page.getByRole('link', { name: 'An old chat' }).waitFor();
+  });
 });

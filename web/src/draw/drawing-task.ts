@@ -40,8 +40,15 @@ export function startDrawing(
 ): DrawingTask {
   const genkey = `draw-${newId()}`;
   const { path, body } = request(genkey);
-  return running(genkey, onProgress, async (signal) => {
-    const answer = await read<unknown>(path, { body: { ...body, keep_image_gen_on_disconnect: true }, signal });
+  return running(genkey, onProgress, async (signal, idle) => {
+    let answer: unknown;
+    try {
+      answer = await read<unknown>(path, { body: { ...body, keep_image_gen_on_disconnect: true }, signal });
+    } catch (thrown) {
+      // The connection is lost, or the page is being closed: the drawing goes on.
+      if (signal.aborted || !(thrown instanceof TypeError)) throw thrown;
+      return imagesByKey(genkey, signal, idle);
+    }
     const images = imagesOf(answer);
     // The status of a kept drawing is sent before it is done.
     const problem = images.length === 0 ? messageOf((answer as { detail?: unknown } | null)?.detail) : undefined;
@@ -52,35 +59,36 @@ export function startDrawing(
 
 /** Waits for images that a closed page has requested. */
 export function resumeDrawing(genkey: string, onProgress: (progress: DrawingProgress) => void): DrawingTask {
-  let idle = 0;
-  const heard = (progress: DrawingProgress): void => {
-    idle = 0;
-    onProgress(progress);
-  };
-  return running(genkey, heard, async (signal) => {
-    for (; idle < mostIdleChecks; idle += 1) {
-      signal.throwIfAborted();
-      const last = await read<unknown>(`sdapi/v1/get_last.json?genkey=${encodeURIComponent(genkey)}`, {
-        background: true,
-        signal,
-      }).catch((thrown: unknown) => {
-        // Not finished yet, or the server is starting again.
-        if (signal.aborted) throw thrown;
-        return undefined;
-      });
-      if (last !== undefined) return imagesOf(last);
-      await pause(pauseMs, signal);
-    }
-    throw new Failure(drawingTexts.lost);
-  });
+  return running(genkey, onProgress, (signal, idle) => imagesByKey(genkey, signal, idle));
+}
+
+/** Checks without progress. */
+interface Idle {
+  checks: number;
+}
+
+async function imagesByKey(genkey: string, signal: AbortSignal, idle: Idle): Promise<GeneratedImage[]> {
+  const address = `sdapi/v1/get_last.json?genkey=${encodeURIComponent(genkey)}`;
+  for (; idle.checks < mostIdleChecks; idle.checks += 1) {
+    signal.throwIfAborted();
+    const last = await read<unknown>(address, { background: true, signal }).catch((thrown: unknown) => {
+      // Not finished yet, or the server is starting again.
+      if (signal.aborted) throw thrown;
+      return undefined;
+    });
+    if (last !== undefined) return imagesOf(last);
+    await pause(pauseMs, signal);
+  }
+  throw new Failure(drawingTexts.lost);
 }
 
 function running(
   genkey: string,
   onProgress: (progress: DrawingProgress) => void,
-  fetchImages: (signal: AbortSignal) => Promise<GeneratedImage[]>,
+  fetchImages: (signal: AbortSignal, idle: Idle) => Promise<GeneratedImage[]>,
 ): DrawingTask {
   const leave = new AbortController();
+  const idle: Idle = { checks: 0 };
   let over = false;
   const look = async (): Promise<void> => {
     if (over) return;
@@ -88,6 +96,7 @@ function running(
       const address = `sdapi/v1/progress?genkey=${encodeURIComponent(genkey)}`;
       const { progress, state, current_image } = await read<ProgressAnswer>(address, { background: true });
       const { sampling_step: step, sampling_steps: steps } = state;
+      if (progress > 0) idle.checks = 0;
       if (!over && progress > 0) onProgress({ share: progress, step, steps, preview: current_image ?? '' });
     } catch {
       // The next poll or the response itself reports the problem.
@@ -95,7 +104,7 @@ function running(
     setTimeout(look, pauseMs);
   };
   void look();
-  const pictures = fetchImages(leave.signal).finally(() => {
+  const pictures = fetchImages(leave.signal, idle).finally(() => {
     over = true;
   });
   const stop = () => {

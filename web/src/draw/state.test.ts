@@ -78,4 +78,27 @@ describe('draw', () => {
       genkey: page.requestsTo('sdapi/v1/txt2img')[0]?.body.genkey,
     });
   });
+
+  test('fetches the images by key if the connection is lost', async () => {
+    const page = fakePage({
+      'sdapi/v1/txt2img': () => Promise.reject(new TypeError('network error')),
+      'sdapi/v1/get_last.json': () => ({ images: ['AAAA'], info }),
+      'sdapi/v1/progress': () => ({ progress: 0, state: { sampling_step: 0, sampling_steps: 0 }, current_image: null }),
+    });
+    const { draw } = await import('./drawing.svelte.ts');
+    expect(await draw({ ...defaultSettings, prompt: 'cat' }, {})).toEqual([generated]);
+    expect(page.localStorage.size).toBe(0);
+  });
+
+  test('saves the images of a drawing that was running before the page was reloaded', async () => {
+    const page = fakePage({
+      'sdapi/v1/get_last.json': () => ({ images: ['AAAA'], info }),
+      'sdapi/v1/progress': () => ({ progress: 0, state: { sampling_step: 0, sampling_steps: 0 }, current_image: null }),
+    });
+    page.localStorage.set('parley.drawing.page.K', JSON.stringify({ ...defaultSettings, prompt: 'cat' }));
+    await import('./drawing.svelte.ts');
+    const { gallery } = await import('./gallery.svelte.ts');
+    await vi.waitFor(() => expect(gallery.list[0]).toMatchObject({ image: 'AAAA', wish: { prompt: 'cat' } }));
+    await vi.waitFor(() => expect(page.localStorage.size).toBe(0));
+  });
 });
