@@ -1,7 +1,7 @@
 import { texts } from './texts.ts';
 
 /** The longest text that is fast to edit in a text field: browsers lay out all of it with each key. */
-export const longestFieldText = 100_000;
+export const longestFieldText = 50_000;
 /** Longer texts get a field of fixed height: measuring them takes as long as their layout. */
 export const longestSizedText = 4000;
 /** Size of a part of a long text in an editor. */
