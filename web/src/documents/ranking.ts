@@ -44,7 +44,8 @@ export function* keywordScores(question: string, passages: Iterable<string>): Ge
   return Float32Array.from(counts, (found, index) => {
     const norm = saturation * (1 - lengthWeight + (lengthWeight * (lengths[index] ?? 0)) / average);
     return found.reduce((score, count, place) => {
-      if (count === 0) return score;
+      // A word of most passages says nothing; in a ranking it would be noise.
+      if (count === 0 || (counts.length >= 8 && (containing[place] ?? 0) > counts.length / 2)) return score;
       const rare = Math.log(1 + (counts.length - (containing[place] ?? 0) + 0.5) / ((containing[place] ?? 0) + 0.5));
       return score + (rare * count * (saturation + 1)) / (count + norm);
     }, 0);
