@@ -48,7 +48,7 @@ export const settings = persistedState<Settings>('parley.settings', {
   showProbabilities: false,
   readAloud: false,
   voice: '',
-  modelTitles: true,
+  modelTitles: false,
   sendKey: 'enter',
   longPaste: 4000,
   keepOnServer: false,
