@@ -111,6 +111,67 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
     expect(await replies(two).locator('.text').innerText()).toBe(await replies(three).locator('.text').innerText());
   });
 
+  test('a story in both: edits are kept, and a running reply is shown and stopped in the other tab', async () => {
+    const one = await firstPage({ replyLength: 4000, sampling: endless });
+    const story = (id: string) => ({
+      ...{
+        id,
+        title: 'Fox',
+        mode: 'story',
+        changed: 1,
+        memory: '',
+        world: [],
+        worldDepth: 0,
+        me: 'You',
+        them: 'Parley',
+      },
+      ...{ note: { text: '', template: '<|>', depth: 320 }, oneLine: true, stops: [], prefill: '' },
+      passages: ['a', 'b', 'c'].map((name) => ({
+        id: name,
+        by: 'person',
+        branches: [{ text: `${name} text.\n\n` }],
+        shown: 0,
+      })),
+    });
+    await one.evaluate(`new Promise((done) => {
+      const request = indexedDB.open('parley');
+      request.onsuccess = () => {
+        const writing = request.result.transaction('stories', 'readwrite');
+        writing.objectStore('stories').put(${JSON.stringify(story('s'))});
+        writing.oncomplete = () => { request.result.close(); done(); };
+      };
+    })`);
+    const address = `${(await server()).base}/#/write/s`;
+    const two = await one.context().newPage();
+    await one.goto('about:blank');
+    for (const page of [one, two]) {
+      await page.goto(address);
+      await page.getByText('a text.').waitFor();
+    }
+    const retype = async (page: Page, from: string, text: string): Promise<void> => {
+      await page.getByText(from).click();
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.insertText(text);
+      await page.keyboard.press('ControlOrMeta+Enter');
+    };
+    await Promise.all([retype(one, 'a text.', 'A by one.'), retype(two, 'c text.', 'C by two.')]);
+    for (const page of [one, two])
+      for (const text of ['A by one.', 'b text.', 'C by two.']) await page.getByText(text).waitFor();
+
+    await button(one, 'Continue').click();
+    await button(two, 'Stop').waitFor();
+    const length = () =>
+      two
+        .getByRole('article', { name: 'Text' })
+        .innerText()
+        .then((text) => text.length);
+    await expect.poll(length).toBeGreaterThan(60);
+    await button(two, 'Stop').click();
+    for (const page of [one, two]) await button(page, 'Stop').waitFor({ state: 'detached' });
+    const final = (page: Page) => page.getByRole('article', { name: 'Text' }).innerText();
+    await expect.poll(async () => (await final(one)) === (await final(two))).toBe(true);
+  });
+
   test('files that are not sent survive another chat and a reload', async () => {
     const page = await firstPage({ replyLength: 4 });
     await page
@@ -123,6 +184,16 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
     await page.reload();
     await field(page).waitFor();
     expect(await page.getByText('notes.txt').count()).toBe(0);
+  });
+
+  test('a drawing arrives in the chat after a reload', async () => {
+    const page = await firstPage({ replyLength: 4 });
+    await field(page).fill('a red apple');
+    await button(page, 'Draw image').click();
+    await page.getByRole('dialog').getByRole('button', { name: /^Draw/ }).click();
+    await button(page, 'Stop drawing').waitFor();
+    await page.reload();
+    await page.locator('article.assistant img[alt="a red apple"]').waitFor({ timeout: 100_000 });
   });
 
   test('a tab of an older version keeps the database: the page says so, and goes on when it is closed', async () => {
