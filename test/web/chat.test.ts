@@ -194,7 +194,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     });
     await button(page, 'Remove fox.txt').waitFor();
     await files.setInputFiles({ name: 'cat.png', mimeType: 'image/png', buffer: Buffer.from('x') });
-    await page.getByText(/Cannot attach cat.png: this model does not accept images/).waitFor();
+    await page.getByText(/Can't attach cat.png: this model does not accept images/).waitFor();
     await files.setInputFiles({ name: 'note.pdf', mimeType: 'application/pdf', buffer: pdf('Meet at noon') });
     await button(page, 'Remove note.pdf').waitFor();
     await sayAndHear(page, 'What is the fox called?');
@@ -367,13 +367,18 @@ describe.skipIf(withoutBrowser)('chat page', () => {
 /** A model that thinks and always wants its tool, where the one that runs does not: what it would answer is written here. */
 async function scripted(page: Page): Promise<{ readonly tools: unknown[]; readonly results: string[] }> {
   const seen = { tools: [] as unknown[], results: [] as string[] };
-  await page.route('**/mcp', async (route) => {
-    const { id, method, params } = route.request().postDataJSON();
-    if (method === 'tools/call') seen.tools.push(params.arguments);
-    const tools = [{ name: 'roll_dice', description: 'Rolls a die', inputSchema: { type: 'object', properties: {} } }];
-    const result = method === 'tools/list' ? { tools } : { content: [{ type: 'text', text: 'a six' }] };
-    await route.fulfill({ json: { jsonrpc: '2.0', id, result } });
-  });
+  await page.route(
+    ({ pathname }) => pathname === '/mcp',
+    async (route) => {
+      const { id, method, params } = route.request().postDataJSON();
+      if (method === 'tools/call') seen.tools.push(params.arguments);
+      const tools = [
+        { name: 'roll_dice', description: 'Rolls a die', inputSchema: { type: 'object', properties: {} } },
+      ];
+      const result = method === 'tools/list' ? { tools } : { content: [{ type: 'text', text: 'a six' }] };
+      await route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+    },
+  );
   await page.route('**/v1/chat/completions', async (route) => {
     const { messages, tools } = route.request().postDataJSON();
     const last = messages.at(-1);
