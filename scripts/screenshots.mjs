@@ -14,6 +14,34 @@ const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 390, heig
 
 const chat = ['Hello! What can you do?', 'Tell me a very short story about a lighthouse.'];
 
+const mara = {
+  spec: 'chara_card_v2',
+  spec_version: '2.0',
+  data: {
+    name: 'Mara',
+    description: '{{char}} keeps the lighthouse of a small island. She is dry, patient and curious about visitors.',
+    personality: 'patient, dry, observant',
+    scenario: '{{user}} has come in from the storm.',
+    first_mes: '*She looks up from the log book.* "The lamp is lit, {{user}}. Sit down. Nobody sails in this weather."',
+    alternate_greetings: ['*The door bangs.* "Close it behind you, {{user}}."'],
+    mes_example: '',
+    character_book: {
+      entries: [
+        {
+          keys: ['storm'],
+          content: 'The storm of 1911 took two boats.',
+          enabled: true,
+          insertion_order: 1,
+          extensions: {},
+        },
+      ],
+      extensions: {},
+    },
+    tags: ['sea'],
+    extensions: {},
+  },
+};
+
 /** Each brings a fresh page to what is to be seen. */
 const scenes = {
   'chat-first-visit': async (page, base) => {
@@ -35,10 +63,13 @@ const scenes = {
       .getByRole('button', { name: /lighthouse|story/i })
       .first()
       .click();
-    await page.getByRole('button', { name: 'Settings' }).click();
-    await page.getByLabel('Reply length').fill('70');
-    await page.getByLabel('Preset').selectOption('No repetition');
-    await page.getByRole('button', { name: 'Close' }).click();
+    await page.evaluate(() =>
+      localStorage.setItem(
+        'parley.settings',
+        JSON.stringify({ replyLength: 70, sampling: { rep_pen: 1.1, min_p: 0.1 } }),
+      ),
+    );
+    await page.reload();
     await page.getByRole('button', { name: 'Continue', exact: true }).click();
     await page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached', timeout: 90_000 });
   },
@@ -58,8 +89,29 @@ const scenes = {
   },
   settings: async (page, base) => {
     await page.goto(`${base}/#/chat`);
-    await page.getByRole('button', { name: 'Settings' }).click();
-    await page.getByLabel('Preset').selectOption('Creative');
+    await page.getByLabel('Message', { exact: true }).waitFor();
+    await page.goto(`${base}/#/settings/samplers`);
+    await page.getByRole('dialog').getByRole('tab', { name: 'Samplers' }).waitFor();
+  },
+  models: async (page, base) => {
+    await page.goto(`${base}/#/chat`);
+    await page
+      .getByRole('button', { name: /parley-mini/ })
+      .first()
+      .click();
+    await page.getByRole('dialog').waitFor();
+  },
+  character: async (page, base) => {
+    await page.goto(`${base}/#/chat`);
+    await page.getByLabel('Message', { exact: true }).waitFor();
+    const files = page.getByLabel('Files to import');
+    if ((await files.count()) === 0) await page.getByRole('button', { name: 'Chats' }).click();
+    await files.setInputFiles({
+      name: 'mara.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(JSON.stringify(mara)),
+    });
+    await page.getByText('The lamp is lit').waitFor();
   },
   launcher: async (page) => {
     await page.goto(await start(['--showgui'], /launcher is at (\S+)/));
