@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError } from '../core/errors.ts';
 import type { Form, FormLimits } from './form.ts';
+import type { ClientKey } from './guard.ts';
 
 /** A request as a handler gets it, with its body read. */
 export interface Call {
@@ -16,6 +17,8 @@ export interface Call {
   readonly remoteAddress: string;
   /** Whether the right key was sent; always true without a password. */
   readonly authorized: boolean;
+  /** The key of `--keyfile` that was sent. */
+  readonly key?: ClientKey;
 }
 
 export type Reply =
@@ -56,6 +59,8 @@ export interface AccessRule {
   readonly access: 'open' | 'guarded' | 'admin';
   /** Creates or changes something: pages of other sites may not call it, whatever its access. */
   readonly changes?: boolean;
+  /** Scope that a key of `--keyfile` needs; without one every key will do. */
+  readonly scope?: string;
   readonly legacyOpen?: boolean;
   /** Whether the key may also come as `?key=`. */
   readonly keyInQuery?: boolean;

@@ -49,14 +49,14 @@ export const adminFidelity: readonly EndpointFidelity[] = [
 
 export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<AdminContext>[] {
   const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: adminFamily });
-  const allowed = ({ headers }: Call): ModelSwap | undefined => (mayAdminister(access, headers) ? swap : undefined);
+  const allowed = (call: Call): ModelSwap | undefined => (mayAdminister(access, call) ? swap : undefined);
   // An exclusive one waits for its turn in the queue: no generation may run meanwhile.
   const state = (name: string, summary: string, refused: object, exclusive: boolean, answer: StateAnswer) =>
     row(
       `/api/admin/${name}`,
       summary,
       async (call, { states, text }: AdminContext) => {
-        const present = mayAdminister(access, call.headers) ? states() : undefined;
+        const present = mayAdminister(access, call) ? states() : undefined;
         if (!present) return json({ success: false, ...refused });
         const slot = exclusive ? await slotOf(call, present.count) : 0;
         const work = async () => {
