@@ -63,11 +63,7 @@ export function createGuard(options: GuardOptions) {
   const keyGuards = (endpoint: AccessRule | undefined): boolean =>
     protectedByKey && !(endpoint !== undefined && legacyOpen(endpoint));
 
-  const identify = (
-    headers: IncomingHttpHeaders,
-    endpoint?: AccessRule,
-    target = '',
-  ): Identity | Promise<Identity> => {
+  const identify = (headers: IncomingHttpHeaders, endpoint?: AccessRule, target = ''): Identity | Promise<Identity> => {
     if (!keyGuards(endpoint)) return owner;
     const sent = credentials(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
     if (sent === undefined || sent === null) return nobody;

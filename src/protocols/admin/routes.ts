@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
@@ -131,8 +130,9 @@ export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
   return password === undefined ? 1 : 2;
 }
 
-function mayAdminister({ enabled, password }: AdminAccess, headers: IncomingHttpHeaders): boolean {
-  if (!enabled || password === undefined) return enabled;
+/** A key with the scope `admin` needs no password beside it. */
+function mayAdminister({ enabled, password }: AdminAccess, { headers, key }: Pick<Call, 'headers' | 'key'>): boolean {
+  if (!enabled || password === undefined || key?.scopes.includes('admin')) return enabled;
   const sent = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
   // Digests have one length, so that the comparison takes constant time.
   return timingSafeEqual(digest(sent), digest(password));
