@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { AppError } from '../core/errors.ts';
-import { hashKey, type KeyFile, type KeyRules, keyId, type StoredKey } from './key-file.ts';
+import { hashKey, KeyFile, type KeyRules, keyId, type StoredKey } from './key-file.ts';
 
 /** How a key was used since the server was started. */
 export interface KeyUse {
@@ -123,4 +123,16 @@ export class Keyring {
     this.#verified.set(digest, id);
     return this.#valid(id);
   }
+}
+
+const refreshMilliseconds = 500;
+
+/** The keys of a file, which is watched for changes. While it is missing, no key is right. */
+export async function openKeyring(path: string, warn: (sentence: string) => void): Promise<Keyring> {
+  const file = new KeyFile({ path, warn, now: () => new Date() });
+  const keyring = new Keyring({ path, file, now: Date.now, warn });
+  await keyring.refresh();
+  // Watching the folder would miss files on network drives.
+  setInterval(() => void keyring.refresh(), refreshMilliseconds).unref();
+  return keyring;
 }
