@@ -67,8 +67,9 @@ function moduleLines(settings: Settings, engines: Modules): readonly string[] {
 function openWarning({ host }: Addresses, { password, keyfile }: Settings): readonly string[] {
   const local = host === '' || host === 'localhost' || host === '::1' || host.startsWith('127.');
   if (local) return [];
+  const behind = keyfile ? ', behind the keys of --keyfile' : password ? ', behind the password' : undefined;
   return [
-    `Open to the network on ${host}${password || keyfile ? (keyfile ? ', behind the keys of --keyfile' : ', behind the password') : ': anybody who reaches this address can use it (set --password to prevent that)'}.`,
+    `Open to the network on ${host}${behind ?? ': anybody who reaches this address can use it (set --password to prevent that)'}.`,
   ];
 }
 
