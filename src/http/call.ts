@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError } from '../core/errors.ts';
 import type { Form, FormLimits } from './form.ts';
-import type { ClientKey } from './guard.ts';
 
 /** A request as a handler gets it, with its body read. */
 export interface Call {
@@ -19,6 +18,13 @@ export interface Call {
   readonly authorized: boolean;
   /** The key of `--keyfile` that was sent. */
   readonly key?: ClientKey;
+}
+
+/** A key of `--keyfile`: what it may do, and its share of the queue. */
+export interface ClientKey {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly weight: number;
 }
 
 export type Reply =

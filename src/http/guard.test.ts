@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { type AccessRule, type Endpoint, json } from './call.ts';
-import { type ClientKey, createGuard, credentials, type Identity } from './guard.ts';
+import { type AccessRule, type ClientKey, type Endpoint, json } from './call.ts';
+import { createGuard, credentials, type Identity } from './guard.ts';
 
 const family = { name: 'test', title: 'Test', errorReply: () => json({}) };
 const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => ({

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { AppError } from '../core/errors.ts';
 import { hostName, isLoopback } from './address.ts';
-import type { AccessRule } from './call.ts';
+import type { AccessRule, ClientKey } from './call.ts';
 import { queryOf } from './router.ts';
 
 export interface GuardOptions {
@@ -16,13 +16,6 @@ export interface GuardOptions {
   readonly legacyOpen?: boolean;
   /** The keys of `--keyfile`. */
   readonly keys?: Keys | undefined;
-}
-
-/** A key of `--keyfile`: what it may do, and its share of the queue. */
-export interface ClientKey {
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly weight: number;
 }
 
 export interface Keys {

@@ -30,7 +30,7 @@ import type { ServerServices } from './services.ts';
 
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
 export function modelEndpoints(services: ServerServices): readonly (ModelEndpoint<ModelContext> & AccessRule)[] {
-  const { settings, product, shutdown, warn, models, clients, tools, admin } = services;
+  const { settings, product, shutdown, warn, models, clients, tools, admin, keys } = services;
   const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = withAccess(
     withSharedPaths<ModelContext>([
       ...nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }),
@@ -44,7 +44,7 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
       ...imagesEndpoints,
       ...comfyEndpoints({ prompts: services.comfy, editor: services.editor, product }),
       ...sdapiEndpoints(services.lastDrawings),
-      ...adminEndpoints({ access: admin, swap: models?.swap }),
+      ...adminEndpoints({ access: admin, swap: models?.swap, keys }),
       ...mcpEndpoints({ tools, product }),
       ...aboutEndpoints({ product, endpoints: () => endpoints }),
     ]),
