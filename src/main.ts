@@ -21,7 +21,7 @@ const stops = new Stops(process, (code) => process.exit(code));
 // Child processes must not inherit it.
 delete process.env[launcherVariable];
 
-const commandNames: readonly CommandName[] = ['models', 'pull', 'pack', 'doctor', 'licenses'];
+const commandNames: readonly CommandName[] = ['models', 'pull', 'pack', 'keys', 'doctor', 'licenses'];
 
 await main(process.argv.slice(2)).catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : String(error));

@@ -21,6 +21,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   http: ['core'],
   protocols: ['core', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
   store: ['core'],
+  keys: ['core', 'store'],
   search: ['core', 'http', 'patterns'],
   library: ['core', 'gguf'],
   packs: ['core', 'library'],

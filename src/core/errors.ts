@@ -29,6 +29,7 @@ const catalogue = {
   }),
   ...withStatus(401, { unauthorized: (_: NoDetails) => 'Authentication key is missing or invalid.' }),
   ...withStatus(403, {
+    'scope-missing': ({ scope }: Texts<'scope'>) => `This key may not be used here: it lacks the scope ${scope}.`,
     'origin-refused': ({ origin }: Texts<'origin'>) =>
       `Pages from ${origin} may not call this server. Start it with --allowedorigins ${origin} to let them.`,
   }),
@@ -51,6 +52,10 @@ const catalogue = {
   ...withStatus(421, {
     'host-refused': ({ host }: Texts<'host'>) =>
       `This server does not answer to the name ${host}. Start it with --allowedhosts ${host} to allow it.`,
+  }),
+  ...withStatus(429, {
+    'key-rate-limited': ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
+      `This key is over its rate. Please try again in ${retryAfterSeconds} seconds.`,
   }),
   ...withStatus(500, {
     'engine-lost': ({ capability }: Texts<'capability'>) =>

@@ -101,6 +101,8 @@ export interface Ticket {
   readonly client: string;
   /** For fairness within a client; by default the genkey. */
   readonly part?: string;
+  /** Share of the turns of its client; 1 by default. */
+  readonly weight?: number;
   readonly signal: AbortSignal;
   /** Orders the ranked waiting requests of one client, lower first. */
   readonly rank?: number;

@@ -1,7 +1,7 @@
-import { AppError } from '../core/errors.ts';
+import { AppError, asAppError } from '../core/errors.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
 import { errorRefusal, refusal } from './error-reply.ts';
-import type { Guard } from './guard.ts';
+import type { Guard, Identity } from './guard.ts';
 import { notFoundPage } from './pages.ts';
 import { methods, type Router, sentPath } from './router.ts';
 
@@ -14,7 +14,7 @@ interface RequestHead extends Pick<Call, 'method' | 'path' | 'headers' | 'remote
 type Authorization =
   /** `error` is set if the reply is a refusal. */
   | { readonly type: 'answered'; readonly reply: Reply; readonly error?: AppError }
-  | { readonly type: 'handle'; readonly endpoint: Endpoint };
+  | { readonly type: 'handle'; readonly endpoint: Endpoint; readonly identity: Identity };
 
 export interface AuthorizeParts {
   readonly router: Router<Endpoint>;
@@ -24,8 +24,11 @@ export interface AuthorizeParts {
   readonly now: () => number;
 }
 
-/** Checks host, method, path, origin, key and rate, in this order, before the body is read. */
-export function authorize({ router, guard, rate, now }: AuthorizeParts, head: RequestHead): Authorization {
+/** Checks host, method, path, origin, key and rate, in this order, before the body is read. A promise only for an unknown key. */
+export function authorize(
+  { router, guard, rate, now }: AuthorizeParts,
+  head: RequestHead,
+): Authorization | Promise<Authorization> {
   const { method, path, headers } = head;
   const endpoint = router.find(method, path);
 
@@ -45,11 +48,18 @@ export function authorize({ router, guard, rate, now }: AuthorizeParts, head: Re
     return notRouted(router, head) ?? refused((method === 'POST' ? tooSoon() : undefined) ?? notFound(head), undefined);
   if (method === 'GET' && path === '/lcpp' && sentPath(head.target) === '/lcpp') return answered(toSlash);
 
-  const error =
-    guard.refuseOrigin(headers, endpoint) ??
-    guard.refuseKey(headers, endpoint, head.target) ??
-    (endpoint.rateLimited ? tooSoon() : undefined);
-  return error ? refused(error, endpoint) : { type: 'handle', endpoint };
+  const originRefused = guard.refuseOrigin(headers, endpoint);
+  if (originRefused) return refused(originRefused, endpoint);
+  const found = guard.identify(headers, endpoint, head.target);
+  return found instanceof Promise
+    ? found.then(decide, (error: unknown) => refused(asAppError(error), endpoint))
+    : decide(found);
+
+  function decide(identity: Identity): Authorization {
+    const known = endpoint as Endpoint;
+    const error = guard.refuseKey(identity, known) ?? (known.rateLimited ? tooSoon() : undefined);
+    return error ? refused(error, known) : { type: 'handle', endpoint: known, identity };
+  }
 
   function tooSoon(): AppError | undefined {
     const retryAfterSeconds = rate(head.remoteAddress, now());

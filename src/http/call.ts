@@ -16,6 +16,15 @@ export interface Call {
   readonly remoteAddress: string;
   /** Whether the right key was sent; always true without a password. */
   readonly authorized: boolean;
+  /** The key of `--keyfile` that was sent. */
+  readonly key?: ClientKey;
+}
+
+/** A key of `--keyfile`: what it may do, and its share of the queue. */
+export interface ClientKey {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly weight: number;
 }
 
 export type Reply =
@@ -56,6 +65,8 @@ export interface AccessRule {
   readonly access: 'open' | 'guarded' | 'admin';
   /** Creates or changes something: pages of other sites may not call it, whatever its access. */
   readonly changes?: boolean;
+  /** Scope that a key of `--keyfile` needs; without one every key will do. */
+  readonly scope?: string;
   readonly legacyOpen?: boolean;
   /** Whether the key may also come as `?key=`. */
   readonly keyInQuery?: boolean;

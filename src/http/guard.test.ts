@@ -1,6 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { type Endpoint, json } from './call.ts';
-import { createGuard, credentials } from './guard.ts';
+import { type AccessRule, type ClientKey, type Endpoint, json } from './call.ts';
+import { createGuard, credentials, type Identity } from './guard.ts';
 
 const family = { name: 'test', title: 'Test', errorReply: () => json({}) };
 const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => ({
@@ -15,6 +16,16 @@ const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => (
 });
 const guarded = endpoint('guarded');
 const open = endpoint('open');
+
+type TestGuard = ReturnType<typeof createGuard>;
+/** Without a key file identities are found at once. */
+const identityIn = (guard: TestGuard, headers: IncomingHttpHeaders, rule?: AccessRule, target?: string): Identity => {
+  const found = guard.identify(headers, rule, target);
+  if (found instanceof Promise) throw new Error('not at once');
+  return found;
+};
+const refuseKey = (guard: TestGuard, headers: IncomingHttpHeaders, rule: AccessRule, target?: string) =>
+  guard.refuseKey(identityIn(guard, headers, rule, target), rule);
 
 describe('guard: Host header', () => {
   const guard = createGuard({ machineName: 'Attic', allowedHosts: ['models.example:443', 'Other.example'] });
@@ -125,8 +136,8 @@ describe('guard: key', () => {
     { 'api-key': ' swordfish' },
     { 'x-api-key': 'über' },
   ])('%j is accepted', (headers) => {
-    expect(guard.refuseKey(headers, guarded)).toBeUndefined();
-    expect(guard.authorized(headers)).toBe(true);
+    expect(refuseKey(guard, headers, guarded)).toBeUndefined();
+    expect(identityIn(guard, headers).type).toBe('owner');
   });
 
   test.each([
@@ -139,14 +150,14 @@ describe('guard: key', () => {
     { authorization: 'Bearer swordfish2' },
     { 'x-api-key': '' },
   ])('%j is rejected', (headers) => {
-    expect(guard.refuseKey(headers, guarded)?.status).toBe(401);
-    expect(guard.authorized(headers)).toBe(false);
+    expect(refuseKey(guard, headers, guarded)?.status).toBe(401);
+    expect(identityIn(guard, headers).type).toBe('nobody');
   });
 
-  test('open endpoints need no key', () => expect(guard.refuseKey({}, open)).toBeUndefined());
+  test('open endpoints need no key', () => expect(refuseKey(guard, {}, open)).toBeUndefined());
   test.each([{}, { password: '' }, { adminPassword: 'x' }])('with %j no key is needed', (options) => {
-    expect(createGuard(options).refuseKey({}, guarded)).toBeUndefined();
-    expect(createGuard(options).authorized({})).toBe(true);
+    expect(refuseKey(createGuard(options), {}, guarded)).toBeUndefined();
+    expect(identityIn(createGuard(options), {}).type).toBe('owner');
   });
 });
 
@@ -156,11 +167,11 @@ describe('guard: --legacyopenpaths', () => {
   const elsewhere = 'https://foreign.example';
 
   test('legacyOpen endpoints need no key', () => {
-    expect(guard.refuseKey({}, hole)).toBeUndefined();
-    expect(guard.refuseKey({}, guarded)?.status).toBe(401);
+    expect(refuseKey(guard, {}, hole)).toBeUndefined();
+    expect(refuseKey(guard, {}, guarded)?.status).toBe(401);
   });
   test('guard: legacyOpen endpoints need the key unless --legacyopenpaths is set', () =>
-    expect(createGuard({ password: 'x' }).refuseKey({}, hole)?.status).toBe(401));
+    expect(refuseKey(createGuard({ password: 'x' }), {}, hole)?.status).toBe(401));
   test('legacyOpen endpoints are guarded by Host and Origin', () => {
     expect(guard.refuseHost({ host: 'rebound.example' }, hole)?.status).toBe(421);
     expect(guard.refuseOrigin({ host: 'localhost', origin: elsewhere }, hole)?.status).toBe(403);
@@ -174,10 +185,10 @@ describe('guard: columns of the access table', () => {
   test('guard: takes ?key= only where the endpoint allows it', () => {
     const guard = createGuard({ password: 'secret' });
     const played = { access: 'guarded', keyInQuery: true } as const;
-    expect(guard.refuseKey({}, played, '/tts_stream?text=a&key=secret')).toBeUndefined();
-    expect(guard.authorized({}, played, '/tts_stream?key=secret')).toBe(true);
-    expect(guard.refuseKey({}, played, '/tts_stream?text=a&key=wrong')?.status).toBe(401);
-    expect(guard.refuseKey({}, guarded, '/generate?key=secret')?.status).toBe(401);
+    expect(refuseKey(guard, {}, played, '/tts_stream?text=a&key=secret')).toBeUndefined();
+    expect(identityIn(guard, {}, played, '/tts_stream?key=secret').type).toBe('owner');
+    expect(refuseKey(guard, {}, played, '/tts_stream?text=a&key=wrong')?.status).toBe(401);
+    expect(refuseKey(guard, {}, guarded, '/generate?key=secret')?.status).toBe(401);
   });
 
   test.each([{}, { password: 'x' }])(
@@ -190,7 +201,40 @@ describe('guard: columns of the access table', () => {
   );
 
   test('guard: admin paths need the key', () => {
-    expect(createGuard({ password: 'x' }).refuseKey({}, { access: 'admin' })?.status).toBe(401);
+    expect(refuseKey(createGuard({ password: 'x' }), {}, { access: 'admin' })?.status).toBe(401);
+  });
+});
+
+describe('guard: keys of --keyfile', () => {
+  const bob: ClientKey = { name: 'bob', scopes: ['text'], weight: 1 };
+  let wait = 0;
+  const guard = createGuard({
+    password: 'swordfish',
+    keys: { find: async (key) => (key === 'bobs' ? bob : undefined), use: () => wait },
+  });
+  const ask = async (key: string, rule: AccessRule) =>
+    guard.refuseKey(await guard.identify({ authorization: `Bearer ${key}` }, rule), rule);
+
+  test('a key works within its scopes, the password everywhere', async () => {
+    const chat: AccessRule = { access: 'guarded', scope: 'chat' };
+    expect(await ask('bobs', { access: 'guarded', scope: 'text' })).toBeUndefined();
+    expect(await ask('bobs', { access: 'guarded' })).toBeUndefined();
+    expect(await ask('bobs', chat)).toMatchObject({ status: 403, code: 'scope-missing' });
+    expect(await ask('bobs', { access: 'admin' })).toMatchObject({ status: 403 });
+    expect(await ask('swordfish', chat)).toBeUndefined();
+    expect(await ask('alices', chat)).toMatchObject({ status: 401 });
+  });
+
+  test('a key over its rate gets 429 and the time to wait', async () => {
+    wait = 7;
+    expect(await ask('bobs', guarded)).toMatchObject({ status: 429, details: { retryAfterSeconds: 7 } });
+    expect(await ask('bobs', open)).toBeUndefined();
+    wait = 0;
+  });
+
+  test('a key file alone closes the server', async () => {
+    const alone = createGuard({ keys: { find: () => undefined, use: () => 0 } });
+    expect(refuseKey(alone, {}, guarded)?.status).toBe(401);
   });
 });
 

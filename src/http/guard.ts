@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { AppError } from '../core/errors.ts';
 import { hostName, isLoopback } from './address.ts';
-import type { AccessRule } from './call.ts';
+import type { AccessRule, ClientKey } from './call.ts';
 import { queryOf } from './router.ts';
 
 export interface GuardOptions {
@@ -14,7 +14,27 @@ export interface GuardOptions {
   readonly machineName?: string;
   /** `--legacyopenpaths`: guarded endpoints that are marked `legacyOpen` need no key. */
   readonly legacyOpen?: boolean;
+  /** The keys of `--keyfile`. */
+  readonly keys?: Keys | undefined;
 }
+
+export interface Keys {
+  /** Undefined for a wrong key. A promise only for a key that was not seen before. */
+  find(key: string): ClientKey | undefined | Promise<ClientKey | undefined>;
+  /** Counts a request. Returns the seconds to wait if the key is over its rate, else 0. */
+  use(key: ClientKey): number;
+}
+
+/** Who sends a request. */
+export type Identity =
+  /** No key, or a wrong one. */
+  | { readonly type: 'nobody' }
+  /** Has the password, or none is needed. */
+  | { readonly type: 'owner' }
+  | { readonly type: 'key'; readonly key: ClientKey };
+
+const nobody: Identity = { type: 'nobody' };
+const owner: Identity = { type: 'owner' };
 
 export type Guard = ReturnType<typeof createGuard>;
 
@@ -23,8 +43,8 @@ const hostedClients = ['https://lite.koboldai.net'];
 
 /** Access by the headers alone: the host (DNS rebinding), the origin (pages that a user merely visits) and the key. */
 export function createGuard(options: GuardOptions) {
-  const protectedByKey = Boolean(options.password);
-  const keys = [options.password, options.adminPassword].flatMap((key) => (key ? [digest(key)] : []));
+  const protectedByKey = Boolean(options.password) || options.keys !== undefined;
+  const passwords = [options.password, options.adminPassword].flatMap((key) => (key ? [digest(key)] : []));
   const origins = new Set([...hostedClients, ...(options.allowedOrigins ?? [])].map(plainOrigin));
   const hosts = new Set([...ownNames(options.machineName), ...(options.allowedHosts ?? []).map(plainHost)]);
   const legacyOpen = (endpoint: AccessRule): boolean => options.legacyOpen === true && endpoint.legacyOpen === true;
@@ -36,14 +56,18 @@ export function createGuard(options: GuardOptions) {
   const keyGuards = (endpoint: AccessRule | undefined): boolean =>
     protectedByKey && !(endpoint !== undefined && legacyOpen(endpoint));
 
-  const authorized = (headers: IncomingHttpHeaders, endpoint?: AccessRule, target = ''): boolean => {
-    const key = credentials(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
-    return !keyGuards(endpoint) || matches(key ?? undefined, keys);
+  const identify = (headers: IncomingHttpHeaders, endpoint?: AccessRule, target = ''): Identity | Promise<Identity> => {
+    if (!keyGuards(endpoint)) return owner;
+    const sent = credentials(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
+    if (sent === undefined || sent === null) return nobody;
+    if (matches(sent, passwords)) return owner;
+    const found = options.keys?.find(sent.trim());
+    return found instanceof Promise ? found.then(identityOf) : identityOf(found);
   };
 
   return {
-    /** Whether the right key was sent, or none is needed. The target is used if the key may be in its query. */
-    authorized,
+    /** The target is used if the key may be in its query. Rejects if too many unknown keys are being checked. */
+    identify,
     /** Whether a page of this origin may read the responses. */
     permits: (origin: string, headers: IncomingHttpHeaders) => protectedByKey || permits(origin, headers),
 
@@ -65,12 +89,20 @@ export function createGuard(options: GuardOptions) {
       return permits(origin, headers) ? undefined : new AppError('origin-refused', { origin });
     },
 
-    refuseKey(headers: IncomingHttpHeaders, endpoint: AccessRule, target?: string): AppError | undefined {
-      const open = endpoint.access === 'open' || legacyOpen(endpoint);
-      if (open || authorized(headers, endpoint, target)) return undefined;
-      return new AppError('unauthorized', {});
+    refuseKey(identity: Identity, endpoint: AccessRule): AppError | undefined {
+      if (endpoint.access === 'open' || legacyOpen(endpoint) || identity.type === 'owner') return undefined;
+      if (identity.type === 'nobody') return new AppError('unauthorized', {});
+      const { key } = identity;
+      const scope = endpoint.access === 'admin' ? 'admin' : endpoint.scope;
+      if (scope !== undefined && !key.scopes.includes(scope)) return new AppError('scope-missing', { scope });
+      const retryAfterSeconds = options.keys?.use(key) ?? 0;
+      return retryAfterSeconds > 0 ? new AppError('key-rate-limited', { retryAfterSeconds }) : undefined;
     },
   };
+}
+
+function identityOf(key: ClientKey | undefined): Identity {
+  return key ? { type: 'key', key } : nobody;
 }
 
 /** The origin of the calling page, if any. For pictures and links, browsers send Sec-Fetch-Site instead of Origin. */

@@ -94,7 +94,8 @@ async function answer(
   const { signal } = controller;
   const { headers, url: target = '' } = request;
   const remoteAddress = plainAddress(request.socket.remoteAddress);
-  const verdict = authorize(parts, { method, path, target, headers, hosts: hostCount(request), remoteAddress });
+  const authorization = authorize(parts, { method, path, target, headers, hosts: hostCount(request), remoteAddress });
+  const verdict = authorization instanceof Promise ? await authorization : authorization;
   const tell = (error: AppError, { status }: Reply) =>
     parts.onRefused?.({ error, status, method, path, remoteAddress });
   if (verdict.type === 'answered') {
@@ -102,7 +103,7 @@ async function answer(
     return { reply: verdict.reply, linger: !expectsContinue };
   }
 
-  const { endpoint } = verdict;
+  const { endpoint, identity } = verdict;
   let held = expectsContinue;
   const begin = (): void => {
     if (held) response.writeContinue();
@@ -114,14 +115,14 @@ async function answer(
     endpoint.form && isForm(request)
       ? await readForm(request, { ...bounds, limits: endpoint.form, openFile: parts.openUpload })
       : await readBody(request, bounds);
-  const authorized = parts.guard.authorized(headers, endpoint, target);
   const handle = (call: Call) => handled(parts, endpoint, call, { tell, fault });
   const refused = (error: AppError, linger: boolean): Answer => {
     const reply = endpoint.family.errorReply(error);
     tell(error, reply);
     return { reply, linger };
   };
-  const common = { method, path, query: queryOf(target), headers, signal, remoteAddress, authorized };
+  const who = { authorized: identity.type !== 'nobody', ...(identity.type === 'key' ? { key: identity.key } : {}) };
+  const common = { method, path, query: queryOf(target), headers, signal, remoteAddress, ...who };
   switch (read.type) {
     case 'whole':
       return { reply: await handle({ ...common, body: read.body }), linger: false };

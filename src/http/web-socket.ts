@@ -40,8 +40,10 @@ export function createUpgrades(parts: UpgradeParts) {
     const known = /^websocket$/i.test(request.headers.upgrade ?? '');
     const path = plainPath(request.url ?? '');
     const found = known ? routes.find('GET', path) : undefined;
-    const error = found ? refusalFor(guard, request, found) : new AppError('not-found', { method: 'GET', path });
     try {
+      const error = found
+        ? await refusalFor(guard, request, found)
+        : new AppError('not-found', { method: 'GET', path });
       if (known && !error) sockets ??= opening();
       const [server] = await Promise.all([known && !error ? sockets : undefined, answered(socket)]);
       if (socket.destroyed) return;
@@ -67,8 +69,9 @@ export function createUpgrades(parts: UpgradeParts) {
   };
 }
 
-function refusalFor(guard: Guard, { headers }: IncomingMessage, route: SocketEndpoint): AppError | undefined {
-  return guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route) ?? guard.refuseKey(headers, route);
+async function refusalFor(guard: Guard, { headers, url }: IncomingMessage, route: SocketEndpoint) {
+  const refused = guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route);
+  return refused ?? guard.refuseKey(await guard.identify(headers, route, url), route);
 }
 
 /** Passes the request to the server again, without its upgrade headers. */

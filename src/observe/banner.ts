@@ -51,7 +51,7 @@ function moduleLines(settings: Settings, engines: Modules): readonly string[] {
     ...engines,
     NetworkMultiplayer: settings.multiplayer,
     WebSearchProxy: settings.websearch,
-    ApiKeyPassword: Boolean(settings.password),
+    ApiKeyPassword: Boolean(settings.password || settings.keyfile),
     AdminControl: settings.admin,
     MCPBridge: settings.mcpfile !== '',
     RouterMode: settings.routermode,
@@ -64,11 +64,12 @@ function moduleLines(settings: Settings, engines: Modules): readonly string[] {
   ];
 }
 
-function openWarning({ host }: Addresses, { password }: Settings): readonly string[] {
+function openWarning({ host }: Addresses, { password, keyfile }: Settings): readonly string[] {
   const local = host === '' || host === 'localhost' || host === '::1' || host.startsWith('127.');
   if (local) return [];
+  const behind = keyfile ? ', behind the keys of --keyfile' : password ? ', behind the password' : undefined;
   return [
-    `Open to the network on ${host}${password ? ', behind the password' : ': anybody who reaches this address can use it (set --password to prevent that)'}.`,
+    `Open to the network on ${host}${behind ?? ': anybody who reaches this address can use it (set --password to prevent that)'}.`,
   ];
 }
 

@@ -8,6 +8,8 @@ const errorCodes: Partial<Record<ErrorCode, string>> = {
   'input-too-long': 'context_length_exceeded',
   busy: 'server_busy',
   'rate-limited': 'server_busy',
+  'key-rate-limited': 'rate_limit_exceeded',
+  'scope-missing': 'insufficient_permissions',
   'model-missing': 'model_not_loaded',
   'model-unavailable': 'model_not_loaded',
   'model-load-failed': 'model_not_loaded',
@@ -20,7 +22,7 @@ export function openaiError(error: AppError, message: string, param: string | nu
   const { code, details, status } = error;
   return {
     message,
-    type: status >= 500 ? 'server_error' : 'invalid_request_error',
+    type: status >= 500 ? 'server_error' : status === 429 ? 'rate_limit_error' : 'invalid_request_error',
     param,
     code: own ?? errorCodes[code] ?? null,
     // Clients of llama.cpp's server read these to shorten the conversation by the right amount.

@@ -36,6 +36,7 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
     genkey,
     client: clientName(call),
     part: partName(call, genkey),
+    weight: call.key?.weight ?? 1,
     signal: call.signal,
     placed: (own) => {
       queueStatus = own;
@@ -44,9 +45,12 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
   };
 }
 
-/** For fairness in the queue. Only the address counts: a client can change keys with each request. */
-export function clientName({ remoteAddress }: Pick<Call, 'remoteAddress'>): string {
-  return `address ${remoteAddress}`;
+/**
+ * For fairness in the queue: the key of `--keyfile`, or else the address alone, because a client can send another text as its key
+ * with each request.
+ */
+export function clientName({ remoteAddress, key }: Pick<Call, 'remoteAddress' | 'key'>): string {
+  return key ? `key ${key.name}` : `address ${remoteAddress}`;
 }
 
 /** Tells clients of one address (behind a proxy) apart. Hashed, because the key itself must not be passed on. */

@@ -30,9 +30,10 @@ export class RequestQueue {
   }
 
   /** Takes a place in the queue, or throws `busy`. */
-  enter({ client, genkey, part = genkey, rank }: Ticket, { work, lane, alone = false, onTurn }: EnterOptions): Place {
+  enter(ticket: Ticket, { work, lane, alone = false, onTurn }: EnterOptions): Place {
+    const { client, genkey, part = genkey, rank, weight } = ticket;
     const enteredAt = this.now();
-    const place = this.queue.enter({ client, part, kind: work, lane, alone, rank });
+    const place = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight });
     void place.turn.then(() => onTurn?.(this.now() - enteredAt));
     return place;
   }

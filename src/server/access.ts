@@ -1,5 +1,6 @@
 import type { AccessRule, EndpointInfo } from '../http/call.ts';
 import type { SocketEndpoint } from '../http/web-socket.ts';
+import type { KeyScope } from '../keys/key-file.ts';
 
 /**
  * The access rules of the server: one row for each path of every dialect. A test finds paths without a row; such a path
@@ -29,87 +30,131 @@ const sdapi = (...names: readonly string[]): string[] => names.map((name) => `/s
 const both = (...names: readonly string[]): string[] =>
   names.flatMap((name) => [`/api/v1/${name}`, `/api/latest/${name}`]);
 
-type Row = readonly [rule: AccessRule, method: EndpointInfo['method'] | 'SOCKET', paths: readonly string[]];
+type Row = readonly [
+  rule: AccessRule,
+  method: EndpointInfo['method'] | 'SOCKET',
+  paths: readonly string[],
+  /** What a key of `--keyfile` needs; without a scope every key will do. */
+  scope?: KeyScope,
+];
 
 const rows: readonly Row[] = [
   // KoboldAI and KoboldCpp
-  [making, 'POST', [...both('generate'), '/api/extra/generate/stream', '/request', '/api/extra/abort']],
-  [making, 'POST', ['/api/extra/embeddings', '/api/extra/tts', '/api/extra/transcribe', '/api/extra/websearch']],
-  [making, 'POST', ['/api/extra/webpage']],
-  [making, 'POST', ['/api/extra/music/prepare', '/api/extra/music/generate', '/api/extra/shutdown']],
-  [making, 'POST', ['/api/extra/data/save', '/api/extra/multiplayer/setstory', '/api/extra/multiplayer/status']],
-  [making, 'POST', ['/api/extra/sync/save']],
-  [reading, 'POST', ['/api/extra/sync/list', '/api/extra/sync/load']],
-  [reading, 'POST', ['/api/extra/data/list', '/api/extra/data/load', '/api/extra/multiplayer/getstory']],
-  [reading, 'GET', ['/api/extra/generate/check', '/api/extra/last_logprobs', '/api/extra/cache']],
-  [reading, 'POST', ['/api/extra/generate/check', '/api/extra/last_logprobs']],
+  [making, 'POST', [...both('generate'), '/api/extra/generate/stream', '/request', '/api/extra/abort'], 'text'],
+  [making, 'POST', ['/api/extra/embeddings'], 'embeddings'],
+  [making, 'POST', ['/api/extra/tts', '/api/extra/transcribe'], 'audio'],
+  [making, 'POST', ['/api/extra/music/prepare', '/api/extra/music/generate'], 'audio'],
+  [making, 'POST', ['/api/extra/websearch', '/api/extra/webpage'], 'tools'],
+  [making, 'POST', ['/api/extra/shutdown'], 'admin'],
+  [
+    making,
+    'POST',
+    ['/api/extra/data/save', '/api/extra/multiplayer/setstory', '/api/extra/multiplayer/status'],
+    'text',
+  ],
+  [reading, 'POST', ['/api/extra/data/list', '/api/extra/data/load', '/api/extra/multiplayer/getstory'], 'text'],
+  [making, 'POST', ['/api/extra/sync/save'], 'chat'],
+  [reading, 'POST', ['/api/extra/sync/list', '/api/extra/sync/load'], 'chat'],
+  [reading, 'GET', ['/api/extra/generate/check', '/api/extra/last_logprobs', '/api/extra/cache'], 'text'],
+  [reading, 'POST', ['/api/extra/generate/check', '/api/extra/last_logprobs'], 'text'],
   [reading, 'POST', ['/api/extra/tokencount', '/api/extra/tokenize', '/api/extra/detokenize']],
   [reading, 'POST', ['/api/extra/json_to_grammar']],
   [information, 'GET', both('model', 'info/version', 'config/max_length', 'config/max_context_length')],
   [information, 'GET', both('config/soft_prompt', 'config/soft_prompts_list')],
   [information, 'GET', ['/api/extra/true_max_context_length', '/api/extra/version', '/api/extra/perf']],
   [information, 'GET', ['/.well-known/serviceinfo', '/ping', '/api/extra/preloadstory']],
-  [administering, 'POST', ['/api/admin/save_state', '/api/admin/load_state', '/api/admin/clear_state']],
-  [administering, 'POST', ['/api/admin/check_state', '/api/admin/reload_config']],
-  [{ ...administering, changes: false }, 'GET', ['/api/admin/list_options', '/api/admin/models']],
-  [reading, 'GET', ['/api/extra/models', '/api/extra/mcp']],
-  [administering, 'POST', ['/api/admin/mcp/add', '/api/admin/mcp/remove']],
-  [making, 'POST', ['/mcp']],
+  [administering, 'POST', ['/api/admin/save_state', '/api/admin/load_state', '/api/admin/clear_state'], 'admin'],
+  [administering, 'POST', ['/api/admin/check_state', '/api/admin/reload_config'], 'admin'],
+  [
+    { ...administering, changes: false },
+    'GET',
+    ['/api/admin/list_options', '/api/admin/models', '/api/admin/keys'],
+    'admin',
+  ],
+  [administering, 'POST', ['/api/admin/mcp/add', '/api/admin/mcp/remove'], 'admin'],
+  [reading, 'GET', ['/api/extra/models']],
+  [reading, 'GET', ['/api/extra/mcp'], 'tools'],
+  [making, 'POST', ['/mcp'], 'tools'],
 
   // OpenAI and Anthropic
-  [making, 'POST', bare('/chat/completions', '/completions', '/embeddings', '/responses', '/messages')],
-  [reading, 'POST', bare('/chat/completions/input_tokens', '/responses/input_tokens')],
-  [reading, 'POST', ['/v1/messages/count_tokens']],
-  [making, 'POST', ['/audio/speech', '/audio/transcriptions', '/audio/translations']],
-  [legacy(making), 'POST', bare('/images/generations', '/images/edits', '/images/variations')],
+  [making, 'POST', bare('/chat/completions', '/responses', '/messages'), 'chat'],
+  [making, 'POST', bare('/completions'), 'text'],
+  [making, 'POST', bare('/embeddings'), 'embeddings'],
+  [reading, 'POST', bare('/chat/completions/input_tokens', '/responses/input_tokens'), 'chat'],
+  [reading, 'POST', ['/v1/messages/count_tokens'], 'chat'],
+  [making, 'POST', ['/audio/speech', '/audio/transcriptions', '/audio/translations'], 'audio'],
+  [legacy(making), 'POST', bare('/images/generations', '/images/edits', '/images/variations'), 'images'],
   [information, 'GET', [...bare('/models', '/models/'), '/audio/voices', '/audio/models']],
-  [reading, 'GET', bare('/responses/')],
-  [making, 'POST', bare('/responses/')],
-  [making, 'DELETE', bare('/responses/')],
+  [reading, 'GET', bare('/responses/'), 'chat'],
+  [making, 'POST', bare('/responses/'), 'chat'],
+  [making, 'DELETE', bare('/responses/'), 'chat'],
   // Always refused.
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map((method): Row => [information, method, ['/v1/']]),
   ...(['GET', 'POST', 'DELETE'] as const).map((method): Row => [information, method, ['/v1/messages/batches']]),
 
   // Ollama
-  [making, 'POST', ['/api/generate', '/api/chat', '/api/embed', '/api/embeddings', '/api/pull', '/api/push']],
-  [making, 'POST', ['/api/create', '/api/copy', '/api/blobs/', '/api/me', '/api/signout']],
-  [making, 'DELETE', ['/api/delete']],
+  [making, 'POST', ['/api/generate'], 'text'],
+  [making, 'POST', ['/api/chat'], 'chat'],
+  [making, 'POST', ['/api/embed', '/api/embeddings'], 'embeddings'],
+  [making, 'POST', ['/api/pull', '/api/push'], 'admin'],
+  [making, 'POST', ['/api/create', '/api/copy', '/api/blobs/', '/api/me', '/api/signout'], 'admin'],
+  [making, 'DELETE', ['/api/delete'], 'admin'],
   [information, 'GET', ['/api/version', '/api/tags', '/api/ps', '/api/status']],
   [shown, 'POST', ['/api/show']],
 
   // llama.cpp
-  [making, 'POST', ['/completion', '/infill', '/embedding', '/props', '/slots/', '/lora-adapters']],
-  [making, 'POST', [...bare('/rerank', '/reranking'), '/chat/completions/control', '/models/load', '/models/unload']],
+  [making, 'POST', ['/completion', '/infill', '/slots/'], 'text'],
+  [making, 'POST', ['/embedding'], 'embeddings'],
+  [making, 'POST', ['/props', '/lora-adapters', '/models/load', '/models/unload'], 'admin'],
+  [making, 'POST', bare('/rerank', '/reranking'), 'embeddings'],
+  [making, 'POST', ['/chat/completions/control'], 'chat'],
   [reading, 'POST', ['/tokenize', '/detokenize', '/apply-template']],
-  [reading, 'GET', ['/lora-adapters', '/tools', '/cors-proxy']],
-  [legacy(reading), 'GET', ['/slots', '/metrics']],
+  [reading, 'GET', ['/lora-adapters']],
+  [reading, 'GET', ['/tools', '/cors-proxy'], 'tools'],
+  [legacy(reading), 'GET', ['/slots'], 'text'],
+  [legacy(reading), 'GET', ['/metrics']],
   [information, 'GET', ['/props', '/health', '/v1/health']],
 
   // Speech: xtts-api-server and the simple API for VITS
-  [legacy(making), 'POST', ['/tts_to_audio', '/set_tts_settings', '/switch_model']],
-  [legacy(making), 'POST', ['/set_output', '/set_speaker_folder']],
-  [legacy(played(making)), 'GET', ['/tts_stream']],
-  [making, 'POST', ['/tts_to_file', '/voice/vits']],
-  [played(making), 'GET', ['/voice/vits']],
+  [legacy(making), 'POST', ['/tts_to_audio', '/set_tts_settings', '/switch_model'], 'audio'],
+  [legacy(making), 'POST', ['/set_output', '/set_speaker_folder'], 'audio'],
+  [legacy(played(making)), 'GET', ['/tts_stream'], 'audio'],
+  [making, 'POST', ['/tts_to_file', '/voice/vits'], 'audio'],
+  [played(making), 'GET', ['/voice/vits'], 'audio'],
   [information, 'GET', ['/speakers_list', '/speakers', '/languages', '/get_tts_settings', '/get_models_list']],
   [information, 'GET', ['/get_folders', '/sample/', '/voice/speakers', '/voice/check']],
 
   // Stable Diffusion web UI
-  [legacy(making), 'POST', sdapi('txt2img', 'img2img', 'extra-single-image', 'extra-batch-images', 'upscale')],
-  [legacy(making), 'POST', sdapi('interrogate', 'interrupt', 'skip', 'options', 'refresh-checkpoints', 'refresh-vae')],
-  [legacy(making), 'POST', sdapi('refresh-embeddings', 'refresh-loras', 'unload-checkpoint', 'reload-checkpoint')],
-  [legacy(reading), 'POST', sdapi('png-info')],
-  [legacy(reading), 'GET', sdapi('progress', 'get_last.json')],
+  [
+    legacy(making),
+    'POST',
+    sdapi('txt2img', 'img2img', 'extra-single-image', 'extra-batch-images', 'upscale'),
+    'images',
+  ],
+  [
+    legacy(making),
+    'POST',
+    sdapi('interrogate', 'interrupt', 'skip', 'options', 'refresh-checkpoints', 'refresh-vae'),
+    'images',
+  ],
+  [
+    legacy(making),
+    'POST',
+    sdapi('refresh-embeddings', 'refresh-loras', 'unload-checkpoint', 'reload-checkpoint'),
+    'images',
+  ],
+  [legacy(reading), 'POST', sdapi('png-info'), 'images'],
+  [legacy(reading), 'GET', sdapi('progress', 'get_last.json'), 'images'],
   [shown, 'GET', sdapi('options', 'sd-models', 'samplers', 'schedulers', 'upscalers', 'latent-upscale-modes')],
   [shown, 'GET', sdapi('loras', 'sd-vae', 'sd-modules', 'prompt-styles', 'hypernetworks', 'face-restorers')],
   [shown, 'GET', sdapi('realesrgan-models', 'extensions', 'script-info', 'scripts', 'embeddings', 'cmd-flags')],
   [shown, 'GET', sdapi('memory')],
 
   // ComfyUI
-  [legacy(making), 'POST', comfy('/prompt', '/queue', '/history', '/interrupt', '/free')],
-  [legacy(making), 'POST', comfy('/upload/image', '/upload/mask')],
-  [legacy(reading), 'GET', comfy('/queue', '/history', '/history/', '/view')],
-  [legacy(reading), 'SOCKET', comfy('/ws')],
+  [legacy(making), 'POST', comfy('/prompt', '/queue', '/history', '/interrupt', '/free'), 'images'],
+  [legacy(making), 'POST', comfy('/upload/image', '/upload/mask'), 'images'],
+  [legacy(reading), 'GET', comfy('/queue', '/history', '/history/', '/view'), 'images'],
+  [legacy(reading), 'SOCKET', comfy('/ws'), 'images'],
   [shown, 'GET', comfy('/prompt', '/object_info', '/object_info/', '/system_stats', '/embeddings', '/models')],
   [shown, 'GET', comfy('/extensions', '/features')],
   [shown, 'GET', comfy(...['checkpoints', 'loras', 'vae', 'diffusion_models', 'text_encoders'].map(modelFolder))],
@@ -119,7 +164,7 @@ const rows: readonly Row[] = [
   // Pages
   [information, 'GET', ['/', '/lcpp', '/api', '/api/v1', '/docs', '/docs/', '/v1', '/noscript', '/sdui']],
   [information, 'GET', ['/api/extra/fidelity', '/api/openapi.json', '/favicon.ico']],
-  [making, 'POST', ['/noscript']],
+  [making, 'POST', ['/noscript'], 'text'],
 ];
 
 function modelFolder(name: string): string {
@@ -131,7 +176,9 @@ const pageFile = /\.(js|css|svg|png|woff2?|wasm|onnx|json|txt|webmanifest)$/;
 
 /** By `METHOD path`, as the endpoints declare it. */
 export const accessTable: ReadonlyMap<string, AccessRule> = new Map(
-  rows.flatMap(([rule, method, paths]) => paths.map((path) => [`${method} ${path}`, rule] as const)),
+  rows.flatMap(([rule, method, paths, scope]) =>
+    paths.map((path) => [`${method} ${path}`, scope ? { ...rule, scope } : rule] as const),
+  ),
 );
 
 /** The row of a path as it is declared; undefined where it has none. */

@@ -46,7 +46,7 @@ export function createApp(parts: AppParts): App {
 }
 
 function httpServer(
-  { settings, onError, onRefused }: AppParts,
+  { settings, onError, onRefused, keys }: AppParts,
   { comfy }: ServerServices,
   endpoints: readonly Endpoint[],
 ): HttpServer {
@@ -63,6 +63,7 @@ function httpServer(
       allowedHosts: settings.allowedhosts ?? [],
       machineName: hostname(),
       legacyOpen: settings.legacyopenpaths,
+      keys,
     },
     maxRequestMegabytes: settings.maxrequestsize,
     rateLimitSeconds: settings.ratelimit,

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { knownPlaces } from '../library/places.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
@@ -24,6 +25,11 @@ const commands = {
   pack: async ({ words, stops }: CommandParts) => {
     const { packCommand } = await import('./pack-command.ts');
     return packCommand({ words, ...downloading(stops), folder: ownFolder('packs') });
+  },
+  keys: async ({ words }: CommandParts) => {
+    const { keysCommand } = await import('./keys-command.ts');
+    const file = join(ownFolder('config'), 'keys.json');
+    return keysCommand({ words, defaultFile: file, terminal: ownTerminal(), now: Date.now });
   },
   doctor: async ({ words, output }: CommandParts) => {
     const { doctorCommand } = await import('./report-commands.ts');

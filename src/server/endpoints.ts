@@ -35,7 +35,7 @@ import type { ServerServices } from './services.ts';
 
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
 export function modelEndpoints(services: ServerServices): readonly (ModelEndpoint<ModelContext> & AccessRule)[] {
-  const { settings, product, shutdown, warn, models, clients, tools, admin, memory, library } = services;
+  const { settings, product, shutdown, warn, models, clients, tools, admin, keys, memory, library } = services;
   const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = withAccess(
     withSharedPaths<ModelContext>([
       ...nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }),
@@ -47,14 +47,13 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
       ...ollamaEndpoints({
         modelFile: describeModelFile,
         now: () => Date.now(),
-        download: (name, { headers, signal }) =>
-          mayAdminister(admin, headers) ? library?.download(name, signal) : undefined,
+        download: (name, call) => (mayAdminister(admin, call) ? library?.download(name, call.signal) : undefined),
       }),
       ...llamacppEndpoints,
       ...imagesEndpoints,
       ...comfyEndpoints({ prompts: services.comfy, editor: services.editor, product }),
       ...sdapiEndpoints(services.lastDrawings),
-      ...adminEndpoints({ access: admin, swap: models?.swap }),
+      ...adminEndpoints({ access: admin, swap: models?.swap, keys }),
       ...modelStatusEndpoints({
         access: admin,
         swap: models?.swap,

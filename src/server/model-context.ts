@@ -120,7 +120,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     },
     schemaToGrammar,
     features: () => ({
-      protected: Boolean(settings.password),
+      protected: Boolean(settings.password || settings.keyfile),
       guidance: settings.enableguidance,
       jinja: settings.jinja,
       admin: adminLevel(admin),

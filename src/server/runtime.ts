@@ -12,6 +12,7 @@ import { tryFolder } from '../engines/llama/cache-folder.ts';
 import { readModelFile } from '../engines/llama/load-options.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import { systemTimer } from '../http/timers.ts';
+import type { Keyring } from '../keys/keyring.ts';
 import { countsTaskModels, specsOf, taskNouns } from '../models/engine-kinds.ts';
 import type { UnloadReason } from '../models/lifecycle.ts';
 import { memoryBudget } from '../models/memory-budget.ts';
@@ -66,6 +67,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const pool = await textBackends(settings, terminal);
   const model = await textModel(parts, pool);
   const clients = served ? await clientServices(settings, terminal) : {};
+  const keys = served ? await keyring(settings, terminal) : undefined;
   const registry = createRegistry(settings, model, terminal);
   const own = modelParts(model, registry);
   const engine = startable(own.source);
@@ -82,6 +84,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       tools: tools?.pool,
       toolEditor: tools?.editor,
       clients,
+      keys,
       product: parts.product,
       hasTaskModels: () => countsTaskModels(model.taskModels, registry.list()),
       // The answer is sent first.
@@ -238,6 +241,13 @@ async function checkDiskCache(text: string): Promise<void> {
   await tryFolder(resolve(reading.folder), process.pid).catch(({ message }: Error) => {
     throw new StartError(`--diskcache: the folder ${reading.folder} cannot be used: ${message}`, 2);
   });
+}
+
+/** The keys of `--keyfile`. Changes of the file are taken up within a second. */
+async function keyring({ keyfile }: Settings, terminal: Terminal): Promise<Keyring | undefined> {
+  if (keyfile === '') return undefined;
+  const { openKeyring } = await import('../keys/keyring.ts');
+  return openKeyring(resolve(keyfile), (sentence) => terminal.line(sentence));
 }
 
 /** Save slots, multiplayer stories and web search, if flags enable them. */

@@ -6,6 +6,7 @@ import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
 import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
+import type { Keyring } from '../keys/keyring.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { AdminAccess } from '../protocols/admin/access.ts';
@@ -37,6 +38,8 @@ export interface ServiceParts {
   readonly toolEditor?: ToolServerEditor | undefined;
   readonly product: Product;
   readonly clients?: ClientServices;
+  /** With `--keyfile` only. */
+  readonly keys?: Keyring | undefined;
   readonly observer: TextObserver;
   readonly taskObserver?: TaskObserver;
   /** Decodes and encodes pictures; by default a worker process that the first picture starts. */

@@ -113,6 +113,9 @@ export const serverFlags = flagTable({
     environment: ['PARLEY_PASSWORD', 'KCPP_PASSWORD'],
     secret: true,
   }).help('API key that clients must send to generate, to change anything or to see what others generated.'),
+  keyfile: text('FILE', '', { label: 'Key file', scope: 'server' }).help(
+    'File of keys with their own scopes, rates and expiry dates, made by `parley keys add`. Clients must send one of them or the password. Changes apply within a second.',
+  ),
   ratelimit: integer('SECONDS', 0, { label: 'Rate limit', scope: 'server', defaultText: '0, no limit', min: 0 }).help(
     'Minimum time between two requests from the same client.',
   ),

@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
-import { type Family, json } from '../../http/call.ts';
+import { type Call, type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 
 /** Refusals are replies with status 200; this is for all other errors. */
@@ -23,8 +22,11 @@ export function adminLevel({ enabled, password }: AdminAccess): 0 | 1 | 2 {
   return password === undefined ? 1 : 2;
 }
 
-export function mayAdminister({ enabled, password }: AdminAccess, headers: IncomingHttpHeaders): boolean {
-  if (!enabled || password === undefined) return enabled;
+/** A key of `--keyfile` needs the scope `admin`, and no password beside it. */
+export function mayAdminister({ enabled, password }: AdminAccess, call: Pick<Call, 'headers' | 'key'>): boolean {
+  const { headers, key } = call;
+  if (!enabled || key) return enabled && key?.scopes.includes('admin') === true;
+  if (password === undefined) return true;
   const sent = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
   // Digests have one length, so that the comparison takes constant time.
   return timingSafeEqual(digest(sent), digest(password));

@@ -29,7 +29,7 @@ export const mcpAdminFidelity: readonly EndpointFidelity[] = [
 export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): PlainEndpoint[] {
   const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: adminFamily });
   const edit = async (call: Call, work: (given: ToolServerEditor) => Promise<void>): Promise<Reply> => {
-    if (!editor || !mayAdminister(access, call.headers)) return json({ success: false, error: notAllowed });
+    if (!editor || !mayAdminister(access, call)) return json({ success: false, error: notAllowed });
     try {
       await work(editor);
       return json({ success: true });
@@ -41,11 +41,11 @@ export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): 
     row(
       '/api/extra/mcp',
       'The MCP servers with their state and tools, and whether this key may add some.',
-      ({ headers }) =>
+      (call) =>
         json({
           servers: tools?.catalog?.servers() ?? [],
-          admin: { enabled: editor !== undefined, allowed: editor !== undefined && mayAdminister(access, headers) },
-          file: editor && mayAdminister(access, headers) ? editor.file : null,
+          admin: { enabled: editor !== undefined, allowed: editor !== undefined && mayAdminister(access, call) },
+          file: editor && mayAdminister(access, call) ? editor.file : null,
         }),
       { method: 'GET' },
     ),

@@ -58,17 +58,17 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
     row(
       '/api/extra/models',
       'All models of every kind: state, memory, context, and what this key may change.',
-      async ({ headers }, context: ModelStatusContext) =>
+      async (call, context: ModelStatusContext) =>
         json({
           models: [...(await textModels(context, services)), ...taskModels(services)],
           available_bytes: availableBytes(),
           router: context.models?.byName ?? false,
-          admin: { enabled: access.enabled, allowed: mayAdminister(access, headers) },
+          admin: { enabled: access.enabled, allowed: mayAdminister(access, call) },
           last_failure: swap?.failure?.() ?? null,
         }),
     ),
     row('/api/admin/models', 'The models and configs on this machine, for reload_config.', async (call: Call) => {
-      const found = mayAdminister(access, call.headers) ? await library?.list() : undefined;
+      const found = mayAdminister(access, call) ? await library?.list() : undefined;
       return json({ models: (found ?? []).map(libraryEntry) });
     }),
   ];

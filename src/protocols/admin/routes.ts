@@ -19,6 +19,21 @@ export interface AdminServices {
   readonly access: AdminAccess;
   /** Undefined if models cannot be swapped. */
   readonly swap?: ModelSwap | undefined;
+  /** With `--keyfile` only. */
+  readonly keys?: { list(): readonly ListedKey[] } | undefined;
+}
+
+/** A key of `--keyfile` and how it was used since the start; times are milliseconds since 1970. */
+interface ListedKey {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly rate?: number;
+  readonly weight: number;
+  readonly expires?: number;
+  readonly created: number;
+  readonly requests: number;
+  readonly refused: number;
+  readonly lastSeen?: number;
 }
 
 /** Undefined or null refuses. */
@@ -40,16 +55,16 @@ export const adminFidelity: readonly EndpointFidelity[] = [
   }),
 ];
 
-export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<AdminContext>[] {
+export function adminEndpoints({ access, swap, keys }: AdminServices): ModelEndpoint<AdminContext>[] {
   const row = endpointRow({ method: 'POST', match: 'ending', queued: false, family: adminFamily });
-  const allowed = ({ headers }: Call): ModelSwap | undefined => (mayAdminister(access, headers) ? swap : undefined);
+  const allowed = (call: Call): ModelSwap | undefined => (mayAdminister(access, call) ? swap : undefined);
   // An exclusive one waits for its turn in the queue: no generation may run meanwhile.
   const state = (name: string, summary: string, refused: object, exclusive: boolean, answer: StateAnswer) =>
     row(
       `/api/admin/${name}`,
       summary,
       async (call, { states, text }: AdminContext) => {
-        const present = mayAdminister(access, call.headers) ? states() : undefined;
+        const present = mayAdminister(access, call) ? states() : undefined;
         if (!present) return json({ success: false, ...refused });
         const slot = exclusive ? await slotOf(call, present.count) : 0;
         const work = async () => {
@@ -88,6 +103,12 @@ export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<A
       { method: 'GET' },
     ),
     row(
+      '/api/admin/keys',
+      'The keys of --keyfile: what each may do, and how it was used since the start. The keys themselves are stored nowhere.',
+      (call) => json(mayAdminister(access, call) ? (keys?.list() ?? []).map(shownKey) : []),
+      { method: 'GET' },
+    ),
+    row(
       '/api/admin/reload_config',
       'Switch to another config or model, back to the first one, or to none.',
       async (call) => {
@@ -101,6 +122,16 @@ export function adminEndpoints({ access, swap }: AdminServices): ModelEndpoint<A
       },
     ),
   ];
+}
+
+/** Hash and salt are left out. */
+function shownKey({ name, scopes, rate, weight, expires, created, requests, refused, lastSeen }: ListedKey): object {
+  const times = { created: day(created), expires: day(expires), last_seen: day(lastSeen) };
+  return { name, scopes, rate: rate ?? null, weight, requests, refused, ...times };
+}
+
+function day(time: number | undefined): string | null {
+  return time === undefined ? null : new Date(time).toISOString();
 }
 
 /** A slot that does not exist means the first one: clients rely on it. */

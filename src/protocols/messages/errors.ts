@@ -8,6 +8,7 @@ const typesByStatus = new Map([
   [403, 'permission_error'],
   [404, 'not_found_error'],
   [413, 'request_too_large'],
+  [429, 'rate_limit_error'],
   [503, 'overloaded_error'],
 ]);
 

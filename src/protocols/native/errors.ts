@@ -10,6 +10,7 @@ const types = new Map([
   [403, 'forbidden'],
   [404, 'not_found'],
   [405, 'method_not_allowed'],
+  [429, 'rate_limited'],
   [503, 'service_unavailable'],
 ]);
 

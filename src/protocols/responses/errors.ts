@@ -8,6 +8,7 @@ const failureCodes: Partial<Record<ErrorCode, string>> = {
   'context-overflow': 'context_length_exceeded',
   busy: 'rate_limit_exceeded',
   'rate-limited': 'rate_limit_exceeded',
+  'key-rate-limited': 'rate_limit_exceeded',
 };
 
 export const responsesFamily: Family = {

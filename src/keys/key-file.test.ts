@@ -1,0 +1,55 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { freshFolders } from '../store/testing/folder.ts';
+import { KeyExists, KeyFile, keyId } from './key-file.ts';
+
+const freshFolder = freshFolders();
+
+function keyFile() {
+  const path = join(freshFolder(), 'keys.json');
+  const warnings: string[] = [];
+  return { path, warnings, file: new KeyFile({ path, warn: (line) => warnings.push(line), now: () => new Date(0) }) };
+}
+
+const bob = { name: 'bob', scopes: ['text'], weight: 1 } as const;
+
+test('KeyFile: stores a hash of the key, readable by its owner only', async () => {
+  const { path, file } = keyFile();
+  const key = await file.add(bob, 5);
+  expect(key).toMatch(/^parley_[a-z0-9]{8}_[\w-]{43}$/);
+  const content = readFileSync(path, 'utf8');
+  expect(content).not.toContain(key.split('_').slice(2).join('_'));
+  expect(await file.keys()).toMatchObject([{ ...bob, id: keyId(key), created: 5 }]);
+  if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('KeyFile: refuses a second key of one name, and revokes keys', async () => {
+  const { file } = keyFile();
+  await file.add(bob, 0);
+  await expect(file.add(bob, 0)).rejects.toBeInstanceOf(KeyExists);
+  expect([await file.revoke('bob'), await file.revoke('bob'), await file.keys()]).toEqual([true, false, []]);
+});
+
+test('KeyFile: leaves a file of a newer version alone', async () => {
+  const { path, file } = keyFile();
+  writeFileSync(path, '{"file_version":2,"keys":[]}');
+  await expect(file.add(bob, 0)).rejects.toThrow('newer version of Parley');
+});
+
+test('KeyFile: ignores scopes that it does not know', async () => {
+  const { path, file } = keyFile();
+  const key = { ...bob, scopes: ['text', 'telepathy'], id: 'a', salt: '', hash: '', created: 0 };
+  writeFileSync(path, JSON.stringify({ file_version: 1, keys: [key] }));
+  expect((await file.keys())[0]?.scopes).toEqual(['text']);
+});
+
+test.each(['[]', '{}', '{"keys":[{}]}', '{"keys":[{"name":"a"'])(
+  'KeyFile: sets a damaged file aside: %s',
+  async (content) => {
+    const { path, file, warnings } = keyFile();
+    writeFileSync(path, content);
+    expect(await file.keys()).toEqual([]);
+    expect(warnings[0]).toContain('is damaged');
+  },
+);

@@ -1,0 +1,112 @@
+import { randomBytes, scrypt } from 'node:crypto';
+import { checkVersion, versionKey } from '../core/file-version.ts';
+import { AtomicFile, type AtomicFileOptions } from '../store/atomic-file.ts';
+
+/** What a key may be used for. `src/server/access.ts` says which scope each path needs. */
+export const keyScopes = ['text', 'chat', 'images', 'audio', 'embeddings', 'tools', 'admin'] as const;
+export type KeyScope = (typeof keyScopes)[number];
+
+/** The rules of a key, without the key itself. */
+export interface KeyRules {
+  readonly name: string;
+  readonly scopes: readonly KeyScope[];
+  /** Requests per minute; unlimited without. */
+  readonly rate?: number;
+  /** Share of the queue; a key of weight 2 gets twice the turns of one of weight 1. */
+  readonly weight: number;
+  /** Milliseconds since 1970. */
+  readonly expires?: number;
+}
+
+/** Only a hash of the key is stored. */
+export interface StoredKey extends KeyRules {
+  /** Stands in the key itself, so that one hash is computed however many keys there are. */
+  readonly id: string;
+  readonly salt: string;
+  readonly hash: string;
+  readonly created: number;
+}
+
+export class KeyExists extends Error {}
+
+const mostBytes = 4 * 2 ** 20;
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
+const keyPattern = /^parley_([a-z0-9]{8})_[A-Za-z0-9_-]{43}$/;
+
+export function isKeyName(name: string): boolean {
+  return namePattern.test(name);
+}
+
+/** The id in a key; undefined for a text that is no key of a key file. */
+export function keyId(key: string): string | undefined {
+  return keyPattern.exec(key)?.[1];
+}
+
+/** Some 40 ms and 16 MB in the thread pool: a stolen file does not give away its keys. */
+export function hashKey(key: string, salt: string): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(key, Buffer.from(salt, 'base64'), 32, { N: 2 ** 14, r: 8, p: 1 }, (error, hash) =>
+      error ? reject(error) : resolve(hash),
+    );
+  });
+}
+
+/** The keys of `--keyfile`. Readable by its owner only, and replaced atomically. */
+export class KeyFile {
+  readonly #file: AtomicFile<readonly StoredKey[]>;
+
+  constructor(parts: Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>) {
+    this.#file = new AtomicFile<readonly StoredKey[]>({ ...parts, mostBytes, empty: [], decode, encode });
+  }
+
+  keys(): Promise<readonly StoredKey[]> {
+    return this.#file.read();
+  }
+
+  /** Returns the key, which is stored nowhere. Throws `KeyExists`. */
+  async add(rules: KeyRules, now: number, random: (bytes: number) => Buffer = randomBytes): Promise<string> {
+    const id = Array.from(random(8), (byte) => (byte % 36).toString(36)).join('');
+    const key = `parley_${id}_${random(32).toString('base64url')}`;
+    const salt = random(16).toString('base64');
+    const hash = (await hashKey(key, salt)).toString('base64');
+    await this.#file.change((keys) => {
+      if (keys.some(({ name }) => name === rules.name)) throw new KeyExists();
+      return [...keys, { ...rules, id, salt, hash, created: now }];
+    });
+    return key;
+  }
+
+  /** False if there is no such key. */
+  async revoke(name: string): Promise<boolean> {
+    const found = (await this.keys()).some((key) => key.name === name);
+    if (found) await this.#file.change((keys) => keys.filter((key) => key.name !== name));
+    return found;
+  }
+}
+
+function decode(bytes: Buffer): readonly StoredKey[] {
+  const content: unknown = JSON.parse(bytes.toString());
+  if (typeof content !== 'object' || content === null) throw new Error('it is no object');
+  checkVersion(content as Record<string, unknown>);
+  const { keys } = content as { keys?: unknown };
+  if (!Array.isArray(keys)) throw new Error('it has no list of keys');
+  return keys.map(storedKey);
+}
+
+function storedKey(value: unknown): StoredKey {
+  const key = (typeof value === 'object' && value !== null ? value : {}) as Partial<Record<keyof StoredKey, unknown>>;
+  const { name, id, salt, hash, scopes, rate, weight = 1, expires, created = 0 } = key;
+  const texts = [name, id, salt, hash].every((text) => typeof text === 'string');
+  const numbers = [rate ?? 1, weight, expires ?? 0, created].every((number) => Number.isFinite(number));
+  if (!texts || !numbers || !Array.isArray(scopes)) throw new Error(`the key ${JSON.stringify(name)} is incomplete`);
+  // A scope of a later version gives nothing here.
+  return { ...(key as unknown as StoredKey), weight: Number(weight), scopes: scopes.filter(isScope) };
+}
+
+export function isScope(value: unknown): value is KeyScope {
+  return keyScopes.some((scope) => scope === value);
+}
+
+function encode(keys: readonly StoredKey[]): readonly Buffer[] {
+  return [Buffer.from(`${JSON.stringify({ [versionKey]: 1, keys }, undefined, 2)}\n`)];
+}

@@ -1,0 +1,125 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { isKeyName, isScope, KeyExists, KeyFile, type KeyRules, keyScopes, type StoredKey } from '../keys/key-file.ts';
+import type { Terminal } from '../observe/terminal.ts';
+
+interface KeysCommand {
+  readonly words: readonly string[];
+  /** Used without `--keyfile`. */
+  readonly defaultFile: string;
+  readonly terminal: Pick<Terminal, 'line'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const usage = `parley keys list             the keys, their scopes and limits
+parley keys add NAME         make a key; it is shown once
+parley keys revoke NAME      delete one
+
+  --scopes LIST              what it may do, with commas between: ${keyScopes.join(', ')}; all but admin without
+  --rate N/min               requests per minute; no limit without
+  --weight N                 share of the queue: 2 gets twice the turns of 1
+  --expires DATE             last day, such as 2027-01-31
+  --keyfile FILE             the file; start the server with the same flag`;
+
+const options = {
+  scopes: { type: 'string' },
+  rate: { type: 'string' },
+  weight: { type: 'string' },
+  expires: { type: 'string' },
+  keyfile: { type: 'string' },
+} as const;
+
+class BadWord extends Error {}
+
+/** `parley keys`: resolves to the exit code. */
+export async function keysCommand({ words, defaultFile, terminal, now }: KeysCommand): Promise<number> {
+  try {
+    const { values, positionals } = parsed(words);
+    const [action = 'list', name, ...rest] = positionals;
+    const path = values.keyfile === undefined ? defaultFile : resolve(values.keyfile);
+    const file = new KeyFile({ path, warn: (sentence) => terminal.line(sentence), now: () => new Date(now()) });
+    if (rest.length > 0 || (action !== 'list' && name === undefined)) throw new BadWord('');
+    if (action === 'list') return await list(file, path, terminal, now());
+    if (action === 'revoke') return await revoke(file, name ?? '', terminal);
+    if (action !== 'add') throw new BadWord('');
+    const rules = rulesOf(name ?? '', values);
+    await mkdir(dirname(path), { recursive: true });
+    const key = await file.add(rules, now());
+    terminal.line(key);
+    terminal.line(`This is the key of ${rules.name}. It is shown only now: ${path} has a hash of it.`);
+    terminal.line(`Servers take it that are started with --keyfile ${path}, also those that run already.`);
+    return 0;
+  } catch (error) {
+    if (error instanceof KeyExists)
+      terminal.line('There is a key of this name already. Revoke it first, or use another name.');
+    else if (error instanceof BadWord) terminal.line(error.message || usage);
+    else throw error;
+    return 2;
+  }
+}
+
+function parsed(words: readonly string[]) {
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true });
+  } catch (error) {
+    throw new BadWord(`${(error as Error).message}\n\n${usage}`);
+  }
+}
+
+function rulesOf(name: string, values: Partial<Record<keyof typeof options, string>>): KeyRules {
+  if (!isKeyName(name))
+    throw new BadWord('A name has up to 64 letters, digits and . _ @ -, and begins with a letter or digit.');
+  const scopes = values.scopes?.split(',').map((scope) => scope.trim());
+  const unknown = scopes?.find((scope) => !isScope(scope));
+  if (unknown !== undefined) throw new BadWord(`There is no scope ${unknown}. There are ${keyScopes.join(', ')}.`);
+  const rate = values.rate === undefined ? undefined : Number(/^(\d{1,6})(\/min)?$/.exec(values.rate)?.[1]);
+  if (rate !== undefined && !(rate > 0))
+    throw new BadWord('--rate must be a number of requests per minute, such as 30/min.');
+  const weight = Number(values.weight ?? 1);
+  if (!(weight >= 0.01 && weight <= 100)) throw new BadWord('--weight must be a number from 0.01 to 100.');
+  const expires = values.expires === undefined ? undefined : lastMoment(values.expires);
+  return {
+    name,
+    scopes: scopes?.filter(isScope) ?? keyScopes.filter((scope) => scope !== 'admin'),
+    weight,
+    ...(rate === undefined ? {} : { rate }),
+    ...(expires === undefined ? {} : { expires }),
+  };
+}
+
+/** The end of a day, in the time zone of this machine. */
+function lastMoment(text: string): number {
+  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? [];
+  const end = new Date(Number(year), Number(month) - 1, Number(day) + 1);
+  const last = new Date(Number(year), Number(month) - 1, Number(day));
+  if (day === undefined || last.getDate() !== Number(day))
+    throw new BadWord('--expires must be a date such as 2027-01-31.');
+  return end.getTime();
+}
+
+async function list(file: KeyFile, path: string, terminal: KeysCommand['terminal'], now: number): Promise<number> {
+  const keys = await file.keys();
+  if (keys.length === 0) terminal.line(`There are no keys in ${path}. Make one with parley keys add NAME.`);
+  for (const key of keys) terminal.line(keyLine(key, now));
+  return 0;
+}
+
+function keyLine({ name, scopes, rate, weight, expires }: StoredKey, now: number): string {
+  const limits = [
+    scopes.join(',') || 'no scope',
+    rate === undefined ? 'no rate' : `${rate}/min`,
+    ...(weight === 1 ? [] : [`weight ${weight}`]),
+    ...(expires === undefined
+      ? []
+      : [`${expires <= now ? 'EXPIRED' : 'expires'} ${new Date(expires - 1).toLocaleDateString('sv')}`]),
+  ];
+  return `${name.padEnd(20)} ${limits.join('  ')}`;
+}
+
+async function revoke(file: KeyFile, name: string, terminal: KeysCommand['terminal']): Promise<number> {
+  const found = await file.revoke(name);
+  terminal.line(found ? `The key of ${name} is revoked.` : `There is no key ${name}.`);
+  return found ? 0 : 2;
+}
