@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfigFile } from '../src/config/config-file.ts';
 import { settingsFrom } from '../src/config/flags.ts';
 import { DiskStore } from '../src/engines/llama/worker/cache/disk-store.ts';
+import { KeyFile } from '../src/keys/key-file.ts';
+import { Keyring } from '../src/keys/keyring.ts';
 import { download } from '../src/library/download.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
@@ -52,6 +54,16 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     await slots.save(1, { title: 'New', format: 'plain', data: '' });
     const kept = (await new SaveSlots({ path, ...file }).load(11)) ?? Buffer.of();
     expect(JSON.parse(Buffer.from(kept).toString())).toEqual({ title, format: 'plain', data: 'line one\nline two' });
+  },
+  // Made by `parley keys add`.
+  'keys.json': async (path) => {
+    const keyring = new Keyring({ path, file: new KeyFile({ path, ...file }), now: () => 0, warn: never });
+    await keyring.refresh();
+    expect(await keyring.find('parley_i3vnuvo0_clXrpCCG4QXNyT3EAeeiEHnRc2PPlXHK-5GLdNQCWIw')).toMatchObject({
+      name: 'phone',
+      scopes: ['chat', 'text'],
+      rate: 30,
+    });
   },
   // Records that the pages keep on the server, beside the slots.
   'slots.records': async (path) => {

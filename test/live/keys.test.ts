@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { liveServers, program, programEnvironment } from './server.ts';
+
+const start = liveServers();
+const folder = mkdtempSync(join(tmpdir(), 'parley-keys-'));
+const keyfile = join(folder, 'keys.json');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function keys(...words: string[]): Promise<string> {
+  const command = [program, 'keys', ...words, '--keyfile', keyfile];
+  return (await promisify(execFile)(process.execPath, command, { env: programEnvironment() })).stdout;
+}
+
+const newKey = async (name: string, ...rules: string[]): Promise<string> =>
+  (await keys('add', name, ...rules)).split('\n', 1)[0] ?? '';
+
+test('keys: work within their scopes and rate, in every dialect, and stop working when revoked', async () => {
+  const phone = await newKey('phone', '--scopes', 'chat');
+  const { base } = await start(['--keyfile', keyfile, '--admin', '--ctx-size', '1024']);
+  const ask = async (path: string, key: string, body?: object) => {
+    const response = await fetch(base + path, {
+      method: body ? 'POST' : 'GET',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await response.text();
+    return { status: response.status, text, retryAfter: response.headers.get('retry-after') };
+  };
+  const chat = { model: 'any', max_tokens: 2, messages: [{ role: 'user', content: 'Hi' }] };
+  const prompt = { prompt: 'Hi', max_length: 2 };
+
+  expect((await ask('/v1/chat/completions', phone, chat)).status).toBe(200);
+  expect((await ask('/v1/chat/completions', 'wrong', chat)).status).toBe(401);
+  expect(await ask('/v1/completions', phone, prompt)).toMatchObject({
+    status: 403,
+    text: expect.stringContaining('"code":"insufficient_permissions"'),
+  });
+  expect((await ask('/api/v1/generate', phone, prompt)).text).toContain('"type":"forbidden"');
+  expect((await ask('/api/generate', phone, prompt)).text).toContain('{"error":"This key may not be used here');
+  expect((await ask('/sdapi/v1/txt2img', phone, { prompt: 'x' })).status).toBe(403);
+  expect((await ask('/api/admin/keys', phone)).status).toBe(403);
+  expect((await ask('/v1/models', phone)).text).not.toContain('protected-model');
+
+  // The running server takes up new keys.
+  const slow = await newKey('slow', '--scopes', 'chat', '--rate', '1/min');
+  const boss = await newKey('boss', '--scopes', 'admin');
+  await expect.poll(async () => (await ask('/api/admin/keys', boss)).status, { timeout: 10_000 }).toBe(200);
+  expect((await ask('/v1/messages', slow, chat)).status).toBe(200);
+  const refused = await ask('/v1/messages', slow, chat);
+  expect(refused).toMatchObject({ status: 429, text: expect.stringContaining('"type":"rate_limit_error"') });
+  expect(Number(refused.retryAfter)).toBeGreaterThan(0);
+  const listed = (await ask('/api/admin/keys', boss)).text;
+  expect(JSON.parse(listed)).toContainEqual(
+    expect.objectContaining({ name: 'slow', requests: 1, refused: 1, rate: 1 }),
+  );
+  for (const secret of ['"hash"', '"salt"', phone, slow]) expect(listed).not.toContain(secret);
+
+  await keys('revoke', 'phone');
+  await expect.poll(async () => (await ask('/v1/chat/completions', phone, chat)).status, { timeout: 10_000 }).toBe(401);
+});
