@@ -116,6 +116,9 @@ export const texts = {
     off: 'off',
     always: 'always',
     keys: 'Keys, separated by commas',
+    /** `reason` begins with “the pattern”. */
+    wrongKey: (key: string, reason: string) => `${key} is not searched: ${reason}.`,
+    wrong: 'invalid key',
     content: 'Content',
     comment: 'Title',
     constant: 'Always sent',
