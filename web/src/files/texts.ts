@@ -25,7 +25,9 @@ export const texts = {
     unreadable: (name: string, reason: string) => `Can't open ${name}: ${reason}`,
     damagedJson: 'the JSON is not valid. Export the file again.',
     characterAdded: (name: string) => `${name} added to your characters.`,
-    chatsAdded: (count: number) => (count === 1 ? '1 chat imported.' : `${count} chats imported.`),
+    chatsAdded: (count: number, names: readonly string[] = []) =>
+      `${count === 1 ? '1 chat' : `${count} chats`} imported.${names.length === 0 ? '' : ` New characters: ${names.join(', ')}.`}`,
+    storyAdded: (title: string) => `Story “${title}” imported.`,
     lorebookAdded: (name: string, entries: number) =>
       `${name}: ${entries} lorebook ${entries === 1 ? 'entry' : 'entries'} added.`,
     lorebook: 'Lorebook',
