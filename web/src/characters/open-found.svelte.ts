@@ -94,7 +94,7 @@ async function keepLorebook({ world, options }: Lorebook): Promise<Place> {
   const { view, id } = navigation.place;
   const name = options.name ?? texts.open.lorebook;
   const story = view === 'write' ? stories.find(id) : undefined;
-  notify(texts.open.lorebookAdded(name, world.length));
+  notify(texts.open.lorebookAdded(name, world.length, story ? 'story' : 'chat'));
   if (story) {
     stories.change(story.id, (now) => ({ ...now, world: [...now.world, ...world] }));
     return { view: 'write', id: story.id };
