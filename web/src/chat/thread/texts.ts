@@ -68,7 +68,7 @@ export const texts = {
   },
   drawing: {
     progress: 'Progress',
-    describing: 'The model is describing the scene …',
+    describing: 'Describing the scene …',
     drawing: (prompt: string) => `Drawing: ${prompt}`,
     stop: 'Stop drawing',
   },
