@@ -50,6 +50,37 @@ export function overlaps(set: Characters, lowest: number, highest: number): bool
   return range !== undefined && range[0] <= highest;
 }
 
+/** All codes below it are tried for large sets; no script with capitals is beyond. */
+const lastCased = 0x1e943;
+/** The letters of which `otherCases` is not empty. */
+let casedLetters: readonly number[] | undefined;
+
+/** As in JavaScript: only those of one character, and none of ASCII for characters beyond it. */
+function otherCases(code: number): number[] {
+  if (code >= 0xd800 && code < 0xe000) return [];
+  const character = String.fromCodePoint(code);
+  return [character.toLowerCase(), character.toUpperCase()].flatMap((other) => {
+    const otherCode = other.codePointAt(0) as number;
+    const single = other.length === String.fromCodePoint(otherCode).length;
+    return single && other !== character && code < 128 === otherCode < 128 ? [otherCode] : [];
+  });
+}
+
+/** The set with the capitals of its letters, and the letters of its capitals. */
+export function inBothCases(set: Characters): Characters {
+  const small = set.every(([from, to]) => to - from < 64);
+  if (!small) casedLetters ??= codesOf([[0, lastCased]]).filter((code) => otherCases(code).length > 0);
+  const codes = small ? codesOf(set) : (casedLetters ?? []).filter((code) => includes(set, code));
+  return union(
+    set,
+    codes.flatMap(otherCases).map((code): [number, number] => [code, code]),
+  );
+}
+
+function codesOf(set: Characters): number[] {
+  return set.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
+}
+
 /** The one character of the set, if there is just one. */
 export function onlyOne(set: Characters): string | undefined {
   const [range, another] = set;

@@ -1,4 +1,4 @@
-import { type Characters, complement, single, union } from './characters.ts';
+import { type Characters, complement, inBothCases, single, union } from './characters.ts';
 
 /** The syntax tree of a regular expression. */
 export type PatternNode =
@@ -37,7 +37,7 @@ const space: Characters = union(
   ...[0x20, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff].map((code): Characters => [[code, code]]),
   [[0x2000, 0x200a]],
 );
-const lineEnd: Characters = union(single('\n'), single('\r'), [[0x2028, 0x2029]]);
+export const lineEnd: Characters = union(single('\n'), single('\r'), [[0x2028, 0x2029]]);
 
 const classes: Readonly<Record<string, Characters>> = {
   d: digit,
@@ -49,9 +49,15 @@ const classes: Readonly<Record<string, Characters>> = {
 };
 const controls: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f', v: '\v', '0': '\0' };
 
+/** As the flags of JavaScript. */
+export interface PatternFlags {
+  readonly ignoreCase?: boolean;
+  readonly dotAll?: boolean;
+}
+
 /** Parses the regular expressions that can be matched in linear time: no back-references, no look-around. Throws a PatternError. */
-export function parsePattern(source: string): PatternNode {
-  return new PatternParser(source).whole();
+export function parsePattern(source: string, flags: PatternFlags = {}): PatternNode {
+  return new PatternParser(source, flags).whole();
 }
 
 class PatternParser {
@@ -59,7 +65,10 @@ class PatternParser {
   #at = 0;
   #groups = 0;
 
-  constructor(source: string) {
+  constructor(
+    source: string,
+    private readonly flags: PatternFlags,
+  ) {
     if (source.length > patternLimits.length) {
       throw new PatternError(`the pattern is longer than ${patternLimits.length} characters`);
     }
@@ -118,11 +127,11 @@ class PatternParser {
       case '[':
         return { type: 'set', set: this.#bracketed() };
       case '.':
-        return { type: 'set', set: complement(lineEnd) };
+        return { type: 'set', set: complement(this.flags.dotAll ? [] : lineEnd) };
       case '\\':
         if (this.#take('b')) return { type: 'boundary', negated: false };
         if (this.#take('B')) return { type: 'boundary', negated: true };
-        return { type: 'set', set: this.#escaped(false) };
+        return { type: 'set', set: this.#cased(this.#escaped(false)) };
       case '^':
         return { type: 'start' };
       case '$':
@@ -134,7 +143,7 @@ class PatternParser {
       case '{':
         throw this.#error('has a brace that is no quantifier; write \\{ for the character');
       default:
-        return { type: 'set', set: single(character) };
+        return { type: 'set', set: this.#cased(single(character)) };
     }
   }
 
@@ -164,7 +173,12 @@ class PatternParser {
         sets.push(from);
       }
     }
-    return negated ? complement(union(...sets)) : union(...sets);
+    const set = this.#cased(union(...sets));
+    return negated ? complement(set) : set;
+  }
+
+  #cased(set: Characters): Characters {
+    return this.flags.ignoreCase ? inBothCases(set) : set;
   }
 
   #range(from: Characters, to: Characters): Characters {

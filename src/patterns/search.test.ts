@@ -39,6 +39,31 @@ describe('PatternSearch', () => {
     ['', 'abc', 0],
   ])('/%s/ in %j finds %j', (pattern, text, place) => expect(search(pattern, text)).toBe(place));
 
+  test.each([
+    ['lamp', 'i', 'a LAMP', true],
+    ['[^a]', 'i', 'A', false],
+    ['\\W', 'i', 'sk', false],
+    ['[à-ÿ]', 'i', 'É', true],
+    ['Ω', 'i', 'ω', true],
+    ['^b$', '', 'a\nb\nc', false],
+    ['^b$', 'm', 'a\nb\nc', true],
+    ['a.b', '', 'a\nb', false],
+    ['a.b', 's', 'a\nb', true],
+  ])('/%s/%s in %j: %j, as in JavaScript', (pattern, flags, text, expected) => {
+    const search = new PatternSearch(
+      compilePattern(pattern, {
+        ignoreCase: flags.includes('i'),
+        multiline: flags.includes('m'),
+        dotAll: flags.includes('s'),
+      }),
+    );
+    [...text].forEach((character, place) => {
+      search.push(character.codePointAt(0) as number, place);
+    });
+    expect(search.found(text.length) !== undefined).toBe(expected);
+    expect(new RegExp(pattern, flags).test(text)).toBe(expected);
+  });
+
   test('returns the position of the first non-empty group', () => {
     expect(search('a(b)', 'xab')).toBe(2);
     expect(search('a(x?)(b)', 'ab')).toBe(1);

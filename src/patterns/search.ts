@@ -1,5 +1,5 @@
 import { type Characters, includes } from './characters.ts';
-import { PatternError, type PatternNode, parsePattern, wordCharacters } from './parse.ts';
+import { lineEnd, PatternError, type PatternFlags, type PatternNode, parsePattern, wordCharacters } from './parse.ts';
 
 /** A thread of the search: its next step, and the positions of its groups (-1: not set). */
 interface Thread {
@@ -36,6 +36,11 @@ export class PatternSearch {
     this.#before = code;
   }
 
+  /** Whether there is a match in the text so far, whatever comes next. */
+  get matched(): boolean {
+    return this.#match !== undefined;
+  }
+
   /** The position of a match in the text so far: of its first non-empty group, or of its start. `place` is the end of the text. */
   found(place: number): number | undefined {
     const before = this.#match;
@@ -52,7 +57,7 @@ export class PatternSearch {
 
   /** Advances all threads to steps that wait for a character. A thread at the end is the match, and later ones are dropped. */
   #follow(place: number, next: number | undefined): readonly Thread[] {
-    const { steps, first, slots } = this.program;
+    const { steps, first, slots, multiline } = this.program;
     const ready: Thread[] = [];
     this.#round += 1;
     const stack = [...this.#threads].reverse();
@@ -72,10 +77,11 @@ export class PatternSearch {
           stack.push({ step: step.next, marks: thread.marks.with(step.slot, place) });
           break;
         case 'start':
-          if (this.#before === undefined) stack.push({ ...thread, step: step.next });
+          if (this.#before === undefined || (multiline && includes(lineEnd, this.#before)))
+            stack.push({ ...thread, step: step.next });
           break;
         case 'end':
-          if (next === undefined) stack.push({ ...thread, step: step.next });
+          if (next === undefined || (multiline && includes(lineEnd, next))) stack.push({ ...thread, step: step.next });
           break;
         case 'boundary':
           if ((isWord(this.#before) !== isWord(next)) !== step.negated) stack.push({ ...thread, step: step.next });
@@ -109,18 +115,23 @@ interface PatternProgram {
   readonly steps: readonly Step[];
   readonly first: number;
   readonly slots: number;
+  /** `^` and `$` also match at the ends of lines. */
+  readonly multiline: boolean;
 }
 
 /** Compiles a pattern for `PatternSearch`. Throws a PatternError. */
-export function compilePattern(source: string): PatternProgram {
-  return new PatternCompiler().whole(parsePattern(source));
+export function compilePattern(
+  source: string,
+  { multiline = false, ...flags }: PatternFlags & { readonly multiline?: boolean } = {},
+): PatternProgram {
+  return { ...new PatternCompiler().whole(parsePattern(source, flags)), multiline };
 }
 
 class PatternCompiler {
   readonly #steps: Step[] = [];
   #groups = 0;
 
-  whole(pattern: PatternNode): PatternProgram {
+  whole(pattern: PatternNode): Omit<PatternProgram, 'multiline'> {
     const match = this.#add({ type: 'match' });
     const end = this.#add({ type: 'mark', slot: 1, next: match });
     const first = this.#add({ type: 'mark', slot: 0, next: this.#compile(pattern, end) });

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { deflateSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
@@ -102,6 +103,22 @@ async function say(page: Page, text: string, count: number): Promise<void> {
   await finished(page);
 }
 
+/** Drops a file on the page. Returns what the page says about it. */
+async function drop(page: Page, name: string, content: string): Promise<string> {
+  await page.evaluate(`location.hash = '#/chat'`);
+  await field(page).waitFor();
+  const dataTransfer = await page.evaluateHandle(`(() => {
+    const carried = new DataTransfer();
+    carried.items.add(new File([${JSON.stringify(content)}], '${name}'));
+    return carried;
+  })()`);
+  await field(page).dispatchEvent('drop', { dataTransfer });
+  const notice = page.getByRole('status').getByRole('paragraph').last();
+  const said = await notice.innerText();
+  await button(page, 'Dismiss').last().click();
+  return said;
+}
+
 describe.skipIf(withoutBrowser)('characters', () => {
   test('a V2 PNG card becomes a chat: greeting versions, lorebook, persona and names in the prompt', async () => {
     const page = await chatPage();
@@ -156,6 +173,90 @@ describe.skipIf(withoutBrowser)('characters', () => {
     const names = await replies(page).evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')));
     expect(names).toEqual(['Cy', 'Bo', 'Cy', 'Bo']);
     expect(await promptOf(page)).toContain('[Write the next reply only as Bo.]');
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('the card menu edits, exports and deletes with undo; a hostile key does not block the page', async () => {
+    const page = await chatPage();
+    const hostile = [
+      { keys: ['/(x+)+$/'], content: 'Never.', enabled: true, comment: 'Slow' },
+      { keys: ['/(?<=a)b/'], content: 'Never.', enabled: true, comment: 'Refused' },
+    ];
+    const card = { ...cy, data: { ...cy.data, character_book: { entries: hostile } } };
+    await importCard(page, 'cy.json', JSON.stringify(card));
+    await say(page, `${'x'.repeat(60)}!`, 2);
+    expect(await promptOf(page)).not.toContain('Never.');
+
+    await openPicker(page);
+    const choose = async (entry: string) => {
+      await button(page, 'Options for Cy').click();
+      await page.getByRole('menuitem', { name: entry, exact: true }).click();
+    };
+    await choose('Edit');
+    await page.getByRole('textbox', { name: 'Scenario' }).fill('A lighthouse.');
+    await page.getByText('Lorebook (2)').click();
+    await page.getByText('Refused').click();
+    await page.getByText('/(?<=a)b/ is not searched: the pattern uses a look-around').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await button(page, 'Done').click();
+    const downloaded = page.waitForEvent('download');
+    await choose('Export as JSON card');
+    const file = JSON.parse(await readFile(await (await downloaded).path(), 'utf8'));
+    expect(file.data).toMatchObject({ name: 'Cy', scenario: 'A lighthouse.' });
+    await choose('Delete');
+    await page.getByText('No characters yet.').waitFor();
+    await button(page, 'Undo').click();
+    await button(page, 'Options for Cy').waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('dropped files say what they became; an exported chat brings its characters', async () => {
+    const page = await chatPage();
+    const book = { entries: { 0: { key: ['lamp'], comment: 'Lamp', content: 'Oil.', order: 1 } } };
+    expect(await drop(page, 'Sea.json', JSON.stringify(book))).toContain('Sea: 1 lorebook entry added to this chat.');
+    const preset = { temp: 1.2, top_p: 0.9, rep_pen: 1.05 };
+    expect(await drop(page, 'Warm.json', JSON.stringify(preset))).toContain('Warm added to your presets.');
+    const lines = [
+      { user_name: 'Maren', character_name: 'Edda', chat_metadata: {} },
+      { name: 'Edda', is_user: false, mes: 'Welcome.' },
+    ];
+    const chat = lines.map((line) => JSON.stringify(line)).join('\n');
+    expect(await drop(page, 'talk.jsonl', chat)).toBe('1 chat imported. New characters: Edda.');
+    await page.getByText('Welcome.').waitFor();
+
+    await button(page, 'Export').click();
+    const downloaded = page.waitForEvent('download');
+    await button(page, 'Parley file').click();
+    const file = await readFile(await (await downloaded).path(), 'utf8');
+    const other = await chatPage();
+    expect(await drop(other, 'Edda.json', file)).toBe('1 chat imported. New characters: Edda.');
+    expect(await drop(other, 'Edda.json', file)).toBe('1 chat imported.');
+    await other
+      .getByRole('textbox', { name: 'Message', exact: true })
+      .and(other.getByPlaceholder('Message Edda'))
+      .waitFor();
+    expect(faults.get(other)).toEqual([]);
+  });
+
+  test('the role-play menu writes as the person and draws the scene; the chat is summarized', async () => {
+    const page = await chatPage();
+    await importCard(page, 'bo.json', JSON.stringify(bo));
+    await say(page, 'Hello.', 2);
+    await button(page, 'Role-play').click();
+    await page.getByRole('menuitem', { name: 'Impersonate (write my reply)' }).click();
+    await expect.poll(() => field(page).inputValue(), { timeout: 20_000 }).not.toBe('');
+    await field(page).press('Enter');
+    await replies(page).nth(2).waitFor();
+    await finished(page);
+    await button(page, 'Role-play').click();
+    await page.getByRole('menuitem', { name: 'Draw the scene' }).click();
+    await replies(page).nth(3).locator('img').last().waitFor({ timeout: 60_000 });
+    await menu(page, 'Chat settings');
+    await button(page, 'Summarize now').click();
+    await page.getByText('Covers the first').waitFor({ timeout: 60_000 });
+    await page.keyboard.press('Escape');
+    await page.locator('details summary[title]').first().waitFor();
+    expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);
   });
 });

@@ -49,15 +49,23 @@ const sceneTokens = 160;
 /** Chats for which the model is describing the scene. */
 export const describing = $state<{ chatId: string | undefined }>({ chatId: undefined });
 
+let stopDescription = new AbortController();
+
+export function stopDescribing(): void {
+  stopDescription.abort();
+}
+
 /** Asks the model what the scene looks like, and draws it into the chat. */
 export async function drawScene(chatId: string): Promise<void> {
   const chat = library.get(chatId);
   if (!chat || describing.chatId !== undefined) return;
   describing.chatId = chatId;
+  stopDescription = new AbortController();
   try {
     const prompt = await hiddenReply(chat, pathOf(chat), {
       instruction: texts.prompt.scene,
       replyLength: sceneTokens,
+      signal: stopDescription.signal,
     });
     describing.chatId = undefined;
     await drawPicture(chatId, prompt.replaceAll(/\s+/g, ' '), { asked: false });

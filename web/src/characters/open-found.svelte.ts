@@ -47,9 +47,18 @@ async function keep(found: Found, name: string): Promise<Place | undefined> {
     case 'lorebook':
       return keepLorebook(found.lorebook);
     case 'chats': {
-      for (const chat of found.chats) put(chat);
       if (found.chats.length === 0) throw new Unreadable(texts.open.noChats(name));
-      notify(texts.open.chatsAdded(found.chats.length));
+      // The same file may be opened again: those that are there stay as they are.
+      const added = found.cast.characters.filter(({ id }) => !characters.find(id));
+      for (const character of added) characters.put(character);
+      for (const persona of found.cast.personas) if (!personas.find(persona.id)) personas.put(persona);
+      for (const chat of found.chats) put(chat);
+      notify(
+        texts.open.chatsAdded(
+          found.chats.length,
+          added.map((one) => one.name),
+        ),
+      );
       return { view: 'chat', id: found.chats[0]?.id ?? '' };
     }
     case 'named-chat':
@@ -57,6 +66,7 @@ async function keep(found: Found, name: string): Promise<Place | undefined> {
     case 'story': {
       await stories.load();
       stories.add(found.story);
+      notify(texts.open.storyAdded(found.story.title));
       return { view: 'write', id: found.story.id };
     }
     case 'preset':
@@ -84,7 +94,7 @@ async function keepLorebook({ world, options }: Lorebook): Promise<Place> {
   const { view, id } = navigation.place;
   const name = options.name ?? texts.open.lorebook;
   const story = view === 'write' ? stories.find(id) : undefined;
-  notify(texts.open.lorebookAdded(name, world.length));
+  notify(texts.open.lorebookAdded(name, world.length, story ? 'story' : 'chat'));
   if (story) {
     stories.change(story.id, (now) => ({ ...now, world: [...now.world, ...world] }));
     return { view: 'write', id: story.id };
@@ -98,11 +108,13 @@ async function keepLorebook({ world, options }: Lorebook): Promise<Place> {
 
 /** Characters and the persona are found by name, or made. */
 function keepNamed({ chat, user, characters: names }: NamedChat): Place {
+  const added: string[] = [];
   const cast = names.map((name) => {
     const known = characters.all.find((one) => one.name === name || one.nickname === name);
     if (known) return known;
     const made = newCharacter({ id: newId(), changedAt: Date.now(), name });
     characters.put(made);
+    added.push(name);
     return made;
   });
   const persona = user === '' ? undefined : personaNamed(user);
@@ -116,7 +128,7 @@ function keepNamed({ chat, user, characters: names }: NamedChat): Place {
     characters: cast.map(({ id }) => id),
     ...(persona ? { persona: persona.id } : {}),
   });
-  notify(texts.open.chatsAdded(1));
+  notify(texts.open.chatsAdded(1, added));
   return { view: 'chat', id: chat.id };
 }
 

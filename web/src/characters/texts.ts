@@ -116,6 +116,9 @@ export const texts = {
     off: 'off',
     always: 'always',
     keys: 'Keys, separated by commas',
+    /** `reason` begins with “the pattern”. */
+    wrongKey: (key: string, reason: string) => `${key} is not searched: ${reason}.`,
+    wrong: 'invalid key',
     content: 'Content',
     comment: 'Title',
     constant: 'Always sent',
@@ -176,11 +179,11 @@ export const texts = {
     tooShort: 'The chat is too short to summarize.',
   },
   tools: {
-    impersonate: 'Impersonate: write my reply',
+    impersonate: 'Impersonate (write my reply)',
     stop: 'Stop writing',
     scene: 'Draw the scene',
     drawing: 'Drawing the scene …',
-    speaks: 'Who speaks now',
+    menu: 'Role-play',
   },
   errors: {
     emptyReply: 'The model returned an empty reply. Try again.',

@@ -1,12 +1,10 @@
-import { go } from '../app/navigation.svelte.ts';
-import { notify, notifyFailure } from '../app/notices.svelte.ts';
-import { blobOf, dataUrlOf } from '../files/data-url.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
+import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
+import { dataUrlOf } from '../files/data-url.ts';
 import { download, fileName } from '../files/download.ts';
-import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
-import { put } from './library.svelte.ts';
 import type { Chat } from './model/conversation.ts';
-import { importedChats, markdownFile, ownFile, shareGptFile } from './model/sharing.ts';
+import { markdownFile, ownFile, shareGptFile } from './model/sharing.ts';
 
 export type ExportForm = 'own' | 'sharegpt' | 'markdown';
 
@@ -14,7 +12,7 @@ export async function exportChats(chats: readonly Chat[], form: ExportForm): Pro
   const only = chats.length === 1 ? chats[0] : undefined;
   const name = only?.title || 'Chats';
   try {
-    if (form === 'own') give(name, '.json', await ownFile(chats, { toDataUrl: dataUrlOf }));
+    if (form === 'own') give(name, '.json', await ownFile(chats, { toDataUrl: dataUrlOf, cast: await castFor(chats) }));
     else if (form === 'sharegpt') give(name, '.sharegpt.json', shareGptFile(chats, settings.systemPrompt));
     else give(name, '.md', chats.map(markdownFile).join('\n---\n\n'), 'text/markdown');
   } catch (thrown) {
@@ -22,21 +20,12 @@ export async function exportChats(chats: readonly Chat[], form: ExportForm): Pro
   }
 }
 
-function give(title: string, extension: string, content: string, type = 'application/json'): void {
-  download({ name: fileName(title, extension), type, content });
+/** The file has the characters and personas too, so that the chats work in another browser. */
+async function castFor(chats: readonly Chat[]): Promise<object> {
+  const [{ castOfChats, packedCast }] = await Promise.all([import('../files/chat-cast.ts'), loadCharacters()]);
+  return packedCast(castOfChats(chats, { characters: characters.all, personas: personas.all }), dataUrlOf);
 }
 
-export async function importFiles(files: Iterable<File>): Promise<void> {
-  for (const file of files) {
-    try {
-      const chats = importedChats(await file.text(), { toDataUrl: dataUrlOf, toBlob: blobOf, newId, now: Date.now() });
-      for (const chat of chats) put(chat);
-      const [first] = chats;
-      if (first) go({ view: 'chat', id: first.id });
-      notify(chats.length === 1 ? '1 chat imported.' : `${chats.length} chats imported.`);
-    } catch (thrown) {
-      if (thrown instanceof Error) notify(`${file.name}: ${thrown.message}`, { kind: 'bad' });
-      else notifyFailure(thrown);
-    }
-  }
+function give(title: string, extension: string, content: string, type = 'application/json'): void {
+  download({ name: fileName(title, extension), type, content });
 }

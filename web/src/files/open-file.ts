@@ -5,6 +5,7 @@ import { split } from '../story/passages.ts';
 import { newStory, type Story } from '../story/story.ts';
 import { cardOfPng, characterOfCard, isCard, pictureOfPng, storyOfCard } from './character-card.ts';
 import { characterOfCharx } from './charx.ts';
+import { type Cast, castOfFile } from './chat-cast.ts';
 import { blobOf, dataUrlOf } from './data-url.ts';
 import { isSave, storyOfSave } from './lite-save.ts';
 import { fieldsOf } from './loose.ts';
@@ -28,7 +29,7 @@ export interface FoundFile {
 export type Found =
   | { readonly kind: 'character'; readonly character: Character }
   | { readonly kind: 'lorebook'; readonly lorebook: Lorebook }
-  | { readonly kind: 'chats'; readonly chats: readonly Chat[] }
+  | { readonly kind: 'chats'; readonly chats: readonly Chat[]; readonly cast: Cast }
   | { readonly kind: 'named-chat'; readonly named: NamedChat }
   | { readonly kind: 'story'; readonly story: Story }
   /** Sampler settings of any program, as parsed JSON. */
@@ -69,8 +70,10 @@ function isCharx(bytes: Uint8Array): boolean {
 function ofJson(value: unknown, title: string, { newId, now }: OpenParts): Found | undefined {
   if (Array.isArray(value) && isSillyTavernChat(value))
     return { kind: 'named-chat', named: chatOfSillyTavern(value, newId, now) };
-  if (hasChats(value))
-    return { kind: 'chats', chats: chatsOf(value, { newId, now, toBlob: blobOf, toDataUrl: dataUrlOf }) };
+  if (hasChats(value)) {
+    const sharing = { newId, now, toBlob: blobOf, toDataUrl: dataUrlOf };
+    return { kind: 'chats', chats: chatsOf(value, sharing), cast: castOfFile(value, sharing) };
+  }
   if (isOwn(value) || isSave(value)) {
     const story = (isOwn(value) ? storyOfFile : storyOfSave)(value, newId, now);
     return { kind: 'story', story: story.title.trim() === '' ? { ...story, title } : story };

@@ -25,9 +25,11 @@ export const texts = {
     unreadable: (name: string, reason: string) => `Can't open ${name}: ${reason}`,
     damagedJson: 'the JSON is not valid. Export the file again.',
     characterAdded: (name: string) => `${name} added to your characters.`,
-    chatsAdded: (count: number) => (count === 1 ? '1 chat imported.' : `${count} chats imported.`),
-    lorebookAdded: (name: string, entries: number) =>
-      `${name}: ${entries} lorebook ${entries === 1 ? 'entry' : 'entries'} added.`,
+    chatsAdded: (count: number, names: readonly string[] = []) =>
+      `${count === 1 ? '1 chat' : `${count} chats`} imported.${names.length === 0 ? '' : ` New characters: ${names.join(', ')}.`}`,
+    storyAdded: (title: string) => `Story “${title}” imported.`,
+    lorebookAdded: (name: string, entries: number, place: 'chat' | 'story') =>
+      `${name}: ${entries} lorebook ${entries === 1 ? 'entry' : 'entries'} added to this ${place}.${place === 'chat' ? ' They are in the chat settings.' : ''}`,
     lorebook: 'Lorebook',
     noChats: (name: string) => `Can't open ${name}: it has no chats.`,
     presetsAdded: (names: readonly string[]) => `${names.join(', ')} added to your presets. Choose it in Settings.`,

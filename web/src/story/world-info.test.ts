@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newEntry, type WorldEntry } from './story.ts';
-import { activeEntries, decorated, keysOf, matching } from './world-info.ts';
+import { activeEntries, decorated, keysOf, matching, refusedKeys } from './world-info.ts';
 
 const entry = (fields: Partial<WorldEntry>): WorldEntry => newEntry({ id: 'e', content: 'Known.', ...fields });
 const found = (fields: Partial<WorldEntry>, text: string): boolean => matching([entry(fields)], text).length === 1;
@@ -51,6 +51,21 @@ test('keysOf: splits at commas', () => {
   expect(keysOf('')).toEqual([]);
 });
 
+test('keysOf: keeps the commas of an expression', () => {
+  expect(keysOf('lamp, /a{1,3}\\/b/i , and/or, x')).toEqual(['lamp', '/a{1,3}\\/b/i', 'and/or', 'x']);
+});
+
+test('refusedKeys: names the expressions that are not searched', () => {
+  const keys = ['lamp', '/(a+)+$/', '/(?<=a)b/', '/a/q'];
+  expect(refusedKeys(entry({ keys, secondaryKeys: ['/l(mp/'] }))).toEqual([
+    { key: '/(?<=a)b/', reason: 'the pattern uses a look-around or a modifier, which is not supported here' },
+    { key: '/a/q', reason: 'the pattern has the unknown flag q' },
+    { key: '/l(mp/', reason: 'the pattern has a group without an end' },
+  ]);
+  expect(refusedKeys(entry({ keys: ['C++'] }))).toEqual([]);
+  expect(refusedKeys(entry({ keys: ['C++'], regex: true }))).toHaveLength(1);
+});
+
 describe('matching: options of an entry', () => {
   test.each([
     ['case sensitive', { keys: ['Edda'], caseSensitive: true }, 'edda', false],
@@ -59,7 +74,10 @@ describe('matching: options of an entry', () => {
     ['a regular expression', { keys: ['l.mp'], regex: true }, 'a Lump', true],
     ['a written expression', { keys: ['/l[ai]mp\\b/'] }, 'a limp.', true],
     ['a written expression in other case', { keys: ['/lamp/'] }, 'LAMP', false],
-    ['an invalid expression as text', { keys: ['/l(mp/'] }, 'a /l(mp/', true],
+    ['a written expression with a flag', { keys: ['/^LAMP$/im'] }, 'a\nlamp\nb', true],
+    ['an invalid expression', { keys: ['/l(mp/'] }, 'a /l(mp/', false],
+    ['an expression with look-around', { keys: ['/(?=lamp)/'] }, 'lamp', false],
+    ['an expression that would block a browser', { keys: ['/(a+)+$/'] }, `${'a'.repeat(20_000)}!`, false],
     ['all', { keys: ['a'], selective: true, secondaryKeys: ['b', 'c'], secondaryLogic: 'all' }, 'a b', false],
     ['not any', { keys: ['a'], selective: true, secondaryKeys: ['b'], secondaryLogic: 'not-any' }, 'a b', false],
     ['not all', { keys: ['a'], selective: true, secondaryKeys: ['b', 'c'], secondaryLogic: 'not-all' }, 'a b', true],

@@ -1,3 +1,4 @@
+import { type KeyPattern, keyPattern, type RefusedPattern } from './key-pattern.ts';
 import type { WorldEntry, WorldOptions } from './story.ts';
 
 /**
@@ -157,40 +158,49 @@ function secondary({ selective, secondaryKeys, secondaryLogic }: WorldEntry, has
 
 function found(key: string, { text, lower }: Searchable, entry: WorldEntry): boolean {
   if (blank(key)) return false;
-  const expression = expressionOf(key, entry);
-  if (expression) return expression.test(text);
+  const pattern = patternOf(key, entry);
+  if (pattern) return 'reason' in pattern ? false : pattern.test(text);
+  if (entry.wholeWords) return wholeWord(key.trim(), entry).test(text);
   return entry.caseSensitive ? text.includes(key.trim()) : lower.includes(key.trim().toLowerCase());
 }
 
-const expressions = new Map<string, RegExp | undefined>();
-
-/** `/key/i` is a regular expression in any entry; other keys only if the entry says so or has whole words. */
-function expressionOf(key: string, { regex, wholeWords, caseSensitive }: WorldEntry): RegExp | undefined {
-  const written = /^\/(.+)\/([dgimsuvy]*)$/s.exec(key.trim());
-  if (!written && !regex && !wholeWords) return undefined;
-  const name = `${key}\n${Boolean(regex)}${Boolean(wholeWords)}${Boolean(caseSensitive)}`;
-  if (!expressions.has(name)) {
-    if (expressions.size > 5000) expressions.clear();
-    const flags = caseSensitive ? 'u' : 'iu';
-    expressions.set(
-      name,
-      written
-        ? compiled(written[1] ?? '', (written[2] ?? '').replace(/[gy]/g, ''))
-        : regex
-          ? compiled(key, flags)
-          : compiled(`(?<![\\p{L}\\p{N}_])${escaped(key.trim())}(?![\\p{L}\\p{N}_])`, flags),
-    );
-  }
-  return expressions.get(name);
+/** Keys of an entry that are regular expressions which cannot be searched, with the reason. */
+export function refusedKeys(entry: WorldEntry): { readonly key: string; readonly reason: string }[] {
+  const keys = new Set([...entry.keys, ...entry.secondaryKeys, ...entry.excludedBy]);
+  return [...keys].flatMap((key) => {
+    const pattern = blank(key) ? undefined : patternOf(key, entry);
+    return pattern && 'reason' in pattern ? [{ key, reason: pattern.reason }] : [];
+  });
 }
 
-function compiled(source: string, flags: string): RegExp | undefined {
-  try {
-    return new RegExp(source, flags);
-  } catch {
-    // Written for another kind of expressions: searched as text.
-    return undefined;
+const written = /^\/(.+)\/([a-z]*)$/s;
+const patterns = new Map<string, KeyPattern | RefusedPattern>();
+
+/** `/key/i` is a regular expression in any entry; other keys only if the entry says so. */
+function patternOf(key: string, { regex, caseSensitive }: WorldEntry): KeyPattern | RefusedPattern | undefined {
+  const [, source = key, flags = caseSensitive ? '' : 'i'] = written.exec(key.trim()) ?? [];
+  if (!regex && !written.test(key.trim())) return undefined;
+  const name = `${flags}/${source}`;
+  let pattern = patterns.get(name);
+  if (!pattern) {
+    if (patterns.size > 5000) patterns.clear();
+    pattern = keyPattern(source, flags);
+    patterns.set(name, pattern);
   }
+  return pattern;
+}
+
+const wholeWords = new Map<string, RegExp>();
+
+function wholeWord(key: string, { caseSensitive }: WorldEntry): RegExp {
+  const name = `${key}\n${Boolean(caseSensitive)}`;
+  let expression = wholeWords.get(name);
+  if (!expression) {
+    if (wholeWords.size > 5000) wholeWords.clear();
+    expression = new RegExp(`(?<![\\p{L}\\p{N}_])${escaped(key)}(?![\\p{L}\\p{N}_])`, caseSensitive ? 'u' : 'iu');
+    wholeWords.set(name, expression);
+  }
+  return expression;
 }
 
 function escaped(text: string): string {
@@ -201,10 +211,9 @@ function blank(key: string): boolean {
   return key.trim() === '';
 }
 
-/** Parses keys separated by commas. */
+/** Parses keys separated by commas. A comma in an expression like `/a{1,3}/` belongs to it. */
 export function keysOf(typed: string): string[] {
-  return typed
-    .split(',')
+  return (typed.match(/\s*\/(?:[^\\/]|\\.)+\/[a-z]*\s*(?=,|$)|[^,]+/gs) ?? [])
     .map((key) => key.trim())
     .filter((key) => key !== '');
 }

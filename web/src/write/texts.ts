@@ -109,6 +109,7 @@ export const texts = {
     inUse: 'in use',
     off: 'off',
     keys: 'Keys, separated by commas',
+    wrongKey: (key: string, reason: string) => `${key} is not searched: ${reason}.`,
     content: 'Content',
     comment: 'Comment',
     constant: 'Always sent',

@@ -12,8 +12,13 @@ export interface SharingParts {
   readonly now: number;
 }
 
+export interface OwnFileParts extends Pick<SharingParts, 'toDataUrl'> {
+  /** More fields of the file: the characters and personas. */
+  readonly cast?: object;
+}
+
 /** All branches, with attachments as data URLs. Running replies keep their text so far. */
-export async function ownFile(chats: readonly Chat[], { toDataUrl }: Pick<SharingParts, 'toDataUrl'>): Promise<string> {
+export async function ownFile(chats: readonly Chat[], { toDataUrl, cast = {} }: OwnFileParts): Promise<string> {
   const packed = await Promise.all(
     chats.map(async (chat) => ({
       ...chat,
@@ -24,7 +29,7 @@ export async function ownFile(chats: readonly Chat[], { toDataUrl }: Pick<Sharin
       ),
     })),
   );
-  return JSON.stringify({ format, version, chats: packed }, null, 1);
+  return JSON.stringify({ format, version, chats: packed, ...cast }, null, 1);
 }
 
 async function packedTurn(
@@ -131,7 +136,7 @@ function ownChats({ chats, version: found }: Record<string, unknown>, parts: Sha
   });
 }
 
-/** Fields of role-play chats. Characters and personas that are not in this browser are ignored. */
+/** Fields of role-play chats. */
 function keptFields(chat: Record<string, unknown>): Partial<Chat> {
   const lists = ['characters', 'muted', 'stops', 'world', 'tools'].filter((name) => Array.isArray(chat[name]));
   const texts = ['persona', 'turnOrder', 'promptForm'].filter((name) => typeof chat[name] === 'string');

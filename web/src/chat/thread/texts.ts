@@ -66,7 +66,12 @@ export const texts = {
     caption: 'Alternative tokens',
     hint: 'Colors show the probability of each token. Select a token to see its alternatives.',
   },
-  drawing: { progress: 'Progress', drawing: (prompt: string) => `Drawing: ${prompt}`, stop: 'Stop drawing' },
+  drawing: {
+    progress: 'Progress',
+    describing: 'Describing the scene …',
+    drawing: (prompt: string) => `Drawing: ${prompt}`,
+    stop: 'Stop drawing',
+  },
   figures: {
     tokens: (count: number) => `${count} ${count === 1 ? 'token' : 'tokens'}`,
     speed: (perSecond: string) => `${perSecond} tokens/s`,
