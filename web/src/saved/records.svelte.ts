@@ -34,6 +34,23 @@ interface PutOptions {
 
 const laterMs = 400;
 
+const instances = new Set<{ flush(): Promise<void> }>();
+let closed = false;
+
+/** Saves the changes of all collections of this tab now. */
+export async function flushRecords(): Promise<void> {
+  await Promise.all([...instances].map((records) => records.flush()));
+}
+
+/** Nothing more is saved by this tab: its records are outdated, and it is loaded again. */
+export function closeRecords(): void {
+  closed = true;
+}
+
+export function areRecordsClosed(): boolean {
+  return closed;
+}
+
 /**
  * The records of a collection, in memory and in the database. A change is shown at once and saved by change: one transaction
  * reads what other tabs have written since, merges (`Shape.merge`) and writes, and the other tabs merge it into what they
@@ -69,6 +86,7 @@ export class Records<Kept extends { readonly id: string }> {
     this.#unsaved = unsavedChanges<Kept>(name, parts.tab ?? tabId, this.#shape);
     this.#tabs = parts.tabs ?? new BroadcastChannel(`parley.${name}`);
     this.#tabs.onmessage = ({ data }: MessageEvent<Written>) => this.#hear(data);
+    instances.add(this);
     addEventListener('pagehide', () => this.#leave());
     document.addEventListener('visibilitychange', () => {
       if (document.visibilityState === 'hidden') this.#leave();
@@ -191,7 +209,7 @@ export class Records<Kept extends { readonly id: string }> {
   #save(id: string): void {
     void this.#inOrder(id, async () => {
       const mine = this.find(id);
-      if (!mine || !this.#changed.delete(id)) return;
+      if (closed || !mine || !this.#changed.delete(id)) return;
       this.#writing.add(id);
       const seen = this.#seen.get(id);
       try {
@@ -272,6 +290,7 @@ export class Records<Kept extends { readonly id: string }> {
   }
 
   #leave(): void {
+    if (closed) return;
     const ids = new Set([...this.#changed, ...this.#writing]);
     const changes = [...ids].flatMap((id) => {
       const now = this.find(id);
