@@ -213,6 +213,43 @@ describe.skipIf(withoutBrowser)('records on the server', () => {
         [],
       );
   });
+
+  test('what the server refuses stays in the browser and is not sent again; a missing password is told', async () => {
+    const server = await start(['--nomodel', '--savedatafile', join(folder, 'others'), '--password', 'secret']);
+    const storageState = {
+      cookies: [],
+      origins: [{ origin: server.base, localStorage: [{ name: 'parley.key', value: 'secret' }] }],
+    };
+    const page = await open(server.base, { storageState });
+    await page.getByRole('textbox', { name: 'Message', exact: true }).waitFor();
+    await store(page, { chats: [chat('Odd_Id', ['One']), chat('fine', ['One'])], stories: [], characters: [] });
+    await page.evaluate(`new Promise((done) => {
+      const request = indexedDB.open('parley');
+      request.onsuccess = () => {
+        const writing = request.result.transaction('personas', 'readwrite');
+        writing.objectStore('personas').put({ id: 'big', changedAt: 1, name: 'Big', description: 'x'.repeat(33e6) });
+        writing.oncomplete = () => { request.result.close(); done(); };
+      };
+    })`);
+    await page.reload();
+    const counts = countRequests(page);
+    await dataTab(page);
+    await keepOnServer(page).click();
+    await page.getByText(/^Synchronised at .* Odd_Id stays in this browser: /).waitFor();
+    expect(counts.save).toBe(2);
+    const before = counts.list ?? 0;
+    await arrives(page, async () => (counts.list ?? 0) > before, true);
+    await page.getByText(/^Synchronised at .* Odd_Id stays in this browser: /).waitFor();
+    expect(counts.save).toBe(2);
+
+    await page.evaluate(`localStorage.removeItem('parley.key'); sessionStorage.clear()`);
+    await page.reload();
+    await button(page, 'Cancel')
+      .click({ timeout: 3000 })
+      .catch(() => {});
+    await dataTab(page);
+    await page.getByText(/^Not synchronised: .*password/i).waitFor();
+  });
 });
 
 function questions(count: number): string[] {

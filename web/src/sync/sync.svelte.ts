@@ -27,7 +27,6 @@ export const syncStatus = $state<{ text: string; failed: boolean }>({ text: '', 
 const stateName = 'parley.sync';
 const soonMs = 3000;
 const seldomMs = 15_000;
-const connectingMs = 200;
 
 /** A little less than the limit of the server for a record. */
 const mostCharacters = 32_000_000;
@@ -155,15 +154,17 @@ function later(milliseconds: number): void {
 
 async function round(): Promise<void> {
   due = Number.POSITIVE_INFINITY;
-  if (settings.keepOnServer && server.features.savedata && !areRecordsClosed()) {
+  // Unknown features: the server cannot be reached, or needs a password. The round tells.
+  if (settings.keepOnServer && server.features.savedata !== false && !areRecordsClosed()) {
     try {
       await sync.round();
-      const [refused] = Object.values(readState().refused);
-      const text = texts.done(new Date().toLocaleTimeString());
-      Object.assign(syncStatus, { text: refused ? `${text} ${refused.reason}` : text, failed: refused !== undefined });
+      const refused = Object.values(readState().refused).map(({ reason }) => reason);
+      const done = texts.done(new Date().toLocaleTimeString());
+      Object.assign(syncStatus, { text: [done, ...refused.slice(0, 3)].join(' '), failed: refused.length > 0 });
     } catch (thrown) {
-      Object.assign(syncStatus, { text: texts.failed(sentenceOf(thrown)), failed: true });
+      const isLocked = thrown instanceof Failure && thrown.status === 401;
+      Object.assign(syncStatus, { text: texts.failed(isLocked ? texts.locked : sentenceOf(thrown)), failed: true });
     }
   } else Object.assign(syncStatus, { text: '', failed: false });
-  later(server.state === 'connecting' ? connectingMs : seldomMs);
+  later(seldomMs);
 }
