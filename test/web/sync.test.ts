@@ -244,9 +244,6 @@ describe.skipIf(withoutBrowser)('records on the server', () => {
 
     await page.evaluate(`localStorage.removeItem('parley.key'); sessionStorage.clear()`);
     await page.reload();
-    await button(page, 'Cancel')
-      .click({ timeout: 3000 })
-      .catch(() => {});
     await dataTab(page);
     await page.getByText(/^Not synchronised: .*password/i).waitFor();
   });

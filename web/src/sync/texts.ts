@@ -8,7 +8,7 @@ export const texts = {
   working: 'Synchronising …',
   done: (time: string) => `Synchronised at ${time}.`,
   failed: (reason: string) => `Not synchronised: ${reason.replace(/\.?$/, '.')} Changes are kept here and sent later.`,
-  locked: 'The server needs its password. Reload the page to enter it.',
+  locked: 'The server needs its password.',
   tooLarge: (name: string) => `${name} stays in this browser: it is larger than 32 million characters.`,
   refused: (name: string, reason: string) => `${name} stays in this browser: ${reason}`,
   unnamed: 'A record without a name',
