@@ -84,6 +84,17 @@ async function run<Result>(
   });
 }
 
+/** Deletes everything, in one transaction. */
+export async function clearDatabase(): Promise<void> {
+  const stores = [...collectionNames, partsStore];
+  const transaction = (await database()).transaction(stores, 'readwrite');
+  for (const name of stores) transaction.objectStore(name).clear();
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onerror = transaction.onabort = () => reject(transaction.error);
+  });
+}
+
 /** Records that are not shared between tabs; others belong in `Records`. */
 export function collection<Kept extends { readonly id: string }>(name: CollectionName): Collection<Kept> {
   return {

@@ -17,6 +17,8 @@ export interface Saved<Kept> extends Stored<Kept> {
 export interface RecordStore<Kept> {
   all(): Promise<Stored<Kept>[]>;
   get(id: string): Promise<Stored<Kept> | undefined>;
+  /** Whether there was such a record, and it was removed. */
+  wasRemoved(id: string): Promise<boolean>;
   /** Writes `mine`, merged with what another tab has written since `seen`. */
   save(id: string, seen: Stored<Kept> | undefined, mine: Kept): Promise<Saved<Kept>>;
   /** Removes the record, unless another tab has written since `seen`: then returns that. */
@@ -125,6 +127,15 @@ export function recordStore<Kept extends { readonly id: string }>(
     async get(id) {
       const stores = await transaction('readonly');
       return read(stores, id);
+    },
+
+    async wasRemoved(id) {
+      const { wholes, parts } = await transaction('readonly');
+      const [whole, revision] = await Promise.all([
+        settled(wholes.getKey(id)),
+        settled(parts.getKey([kind, id, revisionPart])),
+      ]);
+      return whole === undefined && revision !== undefined;
     },
 
     async save(id, seen, mine) {

@@ -1,5 +1,6 @@
 import { notifyFailure } from '../app/notices.svelte.ts';
 import { type CollectionName, databaseBlocked } from './database.ts';
+import { newId } from './id.ts';
 import { isSame, withSharedParts } from './merge.ts';
 import { type RecordStore, recordStore, type Stored } from './record-store.ts';
 import { type Patch, patched, plainShape, type Shape } from './shape.ts';
@@ -33,6 +34,23 @@ interface PutOptions {
 }
 
 const laterMs = 400;
+
+const instances = new Set<{ flush(): Promise<void> }>();
+let closed = false;
+
+/** Saves the changes of all collections of this tab now. */
+export async function flushRecords(): Promise<void> {
+  await Promise.all([...instances].map((records) => records.flush()));
+}
+
+/** Nothing more is saved by this tab: its records are outdated, and it is loaded again. */
+export function closeRecords(): void {
+  closed = true;
+}
+
+export function areRecordsClosed(): boolean {
+  return closed;
+}
 
 /**
  * The records of a collection, in memory and in the database. A change is shown at once and saved by change: one transaction
@@ -69,6 +87,7 @@ export class Records<Kept extends { readonly id: string }> {
     this.#unsaved = unsavedChanges<Kept>(name, parts.tab ?? tabId, this.#shape);
     this.#tabs = parts.tabs ?? new BroadcastChannel(`parley.${name}`);
     this.#tabs.onmessage = ({ data }: MessageEvent<Written>) => this.#hear(data);
+    instances.add(this);
     addEventListener('pagehide', () => this.#leave());
     document.addEventListener('visibilitychange', () => {
       if (document.visibilityState === 'hidden') this.#leave();
@@ -138,12 +157,27 @@ export class Records<Kept extends { readonly id: string }> {
     });
   }
 
-  /** Merges a state of the record that comes from elsewhere. Its base is unknown: what either one has is kept. */
-  async merge(record: Kept): Promise<void> {
+  /**
+   * Merges a state of the record that comes from elsewhere. Without a base, the last state that both sides had, what either
+   * one has is kept.
+   */
+  async merge(record: Kept, base?: Kept): Promise<void> {
     await this.load();
     const mine = this.find(record.id);
-    const next = mine ? withSharedParts(mine, this.#mergedByTime(mine, record)) : record;
+    const next = mine ? withSharedParts(mine, this.#mergedByTime(mine, record, base)) : record;
     if (next !== mine) this.#put(next, 'merge', {});
+  }
+
+  /** The revision of a record, which changes with each stored change of any tab; a new one while there are unsaved changes. */
+  revisionOf(id: string): string {
+    const isUnsaved = this.#changed.has(id) || this.#writing.has(id);
+    return isUnsaved ? newId() : (this.#seen.get(id)?.revision ?? '');
+  }
+
+  /** Whether there was such a record, and it was removed. */
+  async wasRemoved(id: string): Promise<boolean> {
+    await this.#work.get(id);
+    return !this.find(id) && (await this.#store.wasRemoved(id));
   }
 
   /** Calls the listener after each change, wherever it was made. */
@@ -191,7 +225,7 @@ export class Records<Kept extends { readonly id: string }> {
   #save(id: string): void {
     void this.#inOrder(id, async () => {
       const mine = this.find(id);
-      if (!mine || !this.#changed.delete(id)) return;
+      if (closed || !mine || !this.#changed.delete(id)) return;
       this.#writing.add(id);
       const seen = this.#seen.get(id);
       try {
@@ -256,9 +290,10 @@ export class Records<Kept extends { readonly id: string }> {
     this.#tell(id, next, origin);
   }
 
-  #mergedByTime(mine: Kept, other: Kept): Kept {
+  /** The newer one wins where both have changed the same. */
+  #mergedByTime(mine: Kept, other: Kept, base: Kept | undefined): Kept {
     const isNewer = timeOf(other) > timeOf(mine);
-    return isNewer ? this.#shape.merge(undefined, other, mine) : this.#shape.merge(undefined, mine, other);
+    return isNewer ? this.#shape.merge(base, other, mine) : this.#shape.merge(base, mine, other);
   }
 
   /** Failures are reported, and do not keep later work from being done. */
@@ -272,6 +307,7 @@ export class Records<Kept extends { readonly id: string }> {
   }
 
   #leave(): void {
+    if (closed) return;
     const ids = new Set([...this.#changed, ...this.#writing]);
     const changes = [...ids].flatMap((id) => {
       const now = this.find(id);

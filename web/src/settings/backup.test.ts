@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { type BackupRecord, backupOf, isOwnName, newRecords, partsOfBackup } from './backup.ts';
+import { type BackupRecord, backupOf, importedStorage, isOwnName, newRecords, partsOfBackup } from './backup.ts';
 
 vi.mock('../files/data-url.ts', async (original) => ({
   ...(await original<object>()),
@@ -36,8 +36,30 @@ test('backupOf: other files are no backups, and records without an id are left o
   expect(backupOf(foreign)?.storage).toEqual({});
 });
 
-test('isOwnName: keys of the server are not exported', () => {
-  expect(['parley.settings', 'parley.key', 'parley.apiKey', 'else'].filter(isOwnName)).toEqual(['parley.settings']);
+test('isOwnName: keys of the server, the state of the synchronisation and running work are not exported', () => {
+  const own = ['parley.settings', 'parley.draft.chat.akeyb'];
+  const others = [
+    'parley.key',
+    'parley.apiKey',
+    'parley.sync',
+    'parley.unsaved.chats.a',
+    'parley.drawing.chat.x',
+    'else',
+  ];
+  expect([...own, ...others].filter(isOwnName)).toEqual(own);
+});
+
+test('importedStorage: drafts and the choice of the server stay as they are here', () => {
+  const here = { 'parley.draft.chat.a': 'here', 'parley.settings': '{"keepOnServer":false,"x":1}' };
+  const from = {
+    'parley.draft.chat.a': 'old',
+    'parley.draft.chat.b': 'b',
+    'parley.settings': '{"keepOnServer":true,"x":2}',
+  };
+  expect(importedStorage(here, from)).toEqual({
+    'parley.draft.chat.b': 'b',
+    'parley.settings': '{"keepOnServer":false,"x":2}',
+  });
 });
 
 test('newRecords: adds missing records and replaces older ones', () => {

@@ -46,9 +46,36 @@ export function backupOf(json: unknown): Backup | undefined {
   return { storage: Object.fromEntries(texts), collections: Object.fromEntries(records) };
 }
 
-/** Names in the local storage that belong to a backup. Keys of servers do not. */
+/** Passwords, and what belongs to this browser or to its server only: the state of the synchronisation, running work. */
+const notExported = /^parley\.(\w*key|\w*password|sync|unsaved|drawing|rescue)(\.|$)/i;
+
+/** Names in the local storage that belong to a backup. */
 export function isOwnName(name: string): boolean {
-  return name.startsWith('parley.') && !/key|password/i.test(name);
+  return name.startsWith('parley.') && !notExported.test(name);
+}
+
+/** The values to write: what is typed here but not sent stays, and whether this browser keeps its chats on the server. */
+export function importedStorage(here: Backup['storage'], from: Backup['storage']): Backup['storage'] {
+  const taken = Object.entries(from).filter(([name]) => !(name.startsWith('parley.draft.') && name in here));
+  return Object.fromEntries(
+    taken.map(([name, value]) => [name, name === settingsName ? withOwnServer(here[name], value) : value]),
+  );
+}
+
+const settingsName = 'parley.settings';
+
+function withOwnServer(here: string | undefined, from: string): string {
+  try {
+    const { keepOnServer } = fieldsOf(JSON.parse(here ?? '{}'));
+    return JSON.stringify({ ...fieldsOf(JSON.parse(from)), keepOnServer: keepOnServer === true });
+  } catch {
+    return from;
+  }
+}
+
+/** The collection and id of the record that an undo history belongs to. */
+export function ownerOf(history: string): string {
+  return history.replace(/^chat\./, 'chats.').replace(/^story\./, 'stories.');
 }
 
 /** The records that are missing here, and those that are newer than the ones here. */

@@ -207,7 +207,8 @@ export const texts = {
     working: 'Working…',
     remove: 'Delete',
     removeAll: 'Delete everything',
-    removeHelp: 'Deletes all chats, stories, files and settings of Parley in this browser. Export them first.',
+    removeHelp:
+      'Deletes all chats, stories, files and settings of Parley in this browser, not those on the server. Export them first.',
     confirmTitle: 'Delete everything?',
     confirmText:
       'All chats, stories, characters, images, presets and settings in this browser are deleted. This cannot be undone.',

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type RecordServer, ServerSync, type SyncedRecord, type SyncState, unsynced } from './server-sync.ts';
+import {
+  RecordRefused,
+  type RecordServer,
+  ServerSync,
+  type SyncedRecord,
+  type SyncState,
+  unsynced,
+} from './server-sync.ts';
 
 interface Note extends SyncedRecord {
   readonly lines: readonly string[];
@@ -39,47 +46,54 @@ function fakeServer() {
   return { server, stored };
 }
 
-/** A browser whose notes merge to the lines of both; lines that only the base has were deleted. */
+/** A browser whose notes merge to the lines of both; lines that one side deleted since the base are gone. */
 function browser(server: RecordServer) {
   const notes = new Map<string, Note>();
+  const revisions = new Map<string, number>();
   let state: SyncState = unsynced;
+  let count = 0;
+  const put = (one: Note): void => {
+    notes.set(one.id, one);
+    count += 1;
+    revisions.set(one.id, count);
+  };
+  const remove = (id: string): void => void notes.delete(id);
+  const local = (id: string) => {
+    const record = notes.get(id);
+    return record && { record, revision: `${revisions.get(id)}` };
+  };
   const sync = new ServerSync({
     server,
     state: { read: () => state, write: (next) => (state = next) },
     collections: [
       {
         kind: 'chats',
-        ids: () => [...notes.keys()],
-        find: (id) => notes.get(id),
-        remove: (id) => void notes.delete(id),
-        merge: (record, base) => {
-          const theirs = record as Note;
+        all: () => [...notes.keys()].flatMap((id) => local(id) ?? []),
+        find: async (id) => local(id),
+        wasRemoved: async (id) => revisions.has(id) && !notes.has(id),
+        isBusy: (record) => (record as Note).lines.at(-1) === 'busy',
+        remove: async (id) => remove(id),
+        merge: async (record, base) => {
+          const theirs = (record as Note).lines;
           const mine = notes.get(record.id)?.lines ?? [];
-          const known = new Set((base as Note | undefined)?.lines ?? []);
-          const added = mine.filter((line) => !known.has(line) && !theirs.lines.includes(line));
-          notes.set(record.id, note(record.id, ...theirs.lines, ...added));
+          const known = (base as Note | undefined)?.lines ?? [];
+          const isGone = (line: string) => known.includes(line) && !(mine.includes(line) && theirs.includes(line));
+          const lines = [...new Set([...theirs, ...mine])].filter((line) => !isGone(line));
+          if (lines.join() !== mine.join() || !notes.has(record.id)) put(note(record.id, ...lines));
         },
       },
     ],
   });
-  const put = (one: Note) => {
-    notes.set(one.id, one);
-    sync.changed('chats', one.id);
-  };
-  const remove = (id: string) => {
-    notes.delete(id);
-    sync.changed('chats', id);
-  };
   return { sync, notes, put, remove, state: () => state };
 }
 
 test('ServerSync: the first round saves what the browser has and fetches what the server has', async () => {
   const { server, stored } = fakeServer();
   const desk = browser(server);
-  desk.notes.set('a', note('a', 'desk'));
+  desk.put(note('a', 'desk'));
   await desk.sync.round();
   const phone = browser(server);
-  phone.notes.set('b', note('b', 'phone'));
+  phone.put(note('b', 'phone'));
   await phone.sync.round();
   await desk.sync.round();
   expect([...desk.notes.keys()]).toEqual(['a', 'b']);
@@ -170,11 +184,98 @@ test('ServerSync: keeps changes for the next round if the server cannot be reach
   });
   desk.put(note('a', '1'));
   await expect(desk.sync.round()).rejects.toThrow('offline');
-  expect(desk.state().changed).toEqual(['chats.a']);
   reachable = true;
   await desk.sync.round();
   expect(stored.size).toBe(1);
-  expect(desk.state().changed).toEqual([]);
+});
+
+/** Counts what is asked of a server. */
+function counted(server: RecordServer) {
+  const counts = { list: 0, load: 0, save: 0 };
+  const counting: RecordServer = {
+    list: (since) => {
+      counts.list += 1;
+      return server.list(since);
+    },
+    load: (kind, id) => {
+      counts.load += 1;
+      return server.load(kind, id);
+    },
+    save: (...what) => {
+      counts.save += 1;
+      return server.save(...what);
+    },
+  };
+  return { counts, counting };
+}
+
+test('ServerSync: rounds without changes only ask what is new', async () => {
+  const { server } = fakeServer();
+  const { counting, counts } = counted(server);
+  const [desk, phone] = [browser(counting), browser(counting)];
+  desk.put(note('a', '1'));
+  desk.put(note('gone', '1'));
+  for (const one of [desk, phone, desk]) await one.sync.round();
+  desk.remove('gone');
+  phone.put(note('a', '1', '2'));
+  for (const one of [desk, phone, desk, phone]) await one.sync.round();
+  Object.assign(counts, { list: 0, load: 0, save: 0 });
+  for (const one of [desk, phone, desk, phone]) await one.sync.round();
+  expect(counts).toEqual({ list: 4, load: 0, save: 0 });
+});
+
+test('ServerSync: two browsers with the same records save them once', async () => {
+  const { server } = fakeServer();
+  const { counting, counts } = counted(server);
+  for (const one of [browser(counting), browser(counting)]) {
+    one.put(note('a', '1'));
+    await one.sync.round();
+  }
+  expect(counts.save).toBe(1);
+});
+
+test('ServerSync: what was deleted within a record stays deleted if the other browser has changed it too', async () => {
+  const { server } = fakeServer();
+  const [desk, phone] = [browser(server), browser(server)];
+  desk.put(note('a', '1', '2'));
+  for (const one of [desk, phone, desk]) await one.sync.round();
+  desk.put(note('a', '2'));
+  phone.put(note('a', '1', '2', 'phone'));
+  for (const one of [desk, phone, desk]) await one.sync.round();
+  expect(desk.notes.get('a')?.lines).toEqual(['2', 'phone']);
+  expect(phone.notes).toEqual(desk.notes);
+});
+
+test('ServerSync: a record that waits for its reply is saved afterwards', async () => {
+  const { server, stored } = fakeServer();
+  const desk = browser(server);
+  desk.put(note('a', '1', 'busy'));
+  await desk.sync.round();
+  expect(stored.size).toBe(0);
+  desk.put(note('a', '1', 'reply'));
+  await desk.sync.round();
+  expect(stored.get('chats.a')?.record?.lines).toEqual(['1', 'reply']);
+});
+
+test('ServerSync: a record that the server refuses is sent again when it is changed, and others are saved', async () => {
+  const { server, stored } = fakeServer();
+  const { counting, counts } = counted({
+    ...server,
+    save: async (kind, id, base, record) => {
+      if ((record as Note).lines.includes('long')) throw new RecordRefused('Too large.');
+      return server.save(kind, id, base, record);
+    },
+  });
+  const desk = browser(counting);
+  desk.put(note('a', 'long'));
+  desk.put(note('b', 'short'));
+  for (let round = 0; round < 3; round += 1) await desk.sync.round();
+  expect([counts.save, [...stored.keys()]]).toEqual([2, ['chats.b']]);
+  expect(desk.state().refused['chats.a']?.reason).toBe('Too large.');
+  desk.put(note('a', 'short'));
+  await desk.sync.round();
+  expect([...stored.keys()]).toEqual(['chats.b', 'chats.a']);
+  expect(desk.state().refused).toEqual({});
 });
 
 test('ServerSync: browsers end with the same records and lose no line, whatever the order of edits and rounds', async () => {

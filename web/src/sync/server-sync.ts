@@ -1,16 +1,29 @@
+import { isSame } from '../saved/merge.ts';
+
 /** A record of one of the collections that are kept on the server. */
 export interface SyncedRecord {
   readonly id: string;
 }
 
+/** A record as this browser has stored it. The revision changes with each change, in whatever tab it is made. */
+export interface LocalRecord {
+  readonly record: SyncedRecord;
+  readonly revision: string;
+}
+
 /** The records of one kind in this browser. */
 export interface SyncedCollection {
   readonly kind: string;
-  ids(): readonly string[];
-  find(id: string): SyncedRecord | undefined;
+  all(): readonly LocalRecord[];
+  /** The record when its changes are stored. */
+  find(id: string): Promise<LocalRecord | undefined>;
+  /** Whether the record was deleted, rather than lost or never known. */
+  wasRemoved(id: string): Promise<boolean>;
+  /** Whether the record waits for something that only this browser can finish; it is saved then. */
+  isBusy(record: SyncedRecord): boolean;
   /** Merges a record of the server. `base` is the last state that both had, if it is known. */
-  merge(record: SyncedRecord, base: SyncedRecord | undefined): void | Promise<void>;
-  remove(id: string): void;
+  merge(record: SyncedRecord, base: SyncedRecord | undefined): Promise<void>;
+  remove(id: string): Promise<void>;
 }
 
 export interface RecordHead {
@@ -20,7 +33,10 @@ export interface RecordHead {
   readonly deleted: boolean;
 }
 
-/** The records of the server. */
+/** The server cannot keep or read this record, now or later. */
+export class RecordRefused extends Error {}
+
+/** The records of the server. Loading and saving throws `RecordRefused`. */
 export interface RecordServer {
   list(since: number): Promise<{ readonly revision: number; readonly records: readonly RecordHead[] }>;
   load(kind: string, id: string): Promise<{ readonly revision: number; readonly record: SyncedRecord } | undefined>;
@@ -33,17 +49,23 @@ export interface RecordServer {
   ): Promise<{ readonly saved: boolean; readonly revision: number }>;
 }
 
+/** The revision on the server that this browser has seen, and its own one if both have the same content. */
+interface KnownRecord {
+  readonly server: number;
+  readonly local?: string;
+}
+
 /** What this browser knows of the server. Kept in the browser. */
 export interface SyncState {
   /** Last revision that was listed. */
   readonly revision: number;
-  /** Revision of each record that this browser has seen, by `kind.id`. */
-  readonly known: Readonly<Record<string, number>>;
-  /** Records that were changed or deleted here since they were saved on the server. */
-  readonly changed: readonly string[];
+  /** By `kind.id`. */
+  readonly known: Readonly<Record<string, KnownRecord>>;
+  /** Own revisions that the server has refused, by `kind.id`: not sent again until the record is changed. */
+  readonly refused: Readonly<Record<string, { readonly local: string; readonly reason: string }>>;
 }
 
-export const unsynced: SyncState = { revision: 0, known: {}, changed: [] };
+export const unsynced: SyncState = { revision: 0, known: {}, refused: {} };
 
 export interface SyncParts {
   readonly collections: readonly SyncedCollection[];
@@ -53,19 +75,17 @@ export interface SyncParts {
 
 /**
  * Keeps the records of this browser and of the server the same. Each round fetches what is new there, merges it, and saves what was
- * changed here. A record that both have changed is merged; one that was deleted on one side and changed on the other is kept.
+ * changed here: what has another revision than at the last time. A record that both have changed is merged; one that was deleted on
+ * one side and changed on the other is kept.
  */
 export class ServerSync {
   readonly #parts: SyncParts;
   #round: Promise<void> | undefined;
+  /** The last states that both had. Not kept: after a reload, records that were changed before it are merged without. */
+  readonly #bases = new Map<string, SyncedRecord>();
 
   constructor(parts: SyncParts) {
     this.#parts = parts;
-  }
-
-  /** A record was changed or deleted in this browser. */
-  changed(kind: string, id: string): void {
-    this.#update((state) => ({ ...state, changed: [...new Set([...state.changed, keyOf(kind, id)])] }));
   }
 
   /** Rejects if the server cannot be reached; the next round goes on from there. */
@@ -77,68 +97,107 @@ export class ServerSync {
   }
 
   async #fetchAndSave(): Promise<void> {
-    const { server } = this.#parts;
+    const { server, collections } = this.#parts;
     const { revision: before, known } = this.#state;
+    this.#keepBases();
     const listed = await server.list(before);
     // Revisions only grow: this is another server, or one that has lost its records.
-    const restarted = Object.values(known).some((seen) => seen > listed.revision);
-    if (restarted) this.#update((state) => ({ ...unsynced, changed: state.changed }));
-    // Records from before the first round are new to the server.
-    if (this.#state.revision === 0) this.#markAll();
+    const restarted = before > listed.revision || Object.values(known).some((one) => one.server > listed.revision);
+    if (restarted) this.#parts.state.write(unsynced);
     const { revision, records } = restarted ? await server.list(0) : listed;
     for (const head of records) await this.#take(head);
     this.#update((state) => ({ ...state, revision: Math.max(state.revision, revision) }));
-    for (const key of this.#state.changed) await this.#save(key);
+    for (const collection of collections) await this.#saveChanged(collection);
   }
 
-  #markAll(): void {
-    for (const { kind, ids } of this.#parts.collections)
-      for (const id of ids()) if (this.#known(kind, id) === 0) this.changed(kind, id);
+  /** What is unchanged now is the base of changes that are made until the next round. */
+  #keepBases(): void {
+    const { known } = this.#state;
+    for (const { kind, all } of this.#parts.collections)
+      for (const { record, revision } of all())
+        if (known[keyOf(kind, record.id)]?.local === revision) this.#bases.set(keyOf(kind, record.id), record);
   }
 
   /** Takes over a change of the server. */
   async #take({ kind, id, revision, deleted }: RecordHead): Promise<void> {
-    const collection = this.#collection(kind);
-    if (!collection || this.#known(kind, id) >= revision) return;
-    const changedHere = this.#state.changed.includes(keyOf(kind, id));
+    const collection = this.#parts.collections.find((one) => one.kind === kind);
+    const key = keyOf(kind, id);
+    const known = this.#state.known[key];
+    if (!collection || (known?.server ?? 0) >= revision) return;
     if (deleted) {
-      if (!changedHere) collection.remove(id);
-      this.#know(kind, id, revision);
+      const own = await collection.find(id);
+      // What was changed here stays, and is saved again.
+      if (own && own.revision === known?.local) await collection.remove(id);
+      this.#know(key, { server: revision });
       return;
     }
-    // What was deleted here and changed there is kept.
-    const found = await this.#parts.server.load(kind, id);
-    if (!found) return;
-    await collection.merge(found.record, changedHere ? undefined : collection.find(id));
-    this.#know(kind, id, found.revision);
-  }
-
-  async #save(key: string): Promise<void> {
-    const [kind = '', id = ''] = key.split('.');
-    const collection = this.#collection(kind);
-    // A few conflicts in a row are possible while another browser writes.
-    for (let attempt = 0; attempt < 5; attempt += 1) {
-      const record = collection?.find(id);
-      const base = this.#known(kind, id);
-      if (!collection || (!record && base === 0)) return this.#done(key);
-      const { saved, revision } = await this.#parts.server.save(kind, id, base, record);
-      if (saved) {
-        this.#know(kind, id, revision);
-        // Otherwise it was changed meanwhile.
-        if (collection.find(id) === record) return this.#done(key);
-      } else if (revision === 0) {
-        // The server has lost the record, or is another one.
-        this.#know(kind, id, 0);
-      } else {
-        const found = await this.#parts.server.load(kind, id);
-        if (found) await collection.merge(found.record, undefined);
-        this.#know(kind, id, found?.revision ?? revision);
-      }
+    try {
+      const found = await this.#parts.server.load(kind, id);
+      if (found) await this.#accept(collection, found);
+    } catch (thrown) {
+      if (!(thrown instanceof RecordRefused)) throw thrown;
+      this.#refuse(key, '', thrown.message);
     }
   }
 
-  #done(key: string): void {
-    this.#update((state) => ({ ...state, changed: state.changed.filter((other) => other !== key) }));
+  async #accept(
+    collection: SyncedCollection,
+    { record, revision }: { readonly record: SyncedRecord; readonly revision: number },
+  ): Promise<void> {
+    const key = keyOf(collection.kind, record.id);
+    const own = await collection.find(record.id);
+    const isUnchanged = own?.revision === this.#state.known[key]?.local;
+    await collection.merge(record, own && isUnchanged ? own.record : own && this.#bases.get(key));
+    const now = await collection.find(record.id);
+    this.#bases.set(key, record);
+    this.#know(
+      key,
+      now && isSame(now.record, record) ? { server: revision, local: now.revision } : { server: revision },
+    );
+  }
+
+  async #saveChanged(collection: SyncedCollection): Promise<void> {
+    const { known, refused } = this.#state;
+    const here = new Set<string>();
+    for (const { record, revision } of collection.all()) {
+      const key = keyOf(collection.kind, record.id);
+      here.add(key);
+      if (known[key]?.local === revision || refused[key]?.local === revision || collection.isBusy(record)) continue;
+      await this.#save(collection, record.id);
+    }
+    const prefix = keyOf(collection.kind, '');
+    for (const [key, { local }] of Object.entries(known)) {
+      if (!key.startsWith(prefix) || local === undefined || here.has(key)) continue;
+      const id = key.slice(prefix.length);
+      if (await collection.wasRemoved(id)) await this.#save(collection, id);
+    }
+  }
+
+  async #save(collection: SyncedCollection, id: string): Promise<void> {
+    const { kind } = collection;
+    const key = keyOf(kind, id);
+    // A few conflicts in a row are possible while another browser writes.
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const own = await collection.find(id);
+      const known = this.#state.known[key];
+      if (own ? known?.local === own.revision : known?.local === undefined) return;
+      try {
+        const { saved, revision } = await this.#parts.server.save(kind, id, known?.server ?? 0, own?.record);
+        if (saved) {
+          if (own) this.#bases.set(key, own.record);
+          this.#know(key, own ? { server: revision, local: own.revision } : { server: revision });
+          return;
+        }
+        const found = revision === 0 ? undefined : await this.#parts.server.load(kind, id);
+        if (found) await this.#accept(collection, found);
+        // Deleted there and changed here, or lost by the server: it is saved again.
+        else this.#know(key, { server: revision });
+      } catch (thrown) {
+        if (!(thrown instanceof RecordRefused)) throw thrown;
+        this.#refuse(key, own?.revision ?? '', thrown.message);
+        return;
+      }
+    }
   }
 
   get #state(): SyncState {
@@ -149,16 +208,15 @@ export class ServerSync {
     this.#parts.state.write(change(this.#state));
   }
 
-  #collection(kind: string): SyncedCollection | undefined {
-    return this.#parts.collections.find((collection) => collection.kind === kind);
+  #know(key: string, known: KnownRecord): void {
+    this.#update((state) => {
+      const { [key]: _, ...refused } = state.refused;
+      return { ...state, known: { ...state.known, [key]: known }, refused };
+    });
   }
 
-  #known(kind: string, id: string): number {
-    return this.#state.known[keyOf(kind, id)] ?? 0;
-  }
-
-  #know(kind: string, id: string, revision: number): void {
-    this.#update((state) => ({ ...state, known: { ...state.known, [keyOf(kind, id)]: revision } }));
+  #refuse(key: string, local: string, reason: string): void {
+    this.#update((state) => ({ ...state, refused: { ...state.refused, [key]: { local, reason } } }));
   }
 }
 

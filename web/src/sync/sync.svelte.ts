@@ -5,12 +5,13 @@ import { characters, loadCharacters, personas } from '../characters/library.svel
 import { chatRecords } from '../chat/library.svelte.ts';
 import { dataUrlOf } from '../files/data-url.ts';
 import { acquire } from '../saved/ownership.ts';
-import type { Records } from '../saved/records.svelte.ts';
+import { areRecordsClosed, type Records } from '../saved/records.svelte.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { storyRecords } from '../write/library.svelte.ts';
 import { fromPortable, toPortable } from './portable.ts';
 import {
   type RecordHead,
+  RecordRefused,
   type RecordServer,
   ServerSync,
   type SyncedCollection,
@@ -27,8 +28,8 @@ const stateName = 'parley.sync';
 const soonMs = 3000;
 const seldomMs = 15_000;
 
-/** A change that comes from the server is not sent back. */
-let applying = false;
+/** A little less than the limit of the server for a record. */
+const mostCharacters = 32_000_000;
 
 const kinds: readonly (readonly [string, Records<SyncedRecord>])[] = [
   ['chats', chatRecords as unknown as Records<SyncedRecord>],
@@ -38,19 +39,27 @@ const kinds: readonly (readonly [string, Records<SyncedRecord>])[] = [
 ];
 
 function collectionOf(kind: string, records: Records<SyncedRecord>): SyncedCollection {
-  const apply = (work: () => void): void => {
-    applying = true;
-    work();
-    applying = false;
-  };
   return {
     kind,
-    ids: () => records.all.map(({ id }) => id),
-    find: (id) => records.find(id),
-    // Unchanged here: the state of the server replaces it.
-    merge: (record, base) => (base ? apply(() => records.put(record)) : records.merge(record)),
-    remove: (id) => apply(() => void records.remove(id)),
+    all: () => records.all.map((record) => ({ record, revision: records.revisionOf(record.id) })),
+    find: async (id) => {
+      await records.flush(id);
+      const record = records.find(id);
+      return record && { record, revision: records.revisionOf(id) };
+    },
+    wasRemoved: (id) => records.wasRemoved(id),
+    isBusy: hasRunningReply,
+    merge: (record, base) => records.merge(record, base),
+    remove: (id) => records.remove(id),
   };
+}
+
+/** This browser fetches the reply; others get it as a whole. */
+function hasRunningReply(record: SyncedRecord): boolean {
+  const { pending, turns = {} } = record as { pending?: unknown; turns?: Record<string, { pending?: unknown }> };
+  if (pending) return true;
+  for (const id in turns) if (turns[id]?.pending) return true;
+  return false;
 }
 
 const ask = <Answer>(path: string, body: object): Promise<Answer> =>
@@ -64,23 +73,35 @@ const remote: RecordServer = {
       return { revision, record: { ...fromPortable(record.data), id } };
     } catch (thrown) {
       if (thrown instanceof Failure && thrown.status === 404) return undefined;
+      // Damaged on the server.
+      if (thrown instanceof SyntaxError || (thrown instanceof Failure && thrown.status === 500))
+        throw new RecordRefused(sentenceOf(thrown));
       throw thrown;
     }
   },
   save: async (kind, id, base, record) => {
     const data = record && (await toPortable(record, dataUrlOf));
+    if (data && data.length > mostCharacters) throw new RecordRefused(texts.tooLarge(nameOf(record)));
     try {
       const body = { kind, id, base, ...(data === undefined ? {} : { data }) };
       const response = await call('api/extra/sync/save', { body, background: true });
       return { saved: true, revision: ((await response.json()) as { revision: number }).revision };
     } catch (thrown) {
-      if (!(thrown instanceof Failure && thrown.status === 409)) throw thrown;
+      if (!(thrown instanceof Failure)) throw thrown;
+      if (record && (thrown.status === 400 || thrown.status === 413))
+        throw new RecordRefused(texts.refused(nameOf(record), thrown.message));
+      if (thrown.status !== 409) throw thrown;
       const { records } = await ask<{ records: readonly RecordHead[] }>('list', { since: 0 });
       const revision = records.find((head) => head.kind === kind && head.id === id)?.revision ?? 0;
       return { saved: false, revision };
     }
   },
 };
+
+function nameOf(record: object): string {
+  const { title, name } = record as { title?: string; name?: string };
+  return title || name || texts.unnamed;
+}
 
 function readState(): SyncState {
   try {
@@ -93,39 +114,57 @@ function readState(): SyncState {
 const sync = new ServerSync({
   collections: kinds.map(([kind, records]) => collectionOf(kind, records)),
   server: remote,
-  state: { read: readState, write: (state) => localStorage.setItem(stateName, JSON.stringify(state)) },
+  state: {
+    read: readState,
+    write: (state) => {
+      if (!areRecordsClosed()) localStorage.setItem(stateName, JSON.stringify(state));
+    },
+  },
 });
 
 let timer: ReturnType<typeof setTimeout> | undefined;
+/** When the next round begins. */
+let due = Number.POSITIVE_INFINITY;
 
 /** Runs in one tab of this browser; another one takes over when it is closed. */
 export async function startSync(): Promise<void> {
+  syncStatus.text = texts.otherTab;
   await acquire('parley.sync', new AbortController().signal);
+  syncStatus.text = texts.working;
   await Promise.all([chatRecords.load(), storyRecords.load(), loadCharacters()]);
-  for (const [kind, records] of kinds)
-    records.onChange((id, _, origin) => {
-      if (applying || origin === 'merge') return;
-      sync.changed(kind, id);
-      later(soonMs);
-    });
+  for (const [, records] of kinds) records.onChange((_, __, origin) => origin !== 'merge' && later(soonMs));
   for (const event of ['online', 'focus']) addEventListener(event, () => later(0));
+  // The other device is used next.
+  document.addEventListener('visibilitychange', () => later(0));
   await round();
 }
 
+/** Switched on again. */
+export function syncNow(): void {
+  if (due < Number.POSITIVE_INFINITY) later(0);
+}
+
 function later(milliseconds: number): void {
+  const at = Date.now() + milliseconds;
+  if (at >= due) return;
+  due = at;
   clearTimeout(timer);
   timer = setTimeout(() => void round(), milliseconds);
 }
 
 async function round(): Promise<void> {
-  if (settings.keepOnServer && server.features.savedata) {
+  due = Number.POSITIVE_INFINITY;
+  // Unknown features: the server cannot be reached, or needs a password. The round tells.
+  if (settings.keepOnServer && server.features.savedata !== false && !areRecordsClosed()) {
     try {
-      syncStatus.text ||= texts.working;
       await sync.round();
-      Object.assign(syncStatus, { text: texts.done(new Date().toLocaleTimeString()), failed: false });
+      const refused = Object.values(readState().refused).map(({ reason }) => reason);
+      const done = texts.done(new Date().toLocaleTimeString());
+      Object.assign(syncStatus, { text: [done, ...refused.slice(0, 3)].join(' '), failed: refused.length > 0 });
     } catch (thrown) {
-      Object.assign(syncStatus, { text: texts.failed(sentenceOf(thrown)), failed: true });
+      const isLocked = thrown instanceof Failure && thrown.status === 401;
+      Object.assign(syncStatus, { text: texts.failed(isLocked ? texts.locked : sentenceOf(thrown)), failed: true });
     }
-  }
+  } else Object.assign(syncStatus, { text: '', failed: false });
   later(seldomMs);
 }

@@ -4,7 +4,12 @@ export const texts = {
   keep: 'Keep chats, stories and characters on this server',
   help: 'Other browsers in which this is switched on show the same. Everybody with the password of the server can read them.',
   off: 'The server must be started with --savedatafile FILE for this.',
+  otherTab: 'Another tab of this browser does this.',
   working: 'Synchronising …',
   done: (time: string) => `Synchronised at ${time}.`,
-  failed: (reason: string) => `Not synchronised: ${reason} Changes are kept here and sent later.`,
+  failed: (reason: string) => `Not synchronised: ${reason.replace(/\.?$/, '.')} Changes are kept here and sent later.`,
+  locked: 'The server needs its password.',
+  tooLarge: (name: string) => `${name} stays in this browser: it is larger than 32 million characters.`,
+  refused: (name: string, reason: string) => `${name} stays in this browser: ${reason}`,
+  unnamed: 'A record without a name',
 } as const;

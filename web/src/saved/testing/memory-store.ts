@@ -21,6 +21,7 @@ export function memoryStore<Kept extends { readonly id: string }>(
   return {
     all: () => working(() => [...records.keys()].flatMap((id) => stored(id) ?? [])),
     get: (id) => working(() => stored(id)),
+    wasRemoved: (id) => working(() => revisions.has(id) && !records.has(id)),
     save: (id, seen, mine) =>
       working(() => {
         const now = stored(id);
@@ -42,16 +43,21 @@ export function memoryStore<Kept extends { readonly id: string }>(
   };
 }
 
-const known = new WeakMap<Map<string, unknown>, { of(id: string, record: object): string }>();
+interface Revisions {
+  of(id: string, record: object): string;
+  has(id: string): boolean;
+}
+const known = new WeakMap<Map<string, unknown>, Revisions>();
 
 /** A new revision whenever the stored object is another one. */
-function revisionsOf(records: Map<string, unknown>) {
+function revisionsOf(records: Map<string, unknown>): Revisions {
   const found = known.get(records);
   if (found) return found;
   const last = new Map<string, { record: object; revision: number }>();
   let count = 0;
-  const revisions = {
-    of(id: string, record: object): string {
+  const revisions: Revisions = {
+    has: (id) => last.has(id),
+    of(id, record) {
       const before = last.get(id);
       if (before?.record === record) return String(before.revision);
       count += 1;
