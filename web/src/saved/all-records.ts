@@ -1,3 +1,6 @@
+// The shapes stay in the files of their collections, which the first load fetches anyway.
+import '../chat/library.svelte.ts';
+import '../write/library.svelte.ts';
 import { chatShape } from '../chat/model/merge.ts';
 import { storyShape } from '../story/merge.ts';
 import { type CollectionName, collectionNames } from './database.ts';

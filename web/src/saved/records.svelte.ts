@@ -48,6 +48,25 @@ export function closeRecords(): void {
   closed = true;
 }
 
+let replaced: BroadcastChannel | undefined;
+
+/** Loads this tab again when another one has replaced the data. */
+function followReplacedData(): void {
+  replaced ??= new BroadcastChannel('parley.replaced');
+  replaced.onmessage = reload;
+}
+
+/** All stored data was replaced or deleted: what the tabs of this browser show is outdated. They are loaded again. */
+export function reloadTabs(): void {
+  replaced?.postMessage('');
+  reload();
+}
+
+function reload(): void {
+  closed = true;
+  location.reload();
+}
+
 export function areRecordsClosed(): boolean {
   return closed;
 }
@@ -87,6 +106,7 @@ export class Records<Kept extends { readonly id: string }> {
     this.#unsaved = unsavedChanges<Kept>(name, parts.tab ?? tabId, this.#shape);
     this.#tabs = parts.tabs ?? new BroadcastChannel(`parley.${name}`);
     this.#tabs.onmessage = ({ data }: MessageEvent<Written>) => this.#hear(data);
+    if (instances.size === 0) followReplacedData();
     instances.add(this);
     addEventListener('pagehide', () => this.#leave());
     document.addEventListener('visibilitychange', () => {
