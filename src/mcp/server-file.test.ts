@@ -19,14 +19,20 @@ function editorOf(content: string | undefined) {
   return { editor, added, removed, file: () => JSON.parse(text ?? 'null') as unknown };
 }
 
-test('serverFileEditor: a new file, and variables that stay variables in it', async () => {
+test('serverFileEditor: makes the file', async () => {
   const { editor, added, file } = editorOf(undefined);
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the variables of the file
-  await editor.add('far', { url: 'https://a.example/mcp', headers: { authorization: 'Bearer ${TOKEN}' } });
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the variables of the file
-  const headers = { authorization: 'Bearer ${TOKEN}' };
+  const headers = { authorization: 'Bearer token' };
+  await editor.add('far', { url: 'https://a.example/mcp', headers });
   expect(file()).toEqual({ mcpServers: { far: { url: 'https://a.example/mcp', headers } } });
-  expect(added).toMatchObject([{ name: 'far', type: 'address', headers: { authorization: 'Bearer secret' } }]);
+  expect(added).toMatchObject([{ name: 'far', type: 'address', headers }]);
+});
+
+test('serverFileEditor: refuses environment variables, which could be secrets', async () => {
+  const { editor, added, file } = editorOf('{}');
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable
+  const entry = { url: 'https://a.example/mcp', headers: { authorization: 'Bearer ${TOKEN}' } };
+  await expect(editor.add('far', entry)).rejects.toThrow('Environment variables can only be used in /servers.json.');
+  expect([added, file()]).toEqual([[], {}]);
 });
 
 test('serverFileEditor: other servers and fields stay, also below "servers"', async () => {

@@ -40,6 +40,8 @@ export function serverFileEditor({ path, read, write, options, add, remove }: Se
   return {
     file: path,
     async add(name, entry) {
+      // They could send any secret of this machine to any address.
+      if (JSON.stringify(entry).includes('${')) throw new Error(`Environment variables can only be used in ${path}.`);
       const [config] = readServers(JSON.stringify({ mcpServers: { [name]: entry } }), options);
       if (config?.type !== 'address') throw new Error('Only servers with an address can be added here.');
       await edit((servers) => {
