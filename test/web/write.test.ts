@@ -184,6 +184,27 @@ describe.skipIf(withoutBrowser)('write page', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
+  test('draws the scene after the last passage, and reads it aloud', async () => {
+    const page = await writing();
+    // Fewer steps: how it looks does not matter here.
+    await page.route('**/sdapi/v1/txt2img', (route) =>
+      route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), steps: 2 }) }),
+    );
+    await page.getByRole('button', { name: 'The lamp that went out' }).click();
+    await page.getByRole('button', { name: 'Draw the scene' }).click();
+    const picture = page.getByRole('article', { name: 'Text' }).locator('figure img');
+    await picture.waitFor({ timeout: 90_000 });
+    await page.reload();
+    await picture.waitFor();
+    expect(await picture.getAttribute('alt')).toMatch(/\w+/);
+    const spoken = page.waitForResponse('**/v1/audio/speech');
+    await page.getByRole('button', { name: 'Read aloud' }).click();
+    expect((await spoken).status()).toBe(200);
+    await page.getByRole('button', { name: 'Delete image' }).click();
+    await picture.waitFor({ state: 'detached' });
+    expect(faults.get(page)).toEqual([]);
+  });
+
   test('imports and exports files, and reports damaged ones', async () => {
     const page = await writing();
     const files = page.getByLabel('Files to import');

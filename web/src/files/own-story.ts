@@ -10,8 +10,8 @@ import {
 } from '../story/story.ts';
 import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
 
-/** The Parley format: everything, with all branches. */
-export function fileOfStory({ pending: _, ...story }: Story): object {
+/** The Parley format: everything but images, with all branches. */
+export function fileOfStory({ pending: _, illustrations: __, ...story }: Story): object {
   return { parley: 'story', version: 1, story };
 }
 

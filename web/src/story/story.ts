@@ -94,6 +94,14 @@ export interface Pending {
   readonly stops: readonly string[];
 }
 
+/** An image of the scene, shown after its passage. */
+export interface Illustration {
+  readonly id: string;
+  readonly passage: string;
+  readonly prompt: string;
+  readonly blob: Blob;
+}
+
 export interface Story {
   readonly id: string;
   readonly title: string;
@@ -112,6 +120,7 @@ export interface Story {
   readonly stops: readonly string[];
   readonly prefill: string;
   readonly pending?: Pending;
+  readonly illustrations?: readonly Illustration[];
   readonly pinned?: boolean;
   readonly folder?: string;
   /** Unknown fields of the imported file; they are written back on export. */

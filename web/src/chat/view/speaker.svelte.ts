@@ -23,7 +23,8 @@ export function voiceOf(turn: Pick<Turn, 'speaker'> | undefined): string {
   return characters.find(turn?.speaker)?.voice || settings.voice;
 }
 
-export async function speak(turnId: string, markdown: string): Promise<void> {
+/** Without a voice, that of the speaker of the message. */
+export async function speak(turnId: string, markdown: string, given?: string): Promise<void> {
   const again = speaker.turnId === turnId;
   stopSpeaking();
   if (again) return;
@@ -44,7 +45,7 @@ export async function speak(turnId: string, markdown: string): Promise<void> {
   try {
     const chat = library.chats.find(({ turns }) => turns[turnId] !== undefined);
     const turn = chat?.turns[turnId];
-    const voice = voiceOf(turn);
+    const voice = given ?? voiceOf(turn);
     const body = {
       input: spokenText(turn ? shownText(chat, turn, markdown) : markdown),
       ...(voice ? { voice } : {}),
