@@ -248,6 +248,10 @@ describe.skipIf(withoutBrowser)('characters', () => {
     await field(page).press('Enter');
     await replies(page).nth(2).waitFor();
     await finished(page);
+    // Fewer steps: how it looks does not matter here.
+    await page.route('**/sdapi/v1/txt2img', (route) =>
+      route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), steps: 2 }) }),
+    );
     await button(page, 'Role-play').click();
     await page.getByRole('menuitem', { name: 'Draw the scene' }).click();
     await replies(page).nth(3).locator('img').last().waitFor({ timeout: 60_000 });
