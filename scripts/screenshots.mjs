@@ -112,6 +112,7 @@ const scenes = {
       buffer: Buffer.from(JSON.stringify(mara)),
     });
     await page.getByText('The lamp is lit').waitFor();
+    await page.getByRole('button', { name: 'Dismiss' }).click();
   },
   launcher: async (page) => {
     await page.goto(await start(['--showgui'], /launcher is at (\S+)/));
