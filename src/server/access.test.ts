@@ -124,6 +124,23 @@ describe('access table', () => {
     expect([...accessTable.keys()].filter((path) => !there.has(path) && !path.startsWith('SOCKET '))).toEqual([]);
   });
 
+  test('access table: every guarded path needs a scope, but for counting tokens and figures, which every key may read', () => {
+    const unscoped = [...accessTable].filter(([, { access, scope }]) => access !== 'open' && scope === undefined);
+    expect(unscoped.map(([path]) => path).sort()).toEqual([
+      'GET /api/extra/models',
+      'GET /lora-adapters',
+      'GET /metrics',
+      'POST /api/extra/detokenize',
+      'POST /api/extra/json_to_grammar',
+      'POST /api/extra/tokencount',
+      'POST /api/extra/tokenize',
+      'POST /apply-template',
+      'POST /detokenize',
+      'POST /tokenize',
+    ]);
+    expect(unscoped.filter(([, { changes }]) => changes)).toEqual([]);
+  });
+
   test('access table: speech that is generated, stored or set up is guarded', () => {
     const speech = [...accessTable].filter(
       ([path, { access }]) => access === 'guarded' && /tts_|voice|set_|switch/.test(path),
