@@ -42,7 +42,7 @@ const mostStoredParts = 256;
 
 /**
  * The whole record is in its collection, and the parts that have changed since in a store of their own: writing a chat of
- * 2,000 turns takes 16 ms, writing one turn 0.3 ms, and its pictures are not written again.
+ * 2,000 turns took some 16 ms in a probe on bare IndexedDB, writing one turn 0.3 ms, and its pictures are not written again.
  */
 export function recordStore<Kept extends { readonly id: string }>(
   kind: CollectionName,
