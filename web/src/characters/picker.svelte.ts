@@ -1,2 +1,7 @@
-/** The dialog with all characters; it can be opened from anywhere. */
+/** The dialog with all characters. */
 export const picker = $state({ open: false });
+
+/** To start a chat with one of them; from anywhere. */
+export function openCharacters(): void {
+  picker.open = true;
+}

@@ -55,10 +55,12 @@ test('sendInstead: adds a version of the message with its own reply', async () =
   expect(texts()).toEqual(['Good day', 'Done.']);
 });
 
-test('deleteChat: offers to undo', async () => {
-  const { library, deleteChat } = await opened(answered);
+test('deleteItems: offers to undo the deletion of a chat', async () => {
+  const { library } = await opened(answered);
   const { notices } = await import('../app/notices.svelte.ts');
-  await deleteChat(library.get('c') as Chat);
+  const { deleteItems } = await import('../library/actions.ts');
+  const { itemOfChat } = await import('../library/items.ts');
+  await deleteItems([itemOfChat(library.get('c') as Chat)], undefined);
   expect(library.chats).toEqual([]);
   notices.list[0]?.action?.run();
   expect(library.get('c')).toMatchObject({ id: 'c' });

@@ -2,9 +2,9 @@ import { go } from '../app/navigation.svelte.ts';
 import { notify } from '../app/notices.svelte.ts';
 import { personas } from '../characters/library.svelte.ts';
 import { newId } from '../saved/id.ts';
-import { change, library, put, remove } from './library.svelte.ts';
+import { change, library, put } from './library.svelte.ts';
 import type { Attachment, Chat, Turn } from './model/conversation.ts';
-import { emptyChat, forked, leafOf, renamed, withChange, withoutMessage, withoutTurn, withTurn } from './model/tree.ts';
+import { emptyChat, forked, leafOf, withChange, withoutMessage, withoutTurn, withTurn } from './model/tree.ts';
 import { requestReply } from './reply/replies.svelte.ts';
 import { texts } from './thread/texts.ts';
 import { cancelTitles } from './titles/model-titles.ts';
@@ -74,21 +74,6 @@ export function fork(chatId: string, turn: Turn): void {
   put(copy);
   go({ view: 'chat', id: copy.id });
   notify(texts.turn.forked);
-}
-
-export function rename(chatId: string, title: string): void {
-  change(chatId, (chat) => renamed(chat, title));
-}
-
-export function moveTo(chatId: string, folder: string): void {
-  change(chatId, (chat) => ({ ...chat, folder: folder.trim() }));
-}
-
-export async function deleteChat(chat: Chat): Promise<void> {
-  await remove(chat.id);
-  notify(texts.turn.chatDeleted(chat.title || texts.turn.untitled), {
-    action: { label: texts.turn.undo, run: () => put(chat) },
-  });
 }
 
 function said(parent: string | null, { text, attachments = [] }: Message, chat: Chat | undefined): Turn {

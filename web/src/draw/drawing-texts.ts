@@ -1,4 +1,9 @@
-/** Sentences about drawings that are made by the logic of the page. */
+/** Sentences about drawings outside of the Draw page, and of the logic that all pages share. */
 export const drawingTexts = {
   lost: 'The server no longer has the image that was being drawn. Draw it again.',
+  none: 'The server returned no image.',
+  progress: 'Progress',
+  describing: 'Describing the scene …',
+  drawing: (prompt: string) => `Drawing: ${prompt}`,
+  stop: 'Stop drawing',
 } as const;

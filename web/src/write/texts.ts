@@ -23,12 +23,7 @@ export const texts = {
   },
   illustration: {
     draw: 'Draw the scene',
-    describing: 'Describing the scene …',
-    drawing: (prompt: string) => `Drawing: ${prompt}`,
-    stop: 'Stop',
-    progress: 'Progress',
     remove: 'Delete image',
-    none: 'The server returned no image. Try again.',
     notDescribed: 'The model did not describe the scene. Try again, or draw on the Draw page.',
     instruction:
       'Describe what is visible at the end of this story as a prompt for an image generator: a comma-separated list of key words for the people, the place, the light and the mood. Write only the list.',

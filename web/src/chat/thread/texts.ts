@@ -26,7 +26,6 @@ export const texts = {
     tryAgain: 'Try again',
     untitled: 'Untitled chat',
     forkTitle: (title: string) => `${title} (copy)`,
-    chatDeleted: (title: string) => `“${title}” deleted.`,
     undo: 'Undo',
     forked: 'This is a new chat with the messages up to here.',
     edit: 'Edit',
@@ -65,12 +64,6 @@ export const texts = {
   probabilities: {
     caption: 'Alternative tokens',
     hint: 'Colors show the probability of each token. Select a token to see its alternatives.',
-  },
-  drawing: {
-    progress: 'Progress',
-    describing: 'Describing the scene …',
-    drawing: (prompt: string) => `Drawing: ${prompt}`,
-    stop: 'Stop drawing',
   },
   figures: {
     tokens: (count: number) => `${count} ${count === 1 ? 'token' : 'tokens'}`,

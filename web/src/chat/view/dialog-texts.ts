@@ -7,11 +7,6 @@ export const texts = {
     effort: 'Reasoning effort',
     probabilities: 'Show token probabilities',
     readAloud: 'Read replies aloud',
-    tools: 'Tools',
-    toolsHelp: 'The model can call the tools that are on. You approve each call.',
-    trusted: 'Runs without asking in this chat.',
-    distrust: 'Ask each time',
-    noTools: 'No tool server is connected.',
   },
   prompt: {
     title: 'Prompt',
