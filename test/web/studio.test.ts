@@ -42,7 +42,7 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
   test('draw page: text to image, image to image, inpainting, upscaling, history', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/draw`);
-    expect(await page.title()).toBe('Draw · Parley');
+    await expect.poll(() => page.title()).toBe('Draw · Parley');
     await page.getByLabel('Prompt', { exact: true }).fill('a red apple');
     await page.getByLabel('Resolution').selectOption('128');
     await page.getByRole('radio', { name: 'Widescreen, 16:9' }).check({ force: true });
@@ -122,7 +122,7 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
   test('sound page: speaks a text, transcribes a file and the microphone, keeps both', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/sound`, { permissions: ['microphone'] });
-    expect(await page.title()).toBe('Sound · Parley');
+    await expect.poll(() => page.title()).toBe('Sound · Parley');
     expect(await page.getByRole('combobox', { name: 'Language' }).locator('option').first().textContent()).toBe(
       'Auto-detect',
     );
