@@ -79,7 +79,7 @@ export function growthReport(samples: readonly Sample[]): { readonly table: stri
     if (counts && growth > most) breaches.push(`${title}: grows by ${growth.toFixed(2)} a minute`);
     const [first = 0, last = 0] = [values[0], values.at(-1)];
     const figures = [first, percentile(values, 0.5), Math.max(...values), last].map((value) => value.toFixed(0));
-    rows.push([title, ...figures, growth.toFixed(2), counts ? `≤ ${most}` : '']);
+    rows.push([title, ...figures, counts ? growth.toFixed(2) : '', counts ? `≤ ${most}` : '']);
   }
   return { table: aligned(rows), breaches };
 }
