@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   createServer as createPlainServer,
   type IncomingMessage,
@@ -23,7 +24,15 @@ import { router } from './router.ts';
 import { systemTimer } from './timers.ts';
 import { createUpgrades, type SocketEndpoint } from './web-socket.ts';
 
-type RequestOptions = 'maxRequestMegabytes' | 'scopeRequests' | 'openUpload' | 'now' | 'startTimer' | 'onRefused';
+type RequestOptions =
+  | 'maxRequestMegabytes'
+  | 'scopeRequests'
+  | 'openUpload'
+  | 'now'
+  | 'startTimer'
+  | 'onRefused'
+  | 'newId'
+  | 'watchExchange';
 
 export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partial<Pick<RequestParts, RequestOptions>> {
   readonly endpoints: readonly Endpoint[];
@@ -60,6 +69,8 @@ export function createHttpServer(options: HttpServerOptions) {
     now: () => performance.now(),
     openUpload: undefined,
     onRefused: undefined,
+    newId: newRequestId,
+    watchExchange: undefined,
     ...options,
     router: router(options.endpoints),
     guard: createGuard(options.guard ?? {}),
@@ -157,6 +168,8 @@ export function createHttpServer(options: HttpServerOptions) {
   };
 }
 
+const newRequestId = (): string => `req_${randomBytes(12).toString('hex')}`;
+
 function newServer(tls: HttpServerOptions['tls']): Server {
   // No limit on the whole request: a large body may be slow, and its reader has a stall timer.
   const settings = { keepAliveTimeout: keepAliveMilliseconds, headersTimeout: stallMilliseconds, requestTimeout: 0 };
@@ -195,6 +208,7 @@ function endRaw(socket: Duplex, reply: Reply): void {
     `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ''}`,
     'server: Parley',
     'content-type: application/json',
+    `x-request-id: ${newRequestId()}`,
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
     ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readOn } from '../core/channel.ts';
-import type { QueueStatus, Ticket } from '../core/request.ts';
+import type { QueueStatus } from '../core/request.ts';
+import type { Ticket } from '../core/ticket.ts';
 import type { Call } from '../http/call.ts';
 import { credentials } from '../http/guard.ts';
 import { described, honoured, looseFlag, objectOf, orElse } from './fields.ts';
@@ -38,6 +39,7 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
     part: partName(call, genkey),
     weight: call.key?.weight ?? 1,
     signal: call.signal,
+    watch: call.watch,
     placed: (own) => {
       queueStatus = own;
     },

@@ -4,6 +4,7 @@ import type { Refused } from '../core/errors.ts';
 import type { Endpoint } from '../http/call.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
 import { routed, type SelectModel } from '../models/routed.ts';
+import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { withSocketAccess } from './access.ts';
@@ -47,7 +48,7 @@ export function createApp(parts: AppParts): App {
 
 function httpServer(
   { settings, onError, onRefused, keys }: AppParts,
-  { comfy }: ServerServices,
+  { comfy, exchangeSinks }: ServerServices,
   endpoints: readonly Endpoint[],
 ): HttpServer {
   return createHttpServer({
@@ -70,5 +71,6 @@ function httpServer(
     stallTimeoutSeconds: settings.stalltimeout,
     onError,
     onRefused,
+    watchExchange: watchAll(exchangeSinks),
   });
 }

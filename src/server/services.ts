@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Settings } from '../config/flags.ts';
+import type { WatchExchange } from '../core/exchange-watch.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
 import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
@@ -62,6 +63,8 @@ export interface ServerServices extends ServiceParts {
   readonly comfy: ComfyQueue;
   readonly drawings: RunningDrawings;
   readonly lastDrawings: LastDrawings;
+  /** Logs, metrics and others that follow requests. */
+  readonly exchangeSinks: readonly WatchExchange[];
 }
 
 export function serverServices(parts: ServiceParts): ServerServices {
@@ -91,6 +94,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     comfy: new ComfyQueue({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
     drawings: new RunningDrawings(() => performance.now()),
     lastDrawings: new LastDrawings(),
+    exchangeSinks: [],
   };
 }
 
