@@ -9,10 +9,12 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { AppError } from '../core/errors.ts';
 import { plainAddress } from './address.ts';
 import { rateLimit } from './authorize.ts';
 import type { Endpoint, Reply } from './call.ts';
+import type { TlsPair } from './certificate-files.ts';
 import { createConnections } from './connections.ts';
 import { refusal } from './error-reply.ts';
 import { removeLeftovers } from './form.ts';
@@ -42,8 +44,7 @@ export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partia
   readonly port: number;
   /** By default both loopback addresses. */
   readonly host?: string | undefined;
-  /** PEM texts. */
-  readonly tls?: { readonly certificate: string | Buffer; readonly key: string | Buffer } | undefined;
+  readonly tls?: TlsPair | undefined;
   readonly guard?: GuardOptions;
   readonly rateLimitSeconds?: number;
   /** Disconnects a client that reads nothing of its response for this long; 0 never, by default 60. */
@@ -62,6 +63,7 @@ const mostWaitingBytes = 64 * 2 ** 20;
 export function createHttpServer(options: HttpServerOptions) {
   const connections = createConnections();
   const servers: Server[] = [];
+  let tls = options.tls;
   const parts: RequestParts = {
     maxRequestMegabytes: 32,
     scopeRequests: scopesRequests,
@@ -126,7 +128,7 @@ export function createHttpServer(options: HttpServerOptions) {
   };
 
   const open = async (host: string, port: number): Promise<number> => {
-    const server = newServer(options.tls);
+    const server = newServer(tls);
     server
       .on('connection', connections.add)
       .on('request', take(false))
@@ -161,6 +163,13 @@ export function createHttpServer(options: HttpServerOptions) {
         throw error;
       }
     },
+    /** For new connections; others keep theirs. Throws for a pair that cannot be used; nothing changes then. */
+    setCertificate(pair: TlsPair): void {
+      const context = { cert: pair.certificate, key: pair.key };
+      createSecureContext(context);
+      tls = pair;
+      for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(context);
+    },
     /** Ends every connection and aborts the signals of running requests. */
     async close(): Promise<void> {
       await Promise.all([closeAll(servers.splice(0)), connections.destroyAll()]);
@@ -170,7 +179,7 @@ export function createHttpServer(options: HttpServerOptions) {
 
 const newRequestId = (): string => `req_${randomBytes(12).toString('hex')}`;
 
-function newServer(tls: HttpServerOptions['tls']): Server {
+function newServer(tls: TlsPair | undefined): Server {
   // No limit on the whole request: a large body may be slow, and its reader has a stall timer.
   const settings = { keepAliveTimeout: keepAliveMilliseconds, headersTimeout: stallMilliseconds, requestTimeout: 0 };
   if (!tls) return createPlainServer(settings);

@@ -45,6 +45,7 @@ function world(
       if (failure) throw failure;
       return { port: 5001, addresses: ['127.0.0.1'] };
     },
+    setCertificate: () => undefined,
     close: async () => void happened.push('closed'),
   };
   const terminal = new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) });
