@@ -7,7 +7,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { AppError } from '../core/errors.ts';
@@ -69,6 +69,7 @@ export function createHttpServer(options: HttpServerOptions) {
     scopeRequests: scopesRequests,
     startTimer: systemTimer,
     now: () => performance.now(),
+    stopping: () => connections.draining,
     openUpload: undefined,
     onRefused: undefined,
     newId: newRequestId,
@@ -82,7 +83,8 @@ export function createHttpServer(options: HttpServerOptions) {
     stallTimeoutMs: (options.stallTimeoutSeconds ?? 60) * 1000,
   };
 
-  const upgrade = createUpgrades({
+  const upgrades = createUpgrades({
+    stopping: parts.stopping,
     endpoints: options.sockets ?? [],
     guard: parts.guard,
     mostMessageBytes: parts.maxRequestMegabytes * 1024 * 1024,
@@ -130,11 +132,14 @@ export function createHttpServer(options: HttpServerOptions) {
   const open = async (host: string, port: number): Promise<number> => {
     const server = newServer(tls);
     server
-      .on('connection', connections.add)
+      .on('connection', options.tls ? connections.addCarrier : connections.add)
       .on('request', take(false))
       .on('checkContinue', take(true))
       .on('secureConnection', connections.add)
-      .on('upgrade', (request: IncomingMessage, socket, head) => void upgrade(server, request, socket, head))
+      .on('upgrade', (request: IncomingMessage, socket, head) => {
+        connections.handOver(socket);
+        void upgrades.take(server, request, socket, head);
+      })
       .on('connect', async (_request: IncomingMessage, socket: Duplex) => {
         await connections.answered(socket);
         endRaw(socket, notATunnel);
@@ -169,6 +174,19 @@ export function createHttpServer(options: HttpServerOptions) {
       createSecureContext(context);
       tls = pair;
       for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(context);
+    },
+    /** How many requests are in flight. */
+    get running(): number {
+      return connections.running;
+    },
+    /**
+     * Takes no new connections and requests, and ends idle connections and WebSockets. Settles when the requests in flight are answered;
+     * `close` follows.
+     */
+    async drain(): Promise<void> {
+      // The method of HTTP servers also destroys connections whose response is written but not yet sent.
+      for (const server of servers) NetServer.prototype.close.call(server);
+      await Promise.all([connections.drain(), upgrades.close()]);
     },
     /** Ends every connection and aborts the signals of running requests. */
     async close(): Promise<void> {

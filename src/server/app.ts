@@ -7,6 +7,7 @@ import { routed, type SelectModel } from '../models/routed.ts';
 import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import type { RequestQueue } from '../queue/request-queue.ts';
 import { withSocketAccess } from './access.ts';
 import { modelEndpoints } from './endpoints.ts';
 import { type ModelContext, modelContext } from './model-context.ts';
@@ -24,6 +25,8 @@ export interface App {
   /** The model of the command line. */
   readonly context: ModelContext;
   readonly server: HttpServer;
+  /** Shared by all models. */
+  readonly requestQueue: RequestQueue;
   readonly endpoints: readonly Endpoint[];
   /** The same endpoints before a model is selected. */
   readonly modelEndpoints: readonly ModelEndpoint<ModelContext>[];
@@ -42,6 +45,7 @@ export function createApp(parts: AppParts): App {
     endpoints,
     modelEndpoints: unrouted,
     contextOf: (model) => modelContext(model, services),
+    requestQueue: services.requestQueue,
     server: httpServer(parts, services, endpoints),
   };
 }

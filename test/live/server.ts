@@ -39,6 +39,8 @@ export interface LiveServer {
   says(text: string): Promise<void>;
   /** The newest process of an engine, that for text unless told otherwise; undefined while there is none. */
   worker(engine?: string): number | undefined;
+  /** Its exit code, when it has ended. */
+  readonly exited: Promise<number | null>;
   /** Ends it by SIGTERM, or by force after a while. Resolves to its exit code, which is null in the second case. */
   stop(): Promise<number | null>;
 }
@@ -98,9 +100,12 @@ async function start(
       wake();
     });
   }
-  child.once('close', () => {
-    over = true;
-    wake();
+  const exited = new Promise<number | null>((resolve) => {
+    child.once('close', () => {
+      over = true;
+      wake();
+      resolve(child.exitCode);
+    });
   });
   const says = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -123,11 +128,12 @@ async function start(
     output: () => output,
     says,
     worker: (engine = 'llama') => childOf(child.pid as number, `engines/${engine}/worker`),
+    exited,
     stop: async () => {
       children.delete(child);
       if (over) return child.exitCode;
       child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+      const timer = setTimeout(() => child.kill('SIGKILL'), 15_000);
       await once(child, 'close');
       clearTimeout(timer);
       return child.exitCode;
