@@ -82,7 +82,7 @@ export function orNull(schema: JsonSchema): JsonSchema {
 
 /** The document has it once, under this name among its components. */
 export function named(title: string, schema: JsonSchema): JsonSchema {
-  return { title, ...schema };
+  return 'title' in schema ? schema : { title, ...schema };
 }
 
 export function json(schema: JsonSchema): Answer {

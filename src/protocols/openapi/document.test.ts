@@ -130,7 +130,7 @@ test('operation: GET has query parameters, and path segments are parameters', ()
 test('operation: errors are those of the family, 401 only for guarded endpoints', () => {
   const { paths } = documentOf(endpoint({}), endpoint({ path: '/open', access: 'open', queued: false, method: 'GET' }));
   const operation = paths['/some']?.post;
-  const schema = answers.errors.native;
+  const schema = { $ref: '#/components/schemas/Answer.error_native' };
   expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', '401', '503', 'default']);
   expect(operation?.responses[401]?.content).toEqual({
     'application/json': { schema, example: { oops: 'Authentication key is missing or invalid.' } },
@@ -145,9 +145,10 @@ test('operation: has the schemas of its answers; named ones are components', () 
   const { paths, components } = documentOf(endpoint({}));
   const reference = { $ref: '#/components/schemas/Answer.Thing' };
   expect(paths['/some']?.post?.responses[200]?.content).toEqual({
-    'application/json': { schema: { type: 'array', items: reference } },
+    'application/json': { schema: { $ref: '#/components/schemas/Answer.post_some' } },
     'text/event-stream': { schema: { type: 'string' }, 'x-stream-event': reference, 'x-stream-end': '[DONE]' },
   });
+  expect(components.schemas['Answer.post_some']).toEqual({ title: 'post_some', type: 'array', items: reference });
   expect(components.schemas['Answer.Thing']).toEqual({
     title: 'Thing',
     type: 'object',
@@ -170,7 +171,7 @@ test('operation: has its own error bodies beside those of the family; a refused 
   const { paths } = documentOf(endpoint({ path: '/own-errors' }), endpoint({ path: '/refused' }));
   const { responses } = paths['/own-errors']?.post ?? {};
   expect(responses?.default?.content['application/json']).toEqual({
-    schema: a.either(a.object({ oops: a.text }), a.object({ success: a.words(false) })),
+    schema: a.either({ $ref: '#/components/schemas/Answer.error_native' }, a.object({ success: a.words(false) })),
   });
   expect(responses?.[200]?.content).toEqual({
     'audio/wav': { schema: { type: 'string', contentMediaType: 'audio/wav' } },
