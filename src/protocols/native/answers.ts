@@ -166,7 +166,7 @@ const info: Readonly<Record<string, a.Answer>> = {
       llm: a.flag,
       ...switches,
       admin: a.words(0, 1, 2),
-      parley: a.object({ name: a.text, version: a.text, 'commit?': a.text, engines: a.mapOf(a.text) }),
+      parley: a.object({ name: a.text, version: a.text, 'commit?': a.text, engines: a.mapOf(a.mapOf(a.text)) }),
     }),
   ),
   'GET /api/extra/perf': a.json(performance),
