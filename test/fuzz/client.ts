@@ -29,10 +29,11 @@ export function rawClient(port: number) {
 
 function send({ method, target, headers, body, chunks }: SentRequest, port: number, agent: Agent): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const length = chunks.length === 0 && (method === 'POST' || body.length > 0);
+    // Said in any case: without it a body of GET would be taken for the next request.
+    const framing = chunks.length > 0 ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(body.length) };
     const outgoing = request({
       ...{ host: '127.0.0.1', port, agent, method, path: target, timeout: 120_000 },
-      headers: { ...headers, ...(length && { 'content-length': String(body.length) }) },
+      headers: { ...headers, ...framing },
     });
     outgoing
       .on('timeout', () => outgoing.destroy(new Error('no answer within two minutes')))
