@@ -32,7 +32,8 @@ type RequestOptions =
   | 'startTimer'
   | 'onRefused'
   | 'newId'
-  | 'watchExchange';
+  | 'watchExchange'
+  | 'streams';
 
 export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partial<Pick<RequestParts, RequestOptions>> {
   readonly endpoints: readonly Endpoint[];
@@ -71,6 +72,7 @@ export function createHttpServer(options: HttpServerOptions) {
     onRefused: undefined,
     newId: newRequestId,
     watchExchange: undefined,
+    streams: undefined,
     ...options,
     router: router(options.endpoints),
     guard: createGuard(options.guard ?? {}),
@@ -161,9 +163,10 @@ export function createHttpServer(options: HttpServerOptions) {
         throw error;
       }
     },
-    /** Ends every connection and aborts the signals of running requests. */
+    /** Ends every connection and all streams, and aborts the signals of running requests. */
     async close(): Promise<void> {
       await Promise.all([closeAll(servers.splice(0)), connections.destroyAll()]);
+      parts.streams?.close();
     },
   };
 }

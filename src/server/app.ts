@@ -48,7 +48,7 @@ export function createApp(parts: AppParts): App {
 
 function httpServer(
   { settings, onError, onRefused, keys }: AppParts,
-  { comfy, exchangeSinks }: ServerServices,
+  { comfy, exchangeSinks, streams }: ServerServices,
   endpoints: readonly Endpoint[],
 ): HttpServer {
   return createHttpServer({
@@ -72,5 +72,6 @@ function httpServer(
     onError,
     onRefused,
     watchExchange: watchAll(exchangeSinks),
+    streams,
   });
 }

@@ -46,6 +46,7 @@ const sounds = ['audio/mpeg', 'audio/wav', 'audio/ogg', 'audio/flac', 'audio/L16
 /** Content types of replies that are not only JSON, by path. */
 export const contentTypes: Readonly<Record<string, readonly string[]>> = {
   '/api/extra/generate/stream': [events],
+  '/api/extra/stream/{id}': [json, events, 'application/x-ndjson'],
   '/v1/chat/completions': both,
   '/v1/completions': both,
   '/v1/responses': both,
