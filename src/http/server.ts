@@ -34,7 +34,8 @@ type RequestOptions =
   | 'startTimer'
   | 'onRefused'
   | 'newId'
-  | 'watchExchange';
+  | 'watchExchange'
+  | 'streams';
 
 export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partial<Pick<RequestParts, RequestOptions>> {
   readonly endpoints: readonly Endpoint[];
@@ -74,6 +75,7 @@ export function createHttpServer(options: HttpServerOptions) {
     onRefused: undefined,
     newId: newRequestId,
     watchExchange: undefined,
+    streams: undefined,
     ...options,
     router: router(options.endpoints),
     guard: createGuard(options.guard ?? {}),
@@ -188,9 +190,10 @@ export function createHttpServer(options: HttpServerOptions) {
       for (const server of servers) NetServer.prototype.close.call(server);
       await Promise.all([connections.drain(), upgrades.close()]);
     },
-    /** Ends every connection and aborts the signals of running requests. */
+    /** Ends every connection and all streams, and aborts the signals of running requests. */
     async close(): Promise<void> {
       await Promise.all([closeAll(servers.splice(0)), connections.destroyAll()]);
+      parts.streams?.close();
     },
   };
 }

@@ -52,7 +52,7 @@ export function createApp(parts: AppParts): App {
 
 function httpServer(
   { settings, onError, onRefused, keys, warn }: AppParts,
-  { comfy, exchangeSinks }: ServerServices,
+  { comfy, exchangeSinks, streams }: ServerServices,
   endpoints: readonly Endpoint[],
 ): HttpServer {
   const certificate = settings.ssl && new CertificateFiles(settings.ssl[0], settings.ssl[1]);
@@ -77,6 +77,7 @@ function httpServer(
     onError,
     onRefused,
     watchExchange: watchAll(exchangeSinks),
+    streams,
   });
   certificate?.watch({ use: server.setCertificate, say: warn });
   return server;

@@ -13,6 +13,7 @@ import {
 import type { Ticket } from '../../core/ticket.ts';
 import { schemaToGrammar as convert } from '../../grammar/convert.ts';
 import type { Call, Reply } from '../../http/call.ts';
+import { ResumableStreams } from '../../http/resumable-streams.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { type NativeContext, type NativeServices, nativeEndpoints } from './routes.ts';
@@ -118,6 +119,7 @@ function parts(service: TextService, own: Partial<NativeParts> = {}): NativePart
     replacePlaceholders: (texts) => texts,
     schemaToGrammar,
     startTimer: () => ({ restart: () => undefined, cancel: () => undefined }),
+    streams: new ResumableStreams({ startTimer: () => ({ restart: () => undefined, cancel: () => undefined }) }),
     engineVersions: () => ({}),
     product: { name: 'Parley', version: '0.1.0' },
     modelName: () => 'koboldcpp/mini',
