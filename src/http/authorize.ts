@@ -5,7 +5,9 @@ import type { Guard, Identity } from './guard.ts';
 import { notFoundPage } from './pages.ts';
 import { methods, type Router, sentPath } from './router.ts';
 
-interface RequestHead extends Pick<Call, 'method' | 'path' | 'headers' | 'remoteAddress'> {
+interface RequestHead extends Pick<Call, 'id' | 'method' | 'path' | 'headers' | 'remoteAddress'> {
+  /** What the router found. */
+  readonly endpoint: Endpoint | undefined;
   readonly target: string;
   /** How many Host headers it has. */
   readonly hosts: number;
@@ -31,8 +33,7 @@ export function authorize(
   { router, guard, rate, now, stopping }: AuthorizeParts,
   head: RequestHead,
 ): Authorization | Promise<Authorization> {
-  const { method, path, headers } = head;
-  const endpoint = router.find(method, path);
+  const { method, path, headers, endpoint } = head;
 
   // A proxy in front may have checked another one than we would.
   if (head.hosts > 1)
@@ -56,6 +57,11 @@ export function authorize(
   return found instanceof Promise
     ? found.then(decide, (error: unknown) => refused(asAppError(error), endpoint))
     : decide(found);
+
+  function refused(error: AppError, known: Endpoint | undefined): Authorization {
+    const reply = known ? known.family.errorReply(error, head.id) : errorRefusal(error);
+    return { type: 'answered', reply, error };
+  }
 
   function decide(identity: Identity): Authorization {
     const known = endpoint as Endpoint;
@@ -82,17 +88,13 @@ function notRouted(router: Router<Endpoint>, head: RequestHead): Authorization |
   if (endpoint) {
     const allow = allowed.join(', ');
     const error = new AppError('method-not-allowed', { method: head.method, allowed: allow });
-    const reply = endpoint.family.errorReply(error);
+    const reply = endpoint.family.errorReply(error, head.id);
     return { type: 'answered', reply: { ...reply, headers: { ...reply.headers, allow } }, error };
   }
   return head.method === 'GET' ? answered(notFoundPage(head.path)) : undefined;
 }
 
 const notFound = ({ method, path }: RequestHead): AppError => new AppError('not-found', { method, path });
-
-function refused(error: AppError, endpoint: Endpoint | undefined): Authorization {
-  return { type: 'answered', reply: endpoint ? endpoint.family.errorReply(error) : errorRefusal(error), error };
-}
 
 const answered = (reply: Reply): Authorization => ({ type: 'answered', reply });
 

@@ -1,6 +1,7 @@
 import type { AbortCause } from '../core/abort-cause.ts';
-import type { QueuePosition, QueueStatus, Ticket } from '../core/request.ts';
+import type { QueuePosition, QueueStatus } from '../core/request.ts';
 import type { TextState } from '../core/text-service.ts';
+import type { Ticket } from '../core/ticket.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
 import type { Place, Queue, WorkKind } from './queue.ts';
@@ -35,7 +36,11 @@ export class RequestQueue {
     const enteredAt = this.now();
     const place = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight });
     place.turn.then(
-      () => onTurn?.(this.now() - enteredAt),
+      () => {
+        const waited = this.now() - enteredAt;
+        onTurn?.(waited);
+        ticket.watch?.turnCame?.(waited);
+      },
       () => undefined,
     );
     return place;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Aborted } from '../core/abort-cause.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import type { Ticket } from '../core/request.ts';
+import type { Ticket } from '../core/ticket.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
 import { laneOf, type TaskRun, tasks } from './tasks.ts';

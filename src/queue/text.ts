@@ -3,8 +3,9 @@ import { Channel } from '../core/channel.ts';
 import type { EngineUse } from '../core/engine-source.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
+import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
-import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
+import type { GenerationRequest, SharingTraits } from '../core/request.ts';
 import type {
   AbortOutcome,
   GenerateBy,
@@ -16,6 +17,7 @@ import type {
   TextService,
 } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
+import type { Ticket } from '../core/ticket.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
 import { type Place, stateWork, textWork } from './queue.ts';
@@ -51,6 +53,7 @@ interface TextJob {
   readonly job: Job;
   readonly stop: AbortController;
   readonly place: Place;
+  readonly watch: ExchangeWatch | undefined;
   /** It wants the engine, and does not have it yet. */
   wantsEngine: boolean;
   paused: boolean;
@@ -99,7 +102,7 @@ export function textService({
         stop.abort(by === 'shutdown' ? new AppError('stopping', {}) : undefined);
       },
     });
-    const own: TextJob = { job, stop, place, wantsEngine: false, paused: false };
+    const own: TextJob = { job, stop, place, watch: ticket.watch, wantsEngine: false, paused: false };
     ticket.placed?.(() => queued(place.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined));
     if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason, job);
     const again = (): void => {
@@ -129,7 +132,7 @@ export function textService({
   }
 
   function run(request: GenerationRequest, by: GenerateBy, own: TextJob, ended: () => void) {
-    const { job, stop, place } = own;
+    const { job, stop, place, watch } = own;
     const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
     let begun = false;
     let over = false;
@@ -149,6 +152,7 @@ export function textService({
       if (over) job.finish = next.type === 'finish' ? next.reason : 'error';
       log.event(next);
       observer.event?.(next, job);
+      watch?.event?.(next);
       channel.push(next);
       if (!over) {
         holdBack();
@@ -176,6 +180,7 @@ export function textService({
       job.state = 'running';
       log.begin();
       observer.begun?.(request, job, engine.contextSize());
+      watch?.generationBegun?.(request, engine.contextSize());
       const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
       const generation: RunningGeneration = by(engine, seed, {
         event,

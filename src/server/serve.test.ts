@@ -47,6 +47,7 @@ function world(
       if (failure) throw failure;
       return { port: 5001, addresses: ['127.0.0.1'] };
     },
+    setCertificate: () => undefined,
     running: 0,
     drain: async () => undefined,
     close: async () => void happened.push('closed'),

@@ -128,7 +128,7 @@ export const serverFlags = flagTable({
     holds: 'file',
     least: 2,
     most: 2,
-  }).help('Serve HTTPS with this certificate and key (PEM files).'),
+  }).help('Serve HTTPS with this certificate and key (PEM files). Changed files are taken up within a second.'),
   quiet: toggle({ label: 'Quiet' }).help('Do not log prompts and replies.'),
   debugmode: integer('LEVEL', 0, { label: 'Debug mode', min: -1, bare: 1 }).help(
     'Log level: -1 minimal, 0 normal, 1 verbose (turns off --quiet).',
