@@ -210,8 +210,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
 
   test('speaks a reply, dictates a message and draws an image', async () => {
     const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
-    const drawn: object[] = [];
-    await quickPictures(page, drawn);
+    const drawn = await quickPictures(page);
     await sayAndHear(page, 'Hi!');
     const spoken = page.waitForResponse((response) => response.url().endsWith('/v1/audio/speech'));
     await button(page, 'Speak').click();
