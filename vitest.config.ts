@@ -84,6 +84,17 @@ export default defineConfig({
         },
       },
       {
+        // `npm run test:faults`: every fault of the table, and the tests of faults that `npm test` runs too.
+        test: {
+          name: 'faults',
+          include: ['test/faults/all.faults.ts', 'test/faults/*.test.ts'],
+          exclude: ['test/faults/short.test.ts'],
+          maxWorkers: 1,
+          ...common,
+          testTimeout: 120_000,
+        },
+      },
+      {
         // `npm run test:release`: minutes, root, and a release that has been made.
         test: {
           name: 'release',

@@ -37,7 +37,15 @@ test('console: names refused requests and the flag that helps, never the key', a
 });
 
 test('console: reports why a request ended early, with its number while several run', async () => {
-  const server = await startServer(['--parallelrequests', '2', '--multiuser', '3', '--quiet']);
+  const server = await startServer([
+    '--parallelrequests',
+    '2',
+    '--multiuser',
+    '3',
+    '--shutdowntimeout',
+    '0',
+    '--quiet',
+  ]);
   const client = nativeClient(server.base);
   const running = async (genkey: string) => {
     const request = openRequest(server.base, '/api/v1/generate', { ...endless, genkey });

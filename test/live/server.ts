@@ -41,6 +41,8 @@ export interface LiveServer {
   says(text: string): Promise<void>;
   /** The newest process of an engine, that for text unless told otherwise; undefined while there is none. */
   worker(engine?: string): number | undefined;
+  /** Its exit code, when it has ended. */
+  readonly exited: Promise<number | null>;
   /** Ends it by SIGTERM, or by force after a while. Resolves to its exit code, which is null in the second case. */
   stop(): Promise<number | null>;
 }
@@ -100,9 +102,12 @@ async function start(
       wake();
     });
   }
-  child.once('close', () => {
-    over = true;
-    wake();
+  const exited = new Promise<number | null>((resolve) => {
+    child.once('close', () => {
+      over = true;
+      wake();
+      resolve(child.exitCode);
+    });
   });
   const says = (text: string, limit?: number): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -128,6 +133,7 @@ async function start(
     output: () => output,
     says: (text) => says(text, 60_000),
     worker: (engine = 'llama') => childOf(child.pid as number, `engines/${engine}/worker`),
+    exited,
     stop: async () => {
       children.delete(child);
       if (over) return child.exitCode;

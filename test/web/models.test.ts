@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
+import { KeyFile } from '../../src/keys/key-file.ts';
 import { embeddedModel, liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 
@@ -138,6 +139,40 @@ describe.skipIf(withoutBrowser)('models', () => {
     expect(await barriers(page)).toEqual([]);
     await server.stop();
     hub.close();
+  });
+
+  test('keys: the settings say how to make one, and list each with its rules and use', async () => {
+    const path = join(folder, 'keys.json');
+    const server = await start(['--nomodel', '--admin', '--password', 'sesame', '--keyfile', path]);
+    const page = await open(`${server.base}/#/settings/keys`);
+    await page.getByRole('tabpanel').getByRole('button', { name: 'Enter password' }).click();
+    await page.getByLabel('Password', { exact: true }).fill('sesame');
+    await page.keyboard.press('Enter');
+    await page.getByText('There are no keys.').waitFor();
+    await page.getByText('parley keys add NAME', { exact: true }).waitFor();
+
+    const keys = new KeyFile({ path, warn: expect.fail, now: () => new Date() });
+    const phone = await keys.add({ name: 'phone', scopes: ['chat', 'images'], rate: 1, weight: 2 }, 0);
+    await keys.add({ name: 'guest', scopes: ['text'], weight: 1, expires: 1000 }, 0);
+    const look = () => fetch(`${server.base}/metrics`, { headers: { authorization: `Bearer ${phone}` } });
+    await expect.poll(async () => (await look()).status).toBe(200);
+    expect((await look()).status).toBe(429);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    const keyOf = (name: string) => page.getByRole('tabpanel').getByRole('listitem').filter({ hasText: name });
+    await keyOf('phone').getByText('chat, images · 1 per minute · weight 2', { exact: true }).waitFor();
+    await keyOf('phone').getByText('1 request · 1 over the rate · last seen just now', { exact: true }).waitFor();
+    await keyOf('guest').getByText('Expired', { exact: true }).waitFor();
+    await keyOf('guest').getByText('Not used since the server was started', { exact: true }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+
+    await keys.revoke('guest');
+    await expect
+      .poll(async () => {
+        await page.getByRole('button', { name: 'Refresh' }).click();
+        return keyOf('guest').count();
+      })
+      .toBe(0);
+    await server.stop();
   });
 
   test('password: a wrong one is said and selected, the right one opens; no placeholder is shown as a name', async () => {
