@@ -29,7 +29,9 @@ test('console: names refused requests and the flag that helps, never the key', a
       headers: { authorization: `Bearer ${secret}-${time}` },
     });
   }
-  await locked.says('401 Authentication key is missing or invalid. (the key is that of --password)');
+  await locked.says(
+    '401 Authentication key is missing or invalid. (the key is that of --password or one of --keyfile)',
+  );
   expect(locked.output().match(/Refused/g)).toHaveLength(5);
   expect(locked.output()).not.toContain(secret);
   await locked.stop();
