@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   createServer as createPlainServer,
   type IncomingMessage,
@@ -6,7 +7,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { AppError } from '../core/errors.ts';
@@ -25,7 +26,16 @@ import { router } from './router.ts';
 import { systemTimer } from './timers.ts';
 import { createUpgrades, type SocketEndpoint } from './web-socket.ts';
 
-type RequestOptions = 'maxRequestMegabytes' | 'scopeRequests' | 'openUpload' | 'now' | 'startTimer' | 'onRefused';
+type RequestOptions =
+  | 'maxRequestMegabytes'
+  | 'scopeRequests'
+  | 'openUpload'
+  | 'now'
+  | 'startTimer'
+  | 'onRefused'
+  | 'newId'
+  | 'watchExchange'
+  | 'streams';
 
 export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partial<Pick<RequestParts, RequestOptions>> {
   readonly endpoints: readonly Endpoint[];
@@ -60,8 +70,12 @@ export function createHttpServer(options: HttpServerOptions) {
     scopeRequests: scopesRequests,
     startTimer: systemTimer,
     now: () => performance.now(),
+    stopping: () => connections.draining,
     openUpload: undefined,
     onRefused: undefined,
+    newId: newRequestId,
+    watchExchange: undefined,
+    streams: undefined,
     ...options,
     router: router(options.endpoints),
     guard: createGuard(options.guard ?? {}),
@@ -71,7 +85,8 @@ export function createHttpServer(options: HttpServerOptions) {
     stallTimeoutMs: (options.stallTimeoutSeconds ?? 60) * 1000,
   };
 
-  const upgrade = createUpgrades({
+  const upgrades = createUpgrades({
+    stopping: parts.stopping,
     endpoints: options.sockets ?? [],
     guard: parts.guard,
     mostMessageBytes: parts.maxRequestMegabytes * 1024 * 1024,
@@ -119,11 +134,14 @@ export function createHttpServer(options: HttpServerOptions) {
   const open = async (host: string, port: number): Promise<number> => {
     const server = newServer(tls);
     server
-      .on('connection', connections.add)
+      .on('connection', options.tls ? connections.addCarrier : connections.add)
       .on('request', take(false))
       .on('checkContinue', take(true))
       .on('secureConnection', connections.add)
-      .on('upgrade', (request: IncomingMessage, socket, head) => void upgrade(server, request, socket, head))
+      .on('upgrade', (request: IncomingMessage, socket, head) => {
+        connections.handOver(socket);
+        void upgrades.take(server, request, socket, head);
+      })
       .on('connect', async (_request: IncomingMessage, socket: Duplex) => {
         await connections.answered(socket);
         endRaw(socket, notATunnel);
@@ -159,12 +177,28 @@ export function createHttpServer(options: HttpServerOptions) {
       tls = pair;
       for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(context);
     },
-    /** Ends every connection and aborts the signals of running requests. */
+    /** How many requests are in flight. */
+    get running(): number {
+      return connections.running;
+    },
+    /**
+     * Takes no new connections and requests, and ends idle connections and WebSockets. Settles when the requests in flight are answered;
+     * `close` follows.
+     */
+    async drain(): Promise<void> {
+      // The method of HTTP servers also destroys connections whose response is written but not yet sent.
+      for (const server of servers) NetServer.prototype.close.call(server);
+      await Promise.all([connections.drain(), upgrades.close()]);
+    },
+    /** Ends every connection and all streams, and aborts the signals of running requests. */
     async close(): Promise<void> {
       await Promise.all([closeAll(servers.splice(0)), connections.destroyAll()]);
+      parts.streams?.close();
     },
   };
 }
+
+const newRequestId = (): string => `req_${randomBytes(12).toString('hex')}`;
 
 function newServer(tls: TlsPair | undefined): Server {
   // No limit on the whole request: a large body may be slow, and its reader has a stall timer.
@@ -204,6 +238,7 @@ function endRaw(socket: Duplex, reply: Reply): void {
     `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ''}`,
     'server: Parley',
     'content-type: application/json',
+    `x-request-id: ${newRequestId()}`,
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
     ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),

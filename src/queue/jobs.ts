@@ -62,7 +62,7 @@ export class Jobs {
 
   /** Whether nothing runs or waits. */
   get idle(): boolean {
-    return !this.#jobs.some(isActive);
+    return this.active().length === 0;
   }
 
   /** What a poll returns. Without a key, a request without one: the only active, the last, or the client's own. */
@@ -73,6 +73,11 @@ export class Jobs {
     const own = active.filter((job) => job.client === client && hasTurn(job));
     const job = active.length > 1 ? newest(own) : (active[0] ?? known.at(-1));
     return job?.genkey === '' ? job : undefined;
+  }
+
+  /** Those that run or wait. */
+  active(): readonly Job[] {
+    return this.#jobs.filter(isActive);
   }
 
   /** A key of `--keyfile` can neither read nor stop what others have asked for, whatever genkey it guesses. */

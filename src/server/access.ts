@@ -58,6 +58,9 @@ const rows: readonly (Row | string)[] = [
   [reading, 'POST', ['/api/extra/sync/list', '/api/extra/sync/load'], 'chat'],
   [reading, 'GET', ['/api/extra/generate/check', '/api/extra/last_logprobs', '/api/extra/cache'], 'text'],
   [reading, 'POST', ['/api/extra/generate/check', '/api/extra/last_logprobs'], 'text'],
+  // Its owner is checked: whoever could start a stream may take it up, whatever scope that took.
+  [reading, 'GET', ['/api/extra/stream/']],
+  [making, 'DELETE', ['/api/extra/stream/']],
   [reading, 'POST', ['/api/extra/tokencount', '/api/extra/tokenize', '/api/extra/detokenize']],
   [reading, 'POST', ['/api/extra/json_to_grammar']],
   [information, 'GET', both('model', 'info/version', 'config/max_length', 'config/max_context_length')],

@@ -4,8 +4,10 @@ import type { Endpoint } from '../http/call.ts';
 import { CertificateFiles } from '../http/certificate-files.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
 import { routed, type SelectModel } from '../models/routed.ts';
+import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import type { RequestQueue } from '../queue/request-queue.ts';
 import { withSocketAccess } from './access.ts';
 import { modelEndpoints } from './endpoints.ts';
 import { type ModelContext, modelContext } from './model-context.ts';
@@ -23,6 +25,8 @@ export interface App {
   /** The model of the command line. */
   readonly context: ModelContext;
   readonly server: HttpServer;
+  /** Shared by all models. */
+  readonly requestQueue: RequestQueue;
   readonly endpoints: readonly Endpoint[];
   /** The same endpoints before a model is selected. */
   readonly modelEndpoints: readonly ModelEndpoint<ModelContext>[];
@@ -41,13 +45,14 @@ export function createApp(parts: AppParts): App {
     endpoints,
     modelEndpoints: unrouted,
     contextOf: (model) => modelContext(model, services),
+    requestQueue: services.requestQueue,
     server: httpServer(parts, services, endpoints),
   };
 }
 
 function httpServer(
   { settings, onError, onRefused, keys, warn }: AppParts,
-  { comfy }: ServerServices,
+  { comfy, exchangeSinks, streams }: ServerServices,
   endpoints: readonly Endpoint[],
 ): HttpServer {
   const certificate = settings.ssl && new CertificateFiles(settings.ssl[0], settings.ssl[1]);
@@ -71,6 +76,8 @@ function httpServer(
     stallTimeoutSeconds: settings.stalltimeout,
     onError,
     onRefused,
+    watchExchange: watchAll(exchangeSinks),
+    streams,
   });
   certificate?.watch({ use: server.setCertificate, say: warn });
   return server;

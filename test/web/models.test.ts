@@ -36,7 +36,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     for (const kind of ['Image', 'Speech', 'Transcription', 'Embedding'])
       await panel(page).getByText(`${kind} · loads on first use`).waitFor();
     await panel(page).getByText('--admin --admindir FOLDER', { exact: true }).waitFor();
-    expect(await panel(page).getByText('Models on this machine').count()).toBe(0);
+    await expect.poll(() => panel(page).getByText('Models on this machine').count()).toBe(0);
     expect(await barriers(page)).toEqual([]);
 
     await page.getByRole('button', { name: 'Unload parley-mini' }).click();
@@ -78,7 +78,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     await page.getByRole('button', { name: 'Use second', exact: true }).click();
     await page.getByRole('button', { name: 'Unload second', exact: true }).waitFor();
     await row(page, 'second').getByText('In use').waitFor();
-    expect(await panel(page).evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+    await expect.poll(() => panel(page).evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
     await page.keyboard.press('Escape');
     await page.reload();
     await model(page, /^Model: second \(loaded\)/).waitFor();
@@ -180,7 +180,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     const page = await open(`${server.base}/#/chat`);
     await page.getByText('This server needs a password.').waitFor();
     await page.getByRole('button', { name: 'Model', exact: true }).waitFor();
-    expect(await page.getByText('protected-model').count()).toBe(0);
+    await expect.poll(() => page.getByText('protected-model').count()).toBe(0);
     await page.getByRole('button', { name: 'Enter password' }).click();
     const field = page.getByLabel('Password', { exact: true });
     await expect.poll(() => field.and(page.locator(':focus')).count()).toBe(1);
