@@ -1,6 +1,7 @@
 import type { AbortCause } from '../core/abort-cause.ts';
 import type { AppError, ErrorCode, Refused } from '../core/errors.ts';
 import type { CacheMiss, FinishCause, GenerationEvent } from '../core/events.ts';
+import { withoutQuote } from '../core/hide-secrets.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { PromptProgress } from '../core/text-service.ts';
 import { clock, printable, printableText, shorten } from './printable.ts';
@@ -196,7 +197,7 @@ interface RefusalLogOptions {
 const hints: Partial<Record<ErrorCode, string>> = {
   busy: 'all places of --multiuser are taken',
   'rate-limited': '--ratelimit',
-  unauthorized: 'the key is that of --password',
+  unauthorized: 'the key is that of --password or one of --keyfile',
   'payload-too-large': '--maxrequestsize allows more',
 };
 
@@ -215,8 +216,9 @@ export class RefusalLog {
   }
 
   #sentence(error: AppError): string {
-    // The message of the parser quotes the request.
+    // The message of the parser quotes the request, which may hold a token.
     if (this.options.quiet && error.code === 'invalid-json') return 'The request body is not valid JSON.';
+    if (error.code === 'invalid-json') return `${printable(withoutQuote(error.message).replace(/\.$/, ''))}.`;
     return printable(error.message);
   }
 }

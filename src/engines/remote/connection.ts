@@ -1,6 +1,7 @@
 import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { RemoteAddress } from '../../config/remote.ts';
+import { hideSecrets } from '../../core/hide-secrets.ts';
 import { tryParseJson } from '../../core/json.ts';
 import { type FailureType, RemoteFailure, statusFailure } from './failure.ts';
 
@@ -180,7 +181,9 @@ export class BackendConnection {
   }
 
   async #refusal(response: IncomingMessage, status: number): Promise<RemoteFailure> {
-    const body = await beginningOf(response, mostErrorBytes, this.#limits.errorBodyMs);
+    const sent = await beginningOf(response, mostErrorBytes, this.#limits.errorBodyMs);
+    // It may repeat the request, with its key.
+    const body = hideSecrets(sent, [this.target.key]);
     const retryAfter = response.headers['retry-after'];
     return statusFailure(this.target.host, { status, retryAfter, body, origin: this.#origin });
   }
@@ -208,6 +211,8 @@ export class BackendConnection {
 
   /** A reused connection that fails without a response was most likely closed by the backend before. */
   #failure(error: unknown, keptAndUnanswered = false): unknown {
+    const { key } = this.target;
+    if (error instanceof Error && key && error.message.includes(key)) error.message = hideSecrets(error.message, [key]);
     if (!isNetworkError(error)) return error;
     const stale = keptAndUnanswered && error.code === 'ECONNRESET';
     // The others are likely stale too: the next attempt opens a new one.
