@@ -23,11 +23,19 @@ const most: Readonly<Record<string, number>> = {
   height: 64,
 };
 
+/** Each text of a list takes as long as a small request. */
+const embeds = /embed|rerank/;
+const mostTexts = 20;
+/** Longer lists are refused at once. */
+const longestList = 2048;
+
 const draws = /\/(txt2img|img2img|images\/(generations|edits|variations))$/;
 
 /** The operation with what keeps it cheap, and keeps the server what it is. */
 export function harmless({ path }: Pick<Operation, 'path'>, body: Body): Body {
   const limited = Object.entries(body).map(([name, value]) => {
+    const isLong = Array.isArray(value) && value.length > mostTexts && value.length <= longestList;
+    if (isLong && embeds.test(path)) return [name, value.slice(0, mostTexts)];
     const limit = Object.hasOwn(most, name) ? most[name] : undefined;
     return [name, limit !== undefined && Number(value) > limit ? limit : value];
   });
