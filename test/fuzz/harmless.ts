@@ -37,11 +37,14 @@ export function harmless({ path }: Pick<Operation, 'path'>, body: Body): Body {
     const isLong = Array.isArray(value) && value.length > mostTexts && value.length <= longestList;
     if (isLong && embeds.test(path)) return [name, value.slice(0, mostTexts)];
     const limit = Object.hasOwn(most, name) ? most[name] : undefined;
-    return [name, limit !== undefined && Number(value) > limit ? limit : value];
+    const isNumber = typeof value === 'number' || typeof value === 'string';
+    return [name, limit !== undefined && isNumber && Number(value) > limit ? limit : value];
   });
   const small: Record<string, Json> = Object.fromEntries(limited);
   // Defaults are meant for pictures that people look at.
   if (draws.test(path) && (small.steps === undefined || small.steps === null)) small.steps = 1;
+  // Without a key of its own it would stop the other requests, and cut streamed speech.
+  if (path === '/api/extra/abort') small.genkey = 'fuzz';
   // An address would be downloaded.
   if (path === '/api/pull') small.model = 'fuzz';
   return small;
