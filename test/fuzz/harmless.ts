@@ -43,11 +43,14 @@ export function harmless({ path }: Pick<Operation, 'path'>, body: Body): Body {
   const small: Record<string, Json> = Object.fromEntries(limited);
   // Defaults are meant for pictures that people look at.
   if (draws.test(path) && (small.steps === undefined || small.steps === null)) small.steps = 1;
-  // Without a key of its own it would stop the other requests, and cut streamed speech.
-  if (path === '/api/extra/abort') small.genkey = 'fuzz';
   // An address would be downloaded.
   if (path === '/api/pull') small.model = 'fuzz';
   return small;
+}
+
+/** Any body without a key means all requests of the client: streamed speech of another request would be cut. */
+export function harmlessContent({ path }: Pick<Operation, 'path'>, body: Buffer): Buffer {
+  return path === '/api/extra/abort' ? Buffer.from(JSON.stringify({ genkey: 'fuzz' })) : body;
 }
 
 /** The flags that keep the rest harmless, each with the operations that it concerns. */

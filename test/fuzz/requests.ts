@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { goodBodies } from '../../src/protocols/testing/random-bodies.ts';
 import type { SentRequest } from './client.ts';
 import type { Operation, Parameter } from './document.ts';
-import { harmless } from './harmless.ts';
+import { harmless, harmlessContent } from './harmless.ts';
 import { change, changed, fitting, type Json, objectOf, picture, recording, strange } from './values.ts';
 
 /** A request with the operation that it is for. */
@@ -230,7 +230,7 @@ export function requests(operations: readonly Operation[]): fc.Arbitrary<FuzzReq
           method: operation.method,
           target: target.replaceAll('%01', '%'),
           headers: { ...headers, ...odd },
-          body,
+          body: harmlessContent(operation, body),
           chunks: pieces,
         },
       }),
