@@ -33,7 +33,8 @@ function generated(said: Readonly<Record<string, JsonSchema>>): a.Answer {
   const head = { model: a.text, created_at: a.moment, ...said, ...figures };
   const last = a.object({ ...head, ...ended });
   const piece = a.object({ ...head, done: a.words(false) });
-  return a.oneOf(a.json(last), a.lines(a.either(piece, last, error)));
+  const rendered = a.object({ ...head, done: a.words(true), _debug_info: a.object({ rendered_template: a.text }) });
+  return a.oneOf(a.json(a.either(last, rendered)), a.lines(a.either(piece, last, error)));
 }
 
 const details = a.object({
