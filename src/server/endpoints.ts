@@ -39,7 +39,12 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
   const { settings, product, shutdown, warn, models, clients, tools, admin, keys, memory, library } = services;
   const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = withAccess(
     withSharedPaths<ModelContext>([
-      ...nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }),
+      ...nativeEndpoints({
+        ...clients,
+        warn,
+        streams: services.streams,
+        ...(settings.singleinstance ? { shutdown } : {}),
+      }),
       ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
       ...openaiEndpoints,
       ...xttsEndpoints({ outputFolder: ownFolder('output') }),

@@ -212,6 +212,12 @@ export const nativeAnswers: a.DialectAnswers = {
     // With padding the status is sent before a failure is known.
     'POST /api/v1/generate': a.json(a.either(generated, error)),
     'POST /api/extra/generate/stream': a.events(streamed),
+    // In the dialect of the request that began the stream.
+    'GET /api/extra/stream/{id}': {
+      ...a.oneOf(a.events(a.anything), a.lines(a.anyObject), a.json(a.anything)),
+      statuses: [200, 204],
+    },
+    'DELETE /api/extra/stream/{id}': a.json(a.object({ success: a.words(true) })),
     'POST /request': a.json(a.object({ data: a.object({ seqs: a.list(a.text) }) })),
     'GET /api/extra/generate/check': checked,
     'POST /api/extra/generate/check': checked,

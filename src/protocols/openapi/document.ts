@@ -82,7 +82,10 @@ const introduction = `One server, every API that local-AI apps already speak.
 
 Each field is marked supported, approximated, ignored or refused. Approximated fields say what differs. Ignored fields have no effect;
 the response header \`x-parley-ignored\` lists them. A field with the value null counts as missing. Every text endpoint also accepts
-the fields of \`POST /api/v1/generate\`.`;
+the fields of \`POST /api/v1/generate\`.
+
+A stream that is requested with the header \`x-parley-resumable: 1\` goes on when the connection is lost, and is taken up by
+\`GET /api/extra/stream/{id}\` with the \`x-request-id\` of its response.`;
 
 /** Schema of the body or query of an operation, and its name among the components. */
 interface SentSchema {
@@ -155,14 +158,16 @@ function queryParameters({ properties = {}, required = [] }: JsonSchema): readon
 }
 
 /** Paths below a prefix; `{…}` are parameters. */
-const below: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  ['/v1', ''].flatMap((version) => [
+const below: Readonly<Record<string, readonly string[]>> = Object.fromEntries([
+  ['GET /api/extra/stream/', ['{id}']],
+  ['DELETE /api/extra/stream/', ['{id}']],
+  ...['/v1', ''].flatMap((version) => [
     [`GET ${version}/models/`, ['{id}']],
     [`GET ${version}/responses/`, ['{id}', '{id}/input_items']],
     [`DELETE ${version}/responses/`, ['{id}']],
     [`POST ${version}/responses/`, ['{id}/cancel']],
   ]),
-);
+]);
 
 /** The paths of an endpoint in the notation of OpenAPI; none for `rest`. */
 export function pathsOf({ method, match, path }: Pick<EndpointShape, 'method' | 'match' | 'path'>): readonly string[] {

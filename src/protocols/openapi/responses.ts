@@ -51,7 +51,7 @@ function successes(
       status,
       status === 200
         ? { description: 'The response.', content: Object.fromEntries(entries) }
-        : { description: 'Accepted, without a body.' },
+        : { description: 'Without a body.' },
     ]),
   );
 }
