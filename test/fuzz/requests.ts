@@ -132,6 +132,9 @@ const oddHeaders: fc.Arbitrary<Readonly<Record<string, string>>> = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
   fc.constantFrom<Readonly<Record<string, string>>>(
     { 'x-koboldcpp-keepalive': 'true' },
+    { 'x-parley-resumable': '1' },
+    { 'last-event-id': '3', 'x-parley-resumable': '1' },
+    { 'x-request-id': 'a b' },
     { accept: 'text/html' },
     { accept: 'text/event-stream' },
     { accept: '' },
