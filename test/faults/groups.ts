@@ -1,6 +1,14 @@
 import type { StartServer } from '../live/server.ts';
 import type { FaultGroup } from './fault.ts';
+import { clients } from './rows/clients.ts';
+import { toolServers } from './rows/tool-servers.ts';
 import { upstreams } from './rows/upstreams.ts';
 import { workers } from './rows/workers.ts';
 
-export const faultGroups = (start: StartServer): readonly FaultGroup[] => [workers(start), upstreams(start)];
+/** Every fault that is tried. */
+export const faultGroups = (start: StartServer): readonly FaultGroup[] => [
+  workers(start),
+  upstreams(start),
+  toolServers(start),
+  clients(start),
+];

@@ -57,6 +57,20 @@ describe('BackendConnection', () => {
     await expect(connection.bytes('/no', {})).rejects.toMatchObject({ type: 'refused' });
   });
 
+  test('an answer that ends with its connection is not complete when the time-out closes that', async () => {
+    const { connection } = await connected(
+      {
+        '/open': (_, response) => {
+          response.socket?.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"begun":true}');
+        },
+      },
+      { silenceMs: 50 },
+    );
+    const late = { type: 'unreachable', message: 'no answer in time' };
+    await expect(connection.bytes('/open', { milliseconds: 50 })).rejects.toMatchObject(late);
+    await expect(connection.stream('/open', {}, quiet, never)).rejects.toMatchObject(late);
+  });
+
   test('says why a host is not reachable', async () => {
     const { one, connection } = await connected({});
     await one.die();

@@ -86,6 +86,7 @@ export class BackendConnection {
         };
         if (isEvents) await flowing(response, request, piece);
         else sink.whole((await this.#collected(response, mostAnswerBytes)).toString());
+        silence.signal.throwIfAborted();
       } catch (error) {
         request.destroy();
         throw error;
@@ -133,7 +134,10 @@ export class BackendConnection {
     const until = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
     try {
       const { response } = await this.#asked(method, path, body, until);
-      return await this.#collected(response, bytes);
+      const answer = await this.#collected(response, bytes);
+      // A body that ends with its connection looks complete when the time-out closes that.
+      until.throwIfAborted();
+      return answer;
     } catch (error) {
       throw late.signal.aborted && !signal?.aborted
         ? this.#failed('no answer in time', 'unreachable')
