@@ -71,6 +71,23 @@ describe('BackendConnection', () => {
     await expect(connection.stream('/open', {}, quiet, never)).rejects.toMatchObject(late);
   });
 
+  test('a stream that is not ended after its last event is not waited for', async () => {
+    const { connection } = await connected(
+      {
+        '/open': (_, response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: [DONE]\n\n');
+        },
+      },
+      { endMs: 20 },
+    );
+    let said = '';
+    const piece = (text: string): void => {
+      said += text;
+    };
+    await connection.stream('/open', {}, { ...quiet, piece, isOver: () => said.includes('[DONE]') }, never);
+    expect(said).toBe('data: [DONE]\n\n');
+  });
+
   test('says why a host is not reachable', async () => {
     const { one, connection } = await connected({});
     await one.die();

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { expect } from 'vitest';
 import type { StartServer } from '../../live/server.ts';
 import { ask, askEverywhere, failedWith, openai, sentenceOf, type UnderWay } from '../dialects.ts';
@@ -286,11 +287,14 @@ const others: readonly Fault<Setting>[] = [
       text.misbehave();
     },
   },
-  {
-    name: 'text backends that send byte by byte: the reply is whole',
-    kind: 'text',
-    inject: async ({ text, server }) => {
-      text.misbehave((_, socket) => drip(socket, `${sseHead}${wholeReply('chat')}`), isWork);
+  ...[
+    ['send byte by byte', (socket: Socket) => drip(socket, `${sseHead}${wholeReply('chat')}`)] as const,
+    ['never end a reply after its last event', (socket: Socket) => socket.write(sseHead + wholeReply('chat'))] as const,
+  ].map(([how, send]) => ({
+    name: `text backends that ${how}: the reply is whole`,
+    kind: 'text' as const,
+    inject: async ({ text, server }: Setting) => {
+      text.misbehave((_, socket) => void send(socket), isWork);
       const asked = askEverywhere(server.base, 'Hello').filter(({ dialect }) => dialect.name !== 'native');
       for (const { reply: whole } of asked) {
         const { status, text: said } = await whole;
@@ -299,7 +303,7 @@ const others: readonly Fault<Setting>[] = [
       }
       text.misbehave();
     },
-  },
+  })),
 ];
 
 /** Leaves when every request is at the backend. */
