@@ -65,7 +65,7 @@ async function opened(start: StartServer): Promise<Setting> {
   const flags = ['--mcpfile', file, '--mcptimeout', '2', '--mcpserverloop', '2', '--jinjatools'];
   const subject = await storingSubject(start, { flags });
   await subject.server.says('MCP Server program: 8 tools.');
-  await subject.server.says('MCP Server web: 1 tools.');
+  await subject.server.says('MCP Server web: 1 tool.');
   return {
     ...subject,
     web,
@@ -93,8 +93,8 @@ const programFault = (what: string, tool: string, said: RegExp, short = false): 
 
 const programs: readonly Fault<Setting>[] = [
   programFault('dies during a call', 'die', /was lost in the middle of this call \(its program ended/, true),
-  programFault('never answers', 'hang', /did not answer|no answer|in time|longer than/),
-  programFault('writes what is no JSON and no answer', 'garbage', /did not answer|no answer|in time|longer than/),
+  programFault('never answers', 'hang', /timed out/),
+  programFault('writes what is no JSON and no answer', 'garbage', /timed out/),
   programFault('dies in the middle of its answer', 'half', /was lost in the middle of this call/),
   programFault('writes one endless line', 'flood', /more than 10 MB/),
   {
