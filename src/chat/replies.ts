@@ -1,9 +1,9 @@
 import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
-import type { Ticket } from '../core/request.ts';
 import { withReplySeed } from '../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
+import type { Ticket } from '../core/ticket.ts';
 import type { ChatRequest } from './request.ts';
 import { answerWithTools, type ServerTools, wantsServerTools } from './server-tools/loop.ts';
 

@@ -1,6 +1,7 @@
 import type { GenerationEvent } from '../core/events.ts';
-import type { GenerationRequest, Ticket } from '../core/request.ts';
+import type { GenerationRequest } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
+import type { Ticket } from '../core/ticket.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { firstThatFits, type Step, withEarlier } from './generation-steps.ts';
 import { type ChatPrompt, chatPrompt, usesTemplate } from './prompt.ts';

@@ -1,5 +1,5 @@
 import type { EngineSource } from './engine-source.ts';
-import type { Ticket } from './request.ts';
+import type { Ticket } from './ticket.ts';
 
 /** A text, or its tokens. */
 export type EmbeddingInput = string | readonly number[];

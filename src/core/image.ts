@@ -1,4 +1,4 @@
-import type { Ticket } from './request.ts';
+import type { Ticket } from './ticket.ts';
 
 /** A request for images. Decoders set all defaults and clamp all numbers. */
 export interface ImageRequest {

@@ -1,4 +1,4 @@
-import type { Ticket } from './request.ts';
+import type { Ticket } from './ticket.ts';
 
 export const songFormats = ['wav', 'mp3'] as const;
 export type SongFormat = (typeof songFormats)[number];

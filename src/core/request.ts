@@ -94,24 +94,6 @@ export type QueueStatus =
       readonly progress: number;
     };
 
-/** The client side of a request: decides its turn, and who may poll or abort it. */
-export interface Ticket {
-  readonly genkey: string;
-  /** For fairness between clients; not chosen by the client. */
-  readonly client: string;
-  /** For fairness within a client; by default the genkey. */
-  readonly part?: string;
-  /** Share of the turns of its client; 1 by default. */
-  readonly weight?: number;
-  readonly signal: AbortSignal;
-  /** Orders the ranked waiting requests of one client, lower first. */
-  readonly rank?: number;
-  /** Continues after a disconnect; its result is polled by its key. */
-  readonly kept?: boolean;
-  /** Called once when the request is queued, with a function that returns its status. */
-  readonly placed?: (standing: () => QueueStatus | undefined) => void;
-}
-
 export const defaultControls: GenerationControls = {
   media: [],
   maxTokens: 2048,

@@ -1,4 +1,4 @@
-import type { Ticket } from './request.ts';
+import type { Ticket } from './ticket.ts';
 
 export const speechFormats = ['wav', 'mp3', 'opus', 'flac', 'pcm'] as const;
 export type SpeechFormat = (typeof speechFormats)[number];

@@ -1,5 +1,6 @@
 import type { CacheMiss, FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
-import type { GenerationRequest, QueuePosition, SharingTraits, Ticket } from './request.ts';
+import type { GenerationRequest, QueuePosition, SharingTraits } from './request.ts';
+import type { Ticket } from './ticket.ts';
 
 /** Special tokens for fill-in-the-middle, as texts. */
 export interface FillMarks {

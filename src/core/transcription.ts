@@ -1,4 +1,4 @@
-import type { Ticket } from './request.ts';
+import type { Ticket } from './ticket.ts';
 
 export interface TranscriptionRequest {
   /** The file, in any readable format. */

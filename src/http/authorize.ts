@@ -5,7 +5,9 @@ import type { Guard, Identity } from './guard.ts';
 import { notFoundPage } from './pages.ts';
 import { methods, type Router, sentPath } from './router.ts';
 
-interface RequestHead extends Pick<Call, 'method' | 'path' | 'headers' | 'remoteAddress'> {
+interface RequestHead extends Pick<Call, 'id' | 'method' | 'path' | 'headers' | 'remoteAddress'> {
+  /** What the router found. */
+  readonly endpoint: Endpoint | undefined;
   readonly target: string;
   /** How many Host headers it has. */
   readonly hosts: number;
@@ -22,15 +24,16 @@ export interface AuthorizeParts {
   readonly rate: ReturnType<typeof rateLimit>;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
+  /** Whether the server is stopping and takes no new requests. */
+  readonly stopping: () => boolean;
 }
 
 /** Checks host, method, path, origin, key and rate, in this order, before the body is read. A promise only for an unknown key. */
 export function authorize(
-  { router, guard, rate, now }: AuthorizeParts,
+  { router, guard, rate, now, stopping }: AuthorizeParts,
   head: RequestHead,
 ): Authorization | Promise<Authorization> {
-  const { method, path, headers } = head;
-  const endpoint = router.find(method, path);
+  const { method, path, headers, endpoint } = head;
 
   // A proxy in front may have checked another one than we would.
   if (head.hosts > 1)
@@ -55,9 +58,16 @@ export function authorize(
     ? found.then(decide, (error: unknown) => refused(asAppError(error), endpoint))
     : decide(found);
 
+  function refused(error: AppError, known: Endpoint | undefined): Authorization {
+    const reply = known ? known.family.errorReply(error, head.id) : errorRefusal(error);
+    return { type: 'answered', reply, error };
+  }
+
   function decide(identity: Identity): Authorization {
     const known = endpoint as Endpoint;
-    const error = guard.refuseKey(identity, known) ?? (known.rateLimited ? tooSoon() : undefined);
+    const refusedKey = guard.refuseKey(identity, known);
+    const stopped = stopping() ? new AppError('stopping', {}) : undefined;
+    const error = refusedKey ?? stopped ?? (known.rateLimited ? tooSoon() : undefined);
     return error ? refused(error, known) : { type: 'handle', endpoint: known, identity };
   }
 
@@ -78,17 +88,13 @@ function notRouted(router: Router<Endpoint>, head: RequestHead): Authorization |
   if (endpoint) {
     const allow = allowed.join(', ');
     const error = new AppError('method-not-allowed', { method: head.method, allowed: allow });
-    const reply = endpoint.family.errorReply(error);
+    const reply = endpoint.family.errorReply(error, head.id);
     return { type: 'answered', reply: { ...reply, headers: { ...reply.headers, allow } }, error };
   }
   return head.method === 'GET' ? answered(notFoundPage(head.path)) : undefined;
 }
 
 const notFound = ({ method, path }: RequestHead): AppError => new AppError('not-found', { method, path });
-
-function refused(error: AppError, endpoint: Endpoint | undefined): Authorization {
-  return { type: 'answered', reply: endpoint ? endpoint.family.errorReply(error) : errorRefusal(error), error };
-}
 
 const answered = (reply: Reply): Authorization => ({ type: 'answered', reply });
 

@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError } from '../core/errors.ts';
+import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { Form, FormLimits } from './form.ts';
 
 /** A request as a handler gets it, with its body read. */
 export interface Call {
+  /** Sent to the client as `x-request-id`. */
+  readonly id: string;
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -18,6 +21,8 @@ export interface Call {
   readonly authorized: boolean;
   /** The key of `--keyfile` that was sent. */
   readonly key?: ClientKey;
+  /** Follows the request, for logs, metrics and the inspector. */
+  readonly watch?: ExchangeWatch | undefined;
 }
 
 /** A key of `--keyfile`: what it may do, and its share of the queue. */
@@ -57,7 +62,8 @@ export type Headers = Readonly<Record<string, string>>;
 export interface Family {
   readonly name: string;
   readonly title: string;
-  errorReply(error: AppError): Reply;
+  /** `requestId`: where the dialect has the id in its body. */
+  errorReply(error: AppError, requestId?: string): Reply;
 }
 
 export interface AccessRule {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError, type Refused } from '../core/errors.ts';
+import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
 import { plainAddress } from './address.ts';
 import { type AuthorizeParts, authorize } from './authorize.ts';
 import { readBody } from './body.ts';
@@ -9,6 +10,7 @@ import { errorRefusal, refusal } from './error-reply.ts';
 import { type FormReading, isForm, readForm } from './form.ts';
 import { type RequestScope, requestScope } from './request-scope.ts';
 import { discard, type RespondParts, send } from './respond.ts';
+import type { ResumableCall, ResumableStreams } from './resumable-streams.ts';
 import { plainPath, queryOf } from './router.ts';
 import { watchWrites } from './stream.ts';
 
@@ -18,6 +20,10 @@ export interface RequestParts extends AuthorizeParts, RespondParts {
   readonly scopeRequests: boolean;
   readonly stallMilliseconds: number;
   readonly openUpload: FormReading['openFile'];
+  readonly newId: () => string;
+  readonly watchExchange: WatchExchange | undefined;
+  /** Without it no stream can be taken up again. */
+  readonly streams: ResumableStreams | undefined;
   /** Called for each rejected request. */
   readonly onRefused: ((refused: Refused) => void) | undefined;
   /** Unexpected errors; the client has its response, or its connection was ended. */
@@ -31,6 +37,8 @@ interface Incoming {
   readonly controller: AbortController;
   /** The client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
+  /** Set if its stream goes on without the client. */
+  resumable?: ResumableCall | undefined;
 }
 
 interface Answer {
@@ -50,10 +58,18 @@ export function handleRequest(parts: RequestParts, incoming: Incoming): Promise<
   fault.catch(() => undefined);
   const scope: RequestScope = {
     fail(error) {
-      if (response.writableEnded || controller.signal.aborted) return false;
+      if (response.writableEnded || controller.signal.aborted) {
+        if (!incoming.resumable?.running) return false;
+        parts.onError(error, { method: incoming.request.method ?? '', path: plainPath(incoming.request.url ?? '') });
+        incoming.resumable.fail(error);
+        return true;
+      }
       fail(error);
       // The response comes first: an aborted request gets none.
-      setImmediate(() => controller.abort(new Aborted('unread')));
+      setImmediate(() => {
+        controller.abort(new Aborted('unread'));
+        incoming.resumable?.fail(error);
+      });
       return true;
     },
   };
@@ -66,17 +82,35 @@ async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Prom
   const { signal } = controller;
   const method = request.method ?? '';
   const path = plainPath(request.url ?? '');
+  const id = parts.newId();
+  const endpoint = parts.router.find(method, path);
+  const remoteAddress = plainAddress(request.socket.remoteAddress);
+  const watch = parts.watchExchange?.({
+    id,
+    method,
+    path,
+    family: endpoint?.family.name ?? '',
+    endpoint: endpoint?.path ?? '',
+    remoteAddress,
+    headers: request.headers,
+  });
+  let cut = false;
+  response.once('close', () => watch?.ended?.(response.writableFinished ? 'sent' : cut ? 'failed' : 'client-gone'));
+  const respondent = { request, response, signal, id, watch };
   try {
-    const { reply, linger, afterwards } = await answer(parts, incoming, { method, path, fault });
-    const sent = send(parts, { request, response, signal, linger }, reply).finally(afterwards);
+    const { reply, linger, afterwards } = await answer(parts, incoming, {
+      ...{ id, method, path, endpoint, remoteAddress, watch, fault },
+    });
+    const sent = send(parts, { ...respondent, linger }, reply).finally(afterwards);
     await ('stream' in reply ? Promise.race([sent, fault]) : sent);
   } catch (error) {
     if (signal.aborted) return;
+    cut = response.headersSent;
     parts.onError(error, { method, path });
     const reply = errorRefusal(asAppError(error));
     // What was written before the failure is still sent; the missing end shows that the response is incomplete.
     if (response.headersSent) request.socket.once('close', watchWrites(request.socket, parts).cancel).destroySoon();
-    else await send(parts, { request, response, signal, linger: false }, reply).catch(() => response.destroy());
+    else await send(parts, { ...respondent, linger: false }, reply).catch(() => response.destroy());
   }
 }
 
@@ -85,16 +119,18 @@ function hostCount({ rawHeaders }: IncomingMessage): number {
   return rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
 }
 
-async function answer(
-  parts: RequestParts,
-  incoming: Incoming,
-  { method, path, fault }: Pick<Call, 'method' | 'path'> & { readonly fault: Promise<never> },
-): Promise<Answer> {
+interface Arrived extends Pick<Call, 'id' | 'method' | 'path' | 'remoteAddress'> {
+  readonly endpoint: Endpoint | undefined;
+  readonly watch: ExchangeWatch | undefined;
+  readonly fault: Promise<never>;
+}
+
+async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived): Promise<Answer> {
   const { request, response, controller, expectsContinue } = incoming;
   const { signal } = controller;
   const { headers, url: target = '' } = request;
-  const remoteAddress = plainAddress(request.socket.remoteAddress);
-  const authorization = authorize(parts, { method, path, target, headers, hosts: hostCount(request), remoteAddress });
+  const { id, method, path, remoteAddress, watch, fault } = arrived;
+  const authorization = authorize(parts, { ...arrived, target, headers, hosts: hostCount(request) });
   const verdict = authorization instanceof Promise ? await authorization : authorization;
   const tell = (error: AppError, { status }: Reply) =>
     parts.onRefused?.({ error, status, method, path, remoteAddress });
@@ -104,6 +140,7 @@ async function answer(
   }
 
   const { endpoint, identity } = verdict;
+  watch?.authorized?.(identity.type === 'key' ? identity.key.name : undefined);
   let held = expectsContinue;
   const begin = (): void => {
     if (held) response.writeContinue();
@@ -115,22 +152,28 @@ async function answer(
     endpoint.form && isForm(request)
       ? await readForm(request, { ...bounds, limits: endpoint.form, openFile: parts.openUpload })
       : await readBody(request, bounds);
-  const handle = (call: Call) => handled(parts, endpoint, call, { tell, fault });
+  const handle = async (call: Call, afterwards?: () => Promise<void>): Promise<Answer> => {
+    const resumable = parts.streams?.accept(call);
+    incoming.resumable = resumable;
+    const own = resumable ? { ...call, signal: resumable.signal } : call;
+    const reply = await handled(parts, endpoint, own, { tell, fault });
+    const settled = resumable?.settle(reply, afterwards);
+    if (settled?.taken) return { reply: settled.reply, linger: false };
+    return { reply, linger: false, ...(afterwards ? { afterwards } : {}) };
+  };
   const refused = (error: AppError, linger: boolean): Answer => {
-    const reply = endpoint.family.errorReply(error);
+    const reply = endpoint.family.errorReply(error, id);
     tell(error, reply);
     return { reply, linger };
   };
   const who = { authorized: identity.type !== 'nobody', ...(identity.type === 'key' ? { key: identity.key } : {}) };
-  const common = { method, path, query: queryOf(target), headers, signal, remoteAddress, ...who };
+  const common = { id, method, path, query: queryOf(target), headers, signal, remoteAddress, ...who, watch };
   switch (read.type) {
     case 'whole':
-      return { reply: await handle({ ...common, body: read.body }), linger: false };
-    case 'form': {
-      const { form, remove: afterwards } = read;
-      const reply = await handle({ ...common, body: nothing, form });
-      return { reply, linger: false, afterwards };
-    }
+      watch?.received?.(read.body);
+      return handle({ ...common, body: read.body });
+    case 'form':
+      return handle({ ...common, body: nothing, form: read.form }, read.remove);
     case 'broken':
       return refused(new AppError('request-broken', { reason: read.reason }), true);
     case 'disk-full':
@@ -158,9 +201,9 @@ async function handled(
     return await Promise.race([reply, fault]);
   } catch (thrown) {
     const error = asAppError(thrown);
-    const { signal, method, path } = call;
+    const { id, signal, method, path } = call;
     if (error.code === 'internal' && !signal.aborted) parts.onError(thrown, { method, path });
-    const reply = endpoint.family.errorReply(error);
+    const reply = endpoint.family.errorReply(error, id);
     if (error.code !== 'internal' && !signal.aborted) tell(error, reply);
     return reply;
   }

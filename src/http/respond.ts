@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import { bodyPending } from './body.ts';
 import type { Headers, Reply } from './call.ts';
 import type { Guard } from './guard.ts';
@@ -14,15 +15,17 @@ interface Respondent {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly signal: AbortSignal;
+  readonly id: string;
+  readonly watch: ExchangeWatch | undefined;
   /** Whether the client is still sending an unread body. */
   readonly linger: boolean;
 }
 
 /** Writes one reply under the headers that every response carries. */
 export async function send(parts: RespondParts, respondent: Respondent, reply: Reply): Promise<void> {
-  const { request, response, signal } = respondent;
+  const { request, response, signal, id, watch } = respondent;
   const early = bodyPending(request);
-  const headers = merged(commonHeaders(parts.guard, request), reply.headers ?? {});
+  const headers = merged({ ...commonHeaders(parts.guard, request), 'x-request-id': id }, reply.headers ?? {});
   // The rest of the body must not be read as the next request.
   if (early) headers.connection = 'close';
 
@@ -33,14 +36,18 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
       discard(reply);
       throw error;
     }
+    watch?.replied?.(reply.status, headers);
     const { stream, keepAlive, statusComments } = reply;
-    const watch = () => watchWrites(request.socket, parts);
+    const stalls = () => watchWrites(request.socket, parts);
+    const wrote = watch?.wrote && ((piece: string | Uint8Array) => watch.wrote?.(piece));
     const { startTimer } = parts;
-    return writeStream(response, stream, { signal, keepAlive, statusComments, startTimer, watchWrites: watch });
+    return writeStream(response, stream, { signal, keepAlive, statusComments, startTimer, watchWrites: stalls, wrote });
   }
   if (reply.status >= 200 && reply.status !== 204 && reply.status !== 304)
     headers['content-length'] = String(Buffer.byteLength(reply.body));
   response.writeHead(reply.status, headers);
+  watch?.replied?.(reply.status, headers);
+  if (reply.body.length > 0) watch?.wrote?.(reply.body);
   const stall = watchWrites(request.socket, parts);
   response.once('close', stall.cancel);
   if (!early) return void response.end(reply.body);
@@ -114,8 +121,14 @@ function permission(methods: string, requested: string): Headers {
     'access-control-allow-methods': methods,
     'access-control-allow-headers': allowed,
     'access-control-allow-private-network': 'true',
+    'access-control-expose-headers': readableHeaders,
   };
 }
+
+/** `*` would not cover requests with credentials. */
+const readableHeaders =
+  'x-request-id, request-id, retry-after, x-parley-ignored, x-parley-dropped-tokens, x-parley-warnings, ' +
+  'x-parley-resumable';
 
 /** Only valid header names are echoed. */
 const headerName = /^[\w!#$%&'*+.^`|~-]{1,100}$/;

@@ -14,6 +14,8 @@ interface StreamOptions {
   readonly startTimer?: StartTimer;
   /** Starts the stall timer, at the first write that the socket does not take at once. */
   readonly watchWrites?: () => Timer;
+  /** Called with each write, comments included. */
+  readonly wrote?: ((piece: string | Uint8Array) => void) | undefined;
 }
 
 /**
@@ -29,7 +31,7 @@ export function writeStream(
   stream: AsyncIterable<string | Uint8Array>,
   options: StreamOptions,
 ): Promise<void> {
-  const { signal, keepAlive, statusComments, startTimer = systemTimer, watchWrites } = options;
+  const { signal, keepAlive, statusComments, startTimer = systemTimer, watchWrites, wrote } = options;
   return new Promise((resolve, reject) => {
     const iterator = stream[Symbol.asyncIterator]();
     let pending = '';
@@ -64,6 +66,7 @@ export function writeStream(
     };
     const write = (piece: string | Uint8Array): void => {
       silence?.restart();
+      wrote?.(piece);
       if (response.write(piece)) return;
       blocked = true;
       watch();
@@ -86,6 +89,7 @@ export function writeStream(
       if (done) {
         silence?.cancel();
         commentTimer?.cancel();
+        if (pending !== '') wrote?.(pending);
         response.end(pending, () => leave(resolve));
         pending = '';
         watch();

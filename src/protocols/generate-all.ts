@@ -1,8 +1,9 @@
 import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import type { GenerationRequest, Ticket } from '../core/request.ts';
+import type { GenerationRequest } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
+import type { Ticket } from '../core/ticket.ts';
 
 /**
  * Several generations for one client, in parallel on free slots; throws `busy` at once. Between two of them other requests

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Ticket } from '../core/request.ts';
+import type { Ticket } from '../core/ticket.ts';
 import { callOf } from './testing/doubles.ts';
 import { eventsFor, textTicket, ticketFor } from './ticket.ts';
 

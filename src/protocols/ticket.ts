@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { abortCause } from '../core/abort-cause.ts';
 import { readOn } from '../core/channel.ts';
-import type { QueueStatus, Ticket } from '../core/request.ts';
+import type { QueueStatus } from '../core/request.ts';
+import type { Ticket } from '../core/ticket.ts';
 import type { Call } from '../http/call.ts';
 import { credentials } from '../http/guard.ts';
 import { described, honoured, looseFlag, objectOf, orElse } from './fields.ts';
@@ -22,7 +24,16 @@ export const keepOnDisconnect = honoured(
 export function textTicket(call: Call, asked: { readonly genkey: string; readonly kept: boolean }) {
   const ticket = ticketFor(call, asked.genkey);
   const kept = asked.kept && asked.genkey !== '';
-  return { ...ticket, kept, signal: kept ? new AbortController().signal : ticket.signal };
+  return { ...ticket, kept, signal: kept ? untilCancelled(call.signal) : ticket.signal };
+}
+
+/** Goes on when the client is gone. */
+function untilCancelled(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  signal.addEventListener('abort', () => {
+    if (abortCause(signal) === 'cancelled') controller.abort(signal.reason);
+  });
+  return controller.signal;
 }
 
 /** A kept generation is read to its end, others for as long as the client reads. */
@@ -38,6 +49,7 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
     part: partName(call, genkey),
     weight: call.key?.weight ?? 1,
     signal: call.signal,
+    watch: call.watch,
     placed: (own) => {
       queueStatus = own;
     },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
 import type { EngineSource, SourceState } from '../core/engine-source.ts';
-import type { Ticket } from '../core/request.ts';
+import type { Ticket } from '../core/ticket.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
 import { embeddingService } from './task-services.ts';

@@ -4,7 +4,7 @@ import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../core/image.ts';
-import type { Ticket } from '../core/request.ts';
+import type { Ticket } from '../core/ticket.ts';
 import { imageService, RunningDrawings } from './image.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';

@@ -10,7 +10,7 @@ import type {
   ImageService,
   ImageTurn,
 } from '../core/image.ts';
-import type { Ticket } from '../core/request.ts';
+import type { Ticket } from '../core/ticket.ts';
 import { type TaskParts, tasks } from './tasks.ts';
 
 /** The facts are known without loading the model. */

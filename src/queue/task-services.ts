@@ -1,8 +1,8 @@
 import type { EmbeddingEngine, EmbeddingFacts, EmbeddingService } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { MusicEngine, MusicService } from '../core/music.ts';
-import type { Ticket } from '../core/request.ts';
 import type { SpeechEngine, SpeechService } from '../core/speech.ts';
+import type { Ticket } from '../core/ticket.ts';
 import type { TranscriptionEngine, TranscriptionService } from '../core/transcription.ts';
 import { type TaskParts, tasks } from './tasks.ts';
 

@@ -1,7 +1,9 @@
+import type { AbortCause } from '../core/abort-cause.ts';
 import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import type { Ticket } from '../core/request.ts';
+import type { ExchangeWatch } from '../core/exchange-watch.ts';
+import type { Ticket } from '../core/ticket.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Job } from './jobs.ts';
 import type { WorkKind } from './queue.ts';
@@ -85,22 +87,24 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       work: kind,
       lane,
       onTurn: observer.turnCame,
-      abort: () => stop.abort(ticket.signal.aborted ? ticket.signal.reason : new AppError('stopped', {})),
+      abort: (_, by) => stop.abort(ticket.signal.aborted ? ticket.signal.reason : stopError(by)),
     });
     ticket.placed?.(() => queued(place.position()));
     const items = new Channel<Item<Event>>(() => job.abort('unread'));
     const reader = paced ? createReader() : undefined;
-    void execute(work, { job, signal: stop.signal, turn: place.turn, reader }, items).finally(() => {
-      done();
-      items.end();
-    });
+    void execute(work, { job, signal: stop.signal, turn: place.turn, reader, watch: ticket.watch }, items).finally(
+      () => {
+        done();
+        items.end();
+      },
+    );
     return unpacked(items, reader);
   }
 
   /** Never rejects: an error is the last item. */
   async function execute<Event>(
     work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
-    { job, signal, turn, reader }: Run,
+    { job, signal, turn, reader, watch }: Run,
     items: Channel<Item<Event>>,
   ): Promise<void> {
     let begunAt: number | undefined;
@@ -114,6 +118,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       begunAt = requestQueue.now();
       job.state = 'running';
       observer.begun?.(job);
+      watch?.taskBegun?.(kind.name);
       return {
         engine: use.engine,
         loadMs: begunAt - askedAt,
@@ -150,6 +155,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     requestQueue.finished(kind.name, error === undefined);
     const failure = error === undefined || error instanceof AppError ? error : new AppError('stopped', {});
     observer.ended?.(job, requestQueue.now() - begunAt, failure);
+    watch?.taskEnded?.(kind.name, failure);
   }
 
   return {
@@ -168,11 +174,16 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
   };
 }
 
+function stopError(by: AbortCause): AppError {
+  return new AppError(by === 'shutdown' ? 'stopping' : 'stopped', {});
+}
+
 interface Run {
   readonly job: Job;
   readonly signal: AbortSignal;
   readonly turn: Promise<void>;
   readonly reader: Reader | undefined;
+  readonly watch: ExchangeWatch | undefined;
 }
 
 type Reader = ReturnType<typeof createReader>;

@@ -1,10 +1,11 @@
 import { type AbortCause, abortCause } from '../core/abort-cause.ts';
 import { Channel } from '../core/channel.ts';
 import type { EngineUse } from '../core/engine-source.ts';
-import { asAppError } from '../core/errors.ts';
+import { AppError, asAppError } from '../core/errors.ts';
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
+import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
-import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
+import type { GenerationRequest, SharingTraits } from '../core/request.ts';
 import type {
   AbortOutcome,
   GenerateBy,
@@ -16,6 +17,7 @@ import type {
   TextService,
 } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
+import type { Ticket } from '../core/ticket.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
 import { type Place, stateWork, textWork } from './queue.ts';
@@ -51,6 +53,7 @@ interface TextJob {
   readonly job: Job;
   readonly stop: AbortController;
   readonly place: Place;
+  readonly watch: ExchangeWatch | undefined;
   /** It wants the engine, and does not have it yet. */
   wantsEngine: boolean;
   paused: boolean;
@@ -96,10 +99,10 @@ export function textService({
         if (own.state === 'done' || stop.signal.aborted) return;
         // A reader stops when its client disconnects; the cause is the client then, whichever is noticed first.
         observer.aborted?.(own, ticket.signal.aborted ? abortCause(ticket.signal) : by);
-        stop.abort();
+        stop.abort(by === 'shutdown' ? new AppError('stopping', {}) : undefined);
       },
     });
-    const own: TextJob = { job, stop, place, wantsEngine: false, paused: false };
+    const own: TextJob = { job, stop, place, watch: ticket.watch, wantsEngine: false, paused: false };
     ticket.placed?.(() => queued(place.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined));
     if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason, job);
     const again = (): void => {
@@ -129,7 +132,7 @@ export function textService({
   }
 
   function run(request: GenerationRequest, by: GenerateBy, own: TextJob, ended: () => void) {
-    const { job, stop, place } = own;
+    const { job, stop, place, watch } = own;
     const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
     let begun = false;
     let over = false;
@@ -149,6 +152,7 @@ export function textService({
       if (over) job.finish = next.type === 'finish' ? next.reason : 'error';
       log.event(next);
       observer.event?.(next, job);
+      watch?.event?.(next);
       channel.push(next);
       if (!over) {
         holdBack();
@@ -168,7 +172,7 @@ export function textService({
     let use: EngineUse<TextEngine> | undefined;
     const begin = (): void => {
       if (stop.signal.aborted || !use) {
-        event(abortedUnstarted);
+        event(stopError(stop.signal) ?? abortedUnstarted);
         return;
       }
       const { engine } = use;
@@ -176,13 +180,19 @@ export function textService({
       job.state = 'running';
       log.begin();
       observer.begun?.(request, job, engine.contextSize());
+      watch?.generationBegun?.(request, engine.contextSize());
       const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
       const generation: RunningGeneration = by(engine, seed, {
         event,
         promptProgress: (progress) => observer.promptProgress?.(progress),
       });
       running = generation;
-      stop.signal.addEventListener('abort', () => generation.abort(), { once: true });
+      const abortIt = (): void => {
+        const error = stopError(stop.signal);
+        if (error) event(error);
+        generation.abort();
+      };
+      stop.signal.addEventListener('abort', abortIt, { once: true });
     };
     void Promise.race([place.turn, aborted(stop.signal)])
       .then(async () => {
@@ -254,6 +264,11 @@ export function textService({
       return log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
     },
   };
+}
+
+/** The last event of a request that the end of the server stops; the engine's own one may come too late. */
+function stopError({ reason }: AbortSignal): GenerationEvent | undefined {
+  return reason instanceof AppError ? { type: 'error', error: reason } : undefined;
 }
 
 const alone = (): Sharing => ({ type: 'alone', reason: undefined });

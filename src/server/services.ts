@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Settings } from '../config/flags.ts';
+import type { WatchExchange } from '../core/exchange-watch.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
 import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
 import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
+import { ResumableStreams } from '../http/resumable-streams.ts';
 import { systemTimer } from '../http/timers.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
@@ -62,6 +64,9 @@ export interface ServerServices extends ServiceParts {
   readonly comfy: ComfyQueue;
   readonly drawings: RunningDrawings;
   readonly lastDrawings: LastDrawings;
+  readonly streams: ResumableStreams;
+  /** Logs, metrics and others that follow requests. */
+  readonly exchangeSinks: readonly WatchExchange[];
 }
 
 export function serverServices(parts: ServiceParts): ServerServices {
@@ -91,6 +96,8 @@ export function serverServices(parts: ServiceParts): ServerServices {
     comfy: new ComfyQueue({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
     drawings: new RunningDrawings(() => performance.now()),
     lastDrawings: new LastDrawings(),
+    streams: new ResumableStreams({ startTimer: systemTimer }),
+    exchangeSinks: [],
   };
 }
 

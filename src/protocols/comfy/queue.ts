@@ -1,7 +1,7 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { ImageService, ImageTurn } from '../../core/image.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
-import type { Ticket } from '../../core/request.ts';
+import type { Ticket } from '../../core/ticket.ts';
 import { unlessAborted } from '../../core/unless-aborted.ts';
 import type { StartTimer, Timer } from '../../http/timers.ts';
 import type { LiveSocket, SocketCall } from '../../http/web-socket.ts';

@@ -37,10 +37,9 @@ export function messagesFamily(newId: (prefix: string) => string): Family {
   return {
     name: 'messages',
     title: 'Messages API (Anthropic-compatible)',
-    errorReply(error) {
-      const id = newId('req_');
-      const body = { ...errorBody(error), request_id: id, ...busyDetail(error) };
-      return json(body, error.status, { 'request-id': id, ...retryHeaders(error) });
+    errorReply(error, requestId = newId('req_')) {
+      const body = { ...errorBody(error), request_id: requestId, ...busyDetail(error) };
+      return json(body, error.status, { 'request-id': requestId, ...retryHeaders(error) });
     },
   };
 }

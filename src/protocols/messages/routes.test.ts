@@ -48,7 +48,7 @@ test.each(['/v1/messages', '/some/prefix/v1/messages', '/messages'])(
     const reply = await ask(dialectParts({ chat }), path, { ...hello, genkey: 'mine' });
     expect(reply).toMatchObject({
       status: 200,
-      headers: { 'content-type': 'application/json', 'request-id': 'req_2' },
+      headers: { 'content-type': 'application/json', 'request-id': 'req_1' },
     });
     expect('body' in reply && reply.body).toBe(
       '{"id":"msg_1","type":"message","role":"assistant","model":"mini","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":4,"cache_creation_input_tokens":0,"cache_read_input_tokens":3,"output_tokens":5}}',
@@ -92,7 +92,7 @@ test('messages: a stream has named events, with ping as keep-alive', async () =>
   });
   expect(reply).toMatchObject({
     status: 200,
-    headers: { 'content-type': 'text/event-stream', 'request-id': 'req_2' },
+    headers: { 'content-type': 'text/event-stream', 'request-id': 'req_1' },
     keepAlive: { filler: 'event: ping\ndata: {"type":"ping"}\n\n' },
   });
   const stream = await streamOf(reply);

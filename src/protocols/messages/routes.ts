@@ -40,7 +40,7 @@ async function answer(call: Call, parts: DialectParts): Promise<Reply> {
   const request = await withMedia(decoded.request, attachments, { ...parts, signal: call.signal });
   const { stop, maxTokens } = request.controls;
   const facts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens, warmUp };
-  const notices = replyHeaders(body, createFidelity, ignored, parts);
+  const notices = replyHeaders(call, body, createFidelity, ignored);
   const headers = await chatHeaders(notices, body, request, parts.chat);
   const ticket = ticketFor(call, decoded.genkey);
   const reply = parts.chat.reply(request, ticket);
@@ -69,14 +69,14 @@ async function count(call: Call, parts: DialectParts): Promise<Reply> {
   refuseWithoutModel(parts.text.state());
   const request = await withMedia(decoded.request, decoded.attachments, { ...parts, signal: call.signal });
   const inputTokens = await parts.chat.countTokens(request, call.signal);
-  const headers = { ...replyHeaders(sent, countFidelity, decoded.ignored, parts), ...uncountedHeaders(request) };
+  const headers = { ...replyHeaders(call, sent, countFidelity, decoded.ignored), ...uncountedHeaders(request) };
   return json({ input_tokens: inputTokens }, 200, headers);
 }
 
 const mostPaths = 16;
 
-function replyHeaders(body: JsonObject, table: EndpointFidelity, ignored: readonly string[], { newId }: DialectParts) {
+function replyHeaders({ id }: Call, body: JsonObject, table: EndpointFidelity, ignored: readonly string[]) {
   const rest = ignored.length > mostPaths ? [`${ignored.length - mostPaths} more places`] : [];
   const notices = withIgnored(noticeHeaders(body, table), [...ignored.slice(0, mostPaths), ...rest]);
-  return { 'request-id': newId('req_'), ...notices };
+  return { 'request-id': id, ...notices };
 }

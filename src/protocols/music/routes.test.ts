@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { MusicRequest, MusicService } from '../../core/music.ts';
-import type { Ticket } from '../../core/request.ts';
+import type { Ticket } from '../../core/ticket.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';

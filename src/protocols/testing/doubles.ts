@@ -1,8 +1,9 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import type { GenerationRequest, Ticket } from '../../core/request.ts';
+import type { GenerationRequest } from '../../core/request.ts';
 import type { Performance, Reservation, TextModel, TextService, TextState } from '../../core/text-service.ts';
+import type { Ticket } from '../../core/ticket.ts';
 import type { TranscriptionEvent, TranscriptionRequest, TranscriptionService } from '../../core/transcription.ts';
 import type { Call } from '../../http/call.ts';
 import type { ControlParts } from '../controls/decode.ts';
@@ -197,6 +198,7 @@ export function dialectParts(own: Partial<DialectParts> = {}): DialectParts {
 
 export function callOf(path: string, body: unknown, own: Partial<Call> = {}): Call {
   return {
+    id: 'req_1',
     method: 'POST',
     path,
     query: new URLSearchParams(),

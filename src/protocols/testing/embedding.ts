@@ -1,5 +1,5 @@
 import type { EmbeddingRequest, EmbeddingService, RankRequest } from '../../core/embedding.ts';
-import type { Ticket } from '../../core/request.ts';
+import type { Ticket } from '../../core/ticket.ts';
 import type { Proof } from './fidelity-proof.ts';
 
 export type AskedEmbedding =

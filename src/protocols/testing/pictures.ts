@@ -10,7 +10,7 @@ import type {
   UpscaleRequest,
 } from '../../core/image.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
-import type { Ticket } from '../../core/request.ts';
+import type { Ticket } from '../../core/ticket.ts';
 import { unlessAborted } from '../../core/unless-aborted.ts';
 import { Queue } from '../../queue/queue.ts';
 import type { PictureParts } from '../pictures/request.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
-import type { Ticket } from '../../core/request.ts';
 import type { SpeechEvent, SpeechRequest, SpeechService, Voice } from '../../core/speech.ts';
+import type { Ticket } from '../../core/ticket.ts';
 
 const voice = (name: string, own: Partial<Voice> = {}): Voice => ({ name, language: 'en', description: '', ...own });
 

@@ -1,0 +1,55 @@
+import type { GenerationEvent } from './events.ts';
+import type { GenerationRequest } from './request.ts';
+
+/** What is known of a request when its head has arrived. */
+export interface ExchangeHead {
+  /** Sent to the client as `x-request-id`. */
+  readonly id: string;
+  readonly method: string;
+  /** As sent, without its query. */
+  readonly path: string;
+  /** Of the endpoint; empty for a path that no endpoint has. */
+  readonly family: string;
+  /** The path of the endpoint in its table. Few values, unlike `path`. */
+  readonly endpoint: string;
+  readonly remoteAddress: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+export type ExchangeEnd =
+  /** The whole response was written. */
+  | 'sent'
+  /** The client disconnected before. */
+  | 'client-gone'
+  /** The response was cut off by an error. */
+  | 'failed';
+
+/**
+ * Follows one request from its head to the last byte of its response. HTTP reports what it reads and writes, the queue reports
+ * turns and events. Its methods are called once unless they say otherwise; they must not throw or block.
+ */
+export interface ExchangeWatch {
+  /** The client may call the endpoint. `key` is the name of its key in `--keyfile`. */
+  authorized?(key: string | undefined): void;
+  received?(body: Uint8Array): void;
+  /** What the dialect made of the body: the neutral request. */
+  decoded?(request: unknown): void;
+  /** It may begin, after so many milliseconds in the queue. Once for each job. */
+  turnCame?(waitedMs: number): void;
+  /** An engine of this kind begins. Once for each task. */
+  taskBegun?(kind: string): void;
+  taskEnded?(kind: string, error: Error | undefined): void;
+  /** A generation begins, with its final prompt. Once for each generation. */
+  generationBegun?(request: GenerationRequest, contextSize: number): void;
+  /** Once for each event of each generation. */
+  event?(event: GenerationEvent): void;
+  /** The response begins. */
+  replied?(status: number, headers: Readonly<Record<string, string>>): void;
+  /** Once for each write. */
+  wrote?(piece: string | Uint8Array): void;
+  /** The last call, unless the stream can be taken up again (`x-parley-resumable`): then its generation goes on. */
+  ended?(how: ExchangeEnd): void;
+}
+
+/** Starts to follow a request; undefined if nobody wants to. */
+export type WatchExchange = (head: ExchangeHead) => ExchangeWatch | undefined;

@@ -1,0 +1,22 @@
+import type { ExchangeWatch } from './exchange-watch.ts';
+import type { QueueStatus } from './request.ts';
+
+/** The client side of a request: decides its turn, and who may poll or abort it. */
+export interface Ticket {
+  readonly genkey: string;
+  /** For fairness between clients; not chosen by the client. */
+  readonly client: string;
+  /** For fairness within a client; by default the genkey. */
+  readonly part?: string;
+  /** Share of the turns of its client; 1 by default. */
+  readonly weight?: number;
+  readonly signal: AbortSignal;
+  /** Orders the ranked waiting requests of one client, lower first. */
+  readonly rank?: number;
+  /** Continues after a disconnect; its result is polled by its key. */
+  readonly kept?: boolean;
+  /** Called once when the request is queued, with a function that returns its status. */
+  readonly placed?: (standing: () => QueueStatus | undefined) => void;
+  /** Follows the request that it belongs to. */
+  readonly watch?: ExchangeWatch | undefined;
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
+import { watchAll } from './watch-all.ts';
+
+const head: ExchangeHead = {
+  id: 'req_1',
+  method: 'POST',
+  path: '/v1/messages',
+  family: 'messages',
+  endpoint: '/v1/messages',
+  remoteAddress: '127.0.0.1',
+  headers: {},
+};
+
+test('no sink wants the request: nothing is watched', () => {
+  expect(watchAll([])(head)).toBeUndefined();
+  expect(watchAll([() => undefined])(head)).toBeUndefined();
+});
+
+test('one sink: its watch is used as it is, so that nothing is added to the path of a token', () => {
+  const only: ExchangeWatch = {};
+  expect(watchAll([() => undefined, () => only])(head)).toBe(only);
+});
+
+test('several sinks: each gets every call that it has a method for, in order', () => {
+  const seen: string[] = [];
+  const watch = watchAll([
+    ({ id }) => ({ replied: (status) => seen.push(`a ${id} ${status}`), wrote: (piece) => seen.push(`a ${piece}`) }),
+    () => ({ replied: (status) => seen.push(`b ${status}`), ended: (how) => seen.push(`b ${how}`) }),
+  ])(head);
+  watch?.replied?.(200, {});
+  watch?.wrote?.('hello');
+  watch?.ended?.('sent');
+  expect(seen).toEqual(['a req_1 200', 'b 200', 'a hello', 'b sent']);
+});
+
+test('no sink wants what is written: HTTP is not asked to report it', () => {
+  expect(watchAll([() => ({}), () => ({})])(head)?.wrote).toBeUndefined();
+});

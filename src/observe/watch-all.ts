@@ -1,0 +1,37 @@
+import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
+
+/** Follows each request for all sinks that want it. */
+export function watchAll(sinks: readonly WatchExchange[]): WatchExchange {
+  return (head) => {
+    const watches = sinks.map((sink) => sink(head)).filter((watch) => watch !== undefined);
+    return watches.length < 2 ? watches[0] : together(watches);
+  };
+}
+
+function together(watches: readonly ExchangeWatch[]): ExchangeWatch {
+  const each = (call: (watch: ExchangeWatch) => void): void => {
+    for (const watch of watches) call(watch);
+  };
+  // Called for each token or write: only those that want it, and without a closure.
+  const eventWatches = watches.filter(({ event }) => event);
+  const writeWatches = watches.filter(({ wrote }) => wrote);
+  return {
+    authorized: (key) => each((watch) => watch.authorized?.(key)),
+    received: (body) => each((watch) => watch.received?.(body)),
+    decoded: (request) => each((watch) => watch.decoded?.(request)),
+    turnCame: (waitedMs) => each((watch) => watch.turnCame?.(waitedMs)),
+    taskBegun: (kind) => each((watch) => watch.taskBegun?.(kind)),
+    taskEnded: (kind, error) => each((watch) => watch.taskEnded?.(kind, error)),
+    generationBegun: (request, contextSize) => each((watch) => watch.generationBegun?.(request, contextSize)),
+    event: (event) => {
+      for (const watch of eventWatches) watch.event?.(event);
+    },
+    replied: (status, headers) => each((watch) => watch.replied?.(status, headers)),
+    ...(writeWatches.length > 0 && {
+      wrote: (piece) => {
+        for (const watch of writeWatches) watch.wrote?.(piece);
+      },
+    }),
+    ended: (how) => each((watch) => watch.ended?.(how)),
+  };
+}
