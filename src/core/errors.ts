@@ -94,6 +94,7 @@ const catalogue = {
     'engine-down': ({ capability, reason }: { capability: string; reason: string; retryAfterSeconds: number }) =>
       `The ${capability} engine is not there: ${reason}. Please try again later.`,
     'remote-down': ({ sentence }: { sentence: string; retryAfterSeconds: number }) => sentence,
+    stopping: (_: NoDetails) => 'The server is stopping. Please try again when it is back.',
   }),
   ...withStatus(504, {
     'model-late': ({ model, seconds }: { model: string; seconds: number }) =>

@@ -28,6 +28,7 @@ import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
 import { withAccess } from './access.ts';
+import { dialectAnswers } from './answers.ts';
 import { fidelityByPage, smallEndpoints } from './fidelity.ts';
 import type { ModelContext } from './model-context.ts';
 import { modelFileFacts } from './model-library.ts';
@@ -78,7 +79,12 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
 /** Documentation of the API and the pages, generated from the tables of endpoints and fields. */
 function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'endpoints'>) {
   const tables = Object.values(fidelityByPage).flat();
-  const apiDocument = openapiReplies({ product, endpoints, fidelities: [...tables, ...smallEndpoints] });
+  const apiDocument = openapiReplies({
+    product,
+    endpoints,
+    fidelities: [...tables, ...smallEndpoints],
+    answers: dialectAnswers,
+  });
   const pages = pagesEndpoints({ product, endpoints, apiDocument: () => apiDocument('.') });
   return [
     fidelityEndpoint(tables),

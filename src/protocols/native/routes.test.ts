@@ -417,7 +417,7 @@ test('shutdown: only from this machine and with --singleinstance', async () => {
   );
   expect(ended).toBe(0);
   for (const remoteAddress of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
-    expect(await textOf(await ask(allowed, 'POST', path, '', { remoteAddress }))).toBe('{"success":true}');
+    expect(await textOf(await ask(allowed, 'POST', path, '', { remoteAddress }))).toContain('"success":true');
   }
   expect(ended).toBe(3);
 });

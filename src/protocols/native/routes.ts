@@ -64,7 +64,8 @@ export function shutdownEndpoint(shutdown: (() => void) | undefined): PlainEndpo
   const handle = (call: Call): Reply => {
     const success = shutdown !== undefined && isLocal(call);
     if (success) shutdown();
-    return json({ success });
+    // The new instance waits for the end of this process: both models may not fit into memory.
+    return json({ success, ...(success ? { pid: process.pid } : {}) });
   };
   return row('/api/extra/shutdown', summary, handle, { match: 'exact' });
 }
