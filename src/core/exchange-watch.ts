@@ -62,7 +62,7 @@ export interface ExchangeWatch {
   replied?(status: number, headers: Readonly<Record<string, string>>): void;
   /** Once for each write. */
   wrote?(piece: string | Uint8Array): void;
-  /** Always the last call of HTTP. */
+  /** The last call of HTTP. The work goes on if the stream can be taken up again (`x-parley-resumable`). */
   ended?(how: ExchangeEnd): void;
 }
 

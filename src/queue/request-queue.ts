@@ -38,11 +38,14 @@ export class RequestQueue {
     const { watch } = ticket;
     watch?.queued?.(work.name);
     let here = true;
-    void place.turn.then(() => {
-      const waited = this.now() - enteredAt;
-      onTurn?.(waited);
-      if (here) watch?.turnCame?.(waited);
-    });
+    place.turn.then(
+      () => {
+        const waited = this.now() - enteredAt;
+        onTurn?.(waited);
+        if (here) watch?.turnCame?.(waited);
+      },
+      () => undefined,
+    );
     const { position, again, rest } = place;
     return {
       ...{ position, again, rest },
@@ -91,6 +94,16 @@ export class RequestQueue {
         place.leave();
       },
     };
+  }
+
+  /** For the end of the server: requests that wait, and new ones, get the error `stopping`. */
+  close(): void {
+    this.queue.close();
+  }
+
+  /** Ends the requests that run with the error `stopping`. */
+  stopAll(): void {
+    for (const job of this.jobs.active()) job.abort('shutdown');
   }
 
   /** Counts a finished task. Texts are counted by the log. */

@@ -6,6 +6,7 @@ import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.
 import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
 import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
+import { ResumableStreams } from '../http/resumable-streams.ts';
 import { systemTimer } from '../http/timers.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
@@ -70,6 +71,7 @@ export interface ServerServices extends ServiceParts {
   readonly comfy: ComfyQueue;
   readonly drawings: RunningDrawings;
   readonly lastDrawings: LastDrawings;
+  readonly streams: ResumableStreams;
   /** Logs, metrics and others that follow requests. */
   readonly exchangeSinks: readonly WatchExchange[];
 }
@@ -108,6 +110,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     comfy: new ComfyQueue({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
     drawings: new RunningDrawings(() => performance.now()),
     lastDrawings: new LastDrawings(),
+    streams: new ResumableStreams({ startTimer: systemTimer }),
     exchangeSinks: [
       recordExchanges({
         now: () => performance.now(),
