@@ -156,4 +156,6 @@ export interface Refused {
   readonly method: string;
   readonly path: string;
   readonly remoteAddress: string;
+  /** The `x-request-id` of its response; missing for a connection that sent no valid request. */
+  readonly id?: string;
 }

@@ -66,14 +66,20 @@ export class BackendConnection {
   }
 
   /** Resolves at the end of the response; rejects with a `RemoteFailure` or an error of the sink. */
-  async stream(path: string, body: object, sink: StreamSink, signal: AbortSignal): Promise<void> {
+  async stream(
+    path: string,
+    body: object,
+    sink: StreamSink,
+    signal: AbortSignal,
+    headers: SentHeaders = {},
+  ): Promise<void> {
     const silence = new AbortController();
     let paused = false;
     // The idle time-out stops during back-pressure, which the client causes.
     const timer = setTimeout(() => (paused ? timer.refresh() : silence.abort()), this.#limits.silenceMs);
     try {
       const both = AbortSignal.any([signal, silence.signal]);
-      const { response, request } = await this.#asked('POST', path, jsonBody(body), both);
+      const { response, request } = await this.#asked('POST', path, jsonBody(body), both, headers);
       response.setEncoding('utf8');
       const isEvents = !String(response.headers['content-type']).includes('json');
       try {
@@ -158,7 +164,7 @@ export class BackendConnection {
     return value;
   }
 
-  #asked(method: string, path: string, body: SentBody | undefined, signal: AbortSignal) {
+  #asked(method: string, path: string, body: SentBody | undefined, signal: AbortSignal, headers: SentHeaders = {}) {
     return new Promise<{ readonly response: IncomingMessage; readonly request: ClientRequest }>((resolve, reject) => {
       const request = this.#protocol.request(`${this.target.base}${path}`, {
         method,
@@ -167,6 +173,7 @@ export class BackendConnection {
           accept: 'application/json, text/event-stream, */*;q=0.1',
           'accept-encoding': 'identity',
           ...(body ? { 'content-type': body.type, 'content-length': body.bytes.length } : {}),
+          ...headers,
           ...this.headers,
         },
         signal,
@@ -229,6 +236,7 @@ export class BackendConnection {
   }
 }
 
+type SentHeaders = Readonly<Record<string, string>>;
 type SentBody = ReturnType<typeof jsonBody>;
 
 function jsonBody(body: object) {
