@@ -32,7 +32,9 @@ export interface ExchangeWatch {
   /** The client may call the endpoint. `key` is the name of its key in `--keyfile`. */
   authorized?(key: string | undefined): void;
   received?(body: Uint8Array): void;
-  /** What the dialect made of the body: the neutral request. */
+  /** The text model of the call, by the name that replies have. Again for a call that is repeated with another model. */
+  modelSelected?(name: string): void;
+  /** What the dialect made of the body: the neutral request, or a list of them for several texts. */
   decoded?(request: unknown): void;
   /** It may begin, after so many milliseconds in the queue. Once for each job. */
   turnCame?(waitedMs: number): void;
@@ -41,8 +43,10 @@ export interface ExchangeWatch {
   taskEnded?(kind: string, error: Error | undefined): void;
   /** A generation begins, with its final prompt. Once for each generation. */
   generationBegun?(request: GenerationRequest, contextSize: number): void;
-  /** Once for each event of each generation. */
-  event?(event: GenerationEvent): void;
+  /** Once for each event of each generation. `request` is the one that it began with. */
+  event?(event: GenerationEvent, request: GenerationRequest): void;
+  /** Once for each event of each reply of a chat, as its dialect gets it: with thinking and calls apart from the text. */
+  replyEvent?(reply: number, event: GenerationEvent): void;
   /** The response begins. */
   replied?(status: number, headers: Readonly<Record<string, string>>): void;
   /** Once for each write. */

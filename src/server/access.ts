@@ -68,9 +68,11 @@ const rows: readonly Row[] = [
   [
     { ...administering, changes: false },
     'GET',
-    ['/api/admin/list_options', '/api/admin/models', '/api/admin/keys'],
+    ['/api/admin/list_options', '/api/admin/models', '/api/admin/keys', '/api/extra/requests', '/api/extra/requests/'],
     'admin',
   ],
+  [administering, 'DELETE', ['/api/extra/requests'], 'admin'],
+  [administering, 'POST', ['/api/extra/requests/'], 'admin'],
   [administering, 'POST', ['/api/admin/mcp/add', '/api/admin/mcp/remove'], 'admin'],
   [reading, 'GET', ['/api/extra/models']],
   [reading, 'GET', ['/api/extra/mcp'], 'tools'],

@@ -7,6 +7,7 @@ import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
 import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
+import { RequestStore } from '../inspector/store.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
@@ -65,6 +66,8 @@ export interface ServerServices extends ServiceParts {
   readonly lastDrawings: LastDrawings;
   /** Logs, metrics and others that follow requests. */
   readonly exchangeSinks: readonly WatchExchange[];
+  /** The last requests, for the inspector. */
+  readonly inspected: RequestStore;
 }
 
 export function serverServices(parts: ServiceParts): ServerServices {
@@ -82,6 +85,8 @@ export function serverServices(parts: ServiceParts): ServerServices {
     },
   });
   const startedAt = Date.now();
+  const { inspect } = settings;
+  const inspected = new RequestStore({ count: inspect, now: () => Date.now(), tick: () => performance.now() });
   return {
     ...parts,
     capacities,
@@ -94,7 +99,8 @@ export function serverServices(parts: ServiceParts): ServerServices {
     comfy: new ComfyQueue({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
     drawings: new RunningDrawings(() => performance.now()),
     lastDrawings: new LastDrawings(),
-    exchangeSinks: [],
+    exchangeSinks: inspect > 0 ? [(head) => inspected.watch(head)] : [],
+    inspected,
   };
 }
 
