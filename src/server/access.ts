@@ -164,7 +164,7 @@ const rows: readonly Row[] = [
   [shown, 'GET', comfy('/models/upscale_models')],
 
   // Pages
-  [information, 'GET', ['/', '/lcpp', '/api', '/api/v1', '/docs', '/docs/', '/v1', '/noscript', '/sdui']],
+  [information, 'GET', ['/', '/lcpp', '/api', '/api/v1', '/docs', '/docs/', '/v1', '/noscript', '/sdui', '/inspector']],
   [information, 'GET', ['/api/extra/fidelity', '/api/openapi.json', '/favicon.ico']],
   [making, 'POST', ['/noscript'], 'text'],
 ];
