@@ -99,7 +99,7 @@ export const texts = {
     none: 'No body.',
     binary: (bytes: number, type: string) => `${bytes} bytes of ${type || 'unknown type'}, which are not shown.`,
     pretty: 'Formatted',
-    raw: 'As sent',
+    raw: 'Raw',
     view: 'View',
     copy: (what: string) => `Copy ${what}`,
   },
