@@ -39,7 +39,9 @@ export interface ExchangeWatch {
   authorized?(key: string | undefined): void;
   /** The body is read; empty for a multipart body, whose files may be on the disk. */
   received?(body: Uint8Array): void;
-  /** What the dialect made of the body: the neutral request. */
+  /** The text model of the call, by the name that replies have. Again for a call that is repeated with another model. */
+  modelSelected?(name: string): void;
+  /** What the dialect made of the body: the neutral request, or a list of them for several texts. */
   decoded?(request: unknown): void;
   /** A job of this kind is admitted to the queue. Once for each job. */
   queued?(kind: string): void;
@@ -52,8 +54,10 @@ export interface ExchangeWatch {
   taskEnded?(kind: string, error: AppError | undefined, milliseconds: number): void;
   /** A generation begins, with its final prompt. Once for each generation; those of one job follow one another. */
   generationBegun?(request: GenerationRequest, contextSize: number, job: number): void;
-  /** Once for each event of each generation. */
-  event?(event: GenerationEvent, job: number): void;
+  /** Once for each event of each generation. `request` is the one that it began with. */
+  event?(event: GenerationEvent, job: number, request: GenerationRequest): void;
+  /** Once for each event of each reply of a chat, as its dialect gets it: with thinking and calls apart from the text. */
+  replyEvent?(reply: number, event: GenerationEvent): void;
   /** The job is over; nothing more is reported of it. Once for each job. */
   left?(): void;
   /** Why the request was refused, or why its response was cut off. */

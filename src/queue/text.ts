@@ -152,7 +152,7 @@ export function textService({
       if (over) job.finish = next.type === 'finish' ? next.reason : 'error';
       log.event(next);
       observer.event?.(next, job);
-      watch?.event?.(next, job.number);
+      watch?.event?.(next, job.number, request);
       channel.push(next);
       if (!over) {
         holdBack();

@@ -39,7 +39,8 @@ export function createApp(parts: AppParts): App {
   const services = serverServices(parts);
   const context = modelContext(parts, services);
   const unrouted = modelEndpoints(services);
-  const endpoints = routed(unrouted, parts.select ?? (async () => ({ context, release: () => undefined })));
+  const select = parts.select ?? (async () => ({ context, release: () => undefined }));
+  const endpoints = routed(unrouted, select, ({ modelName }) => modelName());
   return {
     context,
     endpoints,

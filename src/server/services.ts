@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Settings } from '../config/flags.ts';
-import type { WatchExchange } from '../core/exchange-watch.ts';
+import type { ExchangeHead, WatchExchange } from '../core/exchange-watch.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
 import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
 import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
 import { ResumableStreams } from '../http/resumable-streams.ts';
 import { systemTimer } from '../http/timers.ts';
+import { RequestStore } from '../inspector/store.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { recordExchanges } from '../observe/exchange-record.ts';
@@ -74,6 +75,8 @@ export interface ServerServices extends ServiceParts {
   readonly streams: ResumableStreams;
   /** Logs, metrics and others that follow requests. */
   readonly exchangeSinks: readonly WatchExchange[];
+  /** The last requests, for the inspector. */
+  readonly inspected: RequestStore;
 }
 
 export function serverServices(parts: ServiceParts): ServerServices {
@@ -98,6 +101,8 @@ export function serverServices(parts: ServiceParts): ServerServices {
     models: models?.list,
     spans: tracer?.counts,
   });
+  const { inspect } = settings;
+  const inspected = new RequestStore({ count: inspect, now: () => Date.now(), tick: () => performance.now() });
   return {
     ...parts,
     capacities,
@@ -119,7 +124,9 @@ export function serverServices(parts: ServiceParts): ServerServices {
         traceparent: tracer?.traceparent,
         over: [metrics.exchange, exchangeLog?.write, tracer?.record].filter((over) => over !== undefined),
       }),
+      ...(inspect > 0 ? [(head: ExchangeHead) => inspected.watch(head)] : []),
     ],
+    inspected,
   };
 }
 

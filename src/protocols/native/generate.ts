@@ -98,6 +98,7 @@ async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
 function prepare(body: JsonObject, call: Call, { text, controlParts, replacePlaceholders }: GenerateParts) {
   const fields = f.readFields(generateFields, body);
   const request = decode(fields, { ...controlParts(), replacePlaceholders, state: text.state() });
+  call.watch?.decoded?.(request);
   return { request, ticket: textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args }) };
 }
 
