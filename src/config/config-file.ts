@@ -26,6 +26,7 @@ const templateValues: Readonly<Record<string, FlagValue>> = {
   password: null,
   adminpassword: null,
   ssl: null,
+  trace: '',
   usecuda: null,
   usevulkan: null,
   usecpu: null,

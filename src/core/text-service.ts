@@ -123,6 +123,8 @@ export interface GenerationSink {
   /** Called for each event in order; `finish` or `error` is the last one. */
   event(event: GenerationEvent): void;
   promptProgress?(progress: PromptProgress): void;
+  /** The W3C trace context, for engines on other servers. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface RunningGeneration {

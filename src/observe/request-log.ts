@@ -25,6 +25,7 @@ interface Watched {
   /** Whether it may be batched. */
   readonly shared: boolean;
   readonly text: string;
+  readonly requestId?: string | undefined;
 }
 
 interface Begun {
@@ -107,7 +108,7 @@ export class RequestLog {
         return;
       case 'error':
         this.#told.add(event.error);
-        this.#line(job, `Request failed: ${printable(event.error.message, 1000)}`);
+        this.#line(job, `Request failed: ${printable(event.error.message, 1000)}${named(job.requestId)}`);
         return;
     }
   }
@@ -160,6 +161,9 @@ function parted({ partedAt, promptTokens, reusedTokens, kept, wanted }: CacheMis
   return `[Cache: ${reusedTokens} of ${promptTokens} tokens reused, the prompt differs at token ${partedAt}${words}]`;
 }
 
+/** The id that the client has too (`x-request-id`). */
+const named = (requestId: string | undefined): string => (requestId === undefined ? '' : ` (${requestId})`);
+
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)}s`;
 const speed = (tokens: number, ms: number): string => `${ms > 0 ? ((tokens * 1000) / ms).toFixed(2) : '0.00'}T/s`;
 
@@ -172,7 +176,7 @@ export class TaskLog {
   ) {}
 
   ended(
-    { number, kind }: { readonly number: number; readonly kind: string },
+    { number, kind, requestId }: Pick<Watched, 'number' | 'requestId'> & { readonly kind: string },
     milliseconds: number,
     error: AppError | undefined,
   ): void {
@@ -180,7 +184,7 @@ export class TaskLog {
     const seconds = `${(milliseconds / 1000).toFixed(2)} s`;
     if (!error) this.terminal.line(`${what} took ${seconds}`);
     else if (error.code === 'stopped') this.terminal.line(`${what} was stopped after ${seconds}`);
-    else this.terminal.line(`${what} failed after ${seconds}: ${printable(error.message, 1000)}`);
+    else this.terminal.line(`${what} failed after ${seconds}: ${printable(error.message, 1000)}${named(requestId)}`);
   }
 }
 
@@ -206,19 +210,19 @@ export class RefusalLog {
   constructor(private readonly options: RefusalLogOptions) {}
 
   refused(refused: Refused): void {
-    const { repeats, now, wasLogged } = this.options;
+    const { repeats, now, wasLogged, quiet } = this.options;
     if (wasLogged(refused.error)) return;
-    const { error, status, method, path, remoteAddress } = refused;
+    const { error, status, method, path, remoteAddress, id } = refused;
     const what = method === '' ? 'a connection' : `${method} ${printable(path)}`;
     const hint = hints[error.code];
-    const line = `Refused ${what} from ${remoteAddress || 'nowhere'}: ${status} ${this.#sentence(error)}`;
-    repeats.tell(error.code, `[${clock(now())}] ${line}${hint ? ` (${hint})` : ''}`);
+    const line = `Refused ${what} from ${remoteAddress || 'nowhere'}: ${status} ${errorSentence(error, { quiet })}`;
+    repeats.tell(error.code, `[${clock(now())}] ${line}${hint ? ` (${hint})` : ''}${named(id)}`);
   }
+}
 
-  #sentence(error: AppError): string {
-    // The message of the parser quotes the request, which may hold a token.
-    if (this.options.quiet && error.code === 'invalid-json') return 'The request body is not valid JSON.';
-    if (error.code === 'invalid-json') return `${printable(withoutQuote(error.message).replace(/\.$/, ''))}.`;
-    return printable(error.message);
-  }
+/** The message of the JSON parser quotes the request, which may hold a token. */
+export function errorSentence(error: AppError, { quiet, limit }: { readonly quiet: boolean; readonly limit?: number }) {
+  if (error.code !== 'invalid-json') return printable(error.message, limit);
+  if (quiet) return 'The request body is not valid JSON.';
+  return `${printable(withoutQuote(error.message).replace(/\.$/, ''), limit)}.`;
 }

@@ -50,6 +50,7 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
     part: partName(call, genkey),
     weight: call.key?.weight ?? 1,
     signal: call.signal,
+    requestId: call.id,
     watch: call.watch,
     placed: (own) => {
       queueStatus = own;

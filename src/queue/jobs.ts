@@ -14,6 +14,8 @@ export interface Job {
   readonly number: number;
   /** The name of its kind of work. */
   readonly kind: string;
+  /** Of the HTTP request that it belongs to. */
+  readonly requestId?: string | undefined;
   /** Whether it may run together with others. */
   readonly shared: boolean;
   state: JobState;

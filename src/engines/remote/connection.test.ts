@@ -72,6 +72,37 @@ describe('BackendConnection', () => {
     connection.close();
   });
 
+  test('an answer that ends with its connection is not complete when the time-out closes that', async () => {
+    const { connection } = await connected(
+      {
+        '/open': (_, response) => {
+          response.socket?.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"begun":true}');
+        },
+      },
+      { silenceMs: 50 },
+    );
+    const late = { type: 'unreachable', message: 'no answer in time' };
+    await expect(connection.bytes('/open', { milliseconds: 50 })).rejects.toMatchObject(late);
+    await expect(connection.stream('/open', {}, quiet, never)).rejects.toMatchObject(late);
+  });
+
+  test('a stream that is not ended after its last event is not waited for', async () => {
+    const { connection } = await connected(
+      {
+        '/open': (_, response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: [DONE]\n\n');
+        },
+      },
+      { endMs: 20 },
+    );
+    let said = '';
+    const piece = (text: string): void => {
+      said += text;
+    };
+    await connection.stream('/open', {}, { ...quiet, piece, isOver: () => said.includes('[DONE]') }, never);
+    expect(said).toBe('data: [DONE]\n\n');
+  });
+
   test('says why a host is not reachable', async () => {
     const { one, connection } = await connected({});
     await one.die();

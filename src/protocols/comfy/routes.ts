@@ -159,7 +159,7 @@ function queuePrompt(call: Call, fields: PromptFields, parts: PictureParts, prom
     fields,
     nodes,
     outputs: plan.outputs.map((output) => output.id),
-    owner: { client: clientOf(call), part: fields.client_id ?? '' },
+    owner: { client: clientOf(call), part: fields.client_id ?? '', requestId: call.id, watch: call.watch },
     image,
     bytes: call.body.length,
     run: (running, turn) => runPlan(plan, running, { ...parts, image, turn, prompts, texts }),
