@@ -254,12 +254,9 @@ test('secrets after a crash: the report of an engine that ended in the middle of
     bearer(keys[1] ?? ''),
     json({ ...hello, max_tokens: 2000, ignore_eos: true }),
   );
-  await expect.poll(() => server.worker()).toBeDefined();
-  await expect
-    .poll(async () =>
-      (await (await fetch(`${server.base}/slots`, { headers: owner })).text()).includes('"is_processing":true'),
-    )
-    .toBe(true);
+  await expect.poll(() => server.worker(), { timeout: 30_000 }).toBeDefined();
+  const slots = async () => (await fetch(`${server.base}/slots`, { headers: owner })).text();
+  await expect.poll(slots, { timeout: 30_000 }).toContain('"is_processing":true');
   process.kill(server.worker() ?? 0, 'SIGKILL');
   expect(await running).toBe(500);
   expect(leaks()).toEqual([]);
