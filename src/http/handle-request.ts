@@ -111,9 +111,11 @@ async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Prom
   } catch (error) {
     if (signal.aborted) return;
     cut = response.headersSent;
-    parts.onError(error, { method, path, id });
-    watch?.errored?.(asAppError(error));
-    const reply = errorRefusal(asAppError(error));
+    const known = asAppError(error);
+    // A stream of bytes that was stopped on request has no other way to end.
+    if (known.code !== 'stopped') parts.onError(error, { method, path, id });
+    watch?.errored?.(known);
+    const reply = errorRefusal(known);
     // What was written before the failure is still sent; the missing end shows that the response is incomplete.
     if (response.headersSent) request.socket.once('close', watchWrites(request.socket, parts).cancel).destroySoon();
     else await send(parts, { ...respondent, linger: false }, reply).catch(() => response.destroy());

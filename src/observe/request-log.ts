@@ -1,6 +1,7 @@
 import type { AbortCause } from '../core/abort-cause.ts';
 import type { AppError, ErrorCode, Refused } from '../core/errors.ts';
 import type { CacheMiss, FinishCause, GenerationEvent } from '../core/events.ts';
+import { withoutQuote } from '../core/hide-secrets.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { PromptProgress } from '../core/text-service.ts';
 import { clock, printable, printableText, shorten } from './printable.ts';
@@ -200,7 +201,7 @@ interface RefusalLogOptions {
 const hints: Partial<Record<ErrorCode, string>> = {
   busy: 'all places of --multiuser are taken',
   'rate-limited': '--ratelimit',
-  unauthorized: 'the key is that of --password',
+  unauthorized: 'the key is that of --password or one of --keyfile',
   'payload-too-large': '--maxrequestsize allows more',
 };
 
@@ -219,9 +220,9 @@ export class RefusalLog {
   }
 }
 
-/** The message of the JSON parser quotes the request, which `--quiet` hides. */
+/** The message of the JSON parser quotes the request, which may hold a token. */
 export function errorSentence(error: AppError, { quiet, limit }: { readonly quiet: boolean; readonly limit?: number }) {
-  return quiet && error.code === 'invalid-json'
-    ? 'The request body is not valid JSON.'
-    : printable(error.message, limit);
+  if (error.code !== 'invalid-json') return printable(error.message, limit);
+  if (quiet) return 'The request body is not valid JSON.';
+  return `${printable(withoutQuote(error.message).replace(/\.$/, ''), limit)}.`;
 }

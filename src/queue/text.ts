@@ -232,7 +232,8 @@ export function textService({
   }
 
   function abort(genkey: string, client = ''): AbortOutcome {
-    const found = genkey === '' ? [jobs.running(client)].filter((job) => job !== undefined) : jobs.withKey(genkey);
+    const found =
+      genkey === '' ? [jobs.running(client)].filter((job) => job !== undefined) : jobs.withKey(genkey, client);
     // Clients that stop what has just ended by itself take a refusal for a fault.
     if (found.length === 0 && !(genkey === '' && jobs.idle)) return 'refused';
     const deferred = found.some(
@@ -249,10 +250,10 @@ export function textService({
     room: (traits) => queue.room({ alone: sharing(traits).type === 'alone', lane }),
     exclusively,
     abort,
-    queuePosition: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, '')?.position()),
+    queuePosition: (genkey, client = '') => (genkey === '' ? undefined : jobs.visible(genkey, client)?.position()),
     check: (genkey, client = '') => jobs.visible(genkey, client)?.text ?? '',
-    finished: (genkey) => {
-      const job = genkey === '' ? undefined : jobs.visible(genkey, '');
+    finished: (genkey, client = '') => {
+      const job = genkey === '' ? undefined : jobs.visible(genkey, client);
       if (!job?.kept) return undefined;
       return job.state === 'done' ? (job.finish ?? 'aborted') : null;
     },

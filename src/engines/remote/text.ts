@@ -247,6 +247,7 @@ class Attempt {
       },
       piece: (text: string) => parser.push(text),
       whole: (text: string) => this.#send(this.#reply.read(text)),
+      isOver: () => this.#reply.isDone,
     };
     const signal = AbortSignal.any([stop, cut]);
     const { traceparent } = this.sink;
