@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { setTimeout as systemWait } from 'node:timers/promises';
 import type { Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
@@ -9,6 +10,7 @@ import type { PreparedModel } from '../models/prepared-model.ts';
 import { embeddedModel } from '../models/text-engine.ts';
 import { type Addresses, baseUrl, hintLines, readyLines } from '../observe/banner.ts';
 import { JsonTerminal } from '../observe/json-log.ts';
+import { printable } from '../observe/printable.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { App } from './app.ts';
 import { openBrowser } from './open-browser.ts';
@@ -126,8 +128,11 @@ async function dismissOther({ settings, wait = systemWait, isAlive = isAliveNow 
 
 function runOnReady(command: string, terminal: Terminal): void {
   terminal.line(`Running the command of --onready: ${command}`);
-  // Its output must not mix with a log of objects.
   const json = terminal instanceof JsonTerminal;
-  const child = spawn(command, { shell: true, stdio: json ? 'ignore' : 'inherit' });
+  const child = spawn(command, { shell: true, stdio: json ? ['inherit', 'pipe', 'pipe'] : 'inherit' });
+  // In a log of objects its lines are objects too.
+  for (const output of [child.stdout, child.stderr])
+    if (output)
+      createInterface(output).on('line', (line) => terminal.line(printable(line, 1000), { event: 'onready' }));
   child.on('error', (error) => terminal.line(`The command of --onready failed: ${error.message}`, { level: 'error' }));
 }

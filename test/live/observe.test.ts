@@ -66,7 +66,17 @@ let replies: ReadonlyMap<string, Awaited<ReturnType<typeof ask>>>;
 /** All requests run beside one another, because spans are sent only every few seconds. */
 beforeAll(async () => {
   traces = await collector();
-  server = await startServer(['--logformat', 'json', '--quiet', '--password', 'open-sesame', '--trace', traces.url]);
+  server = await startServer([
+    '--logformat',
+    'json',
+    '--quiet',
+    '--password',
+    'open-sesame',
+    '--trace',
+    traces.url,
+    '--onready',
+    'echo ready for work',
+  ]);
   const sent = requests.map(([, path, body]) => ask(`${path}?note=open-sesame`, body, { traceparent: client }));
   replies = new Map((await Promise.all(sent)).map((reply, place) => [requests[place]?.[1] ?? '', reply]));
 });
@@ -202,7 +212,9 @@ describe('observing requests', () => {
       expect(line).toMatchObject({ level: expect.any(String), event: expect.any(String) });
       expect(new Date(String(line.time)).toISOString()).toBe(line.time);
     }
-    expect(lines().map(({ event }) => event)).toEqual(expect.arrayContaining(['message', 'start', 'load', 'stop']));
+    expect(lines().map(({ event }) => event)).toEqual(
+      expect.arrayContaining(['message', 'start', 'load', 'onready', 'stop']),
+    );
     expect(server.output()).not.toMatch(/open-sesame|Hello|oops|b7ad6b7169203331/);
   });
 });
