@@ -24,6 +24,8 @@ const catalogue = {
     'input-too-long': ({ field, tokens, mostTokens }: { field: string; tokens: number; mostTokens: number }) =>
       `${field} is too large: it has ${tokens} tokens, and this model reads at most ${mostTokens}.`,
     'remote-refused': ({ message }: Texts<'message'>) => message,
+    'stream-number': ({ number, last }: { number: number; last: number }) =>
+      `This stream has no event ${number}: its last one so far is ${last}.`,
     'request-ends-engine': ({ capability }: Texts<'capability'>) =>
       `This request ended the ${capability} engine twice and is not tried again. Change it, or restart the server.`,
   }),
@@ -39,6 +41,9 @@ const catalogue = {
     'not-found': ({ method, path }: Texts<'method' | 'path'>) => `There is no ${method} ${path} on this server.`,
     'model-not-found': ({ model }: Texts<'model'>) => `There is no model ${JSON.stringify(model)} on this server.`,
     'not-stored': ({ what, id }: Texts<'what' | 'id'>) => `There is no ${what} ${JSON.stringify(id)} on this server.`,
+    'stream-missing': ({ id }: Texts<'id'>) =>
+      `There is no stream ${JSON.stringify(id)} for this client. Streams are kept until five minutes after their end, and not ` +
+      'when the server restarts. Send the request again.',
     'missing-parameter': ({ parameter, expected }: Texts<'parameter' | 'expected'>) =>
       `The query parameter ${parameter} is missing: it must be ${expected}.`,
   }),
@@ -49,6 +54,12 @@ const catalogue = {
   ...withStatus(409, {
     stopped: (_: NoDetails) => 'The request was stopped before it was done.',
     'not-replayable': ({ reason }: Texts<'reason'>) => `The request cannot be shown in this dialect: ${reason}`,
+  }),
+  ...withStatus(410, {
+    'stream-forgotten': ({ first }: { first: number }) =>
+      `The events of this stream before ${first} are no longer kept: it is too long. Read on from there, or send the request again.`,
+    'stream-broken': (_: NoDetails) =>
+      'This stream was cut off by an error, and there is nothing after these events. Send the request again.',
   }),
   ...withStatus(413, {
     'payload-too-large': ({ limitMegabytes }: { limitMegabytes: number }) =>
@@ -88,6 +99,7 @@ const catalogue = {
     'engine-down': ({ capability, reason }: { capability: string; reason: string; retryAfterSeconds: number }) =>
       `The ${capability} engine is not there: ${reason}. Please try again later.`,
     'remote-down': ({ sentence }: { sentence: string; retryAfterSeconds: number }) => sentence,
+    stopping: (_: NoDetails) => 'The server is stopping. Please try again when it is back.',
   }),
   ...withStatus(504, {
     'model-late': ({ model, seconds }: { model: string; seconds: number }) =>

@@ -51,7 +51,7 @@ export interface ExchangeWatch {
   replied?(status: number, headers: Readonly<Record<string, string>>): void;
   /** Once for each write. */
   wrote?(piece: string | Uint8Array): void;
-  /** Always the last call. */
+  /** The last call, unless the stream can be taken up again (`x-parley-resumable`): then its generation goes on. */
   ended?(how: ExchangeEnd): void;
 }
 

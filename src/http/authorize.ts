@@ -24,11 +24,13 @@ export interface AuthorizeParts {
   readonly rate: ReturnType<typeof rateLimit>;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
+  /** Whether the server is stopping and takes no new requests. */
+  readonly stopping: () => boolean;
 }
 
 /** Checks host, method, path, origin, key and rate, in this order, before the body is read. A promise only for an unknown key. */
 export function authorize(
-  { router, guard, rate, now }: AuthorizeParts,
+  { router, guard, rate, now, stopping }: AuthorizeParts,
   head: RequestHead,
 ): Authorization | Promise<Authorization> {
   const { method, path, headers, endpoint } = head;
@@ -63,7 +65,9 @@ export function authorize(
 
   function decide(identity: Identity): Authorization {
     const known = endpoint as Endpoint;
-    const error = guard.refuseKey(identity, known) ?? (known.rateLimited ? tooSoon() : undefined);
+    const refusedKey = guard.refuseKey(identity, known);
+    const stopped = stopping() ? new AppError('stopping', {}) : undefined;
+    const error = refusedKey ?? stopped ?? (known.rateLimited ? tooSoon() : undefined);
     return error ? refused(error, known) : { type: 'handle', endpoint: known, identity };
   }
 

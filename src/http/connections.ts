@@ -11,10 +11,21 @@ interface PendingRequest {
 /** The requests in flight on each socket. Its `close` event counts: it comes in every phase, and over TLS too. */
 export function createConnections() {
   const sockets = new Set<Duplex>();
+  /** Those that end when nothing is in flight on them, once the server is stopping. */
+  const ending = new Set<Duplex>();
   let closing = false;
+  let draining = false;
+  let drained = (): void => undefined;
   const requests = new WeakMap<Duplex, Set<PendingRequest>>();
+  /** Of all sockets. */
+  const inFlight = new Set<PendingRequest>();
 
   const gone = (): Aborted => new Aborted(closing ? 'shutdown' : 'client-gone');
+
+  const over = (pending: PendingRequest): void => {
+    inFlight.delete(pending);
+    if (draining && inFlight.size === 0) drained();
+  };
 
   const requestsOf = (socket: Duplex): Set<PendingRequest> => {
     const known = requests.get(socket);
@@ -22,30 +33,66 @@ export function createConnections() {
     const open = new Set<PendingRequest>();
     requests.set(socket, open);
     socket.once('close', () => {
-      for (const { controller } of open) controller.abort(gone());
+      for (const pending of open) {
+        pending.controller.abort(gone());
+        over(pending);
+      }
       open.clear();
     });
     return open;
   };
 
+  const endIfIdle = (socket: Duplex): void => {
+    if (ending.has(socket) && !requests.get(socket)?.size) endSoon(socket);
+  };
+
+  const add = (socket: Duplex): void => {
+    // The HTTP server removes its own listener on an upgrade, and an unhandled `error` would end the process.
+    socket.on('error', () => undefined);
+    ending.add(socket);
+    if (sockets.has(socket)) return;
+    sockets.add(socket);
+    socket.once('close', () => {
+      sockets.delete(socket);
+      ending.delete(socket);
+    });
+  };
+
   return {
     /** For every socket at its first event, before anything is awaited. */
-    add(socket: Duplex): void {
-      // The HTTP server removes its own listener on an upgrade, and an unhandled `error` would end the process.
-      socket.on('error', () => undefined);
-      if (sockets.has(socket)) return;
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
+    add,
+    /** For the socket under a TLS socket, which ends with that one. */
+    addCarrier(socket: Duplex): void {
+      add(socket);
+      ending.delete(socket);
     },
+    /** For a socket that speaks another protocol from now on. */
+    handOver: (socket: Duplex) => void ending.delete(socket),
     /** Aborts when the socket closes before the response is complete, and never after. */
     controllerFor(request: IncomingMessage, response: ServerResponse): AbortController {
       const { socket } = request;
       const pending = { request, response, controller: new AbortController() };
       const open = requestsOf(socket);
       open.add(pending);
-      response.once('finish', () => open.delete(pending));
-      if (socket.destroyed) pending.controller.abort(gone());
+      inFlight.add(pending);
+      if (draining) response.shouldKeepAlive = false;
+      response.once('finish', () => {
+        open.delete(pending);
+        if (draining) endIfIdle(socket);
+        over(pending);
+      });
+      if (socket.destroyed) {
+        pending.controller.abort(gone());
+        over(pending);
+      }
       return pending.controller;
+    },
+    /** How many requests are in flight. */
+    get running(): number {
+      return inFlight.size;
+    },
+    get draining(): boolean {
+      return draining;
     },
     /** Whether the head of a response is sent, so that nothing else may be written to the socket. */
     answering: (socket: Duplex) => [...(requests.get(socket) ?? [])].some(({ response }) => response.headersSent),
@@ -60,6 +107,16 @@ export function createConnections() {
         });
       }
     },
+    /** Ends idle connections now and the others after their last response. Settles when no request is in flight. */
+    drain(): Promise<void> {
+      draining = true;
+      for (const { response } of inFlight) if (!response.headersSent) response.shouldKeepAlive = false;
+      for (const socket of ending) endIfIdle(socket);
+      return new Promise((resolve) => {
+        drained = resolve;
+        if (inFlight.size === 0) resolve();
+      });
+    },
     /** Settles when every socket is closed and the signals of its requests are aborted. */
     async destroyAll(): Promise<void> {
       closing = true;
@@ -68,4 +125,10 @@ export function createConnections() {
       );
     },
   };
+}
+
+/** What is written is still sent. */
+function endSoon(socket: Duplex & { destroySoon?: () => void }): void {
+  if (socket.destroySoon) socket.destroySoon();
+  else socket.end(() => socket.destroy());
 }

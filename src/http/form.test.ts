@@ -70,6 +70,13 @@ describe('readForm', () => {
     expect(JSON.parse(answer.text).files[0].name).toBe(expected);
   });
 
+  test('a part without a name: has an empty one', async () => {
+    const { endpoint: shown } = showing();
+    const body = form(field('', 'x'), file('', 'a.wav', 'y'));
+    const { status, text } = await ask(await serve([shown]), { method: 'POST', path: '/work', headers, body });
+    expect([status, JSON.parse(text)]).toMatchObject([200, { files: [{ field: '', name: 'a.wav', content: 'y' }] }]);
+  });
+
   test('an endpoint with a form still accepts other content types', async () => {
     const { endpoint: shown } = showing();
     const world = await serve([shown]);

@@ -106,12 +106,15 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
       if (!request.complete) settle({ type: 'gone' });
     };
 
-    parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
+    // An empty name is undefined, whatever the types of the parser say.
+    parser.on('field', (sent: string | undefined, value, { nameTruncated, valueTruncated }) => {
+      const name = sent ?? '';
       if (nameTruncated) broken('the name of a field is too long');
       else if (valueTruncated) broken(`the field ${name} is longer than ${limits.fieldBytes} bytes`);
       else fields.set(name, [...(fields.get(name) ?? []), value]);
     });
-    parser.on('file', (field, stream, { filename, mimeType }) => {
+    parser.on('file', (sent: string | undefined, stream, { filename, mimeType }) => {
+      const field = sent ?? '';
       const path = join(folder, String(number++));
       const target = openFile(path);
       let size = 0;

@@ -10,6 +10,7 @@ import { errorRefusal, refusal } from './error-reply.ts';
 import { type FormReading, isForm, readForm } from './form.ts';
 import { type RequestScope, requestScope } from './request-scope.ts';
 import { discard, type RespondParts, send } from './respond.ts';
+import type { ResumableCall, ResumableStreams } from './resumable-streams.ts';
 import { plainPath, queryOf } from './router.ts';
 import { watchWrites } from './stream.ts';
 
@@ -21,6 +22,8 @@ export interface RequestParts extends AuthorizeParts, RespondParts {
   readonly openUpload: FormReading['openFile'];
   readonly newId: () => string;
   readonly watchExchange: WatchExchange | undefined;
+  /** Without it no stream can be taken up again. */
+  readonly streams: ResumableStreams | undefined;
   /** Called for each rejected request. */
   readonly onRefused: ((refused: Refused) => void) | undefined;
   /** Unexpected errors; the client has its response, or its connection was ended. */
@@ -34,6 +37,8 @@ interface Incoming {
   readonly controller: AbortController;
   /** The client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
+  /** Set if its stream goes on without the client. */
+  resumable?: ResumableCall | undefined;
 }
 
 interface Answer {
@@ -53,10 +58,18 @@ export function handleRequest(parts: RequestParts, incoming: Incoming): Promise<
   fault.catch(() => undefined);
   const scope: RequestScope = {
     fail(error) {
-      if (response.writableEnded || controller.signal.aborted) return false;
+      if (response.writableEnded || controller.signal.aborted) {
+        if (!incoming.resumable?.running) return false;
+        parts.onError(error, { method: incoming.request.method ?? '', path: plainPath(incoming.request.url ?? '') });
+        incoming.resumable.fail(error);
+        return true;
+      }
       fail(error);
       // The response comes first: an aborted request gets none.
-      setImmediate(() => controller.abort(new Aborted('unread')));
+      setImmediate(() => {
+        controller.abort(new Aborted('unread'));
+        incoming.resumable?.fail(error);
+      });
       return true;
     },
   };
@@ -139,7 +152,15 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
     endpoint.form && isForm(request)
       ? await readForm(request, { ...bounds, limits: endpoint.form, openFile: parts.openUpload })
       : await readBody(request, bounds);
-  const handle = (call: Call) => handled(parts, endpoint, call, { tell, fault });
+  const handle = async (call: Call, afterwards?: () => Promise<void>): Promise<Answer> => {
+    const resumable = parts.streams?.accept(call);
+    incoming.resumable = resumable;
+    const own = resumable ? { ...call, signal: resumable.signal } : call;
+    const reply = await handled(parts, endpoint, own, { tell, fault });
+    const settled = resumable?.settle(reply, afterwards);
+    if (settled?.taken) return { reply: settled.reply, linger: false };
+    return { reply, linger: false, ...(afterwards ? { afterwards } : {}) };
+  };
   const refused = (error: AppError, linger: boolean): Answer => {
     const reply = endpoint.family.errorReply(error, id);
     tell(error, reply);
@@ -150,12 +171,9 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
   switch (read.type) {
     case 'whole':
       watch?.received?.(read.body);
-      return { reply: await handle({ ...common, body: read.body }), linger: false };
-    case 'form': {
-      const { form, remove: afterwards } = read;
-      const reply = await handle({ ...common, body: nothing, form });
-      return { reply, linger: false, afterwards };
-    }
+      return handle({ ...common, body: read.body });
+    case 'form':
+      return handle({ ...common, body: nothing, form: read.form }, read.remove);
     case 'broken':
       return refused(new AppError('request-broken', { reason: read.reason }), true);
     case 'disk-full':

@@ -7,12 +7,14 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { AppError } from '../core/errors.ts';
 import { plainAddress } from './address.ts';
 import { rateLimit } from './authorize.ts';
 import type { Endpoint, Reply } from './call.ts';
+import type { TlsPair } from './certificate-files.ts';
 import { createConnections } from './connections.ts';
 import { refusal } from './error-reply.ts';
 import { removeLeftovers } from './form.ts';
@@ -32,7 +34,8 @@ type RequestOptions =
   | 'startTimer'
   | 'onRefused'
   | 'newId'
-  | 'watchExchange';
+  | 'watchExchange'
+  | 'streams';
 
 export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partial<Pick<RequestParts, RequestOptions>> {
   readonly endpoints: readonly Endpoint[];
@@ -42,8 +45,7 @@ export interface HttpServerOptions extends Pick<RequestParts, 'onError'>, Partia
   readonly port: number;
   /** By default both loopback addresses. */
   readonly host?: string | undefined;
-  /** PEM texts. */
-  readonly tls?: { readonly certificate: string | Buffer; readonly key: string | Buffer } | undefined;
+  readonly tls?: TlsPair | undefined;
   readonly guard?: GuardOptions;
   readonly rateLimitSeconds?: number;
   /** Disconnects a client that reads nothing of its response for this long; 0 never, by default 60. */
@@ -62,15 +64,18 @@ const mostWaitingBytes = 64 * 2 ** 20;
 export function createHttpServer(options: HttpServerOptions) {
   const connections = createConnections();
   const servers: Server[] = [];
+  let tls = options.tls;
   const parts: RequestParts = {
     maxRequestMegabytes: 32,
     scopeRequests: scopesRequests,
     startTimer: systemTimer,
     now: () => performance.now(),
+    stopping: () => connections.draining,
     openUpload: undefined,
     onRefused: undefined,
     newId: newRequestId,
     watchExchange: undefined,
+    streams: undefined,
     ...options,
     router: router(options.endpoints),
     guard: createGuard(options.guard ?? {}),
@@ -80,7 +85,8 @@ export function createHttpServer(options: HttpServerOptions) {
     stallTimeoutMs: (options.stallTimeoutSeconds ?? 60) * 1000,
   };
 
-  const upgrade = createUpgrades({
+  const upgrades = createUpgrades({
+    stopping: parts.stopping,
     endpoints: options.sockets ?? [],
     guard: parts.guard,
     mostMessageBytes: parts.maxRequestMegabytes * 1024 * 1024,
@@ -126,13 +132,16 @@ export function createHttpServer(options: HttpServerOptions) {
   };
 
   const open = async (host: string, port: number): Promise<number> => {
-    const server = newServer(options.tls);
+    const server = newServer(tls);
     server
-      .on('connection', connections.add)
+      .on('connection', options.tls ? connections.addCarrier : connections.add)
       .on('request', take(false))
       .on('checkContinue', take(true))
       .on('secureConnection', connections.add)
-      .on('upgrade', (request: IncomingMessage, socket, head) => void upgrade(server, request, socket, head))
+      .on('upgrade', (request: IncomingMessage, socket, head) => {
+        connections.handOver(socket);
+        void upgrades.take(server, request, socket, head);
+      })
       .on('connect', async (_request: IncomingMessage, socket: Duplex) => {
         await connections.answered(socket);
         endRaw(socket, notATunnel);
@@ -161,16 +170,37 @@ export function createHttpServer(options: HttpServerOptions) {
         throw error;
       }
     },
-    /** Ends every connection and aborts the signals of running requests. */
+    /** For new connections; others keep theirs. Throws for a pair that cannot be used; nothing changes then. */
+    setCertificate(pair: TlsPair): void {
+      const context = { cert: pair.certificate, key: pair.key };
+      createSecureContext(context);
+      tls = pair;
+      for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(context);
+    },
+    /** How many requests are in flight. */
+    get running(): number {
+      return connections.running;
+    },
+    /**
+     * Takes no new connections and requests, and ends idle connections and WebSockets. Settles when the requests in flight are answered;
+     * `close` follows.
+     */
+    async drain(): Promise<void> {
+      // The method of HTTP servers also destroys connections whose response is written but not yet sent.
+      for (const server of servers) NetServer.prototype.close.call(server);
+      await Promise.all([connections.drain(), upgrades.close()]);
+    },
+    /** Ends every connection and all streams, and aborts the signals of running requests. */
     async close(): Promise<void> {
       await Promise.all([closeAll(servers.splice(0)), connections.destroyAll()]);
+      parts.streams?.close();
     },
   };
 }
 
 const newRequestId = (): string => `req_${randomBytes(12).toString('hex')}`;
 
-function newServer(tls: HttpServerOptions['tls']): Server {
+function newServer(tls: TlsPair | undefined): Server {
   // No limit on the whole request: a large body may be slow, and its reader has a stall timer.
   const settings = { keepAliveTimeout: keepAliveMilliseconds, headersTimeout: stallMilliseconds, requestTimeout: 0 };
   if (!tls) return createPlainServer(settings);

@@ -11,6 +11,8 @@ import { plainPath, queryOf, router } from './router.ts';
 import type { StartTimer } from './timers.ts';
 
 interface UpgradeParts extends LiveSocketParts {
+  /** Whether the server is stopping and takes no new requests. */
+  readonly stopping: () => boolean;
   readonly endpoints: readonly SocketEndpoint[];
   readonly guard: Guard;
   readonly mostMessageBytes: number;
@@ -21,12 +23,12 @@ interface UpgradeParts extends LiveSocketParts {
   readonly answered: (socket: Duplex) => Promise<void>;
 }
 
-/**
- * Handles the `upgrade` event of a server, on a socket that has an error listener. Never rejects. WebSockets have the same
- * guard as other endpoints. Upgrades to other protocols (`h2c`) are ignored, and their requests served as plain HTTP.
- */
+/** A client that does not answer the closing frame for this long is disconnected. */
+const closingMilliseconds = 1000;
+
+/** WebSockets have the same guard as other endpoints. */
 export function createUpgrades(parts: UpgradeParts) {
-  const { endpoints, guard, refuse, mostMessageBytes, answered, webSockets = () => import('ws') } = parts;
+  const { endpoints, refuse, mostMessageBytes, answered, webSockets = () => import('ws') } = parts;
   const routes = router(endpoints.map((endpoint) => ({ ...endpoint, method: 'GET' as const })));
   let sockets: Promise<WebSocketServer> | undefined;
   // Imported on first use: most servers never need it.
@@ -36,13 +38,17 @@ export function createUpgrades(parts: UpgradeParts) {
     return new Server({ noServer: true, maxPayload: mostMessageBytes, perMessageDeflate: false, autoPong: false });
   };
 
-  return async (listener: Server, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+  /**
+   * Handles the `upgrade` event of a server, on a socket that has an error listener. Never rejects. Upgrades to other protocols (`h2c`)
+   * are ignored, and their requests served as plain HTTP.
+   */
+  async function take(listener: Server, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const known = /^websocket$/i.test(request.headers.upgrade ?? '');
     const path = plainPath(request.url ?? '');
     const found = known ? routes.find('GET', path) : undefined;
     try {
       const error = found
-        ? await refusalFor(guard, request, found)
+        ? await refusalFor(parts, request, found)
         : new AppError('not-found', { method: 'GET', path });
       if (known && !error) sockets ??= opening();
       const [server] = await Promise.all([known && !error ? sockets : undefined, answered(socket)]);
@@ -66,12 +72,36 @@ export function createUpgrades(parts: UpgradeParts) {
         opened.close(1011, 'something unexpected went wrong');
       }
     }
-  };
+  }
+
+  /** Closes all of them. Settles when they are closed. */
+  async function close(): Promise<void> {
+    const server = await sockets?.catch(() => undefined);
+    await Promise.all([...(server?.clients ?? [])].map((socket) => closed(socket, parts.startTimer)));
+  }
+
+  return { take, close };
 }
 
-async function refusalFor(guard: Guard, { headers, url }: IncomingMessage, route: SocketEndpoint) {
+function closed(socket: WebSocket, startTimer: StartTimer): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = startTimer(closingMilliseconds, () => socket.terminate());
+    socket.once('close', () => {
+      timer.cancel();
+      resolve();
+    });
+    socket.close(1001, 'the server is stopping');
+  });
+}
+
+async function refusalFor(
+  { guard, stopping }: Pick<UpgradeParts, 'guard' | 'stopping'>,
+  { headers, url }: IncomingMessage,
+  route: SocketEndpoint,
+): Promise<AppError | undefined> {
   const refused = guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route);
-  return refused ?? guard.refuseKey(await guard.identify(headers, route, url), route);
+  const refusedKey = refused ?? guard.refuseKey(await guard.identify(headers, route, url), route);
+  return refusedKey ?? (stopping() ? new AppError('stopping', {}) : undefined);
 }
 
 /** Passes the request to the server again, without its upgrade headers. */

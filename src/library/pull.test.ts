@@ -223,6 +223,25 @@ describe('pull: verification', () => {
     await pull(source(`${other.address}/model.gguf`), { ...options, folder: folder() }, parts().all);
     expect(other.asked[0]?.authorization).toBeUndefined();
   });
+
+  test.each([
+    ['https://hub.example', 'https://hub.example.evil.example/model.gguf', false],
+    ['https://hub.example', 'https://hub.example@evil.example/model.gguf', false],
+    ['https://hub.example', 'https://hub.example:8443/model.gguf', false],
+    ['https://hub.example', 'http://hub.example/model.gguf', false],
+    ['https://hub.example/models', 'https://hub.example/models-of-others/model.gguf', false],
+    ['https://hub.example/models', 'https://hub.example/models/model.gguf', true],
+    ['https://hub.example', 'https://hub.example/model.gguf', true],
+  ])('for the Hub %s: the token is sent with %s: %s', async (hub, url, sent) => {
+    const asked: (string | null)[] = [];
+    const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {
+      asked.push(new Headers(init?.headers).get('authorization'));
+      return new Response('', { status: 404 });
+    };
+    const options = { folder: folder(), hub, token: 'secret' };
+    await expect(pull(source(url), options, parts({ fetch: fetch as typeof globalThis.fetch }).all)).rejects.toThrow();
+    expect(asked).toEqual([sent ? 'Bearer secret' : null]);
+  });
 });
 
 describe('pull: npm package', () => {

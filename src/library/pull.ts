@@ -48,10 +48,17 @@ async function pullFile(url: string, name: string, options: PullOptions, parts: 
   const target = join(options.folder, name);
   if (existsSync(target)) throw new DownloadError(`${target} is there already`);
   // The key is only for the hub.
-  const own = options.token && url.startsWith(options.hub) ? { authorization: `Bearer ${options.token}` } : undefined;
+  const own = options.token && isBelow(url, options.hub) ? { authorization: `Bearer ${options.token}` } : undefined;
   await download({ url, target, expected, ...(own && { headers: own }) }, parts);
   await mustBeModel(target);
   return target;
+}
+
+/** By origin, because other names may begin with that of the hub. */
+function isBelow(url: string, hub: string): boolean {
+  if (!URL.canParse(hub)) return false;
+  const [one, base] = [new URL(url), new URL(hub)];
+  return one.origin === base.origin && one.pathname.startsWith(base.pathname.replace(/\/*$/, '/'));
 }
 
 /** The hub sends the hash of a large file in a header. */

@@ -18,12 +18,12 @@ function endpoint(handle: ModelEndpoint<Named>['handle'], more: Partial<ModelEnd
 const saying = (text: string) => () => ({ status: 200, body: text });
 
 /** One model and one endpoint with this handler, and how often the model was released. */
-function single(handle: ModelEndpoint<Named>['handle']) {
+function single(handle: ModelEndpoint<Named>['handle'], more: Partial<ModelEndpoint<Named>> = {}) {
   let left = 0;
   const release = () => {
     left += 1;
   };
-  const [one] = routed([endpoint(handle)], async () => ({ context: { name: 'only' }, release }));
+  const [one] = routed([endpoint(handle, more)], async () => ({ context: { name: 'only' }, release }));
   return { ask: async () => (one as Endpoint).handle(call), left: () => left };
 }
 
@@ -95,6 +95,12 @@ describe('routed: releases the model exactly once', () => {
     expect(await iterator.next()).toEqual({ done: false, value: 'b' });
     expect(left()).toBe(0);
     expect((await iterator.next()).done).toBe(true);
+    expect(left()).toBe(1);
+  });
+
+  test('before a stream that is not queued: the work that it follows has its own model', async () => {
+    const { ask, left } = single(() => ({ status: 200, stream: pieces('a') }), { queued: false });
+    expect(await (await streamOf(await ask())).next()).toEqual({ done: false, value: 'a' });
     expect(left()).toBe(1);
   });
 

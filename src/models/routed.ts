@@ -15,7 +15,11 @@ export type SelectModel<Context> = (
   endpoint: Pick<ModelEndpoint<Context>, 'queued' | 'modelSelection'>,
 ) => Promise<Selected<Context>>;
 
-/** The endpoints as HTTP calls them: each call selects its model, and uses it until its answer is sent. */
+/**
+ * The endpoints as HTTP calls them: each call selects its model, and uses it until its answer is sent.
+ * A stream of one that is not queued follows other work, which uses its own model: holding this one would block a swap that
+ * the other work may be waiting for.
+ */
 export function routed<Context>(
   endpoints: readonly (ModelEndpoint<Context> & AccessRule)[],
   select: SelectModel<Context>,
@@ -36,7 +40,7 @@ export function routed<Context>(
         const repeats = () => !call.signal.aborted && (abandoned?.() ?? false);
         try {
           const reply = await handle(call, context);
-          if ('stream' in reply) return { ...reply, stream: releasing(reply.stream, release) };
+          if ('stream' in reply && queued) return { ...reply, stream: releasing(reply.stream, release) };
           release();
           if (reply.status < 400 || !repeats()) return reply;
         } catch (error) {

@@ -8,6 +8,7 @@ const errorCodes: Partial<Record<ErrorCode, string>> = {
   'input-too-long': 'context_length_exceeded',
   busy: 'server_busy',
   'rate-limited': 'server_busy',
+  stopping: 'server_stopping',
   'key-rate-limited': 'rate_limit_exceeded',
   'scope-missing': 'insufficient_permissions',
   'model-missing': 'model_not_loaded',

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { abortCause } from '../core/abort-cause.ts';
 import { readOn } from '../core/channel.ts';
 import type { QueueStatus } from '../core/request.ts';
 import type { Ticket } from '../core/ticket.ts';
@@ -23,7 +24,16 @@ export const keepOnDisconnect = honoured(
 export function textTicket(call: Call, asked: { readonly genkey: string; readonly kept: boolean }) {
   const ticket = ticketFor(call, asked.genkey);
   const kept = asked.kept && asked.genkey !== '';
-  return { ...ticket, kept, signal: kept ? new AbortController().signal : ticket.signal };
+  return { ...ticket, kept, signal: kept ? untilCancelled(call.signal) : ticket.signal };
+}
+
+/** Goes on when the client is gone. */
+function untilCancelled(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  signal.addEventListener('abort', () => {
+    if (abortCause(signal) === 'cancelled') controller.abort(signal.reason);
+  });
+  return controller.signal;
 }
 
 /** A kept generation is read to its end, others for as long as the client reads. */

@@ -52,7 +52,7 @@ export class Jobs {
 
   /** The target of an abort without a key: the client's own request, or the only running one if the client has none. */
   running(client: string): Job | undefined {
-    const active = this.#active();
+    const active = this.active();
     const own = active.filter((job) => job.client === client);
     if (own.length > 0) return newest(own.filter(hasTurn)) ?? newest(own);
     const running = active.filter(hasTurn);
@@ -61,19 +61,20 @@ export class Jobs {
 
   /** Whether nothing runs or waits. */
   get idle(): boolean {
-    return this.#active().length === 0;
+    return this.active().length === 0;
   }
 
   /** What a poll returns. Without a key, a request without one: the only active, the last, or the client's own. */
   visible(genkey: string, client: string): Job | undefined {
     if (genkey !== '') return this.withKey(genkey).at(-1);
-    const active = this.#active();
+    const active = this.active();
     const own = active.filter((job) => job.client === client && hasTurn(job));
     const job = active.length > 1 ? newest(own) : (active[0] ?? this.#jobs.at(-1));
     return job?.genkey === '' ? job : undefined;
   }
 
-  #active(): readonly Job[] {
+  /** Those that run or wait. */
+  active(): readonly Job[] {
     return this.#jobs.filter(({ state }) => state !== 'done');
   }
 }

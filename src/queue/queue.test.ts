@@ -394,3 +394,36 @@ describe('Queue: rank', () => {
     expect(positions()).toEqual([2, 3, undefined, 1]);
   });
 });
+
+describe('Queue: close', () => {
+  const codeOf = (place: Place) =>
+    place.turn.then(
+      () => 'begun',
+      (error: AppError) => error.code,
+    );
+
+  test('refuses waiting requests and new ones, and none of them begins', async () => {
+    const queue = new Queue({ capacity: 2, maxRequests: () => 10 });
+    const running = queue.enter();
+    // The exclusive request holds up the shared one behind it.
+    const waiting = [queue.enter({ alone: true }), queue.enter()];
+    queue.close();
+    expect(await Promise.all([running, ...waiting].map(codeOf))).toEqual(['begun', 'stopping', 'stopping']);
+    expect(() => queue.enter()).toThrow(new AppError('stopping', {}));
+    for (const place of waiting) place.leave();
+    expect([queue.running, queue.waiting]).toEqual([1, 0]);
+  });
+
+  test('a request that has begun gets its further turns', async () => {
+    const queue = new Queue({ capacity: 1, maxRequests: () => 10 });
+    const [first, second] = [queue.enter({ client: 'a' }), queue.enter({ client: 'b' })];
+    void first.again();
+    expect(await begun(second)).toBe(true);
+    queue.close();
+    second.rest();
+    expect(await begun(first)).toBe(true);
+    const again = second.again();
+    first.leave();
+    await again;
+  });
+});

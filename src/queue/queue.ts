@@ -15,7 +15,10 @@ import {
   type Waiting,
 } from './policy.ts';
 
-/** A place in the queue: `turn` resolves when the work may begin, and `leave` gives the place back at any time. */
+/**
+ * A place in the queue: `turn` resolves when the work may begin, or rejects when the queue is closed before; `leave` gives the place
+ * back at any time.
+ */
 export interface Place {
   readonly turn: Promise<void>;
   /** Its current position; undefined unless it waits. */
@@ -56,6 +59,9 @@ interface Entry extends Waiting {
   readonly kind: WorkKind;
   readonly lane: string;
   begin: () => void;
+  refuse: (error: AppError) => void;
+  /** It has had a turn. */
+  begun: boolean;
   startedAt: number | undefined;
 }
 
@@ -72,6 +78,7 @@ export class Queue {
   readonly #expected = new ExpectedClients();
   /** A moving mean of how long each kind of work takes. */
   readonly #meanSeconds = new Map<string, number>();
+  #closed = false;
 
   constructor(private readonly options: QueueOptions) {}
 
@@ -91,6 +98,7 @@ export class Queue {
 
   /** Takes a place, or throws `busy` with the time after which one is free. */
   enter(request: QueueRequest = {}): Place {
+    if (this.#closed) throw new AppError('stopping', {});
     this.#refuseWhenFull(request.client ?? '');
     this.#expected.arrived(request.client ?? '');
     const entry = entryOf(request);
@@ -120,6 +128,16 @@ export class Queue {
     return alone ? 1 : this.#capacity(lane) - running.length;
   }
 
+  /** Refuses new requests and those that wait for their first turn. Those that have begun go on, with further turns if they need them. */
+  close(): void {
+    this.#closed = true;
+    const refused = this.#waiting.filter(({ begun }) => !begun);
+    // All leave before any is told: none may begin in between.
+    for (const entry of refused) this.#waiting.splice(this.#waiting.indexOf(entry), 1);
+    for (const entry of refused) entry.refuse(new AppError('stopping', {}));
+    this.#admit();
+  }
+
   /** At the end, unless an entry of the same client and lane has a higher rank. */
   #placeOf({ client, lane, rank }: Entry): number {
     if (rank === undefined) return this.#waiting.length;
@@ -130,9 +148,12 @@ export class Queue {
   }
 
   #wait(entry: Entry, place: number): Promise<void> {
-    const turn = new Promise<void>((resolve) => {
+    const turn = new Promise<void>((resolve, reject) => {
       entry.begin = resolve;
+      entry.refuse = reject;
     });
+    // Not every place is waited for.
+    turn.catch(() => undefined);
     this.#waiting.splice(place, 0, entry);
     this.#admit();
     return turn;
@@ -198,6 +219,7 @@ export class Queue {
       this.#running.add(next.entry);
       this.#rings.set(lane, next.ring);
       next.entry.startedAt = this.#now();
+      next.entry.begun = true;
       next.entry.begin();
     }
   }
@@ -252,7 +274,8 @@ export class Queue {
 
 function entryOf(request: QueueRequest): Entry {
   const { client = '', part = '', alone = false, kind = textWork, lane = '', rank, weight = 1 } = request;
-  return { client, part, alone, kind, lane, rank, cost: kind.cost / weight, begin: () => {}, startedAt: undefined };
+  const turn = { begin: () => {}, refuse: () => {}, begun: false, startedAt: undefined };
+  return { client, part, alone, kind, lane, rank, cost: kind.cost / weight, ...turn };
 }
 
 interface QueueSettings {

@@ -35,11 +35,14 @@ export class RequestQueue {
     const { client, genkey, part = genkey, rank, weight } = ticket;
     const enteredAt = this.now();
     const place = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight });
-    void place.turn.then(() => {
-      const waited = this.now() - enteredAt;
-      onTurn?.(waited);
-      ticket.watch?.turnCame?.(waited);
-    });
+    place.turn.then(
+      () => {
+        const waited = this.now() - enteredAt;
+        onTurn?.(waited);
+        ticket.watch?.turnCame?.(waited);
+      },
+      () => undefined,
+    );
     return place;
   }
 
@@ -75,6 +78,16 @@ export class RequestQueue {
         place.leave();
       },
     };
+  }
+
+  /** For the end of the server: requests that wait, and new ones, get the error `stopping`. */
+  close(): void {
+    this.queue.close();
+  }
+
+  /** Ends the requests that run with the error `stopping`. */
+  stopAll(): void {
+    for (const job of this.jobs.active()) job.abort('shutdown');
   }
 
   /** Counts a finished task. Texts are counted by the log. */

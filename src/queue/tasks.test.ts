@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
-import { type TaskRun, tasks } from './tasks.ts';
+import { laneOf, type TaskRun, tasks } from './tasks.ts';
 
 /** An engine that does nothing but have a name. */
 interface Bell {
@@ -221,7 +221,9 @@ describe('tasks: turns', () => {
     expect(await codeOf(speech.once(ticket('c'), () => never))).toBe('busy');
   });
 
-  test('a model named like a lane of tasks has its own capacity', () => {});
+  test('a text model that is named like a lane of tasks has a lane of its own', () => {
+    expect(laneOf({ name: 'speech', cost: 1, firstGuessSeconds: 1 }, 'bell')).not.toBe('task speech bell');
+  });
 
   test('a waiting task has its position', async () => {
     const { speech } = world();
@@ -259,6 +261,17 @@ describe('tasks: stop', () => {
     await running;
     await settle();
     expect(log.filter((line) => line === 'begun').length).toBe(1);
+  });
+
+  test('by the end of the server: a running task gets the error after the time-out, a waiting one at once', async () => {
+    const { speech, requestQueue } = world();
+    const running = codeOf(speech.once(ticket('a'), endless));
+    const waiting = codeOf(speech.once(ticket('b'), endless));
+    await settle();
+    requestQueue.close();
+    expect(await waiting).toBe('stopping');
+    requestQueue.stopAll();
+    expect(await running).toBe('stopping');
   });
 
   test('when its client disconnects', async () => {

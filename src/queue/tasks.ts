@@ -1,3 +1,4 @@
+import type { AbortCause } from '../core/abort-cause.ts';
 import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
@@ -86,7 +87,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       work: kind,
       lane,
       onTurn: observer.turnCame,
-      abort: () => stop.abort(ticket.signal.aborted ? ticket.signal.reason : new AppError('stopped', {})),
+      abort: (_, by) => stop.abort(ticket.signal.aborted ? ticket.signal.reason : stopError(by)),
     });
     ticket.placed?.(() => queued(place.position()));
     const items = new Channel<Item<Event>>(() => job.abort('unread'));
@@ -171,6 +172,10 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       return all[0] as Result;
     },
   };
+}
+
+function stopError(by: AbortCause): AppError {
+  return new AppError(by === 'shutdown' ? 'stopping' : 'stopped', {});
 }
 
 interface Run {

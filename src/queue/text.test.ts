@@ -28,9 +28,10 @@ function world(
     },
     pace: (next) => waiting.push(next),
   });
+  const requestQueue = new RequestQueue(new Queue({ capacity, maxRequests: () => places }), () => 0);
   const service = textService({
     source: fixedTextSource(engine),
-    requestQueue: new RequestQueue(new Queue({ capacity, maxRequests: () => places }), () => 0),
+    requestQueue,
     ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
     randomSeed: () => 77,
     observer,
@@ -44,7 +45,7 @@ function world(
     do await step();
     while (waiting.length > 0);
   };
-  return { engine, service, step, finishAll, seeds };
+  return { engine, service, requestQueue, step, finishAll, seeds };
 }
 
 function ask(service: TextService, genkey = '', signal = new AbortController().signal) {
@@ -597,6 +598,31 @@ test('text service: observers see the start, the deltas and the end of each requ
   service.abort('k');
   await reply;
   expect(seen).toEqual(['begun Hello', 'start', 'text-delta', 'finish', 'abort k false']);
+});
+
+describe('text service: end of the server', () => {
+  const kinds = async (events: AsyncIterable<GenerationEvent>) =>
+    (await collect(events)).map((event) => (event.type === 'error' ? event.error.code : event.type));
+
+  test('close: the running request finishes, and the waiting one ends with an error', async () => {
+    const { service, requestQueue, step, finishAll } = world();
+    const replies = [kinds(ask(service)), kinds(ask(service))];
+    await step();
+    requestQueue.close();
+    expect(await replies[1]).toEqual(['stopping']);
+    await finishAll();
+    expect((await replies[0])?.at(-1)).toBe('finish');
+    expect(() => ask(service)).toThrow('The server is stopping.');
+  });
+
+  test('stopAll: a running request ends with an error, without a word of its engine', async () => {
+    const { service, requestQueue, step } = world();
+    const reply = kinds(ask(service));
+    await step();
+    requestQueue.stopAll();
+    expect(await reply).toEqual(['start', 'text-delta', 'stopping']);
+    expect(requestQueue.queue.running).toBe(0);
+  });
 });
 
 describe('text service: observers get the cause of an early end', () => {

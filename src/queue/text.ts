@@ -1,7 +1,7 @@
 import { type AbortCause, abortCause } from '../core/abort-cause.ts';
 import { Channel } from '../core/channel.ts';
 import type { EngineUse } from '../core/engine-source.ts';
-import { asAppError } from '../core/errors.ts';
+import { AppError, asAppError } from '../core/errors.ts';
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
 import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
@@ -99,7 +99,7 @@ export function textService({
         if (own.state === 'done' || stop.signal.aborted) return;
         // A reader stops when its client disconnects; the cause is the client then, whichever is noticed first.
         observer.aborted?.(own, ticket.signal.aborted ? abortCause(ticket.signal) : by);
-        stop.abort();
+        stop.abort(by === 'shutdown' ? new AppError('stopping', {}) : undefined);
       },
     });
     const own: TextJob = { job, stop, place, watch: ticket.watch, wantsEngine: false, paused: false };
@@ -172,7 +172,7 @@ export function textService({
     let use: EngineUse<TextEngine> | undefined;
     const begin = (): void => {
       if (stop.signal.aborted || !use) {
-        event(abortedUnstarted);
+        event(stopError(stop.signal) ?? abortedUnstarted);
         return;
       }
       const { engine } = use;
@@ -187,7 +187,12 @@ export function textService({
         promptProgress: (progress) => observer.promptProgress?.(progress),
       });
       running = generation;
-      stop.signal.addEventListener('abort', () => generation.abort(), { once: true });
+      const abortIt = (): void => {
+        const error = stopError(stop.signal);
+        if (error) event(error);
+        generation.abort();
+      };
+      stop.signal.addEventListener('abort', abortIt, { once: true });
     };
     void Promise.race([place.turn, aborted(stop.signal)])
       .then(async () => {
@@ -259,6 +264,11 @@ export function textService({
       return log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
     },
   };
+}
+
+/** The last event of a request that the end of the server stops; the engine's own one may come too late. */
+function stopError({ reason }: AbortSignal): GenerationEvent | undefined {
+  return reason instanceof AppError ? { type: 'error', error: reason } : undefined;
 }
 
 const alone = (): Sharing => ({ type: 'alone', reason: undefined });

@@ -124,10 +124,12 @@ describe('access table', () => {
     expect([...accessTable.keys()].filter((path) => !there.has(path) && !path.startsWith('SOCKET '))).toEqual([]);
   });
 
-  test('access table: every guarded path needs a scope, but for counting tokens and figures, which every key may read', () => {
+  test('access table: every guarded path needs a scope, but for tokens and figures, and for streams, which only their owner may use', () => {
     const unscoped = [...accessTable].filter(([, { access, scope }]) => access !== 'open' && scope === undefined);
     expect(unscoped.map(([path]) => path).sort()).toEqual([
+      'DELETE /api/extra/stream/',
       'GET /api/extra/models',
+      'GET /api/extra/stream/',
       'GET /lora-adapters',
       'GET /metrics',
       'POST /api/extra/detokenize',
@@ -138,7 +140,7 @@ describe('access table', () => {
       'POST /detokenize',
       'POST /tokenize',
     ]);
-    expect(unscoped.filter(([, { changes }]) => changes)).toEqual([]);
+    expect(unscoped.filter(([, { changes }]) => changes).map(([path]) => path)).toEqual(['DELETE /api/extra/stream/']);
   });
 
   test('access table: speech that is generated, stored or set up is guarded', () => {

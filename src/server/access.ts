@@ -38,8 +38,9 @@ type Row = readonly [
   scope?: KeyScope,
 ];
 
-const rows: readonly Row[] = [
-  // KoboldAI and KoboldCpp
+/** A text is the title of the rows that follow it. */
+const rows: readonly (Row | string)[] = [
+  'KoboldAI and KoboldCpp',
   [making, 'POST', [...both('generate'), '/api/extra/generate/stream', '/request', '/api/extra/abort'], 'text'],
   [making, 'POST', ['/api/extra/embeddings'], 'embeddings'],
   [making, 'POST', ['/api/extra/tts', '/api/extra/transcribe'], 'audio'],
@@ -57,6 +58,9 @@ const rows: readonly Row[] = [
   [reading, 'POST', ['/api/extra/sync/list', '/api/extra/sync/load'], 'chat'],
   [reading, 'GET', ['/api/extra/generate/check', '/api/extra/last_logprobs', '/api/extra/cache'], 'text'],
   [reading, 'POST', ['/api/extra/generate/check', '/api/extra/last_logprobs'], 'text'],
+  // Its owner is checked: whoever could start a stream may take it up, whatever scope that took.
+  [reading, 'GET', ['/api/extra/stream/']],
+  [making, 'DELETE', ['/api/extra/stream/']],
   [reading, 'POST', ['/api/extra/tokencount', '/api/extra/tokenize', '/api/extra/detokenize']],
   [reading, 'POST', ['/api/extra/json_to_grammar']],
   [information, 'GET', both('model', 'info/version', 'config/max_length', 'config/max_context_length')],
@@ -78,7 +82,7 @@ const rows: readonly Row[] = [
   [reading, 'GET', ['/api/extra/mcp'], 'tools'],
   [making, 'POST', ['/mcp'], 'tools'],
 
-  // OpenAI and Anthropic
+  'OpenAI and Anthropic',
   [making, 'POST', bare('/chat/completions', '/responses', '/messages'), 'chat'],
   [making, 'POST', bare('/completions'), 'text'],
   [making, 'POST', bare('/embeddings'), 'embeddings'],
@@ -94,7 +98,7 @@ const rows: readonly Row[] = [
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map((method): Row => [information, method, ['/v1/']]),
   ...(['GET', 'POST', 'DELETE'] as const).map((method): Row => [information, method, ['/v1/messages/batches']]),
 
-  // Ollama
+  'Ollama',
   [making, 'POST', ['/api/generate'], 'text'],
   [making, 'POST', ['/api/chat'], 'chat'],
   [making, 'POST', ['/api/embed', '/api/embeddings'], 'embeddings'],
@@ -104,7 +108,7 @@ const rows: readonly Row[] = [
   [information, 'GET', ['/api/version', '/api/tags', '/api/ps', '/api/status']],
   [shown, 'POST', ['/api/show']],
 
-  // llama.cpp
+  'llama.cpp',
   [making, 'POST', ['/completion', '/infill', '/slots/'], 'text'],
   [making, 'POST', ['/embedding'], 'embeddings'],
   [making, 'POST', ['/props', '/lora-adapters', '/models/load', '/models/unload'], 'admin'],
@@ -117,7 +121,7 @@ const rows: readonly Row[] = [
   [legacy(reading), 'GET', ['/metrics']],
   [information, 'GET', ['/props', '/health', '/v1/health']],
 
-  // Speech: xtts-api-server and the simple API for VITS
+  'Speech: xtts-api-server and the simple API for VITS',
   [legacy(making), 'POST', ['/tts_to_audio', '/set_tts_settings', '/switch_model'], 'audio'],
   [legacy(making), 'POST', ['/set_output', '/set_speaker_folder'], 'audio'],
   [legacy(played(making)), 'GET', ['/tts_stream'], 'audio'],
@@ -126,7 +130,7 @@ const rows: readonly Row[] = [
   [information, 'GET', ['/speakers_list', '/speakers', '/languages', '/get_tts_settings', '/get_models_list']],
   [information, 'GET', ['/get_folders', '/sample/', '/voice/speakers', '/voice/check']],
 
-  // Stable Diffusion web UI
+  'Stable Diffusion web UI',
   [
     legacy(making),
     'POST',
@@ -152,7 +156,7 @@ const rows: readonly Row[] = [
   [shown, 'GET', sdapi('realesrgan-models', 'extensions', 'script-info', 'scripts', 'embeddings', 'cmd-flags')],
   [shown, 'GET', sdapi('memory')],
 
-  // ComfyUI
+  'ComfyUI',
   [legacy(making), 'POST', comfy('/prompt', '/queue', '/history', '/interrupt', '/free'), 'images'],
   [legacy(making), 'POST', comfy('/upload/image', '/upload/mask'), 'images'],
   [legacy(reading), 'GET', comfy('/queue', '/history', '/history/', '/view'), 'images'],
@@ -163,7 +167,7 @@ const rows: readonly Row[] = [
   [shown, 'GET', comfy(...['clip_vision', 'controlnet', 'embeddings', 'hypernetworks'].map(modelFolder))],
   [shown, 'GET', comfy('/models/upscale_models')],
 
-  // Pages
+  'Pages',
   [information, 'GET', ['/', '/lcpp', '/api', '/api/v1', '/docs', '/docs/', '/v1', '/noscript', '/sdui', '/inspector']],
   [information, 'GET', ['/api/extra/fidelity', '/api/openapi.json', '/favicon.ico']],
   [making, 'POST', ['/noscript'], 'text'],
@@ -176,12 +180,28 @@ function modelFolder(name: string): string {
 /** Files of the pages; their names change with each build. */
 const pageFile = /\.(js|css|svg|png|woff2?|wasm|onnx|json|txt|webmanifest)$/;
 
-/** By `METHOD path`, as the endpoints declare it. */
-export const accessTable: ReadonlyMap<string, AccessRule> = new Map(
-  rows.flatMap(([rule, method, paths, scope]) =>
-    paths.map((path) => [`${method} ${path}`, scope ? { ...rule, scope } : rule] as const),
-  ),
-);
+/** Rules by `METHOD path`, as the endpoints declare it. */
+export type AccessTable = ReadonlyMap<string, AccessRule>;
+
+/** The same table in the groups that the documentation shows. */
+export const accessGroups: ReadonlyMap<string, AccessTable> = grouped();
+
+export const accessTable: AccessTable = new Map([...accessGroups.values()].flatMap((group) => [...group]));
+
+function grouped(): ReadonlyMap<string, AccessTable> {
+  const groups = new Map<string, Map<string, AccessRule>>();
+  let title = '';
+  for (const row of rows) {
+    if (typeof row === 'string') {
+      title = row;
+      groups.set(title, new Map());
+      continue;
+    }
+    const [rule, method, paths, scope] = row;
+    for (const path of paths) groups.get(title)?.set(`${method} ${path}`, scope ? { ...rule, scope } : rule);
+  }
+  return groups;
+}
 
 /** The row of a path as it is declared; undefined where it has none. */
 export function accessOf(method: string, path: string): AccessRule | undefined {

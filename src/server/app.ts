@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Refused } from '../core/errors.ts';
 import type { Endpoint } from '../http/call.ts';
+import { CertificateFiles } from '../http/certificate-files.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
 import { routed, type SelectModel } from '../models/routed.ts';
 import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import type { RequestQueue } from '../queue/request-queue.ts';
 import { withSocketAccess } from './access.ts';
 import { modelEndpoints } from './endpoints.ts';
 import { type ModelContext, modelContext } from './model-context.ts';
@@ -24,6 +25,8 @@ export interface App {
   /** The model of the command line. */
   readonly context: ModelContext;
   readonly server: HttpServer;
+  /** Shared by all models. */
+  readonly requestQueue: RequestQueue;
   readonly endpoints: readonly Endpoint[];
   /** The same endpoints before a model is selected. */
   readonly modelEndpoints: readonly ModelEndpoint<ModelContext>[];
@@ -43,21 +46,23 @@ export function createApp(parts: AppParts): App {
     endpoints,
     modelEndpoints: unrouted,
     contextOf: (model) => modelContext(model, services),
+    requestQueue: services.requestQueue,
     server: httpServer(parts, services, endpoints),
   };
 }
 
 function httpServer(
-  { settings, onError, onRefused, keys }: AppParts,
-  { comfy, exchangeSinks }: ServerServices,
+  { settings, onError, onRefused, keys, warn }: AppParts,
+  { comfy, exchangeSinks, streams }: ServerServices,
   endpoints: readonly Endpoint[],
 ): HttpServer {
-  return createHttpServer({
+  const certificate = settings.ssl && new CertificateFiles(settings.ssl[0], settings.ssl[1]);
+  const server = createHttpServer({
     endpoints,
     sockets: withSocketAccess(comfySockets(comfy)),
     port: settings.port,
     host: settings.host || undefined,
-    tls: settings.ssl ? { certificate: readFileSync(settings.ssl[0]), key: readFileSync(settings.ssl[1]) } : undefined,
+    tls: certificate?.pair,
     guard: {
       password: settings.password || undefined,
       adminPassword: settings.adminpassword || undefined,
@@ -73,5 +78,8 @@ function httpServer(
     onError,
     onRefused,
     watchExchange: watchAll(exchangeSinks),
+    streams,
   });
+  certificate?.watch({ use: server.setCertificate, say: warn });
+  return server;
 }

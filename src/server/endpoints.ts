@@ -28,6 +28,7 @@ import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
 import { withAccess } from './access.ts';
+import { dialectAnswers } from './answers.ts';
 import { fidelityByPage, smallEndpoints } from './fidelity.ts';
 import { requestEndpoints } from './inspector.ts';
 import type { ModelContext } from './model-context.ts';
@@ -39,7 +40,12 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
   const { settings, product, shutdown, warn, models, clients, tools, admin, keys, memory, library } = services;
   const endpoints: readonly (ModelEndpoint<ModelContext> & AccessRule)[] = withAccess(
     withSharedPaths<ModelContext>([
-      ...nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }),
+      ...nativeEndpoints({
+        ...clients,
+        warn,
+        streams: services.streams,
+        ...(settings.singleinstance ? { shutdown } : {}),
+      }),
       ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
       ...openaiEndpoints,
       ...xttsEndpoints({ outputFolder: ownFolder('output') }),
@@ -75,7 +81,12 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
 /** Documentation of the API and the pages, generated from the tables of endpoints and fields. */
 function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'endpoints'>) {
   const tables = Object.values(fidelityByPage).flat();
-  const apiDocument = openapiReplies({ product, endpoints, fidelities: [...tables, ...smallEndpoints] });
+  const apiDocument = openapiReplies({
+    product,
+    endpoints,
+    fidelities: [...tables, ...smallEndpoints],
+    answers: dialectAnswers,
+  });
   const pages = pagesEndpoints({ product, endpoints, apiDocument: () => apiDocument('.') });
   return [
     fidelityEndpoint(tables),

@@ -10,6 +10,7 @@ import { musicFidelity } from '../protocols/music/routes.ts';
 import { legacyFidelity, taskFidelity } from '../protocols/native/generate.ts';
 import { nativeFidelity, webPageFidelity } from '../protocols/native/routes.ts';
 import { nativeSpeechFidelity, transcribeFidelity } from '../protocols/native/speech.ts';
+import { streamFidelity } from '../protocols/native/streams.ts';
 import { tokenFidelity } from '../protocols/native/tokens.ts';
 import { ollamaFidelity } from '../protocols/ollama/fields.ts';
 import { speechFidelity } from '../protocols/openai/audio/speech.ts';
@@ -44,6 +45,7 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
 /** Small endpoints, which only the OpenAPI document describes. */
 export const smallEndpoints = [
   taskFidelity,
+  streamFidelity,
   ...tokenFidelity,
   legacyFidelity,
   webPageFidelity,

@@ -29,6 +29,7 @@ import type { ClientServices } from './client-services.ts';
 import { modelParts } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { Routing } from './routed-app.ts';
+import { shutDown } from './shut-down.ts';
 import { checked, fileExitCode, StartError } from './start-error.ts';
 import { connectToolServers, namedServers, toolServerEditor } from './tool-servers.ts';
 
@@ -57,7 +58,7 @@ export interface Runtime {
   readonly model: PreparedModel;
   readonly engine: StartableModel;
   readonly registry: Registry;
-  /** Closes the server, ends all engines and the program. */
+  /** Lets running requests finish, closes the server, ends all engines and the program. */
   stop(why: string): void;
   exit(code: number): Promise<void>;
 }
@@ -100,8 +101,15 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     process.exit(code);
   };
   function stop(why: string): void {
-    if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
-    void app.server.close().then(() => exit(0));
+    if (served) terminal.line(`Stopping: ${why}.`);
+    const { server, requestQueue } = app;
+    void shutDown({
+      server,
+      requestQueue,
+      timeoutSeconds: settings.shutdowntimeout,
+      say: (line) => terminal.line(line),
+      wait: (milliseconds, signal) => wait(milliseconds, undefined, { signal }),
+    }).then(() => exit(0));
   }
   return { app, model, engine, registry, stop, exit };
 }

@@ -22,6 +22,7 @@ function world(
     opensPage = false,
     stopped = false,
     onTerminal,
+    isAlive,
   }: {
     failures?: Error[];
     state?: TextState;
@@ -32,6 +33,7 @@ function world(
     /** Stopped while the model loads. */
     stopped?: boolean;
     onTerminal?: (made: Terminal) => void;
+    isAlive?: (pid: number) => boolean;
   } = {},
 ) {
   const { engine } = fakeService(() => ({ pieces: [] }));
@@ -45,6 +47,9 @@ function world(
       if (failure) throw failure;
       return { port: 5001, addresses: ['127.0.0.1'] };
     },
+    setCertificate: () => undefined,
+    running: 0,
+    drain: async () => undefined,
     close: async () => void happened.push('closed'),
   };
   const terminal = new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) });
@@ -69,6 +74,7 @@ function world(
     },
     exit: (code) => void happened.push(`exit ${code}`),
     wait: async (milliseconds) => void happened.push(`waited ${milliseconds}`),
+    ...(isAlive && { isAlive }),
   });
   return { running, happened, written: () => written };
 }
@@ -209,6 +215,16 @@ describe('serve: port in use', () => {
     expect(seen).toEqual(['POST /api/extra/shutdown Bearer secret']);
     expect(happened).toEqual(['port taken', 'waited 2500', 'listening', 'engine started']);
     expect(written()).toContain('Another instance made room for this one.');
+  });
+
+  test('--singleinstance: waits until the process of the other server is gone', async () => {
+    const { port } = await other({ success: true, pid: 4711 });
+    const looks: number[] = [];
+    const isAlive = (pid: number): boolean => looks.push(pid) < 3;
+    const { running, happened } = world({ singleinstance: true, port }, { failures: [taken()], isAlive });
+    await running;
+    expect(looks).toEqual([4711, 4711, 4711]);
+    expect(happened).toEqual(['port taken', 'waited 2500', 'waited 250', 'waited 250', 'listening', 'engine started']);
   });
 
   test('--singleinstance: fails if the other server does not stop, or is another program', async () => {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as systemWait } from 'node:timers/promises';
 import type { Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
+import { isAlive as isAliveNow } from '../core/is-alive.ts';
 import { ownCommand } from '../launcher/wanted.ts';
 import { kindModules } from '../models/engine-kinds.ts';
 import type { PreparedModel } from '../models/prepared-model.ts';
@@ -27,6 +28,7 @@ export interface Serving {
   /** Called when the port is open: from then on a fault in one request must not end the others. */
   readonly listening?: () => void;
   readonly wait?: (milliseconds: number) => Promise<void>;
+  readonly isAlive?: (pid: number) => boolean;
 }
 
 interface GivenModel {
@@ -87,27 +89,35 @@ async function loadGiven({ given = [], settings, terminal }: Serving): Promise<r
   return missing;
 }
 
+/** A minute. Then the start goes on beside the other instance. */
+const mostLooks = 240;
+
 /** With `--singleinstance` an older instance on the port is asked to stop first. */
-async function listen({ app, settings, terminal, wait = systemWait }: Serving): Promise<{ port: number }> {
+async function listen(serving: Serving): Promise<{ port: number }> {
+  const { app, settings, terminal } = serving;
   try {
     return await app.server.listen();
   } catch (error) {
-    if (!settings.singleinstance || !(await dismissOther(settings, wait))) throw error;
+    if (!settings.singleinstance || !(await dismissOther(serving))) throw error;
     terminal.line('Another instance made room for this one.');
     return app.server.listen();
   }
 }
 
-async function dismissOther({ port, ssl, password }: Settings, wait: NonNullable<Serving['wait']>): Promise<boolean> {
+async function dismissOther({ settings, wait = systemWait, isAlive = isAliveNow }: Serving): Promise<boolean> {
+  const { port, ssl, password } = settings;
   try {
     const reply = await fetch(`${ssl ? 'https' : 'http'}://127.0.0.1:${port}/api/extra/shutdown`, {
       method: 'POST',
       headers: password ? { authorization: `Bearer ${password}` } : {},
     });
-    const { success } = (await reply.json()) as { success?: boolean };
-    // It answers first and then ends; the port is free when its process is gone.
-    if (success) await wait(2500);
-    return success === true;
+    const { success, pid } = (await reply.json()) as { success?: boolean; pid?: unknown };
+    if (success !== true) return false;
+    // It answers first and then stops. Its running requests may take until its --shutdowntimeout.
+    await wait(2500);
+    const runs = (): boolean => Number.isInteger(pid) && Number(pid) > 0 && isAlive(Number(pid));
+    for (let look = 0; look < mostLooks && runs(); look++) await wait(250);
+    return true;
   } catch {
     return false;
   }

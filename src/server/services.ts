@@ -6,6 +6,7 @@ import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.
 import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
 import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
+import { ResumableStreams } from '../http/resumable-streams.ts';
 import { systemTimer } from '../http/timers.ts';
 import { RequestStore } from '../inspector/store.ts';
 import type { Keyring } from '../keys/keyring.ts';
@@ -64,6 +65,7 @@ export interface ServerServices extends ServiceParts {
   readonly comfy: ComfyQueue;
   readonly drawings: RunningDrawings;
   readonly lastDrawings: LastDrawings;
+  readonly streams: ResumableStreams;
   /** Logs, metrics and others that follow requests. */
   readonly exchangeSinks: readonly WatchExchange[];
   /** The last requests, for the inspector. */
@@ -99,6 +101,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     comfy: new ComfyQueue({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
     drawings: new RunningDrawings(() => performance.now()),
     lastDrawings: new LastDrawings(),
+    streams: new ResumableStreams({ startTimer: systemTimer }),
     exchangeSinks: inspect > 0 ? [(head) => inspected.watch(head)] : [],
     inspected,
   };

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { stillMs, tickMs } from '../../src/engines/host/heartbeat.ts';
 import { isAlive } from '../live/alive.ts';
 import { type NativeClient, nativeClient, readFrames } from '../live/client.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
@@ -44,20 +45,19 @@ describe('engine hang', () => {
     expect((await client.generate(short)).text).toMatch(/^, there was/);
     expect(server.worker()).not.toBe(worker);
     expect(isAlive(worker)).toBe(false);
-    expect(server.output()).toContain(
-      'The text engine did not answer any more and was ended; it is being started again.',
-    );
+    await server.says('The text engine did not answer any more and was ended; it is being started again.');
   });
 
   test('is not assumed after the whole process group was stopped', async () => {
     await client.generate(short);
     const worker = server.worker() as number;
     for (const pid of [server.pid, worker]) process.kill(pid, 'SIGSTOP');
-    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    // Longer than an engine may be silent.
+    await new Promise((resolve) => setTimeout(resolve, stillMs + 2 * tickMs));
     for (const pid of [server.pid, worker]) process.kill(pid, 'SIGCONT');
     expect((await client.generate(short)).text).toMatch(/^, there was/);
     // Longer than it takes to notice a hang, if there was one.
-    await client.generate({ ...endless, max_length: 600 });
+    await client.generate({ ...endless, max_length: 300 });
     expect(server.worker()).toBe(worker);
   });
 
@@ -83,25 +83,23 @@ describe('engine hang', () => {
   });
 });
 
-test('engine that crashes seven times: restarts; requests meanwhile get the reason and Retry-After', async () => {
+test('engine that crashes six times: restarts after pauses; requests in a long one get the reason and Retry-After', async () => {
   const server = await startServer();
   const client = nativeClient(server.base);
-  let refusal: Awaited<ReturnType<NativeClient['post']>> | undefined;
-  for (let death = 1; death <= 7; death += 1) {
+  for (let death = 1; death <= 6; death += 1) {
     await client.performanceWhere(({ loading }) => loading === null);
+    if (death === 6) expect((await client.generate(short)).text).toMatch(/^, there was/);
     process.kill(server.worker() as number, 'SIGKILL');
     await client.performanceWhere(({ loading }) => loading !== null);
-    if (death === 6) refusal = await client.post('/v1/completions', { prompt: 'Hello', max_tokens: 2 });
   }
-  expect(refusal?.status).toBe(503);
-  expect(Number(refusal?.headers.get('retry-after'))).toBeGreaterThan(5);
-  expect(refusal?.json()).toMatchObject({
+  const refusal = await client.post('/v1/completions', { prompt: 'Hello', max_tokens: 2 });
+  expect(refusal.status).toBe(503);
+  expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(refusal.json()).toMatchObject({
     error: { message: expect.stringMatching(/died of SIGKILL.*6 times in a row/) },
   });
-  await client.performanceWhere(({ loading }) => loading === null);
-  expect((await client.generate(short)).text).toMatch(/^, there was/);
-  expect(server.output()).toContain('7 times in a row now; the next try comes in 16 s.');
-  expect(server.output()).toContain('If this goes on: --debugmode');
+  await server.says('6 times in a row now; the next try comes in 8 s.');
+  await server.says('If this goes on: --debugmode');
 });
 
 test('server killed during a load: the engine ends too', async () => {
@@ -111,6 +109,6 @@ test('server killed during a load: the engine ends too', async () => {
   const worker = server.worker() as number;
   expect(isAlive(worker)).toBe(true);
   process.kill(server.pid, 'SIGKILL');
-  await expect.poll(() => isAlive(worker), { timeout: 5000 }).toBe(false);
+  await expect.poll(() => isAlive(worker), { timeout: 20_000 }).toBe(false);
   expect(server.output()).not.toContain('Load Text Model OK');
 });

@@ -16,6 +16,7 @@ interface Task {
   readonly parts?: number;
   readonly die?: boolean;
   readonly fail?: string;
+  readonly throws?: string;
   readonly endless?: boolean;
 }
 
@@ -35,10 +36,11 @@ serveTasks(async ({ refuse, atOnce }, { progress }) => {
   return {
     facts: { loaded: true },
     ...(atOnce ? { atOnce } : {}),
-    async run({ parts = 0, die, fail, endless }, attachments, { tell, signal }) {
+    async run({ parts = 0, die, fail, throws, endless }, attachments, { tell, signal }) {
       running += 1;
       try {
         if (die) process.kill(process.pid, 'SIGKILL');
+        if (throws) throw new Error(throws);
         if (fail) throw new AppError('engine-failed', { capability: 'test', reason: fail });
         for (let part = 0; part < parts; part += 1) {
           tell({ part, running }, [Buffer.concat([Buffer.from(String(part)), ...attachments])]);
@@ -119,6 +121,12 @@ test('error: fails its task only', async () => {
   const own = engine();
   expect(await codeOf(told(own, { fail: 'no voice' }))).toBe('engine-failed');
   expect((await told(own, { parts: 1 })).length).toBe(1);
+});
+
+test('exception of a task: is a failure of the engine, with its reason', async () => {
+  await expect(told(engine(), { throws: 'std::bad_alloc' })).rejects.toThrow(
+    'The test engine could not do this: std::bad_alloc.',
+  );
 });
 
 test('endless task: ends with its client, and the next is served', async () => {

@@ -49,7 +49,7 @@ describe('an engine that is killed during a request', () => {
     expect(await statusesDuring(next)).toEqual(new Set([200]));
     expect((await next).text).toMatch(/^, there was/);
     expect(server.worker()).not.toBe(before);
-    expect(server.output()).toContain('The text engine stopped (SIGKILL); it is being started again.');
+    await server.says('The text engine stopped (SIGKILL); it is being started again.');
   });
 
   test('ends a stream with an error event; waiting requests are served', async () => {

@@ -19,8 +19,8 @@ test('console: names refused requests and the flag that helps, never the key', a
   await server.says('413 Payload is too big. Max payload size is 1MB. (--maxrequestsize allows more)');
   await ask('/v1/chat/completions', { body: JSON.stringify({ messages: 5 }) });
   await server.says('Refused POST /v1/chat/completions from 127.0.0.1: 400 ');
-  expect(server.output()).not.toContain('diary');
   await server.stop();
+  expect(server.output()).not.toContain('diary');
 
   const locked = await startServer(['--password', secret, '--nomodel']);
   for (let time = 0; time < 50; time += 1) {
@@ -30,13 +30,22 @@ test('console: names refused requests and the flag that helps, never the key', a
     });
   }
   await locked.says('401 Authentication key is missing or invalid. (the key is that of --password)');
+  // With its end, everything that it has written is here.
+  await locked.stop();
   expect(locked.output().match(/Refused/g)).toHaveLength(5);
   expect(locked.output()).not.toContain(secret);
-  await locked.stop();
 });
 
 test('console: reports why a request ended early, with its number while several run', async () => {
-  const server = await startServer(['--parallelrequests', '2', '--multiuser', '3', '--quiet']);
+  const server = await startServer([
+    '--parallelrequests',
+    '2',
+    '--multiuser',
+    '3',
+    '--shutdowntimeout',
+    '0',
+    '--quiet',
+  ]);
   const client = nativeClient(server.base);
   const running = async (genkey: string) => {
     const request = openRequest(server.base, '/api/v1/generate', { ...endless, genkey });

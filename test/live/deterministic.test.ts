@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const opening = Array.from({ length: 26 }, (_, line) => `Rule ${line}: a story has ${line + 3} words and a cat.`).join(
   ' ',
 );
-const chats = [
+const allChats = [
   { begin: `${opening} Once upon a time`, fields: { temperature: 0 } },
   { begin: `${opening} One day a girl`, fields: { temperature: 0.9, sampler_seed: 42, top_k: 30 } },
   { begin: 'The king had a map.', fields: { temperature: 0.8, sampler_seed: 7, rep_pen: 1.2 } },
@@ -26,7 +26,7 @@ const chats = [
 const turnLength = 72;
 const news = ['\nThen a stranger came and asked:', '\nAnd nobody knew', ''];
 
-type Chat = (typeof chats)[number];
+type Chat = (typeof allChats)[number];
 
 /** All the turns of a chat, each prompt holding the replies before it; the cache may serve all but the first. */
 async function talk(base: string, { begin, fields }: Chat, turns = news): Promise<{ texts: string[]; prompt: string }> {
@@ -64,6 +64,8 @@ describe.each([
   const model = write ? join(folder, `${name}.gguf`) : embeddedModel;
   const flags = ['--deterministic', '--model', model, '--contextsize', '2048', '--multiuser', '16', '--quiet'];
   const alone: string[][] = [];
+  // The small models differ in what they remember, not in how they sample.
+  const chats = allChats.filter((_, index) => !write || index !== 2);
   beforeAll(async () => {
     if (write) await write(model, embeddedModel);
     const fresh = await start([...flags, '--nofastforward']);
@@ -88,7 +90,7 @@ describe.each([
   test('same text alone and in a batch, with and without drafts', async () => {
     const company = ['--parallelrequests', '3', '--batchall', '--smartcache', '--draftngram', '2'];
     const { base, output, stop } = await start([...flags, ...company, '--draftmodel', embeddedModel]);
-    expect(output()).toContain('With --deterministic nothing is drafted');
+    await expect.poll(() => output()).toContain('With --deterministic nothing is drafted');
     // Somebody who goes away in the middle of a batch has it computed again for the others.
     const rude = openRequest(base, '/api/extra/generate/stream', { prompt: opening, max_length: 400 });
     const all = Promise.all(chats.map((chat) => talk(base, chat)));

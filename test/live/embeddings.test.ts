@@ -286,7 +286,7 @@ describe('--embeddingsmodel', () => {
   test('rerankers: score pairs, and refuse embeddings', async () => {
     await writeBert(file('ranker.gguf'), 'rank');
     const server = await startServer(['--nomodel', '--embeddingsmodel', file('ranker.gguf')]);
-    expect(server.output()).toContain('pooling rank');
+    await server.says('pooling rank');
     const client = nativeClient(server.base);
     const rank = async (documents: readonly string[]) => {
       const answer = await client.post('/v1/rerank', { query: 'abc def', documents });

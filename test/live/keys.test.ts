@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
+import { otherTls, testTls } from '../../src/http/testing/certificate.ts';
 import { liveServers, program, programEnvironment } from './server.ts';
 
 const start = liveServers();
@@ -62,4 +64,29 @@ test('keys: work within their scopes and rate, in every dialect, and stop workin
 
   await keys('revoke', 'phone');
   await expect.poll(async () => (await ask('/v1/chat/completions', phone, chat)).status, { timeout: 10_000 }).toBe(401);
+});
+
+test('--ssl: a server takes up a changed certificate while it runs', async () => {
+  const files = [join(folder, 'certificate.pem'), join(folder, 'key.pem')] as const;
+  const write = ({ certificate, key }: typeof testTls) => {
+    writeFileSync(files[0], certificate);
+    writeFileSync(files[1], key);
+  };
+  write(testTls);
+  const server = await start(['--nomodel', '--ssl', ...files]);
+  const trusts = ({ certificate: ca }: typeof testTls) =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect({ host: '127.0.0.1', port: server.port, ca }, () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.on('error', () => resolve(false));
+    });
+  expect([await trusts(testTls), await trusts(otherTls)]).toEqual([true, false]);
+  write({ ...otherTls, key: 'half a key' });
+  await server.says('The changed certificate and key of --ssl cannot be used');
+  expect(await trusts(testTls)).toBe(true);
+  write(otherTls);
+  await server.says('The new certificate of --ssl is used for new connections.');
+  expect([await trusts(testTls), await trusts(otherTls)]).toEqual([false, true]);
 });

@@ -97,7 +97,7 @@ describe.skipIf(process.platform !== 'linux')('npm start', () => {
     for (const part of ['start.mjs', 'worker/main.js']) find(launched, part);
     launched.first.kill(signal);
     await allGone(launched.others);
-    expect(launched.output().match(/Stopping: SIG(TERM|HUP)/g)).toHaveLength(1);
+    await expect.poll(() => launched.output().match(/Stopping: SIG(TERM|HUP)/g)).toHaveLength(1);
   });
 
   test('npm start: killing the server ends its worker and npm', async () => {
@@ -115,7 +115,7 @@ describe.skipIf(process.platform !== 'linux')('npm start', () => {
     launched.first.kill('SIGINT');
     await allGone(launched.others);
     expect(isAlive(server)).toBe(false);
-    expect(launched.output().match(/Stopping: /g)).toHaveLength(1);
+    await expect.poll(() => launched.output().match(/Stopping: /g)).toHaveLength(1);
   });
 });
 
@@ -134,7 +134,7 @@ describe.skipIf(process.platform !== 'linux')('a server that was started without
     }
     process.kill(server, 'SIGHUP');
     await allGone(launched.others);
-    expect(launched.output()).toContain('Stopping: SIGHUP');
+    await expect.poll(() => launched.output()).toContain('Stopping: SIGHUP');
   });
 
   test('nohup: the server ignores SIGHUP', async () => {

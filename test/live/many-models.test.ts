@@ -109,7 +109,7 @@ describe('names', () => {
   test('--modelalias: applies in all dialects, and common embedding model names select the default one', async () => {
     const aliases = ['claude-*=sub/one', 'gpt-*=small.kcpps', 'nothing=nowhere'];
     const server = await startServer([...flags, ...aliases.flatMap((alias) => ['--modelalias', alias])]);
-    expect(server.output()).toContain('--modelalias nothing=nowhere: there is no model nowhere.');
+    await server.says('--modelalias nothing=nowhere: there is no model nowhere.');
     expect(await ask(server, '/v1/messages', chat('claude-x'))).toMatchObject({
       status: 200,
       value: { model: 'koboldcpp/sub/one' },
@@ -137,7 +137,7 @@ describe('names', () => {
     expect(await contextOf()).toBe(512);
     config(1024);
     expect(await contextOf()).toBe(1024);
-    expect(server.output()).toContain('edited has changed and is read anew.');
+    await server.says('edited has changed and is read anew.');
     await server.stop();
   });
 

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { nativeClient } from './client.ts';
-import { freePort } from './free-port.ts';
 import { runProgram } from './program.ts';
 import { embeddedModel, liveServers } from './server.ts';
 
@@ -111,11 +110,10 @@ describe('modes without a model', () => {
 
 describe('--singleinstance', () => {
   test('--singleinstance: a new instance replaces the old one', async () => {
-    const port = String(await freePort());
-    const older = await startServer(['--nomodel', '--singleinstance', '--port', port]);
-    const newer = await startServer(['--nomodel', '--singleinstance', '--port', port]);
+    const older = await startServer(['--nomodel', '--singleinstance']);
+    const newer = await startServer(['--nomodel', '--singleinstance'], { port: older.port });
     expect(newer.port).toBe(older.port);
-    expect(newer.output()).toContain('Another instance made room for this one.');
+    await newer.says('Another instance made room for this one.');
     expect((await nativeClient(newer.base).get('/ping')).status).toBe(200);
     await older.stop();
     await newer.stop();

@@ -36,7 +36,7 @@ describe.each(['a1111', 'comfy'])('--sdremote with kind=%s', (kind) => {
   });
 
   test('lists model, samplers and upscalers of the backend', async () => {
-    expect(server.output()).toContain('): parley-sketch (built-in)');
+    await server.says('): parley-sketch (built-in)');
     const [model] = await get(server, '/sdapi/v1/sd-models');
     expect(model.model_name).toBe('parley-sketch (built-in)');
     const names = (list: { name: string }[]) => list.map(({ name }) => name);
@@ -83,7 +83,7 @@ describe.each(['a1111', 'comfy'])('--sdremote with kind=%s', (kind) => {
 
 test('--sdremote: an unreachable backend gives 503, and other requests are served', async () => {
   const server = await startServer(['--nomodel', '--sdremote', 'http://127.0.0.1:9']);
-  expect(server.output()).toContain('The remote backend at 127.0.0.1:9 is not reachable: connection refused');
+  await server.says('The remote backend at 127.0.0.1:9 is not reachable: connection refused');
   const { status, json } = await post(server, '/sdapi/v1/txt2img', asked);
   expect(status).toBe(503);
   expect(json.detail.msg).toBe('The remote backend at http://127.0.0.1:9 is not reachable: connection refused.');
@@ -95,7 +95,7 @@ test('--sdremote: an unreachable backend gives 503, and other requests are serve
 
 test('--sdmodel without the pack: 503 with the install command, and other requests are served', async () => {
   const server = await startServer(['--nomodel', '--sdmodel', 'package.json']);
-  expect(server.output()).toContain('parley pack add diffusion');
+  await server.says('parley pack add diffusion');
   const { status, json } = await post(server, '/sdapi/v1/txt2img', asked);
   expect(status).toBe(503);
   expect(json.detail.msg).toContain('parley pack add diffusion');

@@ -35,10 +35,12 @@ export interface LiveServer {
   readonly pid: number;
   /** Everything it has written, both streams together. */
   output(): string;
-  /** Resolves when its output holds this text; rejects when it ends without. */
+  /** Resolves when its output holds this text; rejects when it ends without, or with the output after a minute. */
   says(text: string): Promise<void>;
   /** The newest process of an engine, that for text unless told otherwise; undefined while there is none. */
   worker(engine?: string): number | undefined;
+  /** Its exit code, when it has ended. */
+  readonly exited: Promise<number | null>;
   /** Ends it by SIGTERM, or by force after a while. Resolves to its exit code, which is null in the second case. */
   stop(): Promise<number | null>;
 }
@@ -98,17 +100,23 @@ async function start(
       wake();
     });
   }
-  child.once('close', () => {
-    over = true;
-    wake();
+  const exited = new Promise<number | null>((resolve) => {
+    child.once('close', () => {
+      over = true;
+      wake();
+      resolve(child.exitCode);
+    });
   });
-  const says = (text: string): Promise<void> =>
+  const says = (text: string, limit?: number): Promise<void> =>
     new Promise((resolve, reject) => {
-      const look = () => {
-        if (!output.includes(text) && !over) return;
+      const timer = limit === undefined ? undefined : setTimeout(() => look(true), limit);
+      const look = (late = false) => {
+        const said = output.includes(text);
+        if (!said && !over && !late) return;
         listeners.delete(look);
-        if (output.includes(text)) resolve();
-        else reject(new Error(`the server ended without saying "${text}":\n${output}`));
+        clearTimeout(timer);
+        if (said) resolve();
+        else reject(new Error(`the server ${over ? 'ended without saying' : 'does not say'} "${text}":\n${output}`));
       };
       listeners.add(look);
       look();
@@ -121,13 +129,14 @@ async function start(
     port: Number(port),
     pid: child.pid as number,
     output: () => output,
-    says,
+    says: (text) => says(text, 60_000),
     worker: (engine = 'llama') => childOf(child.pid as number, `engines/${engine}/worker`),
+    exited,
     stop: async () => {
       children.delete(child);
       if (over) return child.exitCode;
       child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+      const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
       await once(child, 'close');
       clearTimeout(timer);
       return child.exitCode;
@@ -135,7 +144,6 @@ async function start(
   };
 }
 
-/** The first process whose parent is this one, as the system tells it. */
 /** The newest child: an older one may still be on its way out. */
 function childOf(parent: number, program: string): number | undefined {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));

@@ -22,8 +22,9 @@ afterAll(() => {
 });
 
 const sentences = 'The weather is lovely today. We went for a walk along the river. Then it rained. So we went home.';
-/** Takes about a minute and a half to listen to, and some seconds to say. */
-const long = 'This is one of many sentences, and there are more of them to come. '.repeat(100);
+const oneOfMany = 'This is one of many sentences, and there are more of them to come. ';
+/** Longer than any test listens. */
+const long = oneOfMany.repeat(100);
 
 let server: LiveServer;
 let client: NativeClient;
@@ -63,7 +64,8 @@ describe('text to speech without flags', () => {
   });
 
   test('streaming: the first audio arrives before the last sentence is spoken', async () => {
-    const reply = await openai.audio.speech.create({ model: 'm', voice: 'slt', input: long, response_format: 'wav' });
+    const input = oneOfMany.repeat(15);
+    const reply = await openai.audio.speech.create({ model: 'm', voice: 'slt', input, response_format: 'wav' });
     const { total_tts_gens: before } = await client.performance();
     const pieces: Uint8Array[] = [];
     let finished = -1;
@@ -74,7 +76,7 @@ describe('text to speech without flags', () => {
     expect(finished).toBe(before);
     expect(pieces.length).toBeGreaterThan(5);
     expect((await client.performance()).total_tts_gens).toBe((before ?? 0) + 1);
-    expect(seconds(await decoded('wav', Buffer.concat(pieces)))).toBeGreaterThan(60);
+    expect(seconds(await decoded('wav', Buffer.concat(pieces)))).toBeGreaterThan(30);
   });
 
   test('stream_format sse: the pieces add up to the same file', async () => {
@@ -239,7 +241,7 @@ describe('speech that is interrupted', () => {
     };
     await expect(rest()).rejects.toThrow();
     await next();
-    expect(server.output()).toContain('The speech engine stopped (SIGKILL)');
+    await server.says('The speech engine stopped (SIGKILL)');
   });
 
   test('engine crash: a request for a whole file gets an error', async () => {
@@ -314,8 +316,8 @@ describe('with flags', () => {
   const voice = process.env.PARLEY_TEST_VOICE;
   test.skipIf(voice === undefined)('a Piper voice is loaded at the start and speaks in every format', async () => {
     const { base, output, stop } = await startServer(['--nomodel', '--ttsgpu', '--ttsmodel', voice ?? '']);
-    expect(output()).toContain('--ttsgpu has no effect');
-    expect(output()).toContain('Load TTS Model OK: True');
+    await expect.poll(() => output()).toContain('--ttsgpu has no effect');
+    await expect.poll(() => output()).toContain('Load TTS Model OK: True');
     const { voices } = (await nativeClient(base).get('/v1/audio/voices')).json() as { voices: string[] };
     expect(voices).toHaveLength(1);
     const said = async (body: object) =>

@@ -113,7 +113,7 @@ describe('--routermode --maxmodels 1', () => {
   test.each(Object.keys(dialects))('%s: loads the named model, or the default without a name', async (name) => {
     const ask = dialects[name] as (model?: string) => Promise<string>;
     expect(await ask('copy')).not.toBe('');
-    expect(live.output()).toContain('parley-mini is unloaded to make room');
+    await live.says('parley-mini is unloaded to make room');
     expect(await ask(undefined)).not.toBe('');
     expect(await ask('small:latest')).not.toBe('');
   });
@@ -218,7 +218,7 @@ describe('--admin', () => {
     await swapped(live, client, 'small.kcpps');
     expect(await contextOf(client)).toBe(512);
     expect((await client.generate({ prompt: 'Once', max_length: 20 })).completion_tokens).toBe(5);
-    expect(live.output()).toContain('CtxLimit:6/512');
+    await live.says('CtxLimit:6/512');
     const figures = (await client.get('/metrics')).text;
     expect(figures).toContain('llamacpp:tokens_predicted_total{model="small"} 5\n');
     expect(figures.match(/^parley_model_ready.*$/gm)).toEqual(['parley_model_ready{model="small"} 1']);

@@ -97,7 +97,7 @@ describe('the official client', () => {
     });
     expect(heardWords(reply.text)).toBeGreaterThan(0.8);
     expect(reply.usage).toMatchObject({ type: 'duration' });
-    expect(server.output()).toContain('Loaded moonshine-tiny for speech to text (en)');
+    await server.says('Loaded moonshine-tiny for speech to text (en)');
   });
 
   test('gets subtitles and plain text', async () => {

@@ -27,7 +27,7 @@ const client = (base: string) => new OpenAI({ baseURL: `${base}/v1`, apiKey: 'no
 
 test('--whispermodel: the model is loaded at the start', async () => {
   const server = await startServer(['--whispermodel', deaf, '--nomodel']);
-  expect(server.output()).toMatch(/Loaded ggml-deaf for speech to text \(\d+ languages\)\./);
+  await expect.poll(() => server.output()).toMatch(/Loaded ggml-deaf for speech to text \(\d+ languages\)\./);
   const { models } = await client(server.base).get<{ models: { id: string }[] }>('/audio/models');
   expect(models.map(({ id }) => id)).toContain('ggml-deaf');
   const asked = client(server.base).audio.transcriptions.create({

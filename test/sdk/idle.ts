@@ -2,8 +2,8 @@ import { nativeClient } from '../live/client.ts';
 
 type Figures = Record<string, number>;
 
-/** Long enough for a busy machine to notice that somebody left, and far shorter than the work that was left. */
-const promptly = 3000;
+/** For a busy machine to notice that somebody left; the number of tokens that it made shows that it did not finish. */
+const promptly = 30_000;
 
 /** Resolves with the figures of the server as soon as a generation runs. */
 export function becomesBusy(base: string): Promise<Figures> {

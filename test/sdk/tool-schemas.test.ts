@@ -155,7 +155,7 @@ describe.each([
     ]) {
       expect(told?.split(', ')).toContain(entry);
     }
-    expect(live.server.output()).toContain('get_weather/properties/days multipleOf');
+    await live.server.says('get_weather/properties/days multipleOf');
   });
 
   test.each(bothWays)('Ollama, $way: references are resolved, and a truncated call is left out', async ({ stream }) => {

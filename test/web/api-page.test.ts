@@ -19,7 +19,7 @@ describe.skipIf(withoutBrowser)('pages of a password-protected server', () => {
 
     const body = page.getByLabel('Request body');
     await body.fill('{ "messages": ');
-    expect(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole('button', { name: 'Send', exact: true }).isDisabled()).toBe(true);
     await body.fill(
       JSON.stringify({ messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 40, stream: true }),
     );
@@ -30,9 +30,11 @@ describe.skipIf(withoutBrowser)('pages of a password-protected server', () => {
     await body.press('Control+Enter');
     await page.getByText('200 OK').waitFor();
     await page.getByRole('region', { name: 'Response' }).getByText('· total').waitFor();
-    expect((await page.getByRole('region', { name: 'Text' }).textContent())?.trim()).not.toBe('');
+    await expect
+      .poll(async () => (await page.getByRole('region', { name: 'Text' }).textContent())?.trim())
+      .not.toBe('');
     await page.getByText('Events (').click();
-    expect(await page.getByRole('region', { name: 'Events' }).textContent()).toContain('[DONE]');
+    await expect.poll(() => page.getByRole('region', { name: 'Events' }).textContent()).toContain('[DONE]');
     expect(await barriers(page)).toEqual([]);
     // The refusal without the key was meant.
     expect(faults.get(page)?.filter((fault) => !fault.includes('401'))).toEqual([]);
@@ -48,7 +50,7 @@ describe.skipIf(withoutBrowser)('pages of a password-protected server', () => {
     await plain.getByLabel('Maximum length in tokens').fill('24');
     await plain.getByRole('button', { name: 'Send' }).click();
     await plain.getByRole('heading', { name: 'Next message' }).waitFor();
-    expect((await plain.getByLabel('Answer').locator('pre').textContent())?.trim()).not.toBe('');
-    expect(await plain.locator('input[name=turn]').count()).toBe(2);
+    await expect.poll(async () => (await plain.getByLabel('Answer').locator('pre').textContent())?.trim()).not.toBe('');
+    await expect.poll(() => plain.locator('input[name=turn]').count()).toBe(2);
   });
 });

@@ -6,8 +6,13 @@ import { chromiumProgram, startChromium } from '../../bench/chromium.ts';
 /** Tests of pages need a browser; without one they are skipped by name. */
 export const withoutBrowser = chromiumProgram === undefined;
 
+export interface PageOptions extends BrowserContextOptions {
+  /** Settings that this person has made before. */
+  readonly settings?: object;
+}
+
 /** A page for a fresh person: nothing is there of what other pages have kept. */
-export type OpenPage = (address: string, options?: BrowserContextOptions) => Promise<Page>;
+export type OpenPage = (address: string, options?: PageOptions) => Promise<Page>;
 
 /** What the page has complained about: errors, refused by the content policy, scripts that failed. */
 export const faults = new WeakMap<Page, string[]>();
@@ -19,10 +24,16 @@ export function browserPages(): OpenPage {
     if (!withoutBrowser) browser = await startChromium();
   });
   afterAll(() => browser?.close());
-  return async (address, options = {}) => {
+  return async (address, { settings, ...options } = {}) => {
     if (!browser) throw new Error('no browser');
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-    context.setDefaultTimeout(20_000);
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 800 },
+      // What moves would be waited for.
+      reducedMotion: 'reduce',
+      ...(settings && { storageState: withSettings(address, settings) }),
+      ...options,
+    });
+    context.setDefaultTimeout(30_000);
     const page = await context.newPage();
     const heard: string[] = [];
     faults.set(page, heard);
@@ -33,6 +44,35 @@ export function browserPages(): OpenPage {
     await page.goto(address);
     return page;
   };
+}
+
+type StorageState = NonNullable<BrowserContextOptions['storageState']>;
+
+function withSettings(address: string, settings: object): StorageState {
+  const localStorage = [{ name: 'parley.settings', value: JSON.stringify(settings) }];
+  return { cookies: [], origins: [{ origin: new URL(address).origin, localStorage }] };
+}
+
+/** Another window of the same person: a tab behind another one is drawn twice in a second, and actions wait for that. */
+export async function anotherWindow(page: Page, address: string): Promise<Page> {
+  const [other] = await Promise.all([
+    page.context().waitForEvent('page'),
+    page.evaluate(`void open(${JSON.stringify(address)}, '_blank', 'popup,noopener')`),
+  ]);
+  await other.waitForLoadState();
+  return other;
+}
+
+/**
+ * Pictures of two steps, small enough for the model: how they look does not matter, and enlarging takes longest. The requests
+ * of the page are added to `asked` as they were.
+ */
+export async function quickPictures(page: Page, asked: object[] = []): Promise<void> {
+  await page.route('**/sdapi/v1/txt2img', (route) => {
+    const body = route.request().postDataJSON() as object;
+    asked.push(body);
+    return route.continue({ postData: JSON.stringify({ ...body, steps: 2, width: 64, height: 64 }) });
+  });
 }
 
 /** What keeps somebody with a screen reader or a keyboard from using the page as it is shown now. */

@@ -6,7 +6,7 @@ import { packed, pngOf, textChunk } from '../../web/src/files/testing/png.ts';
 import { zipOf } from '../../web/src/files/testing/zip.ts';
 import { checksum } from '../../web/src/files/zip.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
-import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+import { barriers, browserPages, faults, quickPictures, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
 const open = browserPages();
@@ -61,9 +61,7 @@ const replies = (page: Page) => page.locator('article.assistant');
 const finished = (page: Page) => page.locator('article[aria-busy="true"]').waitFor({ state: 'detached' });
 
 async function chatPage(): Promise<Page> {
-  const page = await open((await server()).base);
-  await page.evaluate(`localStorage.setItem('parley.settings', '{"replyLength":6}')`);
-  await page.reload();
+  const page = await open((await server()).base, { settings: { replyLength: 6 } });
   await field(page).waitFor();
   return page;
 }
@@ -124,7 +122,7 @@ describe.skipIf(withoutBrowser)('characters', () => {
     const page = await chatPage();
     await importCard(page, 'ada.png', pictureWith(ada));
     await page.getByText('Come in, You.').waitFor();
-    expect(await replies(page).first().locator('img').first().getAttribute('src')).toMatch(/^blob:/);
+    await expect.poll(() => replies(page).first().locator('img').first().getAttribute('src')).toMatch(/^blob:/);
     await replies(page).first().getByRole('button', { name: 'Next version' }).click();
     await page.getByText('You again, You?').waitFor();
 
@@ -152,7 +150,7 @@ describe.skipIf(withoutBrowser)('characters', () => {
     await page.getByText('You again, Maren?').waitFor();
     expect(await promptOf(page)).toMatch(/\nAda: You again, Maren\?\nMaren: Light the lamp\.\nAda:$/);
     await say(page, 'And now?', 3);
-    expect(await replies(page).last().getByText('Maren:').count()).toBe(0);
+    await expect.poll(() => replies(page).last().getByText('Maren:').count()).toBe(0);
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -248,10 +246,7 @@ describe.skipIf(withoutBrowser)('characters', () => {
     await field(page).press('Enter');
     await replies(page).nth(2).waitFor();
     await finished(page);
-    // Fewer steps: how it looks does not matter here.
-    await page.route('**/sdapi/v1/txt2img', (route) =>
-      route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), steps: 2 }) }),
-    );
+    await quickPictures(page);
     await button(page, 'Role-play').click();
     await page.getByRole('menuitem', { name: 'Draw the scene' }).click();
     await replies(page).nth(3).locator('img').last().waitFor({ timeout: 60_000 });

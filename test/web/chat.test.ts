@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Download, Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type LiveServer, liveServers } from '../live/server.ts';
-import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+import { barriers, browserPages, faults, quickPictures, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
 const open = browserPages();
@@ -40,10 +40,7 @@ interface Kept {
 const endless = { use_default_badwordsids: 1 };
 
 async function chatPage(kept: Kept = {}, base?: string, options: BrowserContextOptions = {}): Promise<Page> {
-  const page = await open(base ?? (await server()).base, options);
-  const settings = JSON.stringify({ replyLength: 12, ...kept });
-  await page.evaluate(`localStorage.setItem('parley.settings', '${settings}')`);
-  await page.reload();
+  const page = await open(base ?? (await server()).base, { settings: { replyLength: 12, ...kept }, ...options });
   await field(page).waitFor();
   return page;
 }
@@ -90,12 +87,12 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await finished(page);
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+/);
     await page.getByText(/\d+ tokens · [\d.]+ tokens\/s · first token after/).waitFor();
-    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Hello! What can you do?');
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).innerText()).toBe('Hello! What can you do?');
 
     await button(page, 'Prefill the reply').click();
     await page.getByLabel('Start of the reply').fill('Arr, matey');
     await sayAndHear(page, 'Talk like a pirate.');
-    expect(await replies(page).last().locator('.text').innerText()).toMatch(/^Arr, matey./);
+    await expect.poll(() => replies(page).last().locator('.text').innerText()).toMatch(/^Arr, matey./);
     expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);
   });
@@ -125,7 +122,9 @@ describe.skipIf(withoutBrowser)('chat page', () => {
       )
       .toBeGreaterThan(text.length);
     await finished(page);
-    expect((await replies(page).locator('.text').innerText()).startsWith(text.slice(0, 20))).toBe(true);
+    await expect
+      .poll(async () => (await replies(page).locator('.text').innerText()).startsWith(text.slice(0, 20)))
+      .toBe(true);
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -139,32 +138,32 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await button(page, 'Previous version').click();
     await page.getByText('1/2').waitFor();
     await button(page, 'Next version').click();
-    expect(await replies(page).locator('.text').innerText()).toBe(second);
+    await expect.poll(() => replies(page).locator('.text').innerText()).toBe(second);
 
     await replies(page).getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('textbox', { name: 'Edit text' }).fill('I am **changed**.');
     await button(page, 'Save').click();
-    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+    await expect.poll(() => replies(page).locator('strong').innerText()).toBe('changed');
     await button(page, 'Undo').click();
-    expect(await replies(page).locator('.text').innerText()).toBe(second);
+    await expect.poll(() => replies(page).locator('.text').innerText()).toBe(second);
     await button(page, 'Redo').click();
-    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+    await expect.poll(() => replies(page).locator('strong').innerText()).toBe('changed');
 
     await messages(page).getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('textbox', { name: 'Edit text' }).fill('My name is Bob.');
     await button(page, 'Save and send').click();
     await messages(page).getByText('2/2').waitFor();
     await finished(page);
-    expect(await messages(page).locator('.text').innerText()).toBe('My name is Bob.');
+    await expect.poll(() => messages(page).locator('.text').innerText()).toBe('My name is Bob.');
     await messages(page).getByRole('button', { name: 'Previous version' }).click();
-    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+    await expect.poll(() => replies(page).locator('strong').innerText()).toBe('changed');
 
     await page.reload();
     await messages(page).getByText('1/2').waitFor();
-    expect(await replies(page).locator('strong').innerText()).toBe('changed');
-    expect(
-      await page.getByRole('navigation').or(page.getByRole('complementary')).getByText('My name is Ada.').count(),
-    ).toBe(1);
+    await expect.poll(() => replies(page).locator('strong').innerText()).toBe('changed');
+    await expect
+      .poll(() => page.getByRole('navigation').or(page.getByRole('complementary')).getByText('My name is Ada.').count())
+      .toBe(1);
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -174,13 +173,13 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+/);
     await field(page).fill('not sent yet');
     await page.reload();
-    expect(await field(page).inputValue()).toBe('not sent yet');
+    await expect.poll(() => field(page).inputValue()).toBe('not sent yet');
     await replies(page).waitFor();
     await finished(page);
     // All that was asked for is there, however often the page was loaded.
     const said = await replies(page).locator('.text').innerText();
     expect(said.split(/\s+/).length).toBeGreaterThan(60);
-    expect(await page.locator('.failed').count()).toBe(0);
+    await expect.poll(() => page.locator('.failed').count()).toBe(0);
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -211,10 +210,8 @@ describe.skipIf(withoutBrowser)('chat page', () => {
 
   test('speaks a reply, dictates a message and draws an image', async () => {
     const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
-    // A picture of few steps is a picture too.
-    await page.route('**/sdapi/v1/txt2img', (route) =>
-      route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), steps: 2 }) }),
-    );
+    const drawn: object[] = [];
+    await quickPictures(page, drawn);
     await sayAndHear(page, 'Hi!');
     const spoken = page.waitForResponse((response) => response.url().endsWith('/v1/audio/speech'));
     await button(page, 'Speak').click();
@@ -233,8 +230,11 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await button(page, 'Draw').click();
     const picture = page.getByRole('img', { name: 'a red house' });
     await picture.waitFor({ timeout: 60_000 });
-    expect(await page.evaluate(`document.querySelector('article img[alt="a red house"]').naturalWidth`)).toBe(512);
-    expect(await field(page).inputValue()).toBe('');
+    await expect
+      .poll(() => page.evaluate(`document.querySelector('article img[alt="a red house"]').naturalWidth`))
+      .toBe(64);
+    expect(drawn).toMatchObject([{ prompt: expect.stringContaining('a red house'), width: 512, height: 512 }]);
+    await expect.poll(() => field(page).inputValue()).toBe('');
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -266,7 +266,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await button(page, 'Actions for Physics').click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await button(page, 'Undo').last().waitFor();
-    expect(await page.getByRole('link', { name: 'Physics' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('link', { name: 'Physics' }).count()).toBe(0);
     await page.getByLabel('Files to import').setInputFiles(file('y.json', saved['Parley file'] ?? ''));
     await page.locator('math').waitFor();
     await page.getByRole('link', { name: 'Physics' }).waitFor();
@@ -312,7 +312,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await page.keyboard.press('Escape');
     await say(page, 'Roll the dice.');
     await button(page, 'Approve').waitFor();
-    expect(await page.getByText('A roll is wanted.').count()).toBe(0);
+    await expect.poll(() => page.getByText('A roll is wanted.').count()).toBe(0);
     await page.getByText('Thoughts').first().click();
     await page.getByText('A roll is wanted.').waitFor();
     expect(sent.tools).toEqual([]);
@@ -345,7 +345,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     expect(await barriers(page)).toEqual([]);
     await button(page, 'New').click();
     await button(page, 'New').waitFor({ state: 'detached' });
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(390);
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -359,7 +359,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     await page.getByLabel('Password', { exact: true }).fill('sesame');
     await button(page, 'Unlock').click();
     await finished(page);
-    expect(await replies(page).innerText()).toMatch(/\w+/);
+    await expect.poll(() => replies(page).innerText()).toMatch(/\w+/);
     await locked.stop();
   });
 });

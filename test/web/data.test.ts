@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { type LiveServer, liveServers } from '../live/server.ts';
-import { browserPages, faults, withoutBrowser } from './browser.ts';
+import { anotherWindow, browserPages, faults, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
 const open = browserPages();
@@ -55,16 +55,13 @@ const rows = (page: Page): Promise<Record<string, number>> =>
 
 describe.skipIf(withoutBrowser)('data', () => {
   test('an edited chat is exported, deleted with everything, and imported with its undo history, in all tabs', async () => {
-    const page = await open((await server()).base);
-    await page.evaluate(`localStorage.setItem('parley.settings', '{"replyLength":4}')`);
-    await page.reload();
+    const page = await open((await server()).base, { settings: { replyLength: 4 } });
     for (const text of ['First', 'Second']) await send(page, text);
     const address = page.url();
     // Written as a changed part of the chat.
     await edit(page, 0, 'First, edited');
     await field(page).fill('Half a thought');
-    const other = await page.context().newPage();
-    await other.goto(address);
+    const other = await anotherWindow(page, address);
     await expect.poll(() => texts(other)).toEqual(['First, edited', 'Second']);
 
     await dataTab(page);
@@ -84,7 +81,7 @@ describe.skipIf(withoutBrowser)('data', () => {
       await expect.poll(() => texts(one)).toEqual([]);
     }
     expect(await rows(page)).toEqual({});
-    expect(await page.evaluate(`localStorage.getItem('parley.settings')`)).not.toContain('"replyLength":4,');
+    await expect.poll(() => page.evaluate(`localStorage.getItem('parley.settings')`)).not.toContain('"replyLength":4,');
 
     await dataTab(page);
     await Promise.all([
@@ -95,7 +92,7 @@ describe.skipIf(withoutBrowser)('data', () => {
     ]);
     await page.goto(address);
     await expect.poll(() => texts(page)).toEqual(['First, edited', 'Second']);
-    expect(await field(page).inputValue()).toBe('Half a thought');
+    await expect.poll(() => field(page).inputValue()).toBe('Half a thought');
     await button(page, 'Undo').click();
     await expect.poll(() => texts(page)).toEqual(['First', 'Second']);
 

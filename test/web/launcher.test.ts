@@ -28,16 +28,16 @@ describe.skipIf(withoutBrowser)('launcher page', () => {
     expect((await fetch(address, { redirect: 'manual' })).status).toBe(403);
     expect((await fetch(new URL('launcher/form', address))).status).toBe(401);
 
-    expect(await page.getByLabel('Context size').inputValue()).toBe('512');
+    await expect.poll(() => page.getByLabel('Context size').inputValue()).toBe('512');
     await page.getByText('Fits into memory').waitFor();
     expect(await barriers(page)).toEqual([]);
 
     const port = await freePort();
     await page.getByRole('tab', { name: 'Network' }).click();
-    expect(await page.getByLabel('Multiuser Queue').inputValue()).toBe('10');
+    await expect.poll(() => page.getByLabel('Multiuser Queue').inputValue()).toBe('10');
     await page.getByLabel('Port', { exact: true }).fill('70000');
     await page.getByText('Port needs a whole number').waitFor();
-    expect(await page.getByRole('button', { name: 'Launch', exact: true }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole('button', { name: 'Launch', exact: true }).isDisabled()).toBe(true);
     await page.getByLabel('Port', { exact: true }).fill(String(port));
     await page.getByText(`--port ${port}`).waitFor();
 
@@ -56,9 +56,9 @@ describe.skipIf(withoutBrowser)('launcher page', () => {
 
     await page.getByRole('button', { name: 'Launch', exact: true }).click();
     await page.getByText('Running', { exact: true }).waitFor();
-    expect(await page.getByRole('log', { name: 'Console' }).textContent()).toContain(
-      'Please connect to custom endpoint',
-    );
+    await expect
+      .poll(() => page.getByRole('log', { name: 'Console' }).textContent())
+      .toContain('Please connect to custom endpoint');
     const link = await page.getByRole('link', { name: `http://localhost:${port}` }).getAttribute('href');
     const version = (await (await fetch(`${link}/api/extra/true_max_context_length`)).json()) as { value: number };
     expect(version.value).toBe(512);

@@ -42,12 +42,7 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
   });
 
   async function opened(options: BrowserContextOptions = {}, settings: object = {}): Promise<Page> {
-    const kept = JSON.stringify({ replyLength: 12, ...settings });
-    const storageState = {
-      cookies: [],
-      origins: [{ origin: server.base, localStorage: [{ name: 'parley.settings', value: kept }] }],
-    };
-    const page = await open(`${server.base}/#/chat`, { storageState, ...options });
+    const page = await open(`${server.base}/#/chat`, { settings: { replyLength: 12, ...settings }, ...options });
     await field(page).waitFor();
     return page;
   }
@@ -104,7 +99,7 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
     await button(page, 'Select all').click();
     await button(page, 'Delete').click();
     await page.getByText('3 items deleted.').waitFor();
-    expect(await page.getByRole('complementary').getByRole('link').count()).toBe(0);
+    await expect.poll(() => page.getByRole('complementary').getByRole('link').count()).toBe(0);
     await page.getByRole('status').getByRole('button', { name: 'Undo' }).last().click();
     await expect.poll(() => page.getByRole('complementary').getByRole('link').count()).toBe(3);
     await page.reload();
@@ -119,7 +114,7 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
     await page.keyboard.press('Alt+k');
     await expect.poll(() => page.evaluate('document.activeElement.type')).toBe('search');
     await page.keyboard.press('ArrowDown');
-    expect(await focused(page)).toBe('Lighthouse');
+    await expect.poll(() => focused(page)).toBe('Lighthouse');
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowUp');
     const name = await focused(page);
@@ -127,7 +122,7 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
     await page.getByRole('textbox', { name: 'Title' }).fill('Renamed');
     await page.keyboard.press('Enter');
     await entry(page, 'Renamed').waitFor();
-    expect(await entry(page, name).count()).toBe(0);
+    await expect.poll(() => entry(page, name).count()).toBe(0);
     await expect.poll(() => focused(page)).toBe('Renamed');
     await page.keyboard.press('Enter');
     await heading(page, 'Renamed');
@@ -152,7 +147,7 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
     await page.keyboard.press('Escape');
     await page.keyboard.press('Alt+i');
     await page.keyboard.type('What?');
-    expect(await field(page).inputValue()).toBe('What?');
+    await expect.poll(() => field(page).inputValue()).toBe('What?');
     await page.keyboard.press('Control+/');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Alt+N').waitFor();
     expect(await barriers(page)).toEqual([]);
@@ -168,10 +163,10 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
     await paste(page, "'The river had risen in the night. '.repeat(154_203)");
     await button(page, 'Pasted text (5.0 MB)').waitFor();
     await page.keyboard.type('Summarize it.');
-    expect(await field(page).inputValue()).toBe('Summarize it.');
+    await expect.poll(() => field(page).inputValue()).toBe('Summarize it.');
     await button(page, 'Pasted text (5.0 MB)').click();
     await page.getByText('Part 1 of 132').waitFor();
-    expect(await button(page, 'Insert as text').isDisabled()).toBe(true);
+    await expect.poll(() => button(page, 'Insert as text').isDisabled()).toBe(true);
     await button(page, 'Next part').click();
     await page.getByText('Part 2 of 132').waitFor();
     expect(await barriers(page)).toEqual([]);
@@ -185,11 +180,11 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
     await button(page, 'Save changes').click();
     await button(page, 'Pasted text (13 bytes)').click();
     await button(page, 'Insert as text').click();
-    expect(await field(page).inputValue()).toBe('Summarize it. A short text.');
+    await expect.poll(() => field(page).inputValue()).toBe('Summarize it. A short text.');
     await field(page).press('Enter');
-    expect(await page.locator('article').count()).toBe(0);
+    await expect.poll(() => page.locator('article').count()).toBe(0);
     await page.reload();
-    expect((await field(page).inputValue()).trim()).toBe('Summarize it. A short text.');
+    await expect.poll(async () => (await field(page).inputValue()).trim()).toBe('Summarize it. A short text.');
     await field(page).press('Control+Enter');
     await page.locator('article.user').getByText('Summarize it. A short text.').waitFor();
     expect(faults.get(page)).toEqual([]);
@@ -227,16 +222,16 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
     await button(page, 'New of another kind').click();
     await page.getByRole('menuitem', { name: 'Adventure' }).click();
     await page.getByRole('radio', { name: /^Adventure/ }).waitFor();
-    expect(await page.getByRole('radio', { name: /^Adventure/ }).isChecked()).toBe(true);
+    await expect.poll(() => page.getByRole('radio', { name: /^Adventure/ }).isChecked()).toBe(true);
     await list().click();
     await entry(page, 'Bread').click();
     await heading(page, 'Bread');
     await field(page).fill('And rye?');
     await field(page).press('Enter');
-    expect(await field(page).inputValue()).toBe('And rye?\n');
+    await expect.poll(() => field(page).inputValue()).toBe('And rye?\n');
     await button(page, 'Send').click();
     await page.locator('article.user').getByText('And rye?').waitFor();
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(390);
     expect(faults.get(page)).toEqual([]);
   });
 });

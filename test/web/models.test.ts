@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
+import { KeyFile } from '../../src/keys/key-file.ts';
 import { embeddedModel, liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 
@@ -35,7 +36,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     for (const kind of ['Image', 'Speech', 'Transcription', 'Embedding'])
       await panel(page).getByText(`${kind} · loads on first use`).waitFor();
     await panel(page).getByText('--admin --admindir FOLDER', { exact: true }).waitFor();
-    expect(await panel(page).getByText('Models on this machine').count()).toBe(0);
+    await expect.poll(() => panel(page).getByText('Models on this machine').count()).toBe(0);
     expect(await barriers(page)).toEqual([]);
 
     await page.getByRole('button', { name: 'Unload parley-mini' }).click();
@@ -77,7 +78,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     await page.getByRole('button', { name: 'Use second', exact: true }).click();
     await page.getByRole('button', { name: 'Unload second', exact: true }).waitFor();
     await row(page, 'second').getByText('In use').waitFor();
-    expect(await panel(page).evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+    await expect.poll(() => panel(page).evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
     await page.keyboard.press('Escape');
     await page.reload();
     await model(page, /^Model: second \(loaded\)/).waitFor();
@@ -140,12 +141,46 @@ describe.skipIf(withoutBrowser)('models', () => {
     hub.close();
   });
 
+  test('keys: the settings say how to make one, and list each with its rules and use', async () => {
+    const path = join(folder, 'keys.json');
+    const server = await start(['--nomodel', '--admin', '--password', 'sesame', '--keyfile', path]);
+    const page = await open(`${server.base}/#/settings/keys`);
+    await page.getByRole('tabpanel').getByRole('button', { name: 'Enter password' }).click();
+    await page.getByLabel('Password', { exact: true }).fill('sesame');
+    await page.keyboard.press('Enter');
+    await page.getByText('There are no keys.').waitFor();
+    await page.getByText('parley keys add NAME', { exact: true }).waitFor();
+
+    const keys = new KeyFile({ path, warn: expect.fail, now: () => new Date() });
+    const phone = await keys.add({ name: 'phone', scopes: ['chat', 'images'], rate: 1, weight: 2 }, 0);
+    await keys.add({ name: 'guest', scopes: ['text'], weight: 1, expires: 1000 }, 0);
+    const look = () => fetch(`${server.base}/metrics`, { headers: { authorization: `Bearer ${phone}` } });
+    await expect.poll(async () => (await look()).status).toBe(200);
+    expect((await look()).status).toBe(429);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    const keyOf = (name: string) => page.getByRole('tabpanel').getByRole('listitem').filter({ hasText: name });
+    await keyOf('phone').getByText('chat, images · 1 per minute · weight 2', { exact: true }).waitFor();
+    await keyOf('phone').getByText('1 request · 1 over the rate · last seen just now', { exact: true }).waitFor();
+    await keyOf('guest').getByText('Expired', { exact: true }).waitFor();
+    await keyOf('guest').getByText('Not used since the server was started', { exact: true }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+
+    await keys.revoke('guest');
+    await expect
+      .poll(async () => {
+        await page.getByRole('button', { name: 'Refresh' }).click();
+        return keyOf('guest').count();
+      })
+      .toBe(0);
+    await server.stop();
+  });
+
   test('password: a wrong one is said and selected, the right one opens; no placeholder is shown as a name', async () => {
     const server = await start(['--password', 'sesame']);
     const page = await open(`${server.base}/#/chat`);
     await page.getByText('This server needs a password.').waitFor();
     await page.getByRole('button', { name: 'Model', exact: true }).waitFor();
-    expect(await page.getByText('protected-model').count()).toBe(0);
+    await expect.poll(() => page.getByText('protected-model').count()).toBe(0);
     await page.getByRole('button', { name: 'Enter password' }).click();
     const field = page.getByLabel('Password', { exact: true });
     await expect.poll(() => field.and(page.locator(':focus')).count()).toBe(1);

@@ -49,7 +49,7 @@ describe.skipIf(withoutBrowser)('settings', () => {
     const topK = page.getByLabel('Top-K', { exact: true });
     await page.getByText('Truncation', { exact: true }).click();
     await page.locator('#sampler-top_k[placeholder="33"]').waitFor();
-    expect(await topK.inputValue()).toBe('');
+    await expect.poll(() => topK.inputValue()).toBe('');
     for (const name of ['Output', 'Data', 'About', 'General', 'Replies']) {
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Settings', exact: true }).click();
@@ -58,11 +58,11 @@ describe.skipIf(withoutBrowser)('settings', () => {
     }
     await tab(page, 'Replies').focus();
     await page.keyboard.press('ArrowRight');
-    expect(await tab(page, 'Samplers').getAttribute('aria-selected')).toBe('true');
+    await expect.poll(() => tab(page, 'Samplers').getAttribute('aria-selected')).toBe('true');
 
     await page.getByLabel('Search settings').fill('stop sequences');
     await page.getByRole('textbox', { name: 'Stop sequences' }).waitFor();
-    expect(await page.getByText('Temperature').count()).toBe(0);
+    await expect.poll(() => page.getByText('Temperature').count()).toBe(0);
     await page.getByLabel('Search settings').fill('xyzzy');
     await page.getByText('No setting found for').waitFor();
     expect(faults.get(page)).toEqual([]);
@@ -96,19 +96,19 @@ describe.skipIf(withoutBrowser)('settings', () => {
     const files = page.getByRole('dialog', { name: 'Settings' }).locator('input[type="file"]').first();
     await files.setInputFiles(json('mine.preset.json', file));
     await page.getByText('Mine imported.').waitFor();
-    expect(await temperature.inputValue()).toBe('1.25');
+    await expect.poll(() => temperature.inputValue()).toBe('1.25');
 
     await files.setInputFiles(
       json('Tavern.json', { temp: 0.9, top_p: 1, top_k: 5, eta_cutoff: 3, banned_tokens: 'sigh' }),
     );
     await page.getByRole('dialog', { name: 'Imported with gaps' }).getByText('eta_cutoff').waitFor();
     await page.getByRole('button', { name: 'OK', exact: true }).click();
-    expect(await temperature.inputValue()).toBe('0.9');
+    await expect.poll(() => temperature.inputValue()).toBe('0.9');
 
     const lite = { savedsettings: { temperature: 0.75, typ_s: 1, tfs_s: 0.9, instruct_sysprompt: 'Be brief.' } };
     await files.setInputFiles(json('lite.json', lite));
     await page.getByText('lite imported.').waitFor();
-    expect(await temperature.inputValue()).toBe('0.75');
+    await expect.poll(() => temperature.inputValue()).toBe('0.75');
     await files.setInputFiles(json('other.json', { a: 1 }));
     await page.getByText('Can’t import other.json').waitFor();
 
@@ -116,9 +116,11 @@ describe.skipIf(withoutBrowser)('settings', () => {
     await page.getByRole('button', { name: 'Settings', exact: true }).click();
     await tab(page, 'Replies').click();
     await page.getByLabel('Prompt preset', { exact: true }).selectOption({ label: 'lite' });
-    expect(await page.getByLabel('System prompt').inputValue()).toBe('Be brief.');
+    await expect.poll(() => page.getByLabel('System prompt').inputValue()).toBe('Be brief.');
     await tab(page, 'Samplers').click();
-    expect(await picker.locator('option').allInnerTexts()).toEqual(expect.arrayContaining(['Mine', 'Tavern', 'lite']));
+    await expect
+      .poll(() => picker.locator('option').allInnerTexts())
+      .toEqual(expect.arrayContaining(['Mine', 'Tavern', 'lite']));
     expect(faults.get(page)).toEqual([]);
   });
 

@@ -34,9 +34,9 @@ describe.skipIf(withoutBrowser)('web client', () => {
     await page.reload();
     await page.getByRole('button', { name: 'Settings' }).click();
     await tab('Samplers').click();
-    expect(await page.getByLabel('Temperature', { exact: true }).inputValue()).toBe('1.25');
+    await expect.poll(() => page.getByLabel('Temperature', { exact: true }).inputValue()).toBe('1.25');
     await tab('Replies').click();
-    expect(await page.getByLabel('Polling').isChecked()).toBe(true);
+    await expect.poll(() => page.getByLabel('Polling').isChecked()).toBe(true);
 
     expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);

@@ -35,7 +35,7 @@ async function paint(page: Page): Promise<void> {
   await page.keyboard.down('Space');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.up('Space');
-  expect(await page.getByRole('button', { name: 'Undo' }).isEnabled()).toBe(true);
+  await expect.poll(() => page.getByRole('button', { name: 'Undo' }).isEnabled()).toBe(true);
 }
 
 describe.skipIf(withoutBrowser)('draw and sound pages', () => {
@@ -46,18 +46,18 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     await page.getByLabel('Prompt', { exact: true }).fill('a red apple');
     await page.getByLabel('Resolution').selectOption('128');
     await page.getByRole('radio', { name: 'Widescreen, 16:9' }).check({ force: true });
-    expect(await page.getByLabel('Width', { exact: true }).inputValue()).toBe('160');
+    await expect.poll(() => page.getByLabel('Width', { exact: true }).inputValue()).toBe('160');
     await page.getByRole('button', { name: 'Swap width and height' }).click();
-    expect(await page.getByRole('radio', { name: 'Phone, 9:16' }).isChecked()).toBe(true);
+    await expect.poll(() => page.getByRole('radio', { name: 'Phone, 9:16' }).isChecked()).toBe(true);
     await page.getByLabel('Width', { exact: true }).fill('64');
     await page.getByLabel('Height', { exact: true }).fill('64');
     await page.getByLabel('Steps').fill('3');
     await page.getByLabel('Seed').fill('7');
     await draw(page);
     const first = page.locator('figure').getByRole('img', { name: 'a red apple' });
-    expect(await widthOf(first)).toBe(64);
+    await expect.poll(() => widthOf(first)).toBe(64);
     await page.getByText('Details').click();
-    expect(await page.locator('figure dl').textContent()).toMatch(/64 × 64.*Seed7.*Steps3/);
+    await expect.poll(() => page.locator('figure dl').textContent()).toMatch(/64 × 64.*Seed7.*Steps3/);
     const image = (await first.getAttribute('src'))?.replace(/^.*,/, '') ?? '';
 
     await page.getByRole('button', { name: 'Use as input' }).click();
@@ -78,7 +78,7 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     const undo = page.getByRole('button', { name: 'Undo' });
     await undo.click();
     await undo.click();
-    expect(await undo.isDisabled()).toBe(true);
+    await expect.poll(() => undo.isDisabled()).toBe(true);
     await page.keyboard.press('Control+Shift+Z');
     await page.getByRole('button', { name: 'Done' }).click();
     await draw(page);
@@ -87,12 +87,12 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     await page.getByLabel('Upscaler').selectOption('Lanczos');
     await draw(page, 'Upscale image');
     const larger = page.locator('figure').getByRole('img', { name: 'Upscaled image' });
-    expect(await widthOf(larger)).toBe(128);
+    await expect.poll(() => widthOf(larger)).toBe(128);
     expect(await barriers(page)).toEqual([]);
 
     await page.reload();
     await page.getByRole('list', { name: 'History' }).waitFor();
-    expect(await drawn(page)).toBe(5);
+    await expect.poll(() => drawn(page)).toBe(5);
     await page.getByRole('button', { name: 'Select', exact: true }).click();
     await page.getByRole('button', { name: 'Select all' }).click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
@@ -108,8 +108,8 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
       buffer: Buffer.from(image, 'base64'),
     });
     await page.getByText('Settings imported from apple.png.').waitFor();
-    expect(await page.getByLabel('Prompt', { exact: true }).inputValue()).toBe('a red apple');
-    expect(await page.getByLabel('Seed').inputValue()).toBe('7');
+    await expect.poll(() => page.getByLabel('Prompt', { exact: true }).inputValue()).toBe('a red apple');
+    await expect.poll(() => page.getByLabel('Seed').inputValue()).toBe('7');
     await page.getByLabel('Import settings').setInputFiles({
       name: 'notes.txt',
       mimeType: 'text/plain',
@@ -123,9 +123,9 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     const server = await start();
     const page = await open(`${server.base}/#/sound`, { permissions: ['microphone'] });
     await expect.poll(() => page.title()).toBe('Sound · Parley');
-    expect(await page.getByRole('combobox', { name: 'Language' }).locator('option').first().textContent()).toBe(
-      'Auto-detect',
-    );
+    await expect
+      .poll(() => page.getByRole('combobox', { name: 'Language' }).locator('option').first().textContent())
+      .toBe('Auto-detect');
     await page.getByLabel('Text to speak').fill('The weather in Paris is lovely today.');
     await page.getByLabel('Voice').selectOption({ label: 'Awb (Scottish, male)' });
     await page.getByLabel('Format').selectOption('wav');
@@ -137,7 +137,9 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     const file = { name: 'weather.wav', mimeType: 'audio/wav', buffer: Buffer.from(wav) };
     await page.getByLabel('Choose a file').setInputFiles(file);
     await page.getByRole('article', { name: 'Transcript' }).waitFor();
-    expect((await page.getByRole('article').textContent())?.toLowerCase()).toMatch(/weather in paris/);
+    await expect
+      .poll(async () => (await page.getByRole('article').textContent())?.toLowerCase())
+      .toMatch(/weather in paris/);
     await page.getByLabel('Choose a file').setInputFiles({ ...file, name: 'notes.txt', mimeType: 'text/plain' });
     await page.getByText("Can't transcribe notes.txt: unsupported file type.").waitFor();
     await page.getByRole('button', { name: 'Record' }).click();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
+import { freePort } from '../live/free-port.ts';
 import { liveServers } from '../live/server.ts';
 import { browserPages, faults, withoutBrowser } from './browser.ts';
 
@@ -24,7 +25,7 @@ async function arrives<Value>(page: Page, find: () => Promise<Value>, expected: 
         await look(page);
         return find();
       },
-      { timeout: 20_000 },
+      { timeout: 30_000 },
     )
     .toEqual(expected);
 }
@@ -118,7 +119,7 @@ function countRequests(page: Page): Record<string, number> {
 describe.skipIf(withoutBrowser)('records on the server', () => {
   test('two devices show the same chats, stories and characters, and ask little when nothing is new', async () => {
     const file = join(folder, 'saves');
-    const server = await start(['--savedatafile', file]);
+    const server = await start(['--savedatafile', file], { port: await freePort() });
     const story = { id: 's', title: 'Lighthouse', changed: 1, passages: [] };
     const desk = await device(
       server.base,
@@ -186,11 +187,12 @@ describe.skipIf(withoutBrowser)('records on the server', () => {
     await dataTab(desk);
     await look(desk);
     await desk.getByText(/^Not synchronised: .* Changes are kept here and sent later\.$/).waitFor();
-    const without = await start([], { port });
-    await desk.getByText('The server must be started with --savedatafile FILE for this.').waitFor();
+    const without = await start(['--nomodel'], { port });
+    const shows = (text: string | RegExp) => arrives(desk, () => desk.getByText(text).count(), 1);
+    await shows('The server must be started with --savedatafile FILE for this.');
     await without.stop();
-    await start(['--savedatafile', file], { port });
-    await desk.getByText(/^Synchronised at/).waitFor({ timeout: 30_000 });
+    await start(['--nomodel', '--savedatafile', file], { port });
+    await shows(/^Synchronised at/);
 
     await keepOnServer(desk).click();
     await button(desk, 'Close').click();
@@ -205,7 +207,7 @@ describe.skipIf(withoutBrowser)('records on the server', () => {
 
     // Switched on again: what was changed meanwhile is sent.
     await dataTab(desk);
-    expect(await keepOnServer(desk).isChecked()).toBe(false);
+    await expect.poll(() => keepOnServer(desk).isChecked()).toBe(false);
     await keepOnServer(desk).click();
     await arrives(pocket, async () => (await texts(pocket)).includes('Two, here only'), true);
     for (const page of [desk, pocket])

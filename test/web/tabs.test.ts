@@ -1,7 +1,7 @@
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { type LiveServer, liveServers } from '../live/server.ts';
-import { browserPages, faults, withoutBrowser } from './browser.ts';
+import { anotherWindow, browserPages, faults, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
 const open = browserPages();
@@ -20,17 +20,13 @@ const endless = { use_default_badwordsids: 1 };
 
 /** A page with these settings, and another one of the same browser at the same address. */
 async function firstPage(settings: object): Promise<Page> {
-  const page = await open((await server()).base);
-  await page.evaluate(`localStorage.setItem('parley.settings', '${JSON.stringify(settings)}')`);
-  await page.reload();
+  const page = await open((await server()).base, { settings });
   await field(page).waitFor();
   return page;
 }
 
 async function another(page: Page): Promise<Page> {
-  const context: BrowserContext = page.context();
-  const other = await context.newPage();
-  await other.goto(page.url());
+  const other = await anotherWindow(page, page.url());
   await field(other).waitFor();
   return other;
 }
@@ -107,8 +103,10 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
       await finished(page);
       await page.getByText('Stopped.').waitFor();
     }
-    expect(await replies(two).count()).toBe(1);
-    expect(await replies(two).locator('.text').innerText()).toBe(await replies(three).locator('.text').innerText());
+    await expect.poll(() => replies(two).count()).toBe(1);
+    await expect
+      .poll(() => replies(two).locator('.text').innerText())
+      .toBe(await replies(three).locator('.text').innerText());
   });
 
   test('a story in both: edits are kept, and a running reply is shown and stopped in the other tab', async () => {
@@ -142,7 +140,7 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
       };
     })`);
     const address = `${(await server()).base}/#/write/s`;
-    const two = await one.context().newPage();
+    const two = await anotherWindow(one, 'about:blank');
     await one.goto('about:blank');
     for (const page of [one, two]) {
       await page.goto(address);
@@ -183,11 +181,17 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
     await button(page, 'Remove notes.txt').click();
     await page.reload();
     await field(page).waitFor();
-    expect(await page.getByText('notes.txt').count()).toBe(0);
+    await expect.poll(() => page.getByText('notes.txt').count()).toBe(0);
   });
 
   test('a drawing arrives in the chat after a reload', async () => {
     const page = await firstPage({ replyLength: 4 });
+    // Takes long enough for a reload, and no longer.
+    await page.route('**/sdapi/v1/txt2img', (route) =>
+      route.continue({
+        postData: JSON.stringify({ ...route.request().postDataJSON(), steps: 6, width: 64, height: 64 }),
+      }),
+    );
     await field(page).fill('a red apple');
     await button(page, 'Draw image').click();
     await page.getByRole('dialog').getByRole('button', { name: /^Draw/ }).click();
@@ -198,7 +202,7 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
 
   test('a tab of an older version keeps the database: the page says so, and goes on when it is closed', async () => {
     const page = await open((await server()).base);
-    const old = await page.context().newPage();
+    const old = await anotherWindow(page, 'about:blank');
     await page.goto('about:blank');
     await old.goto(`${(await server()).base}/api/extra/version`);
     await old.evaluate(`new Promise((done) => {

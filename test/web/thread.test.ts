@@ -39,8 +39,7 @@ function chatOf(title: string, messages: readonly Message[], fields: object = {}
 /** A page that shows a chat, put into the database of its browser. */
 async function chatPage(chat: { readonly id: string }): Promise<Page> {
   const { base } = await server();
-  const page = await open(base);
-  await page.evaluate(`localStorage.setItem('parley.settings', '{"replyLength": 6}')`);
+  const page = await open(base, { settings: { replyLength: 6 } });
   await page.getByRole('textbox', { name: 'Message', exact: true }).waitFor();
   await page.evaluate(`new Promise((resolve, reject) => {
     const request = indexedDB.open('parley');
@@ -54,7 +53,8 @@ async function chatPage(chat: { readonly id: string }): Promise<Page> {
       };
     };
   })`);
-  await page.reload();
+  // Another address of the same page would not load it anew.
+  await page.goto('about:blank');
   await page.goto(`${base}/#/chat/${chat.id}`);
   await page.locator('article').first().waitFor();
   // The keys of the conversation apply outside of fields.
@@ -86,7 +86,7 @@ describe.skipIf(withoutBrowser)('conversation', () => {
     await page.getByText('Message 1999.').waitFor();
     await page.keyboard.press('Control+Home');
     await page.getByText('Message 0.').waitFor();
-    expect(await page.locator('.scroller').evaluate(({ scrollTop }) => scrollTop)).toBe(0);
+    await expect.poll(() => page.locator('.scroller').evaluate(({ scrollTop }) => scrollTop)).toBe(0);
     await page.keyboard.press('Control+End');
     await page.getByText('Message 1999.').waitFor();
     await page.locator('.scroller').evaluate((scroller) => {
@@ -105,7 +105,7 @@ describe.skipIf(withoutBrowser)('conversation', () => {
     await page.getByText('3 of 3').waitFor();
     await page.getByText('Message 1500.').waitFor();
     await expect.poll(() => currentMatch(page)).toEqual({ text: 'lost key', shown: true });
-    expect(await articles(page).count()).toBeLessThan(100);
+    await expect.poll(() => articles(page).count()).toBeLessThan(100);
     expect(await barriers(page)).toEqual([]);
     await button(page, 'Next match').click();
     await page.getByText('1 of 3').waitFor();
@@ -113,7 +113,7 @@ describe.skipIf(withoutBrowser)('conversation', () => {
     await page.getByText('No matches').waitFor();
     await field.press('Escape');
     await field.waitFor({ state: 'detached' });
-    expect(await page.evaluate('CSS.highlights.size')).toBe(0);
+    await expect.poll(() => page.evaluate('CSS.highlights.size')).toBe(0);
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -129,11 +129,13 @@ describe.skipIf(withoutBrowser)('conversation', () => {
     await page.keyboard.press('Escape');
     await button(page, 'Show earlier part').waitFor();
     // Only a small part of it is in the page.
-    expect(
-      await articles(page)
-        .first()
-        .evaluate(({ textContent }) => textContent?.length ?? 0),
-    ).toBeLessThan(100_000);
+    await expect
+      .poll(() =>
+        articles(page)
+          .first()
+          .evaluate(({ textContent }) => textContent?.length ?? 0),
+      )
+      .toBeLessThan(100_000);
     await button(page, 'Show less').click();
     await button(page, 'Show all (5.2 MB)').click();
     await button(page, 'Show more').waitFor();
@@ -149,13 +151,13 @@ describe.skipIf(withoutBrowser)('conversation', () => {
     };
     await chosen(1, 'Delete message');
     await expect.poll(() => articles(page).count()).toBe(3);
-    expect(await articles(page).locator('.text').allInnerTexts()).toEqual(['One?', 'Two?', 'Second.']);
+    await expect.poll(() => articles(page).locator('.text').allInnerTexts()).toEqual(['One?', 'Two?', 'Second.']);
     await button(page, 'Undo').click();
     await expect.poll(() => articles(page).count()).toBe(4);
 
     await chosen(1, 'New chat from here');
     await expect.poll(() => articles(page).count()).toBe(2);
-    expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain('talk (copy)');
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).innerText()).toContain('talk (copy)');
     await page.goBack();
     await expect.poll(() => articles(page).count()).toBe(4);
 
@@ -187,7 +189,7 @@ describe.skipIf(withoutBrowser)('conversation', () => {
     await page.getByText('"Another day."').waitFor();
     await page.keyboard.press('ArrowRight');
     await page.getByText('"Hello, stranger."').waitFor();
-    expect(await articles(page).count()).toBe(1);
+    await expect.poll(() => articles(page).count()).toBe(1);
 
     const cited = await chatPage(
       chatOf('cited', ['One?', { role: 'assistant', text: 'Yes.', sources }, 'Two?', 'No.'], {
@@ -198,7 +200,7 @@ describe.skipIf(withoutBrowser)('conversation', () => {
     await cited.getByText('They talked.').waitFor();
     await button(cited, /About bears/).click();
     await cited.getByText('Bears sleep.').waitFor();
-    expect(await cited.getByRole('link', { name: /example.com/ }).getAttribute('rel')).toContain('noopener');
+    await expect.poll(() => cited.getByRole('link', { name: /example.com/ }).getAttribute('rel')).toContain('noopener');
     expect(await barriers(cited)).toEqual([]);
     expect([...(faults.get(page) ?? []), ...(faults.get(cited) ?? [])]).toEqual([]);
   });
@@ -229,10 +231,12 @@ describe.skipIf(withoutBrowser)('conversation', () => {
       [...blocks].map((block) => getComputedStyle(block).direction);
     }`);
     expect(directions).toEqual(['ltr', 'rtl', 'rtl', 'ltr']);
-    expect(await styleOf(page, '.markdown pre code', 'fontVariantLigatures')).toBe('none');
+    await expect.poll(() => styleOf(page, '.markdown pre code', 'fontVariantLigatures')).toBe('none');
     await markdown.getByText('Not [^a-z].').waitFor();
     await button(page, 'Footnote 1').first().click();
-    expect(await page.evaluate(`document.activeElement.closest('.footnote')?.textContent`)).toContain('book');
+    await expect
+      .poll(() => page.evaluate(`document.activeElement.closest('.footnote')?.textContent`))
+      .toContain('book');
     expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);
 

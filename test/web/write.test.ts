@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { BrowserContextOptions, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type LiveServer, liveServers, program } from '../live/server.ts';
-import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+import { barriers, browserPages, faults, quickPictures, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
 const open = browserPages();
@@ -37,12 +37,8 @@ describe.skipIf(withoutBrowser)('write page', () => {
 
   /** A page of somebody who has these settings. */
   async function writing(settings: object = {}, options: BrowserContextOptions = {}): Promise<Page> {
-    const kept = JSON.stringify({ replyLength: 24, sampling: { sampler_seed: 7 }, ...settings });
-    const storageState = {
-      cookies: [],
-      origins: [{ origin: server.base, localStorage: [{ name: 'parley.settings', value: kept }] }],
-    };
-    return open(`${server.base}/#/write`, { storageState, ...options });
+    const kept = { replyLength: 24, sampling: { sampler_seed: 7 }, ...settings };
+    return open(`${server.base}/#/write`, { settings: kept, ...options });
   }
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const message = (page: Page) => page.getByLabel('Message', { exact: true });
@@ -72,16 +68,16 @@ describe.skipIf(withoutBrowser)('write page', () => {
     await button(page, 'Send').waitFor();
     await button(page, 'Previous version').click();
     await page.getByText('1/2', { exact: true }).waitFor();
-    expect(await reading(page)).toBe(first);
+    await expect.poll(() => reading(page)).toBe(first);
 
     await button(page, 'Edit').click();
     await page.getByRole('textbox', { name: 'Passage' }).fill(' Then came the fog.');
     await button(page, 'Save').click();
-    expect(await reading(page)).toContain('Then came the fog.');
+    await expect.poll(() => reading(page)).toContain('Then came the fog.');
     await button(page, 'Undo').click();
-    expect(await reading(page)).toBe(first);
+    await expect.poll(() => reading(page)).toBe(first);
     await button(page, 'Redo').click();
-    expect(await reading(page)).toContain('Then came the fog.');
+    await expect.poll(() => reading(page)).toContain('Then came the fog.');
 
     await text(page)
       .getByText('nobody waved')
@@ -89,18 +85,18 @@ describe.skipIf(withoutBrowser)('write page', () => {
     await page.keyboard.press('Home');
     await page.keyboard.type('Slowly. ');
     await page.keyboard.press('Control+Enter');
-    expect(await reading(page)).toMatch(/^Slowly\. The ship/);
+    await expect.poll(() => reading(page)).toMatch(/^Slowly\. The ship/);
     await page.keyboard.press('Control+z');
-    expect(await reading(page)).toMatch(/^The ship/);
+    await expect.poll(() => reading(page)).toMatch(/^The ship/);
 
     const before = (await reading(page)).length;
     await button(page, 'Continue').click();
     await button(page, 'Send').waitFor();
-    expect((await reading(page)).length).toBeGreaterThan(before);
+    await expect.poll(async () => (await reading(page)).length).toBeGreaterThan(before);
 
     await page.reload();
     await text(page).waitFor();
-    expect(await reading(page)).toContain('Then came the fog.');
+    await expect.poll(() => reading(page)).toContain('Then came the fog.');
     expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);
   });
@@ -117,8 +113,8 @@ describe.skipIf(withoutBrowser)('write page', () => {
     await message(page).fill('Half a thought');
     await page.reload();
     await text(page).waitFor();
-    expect(await reading(page)).toBe(stopped);
-    expect(await message(page).inputValue()).toBe('Half a thought');
+    await expect.poll(() => reading(page)).toBe(stopped);
+    await expect.poll(() => message(page).inputValue()).toBe('Half a thought');
 
     await message(page).fill('');
     await button(page, 'Continue').click();
@@ -129,7 +125,7 @@ describe.skipIf(withoutBrowser)('write page', () => {
     await button(page, 'Stop').waitFor();
     await button(page, 'Stop').click();
     await button(page, 'Send').waitFor();
-    expect((await reading(page)).startsWith(stopped)).toBe(true);
+    await expect.poll(async () => (await reading(page)).startsWith(stopped)).toBe(true);
 
     await text(page)
       .getByText('nobody waved')
@@ -186,17 +182,14 @@ describe.skipIf(withoutBrowser)('write page', () => {
 
   test('draws the scene after the last passage, and reads it aloud', async () => {
     const page = await writing();
-    // Fewer steps: how it looks does not matter here.
-    await page.route('**/sdapi/v1/txt2img', (route) =>
-      route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), steps: 2 }) }),
-    );
+    await quickPictures(page);
     await page.getByRole('button', { name: 'The lamp that went out' }).click();
     await page.getByRole('button', { name: 'Draw the scene' }).click();
     const picture = page.getByRole('article', { name: 'Text' }).locator('figure img');
     await picture.waitFor({ timeout: 90_000 });
     await page.reload();
     await picture.waitFor();
-    expect(await picture.getAttribute('alt')).toMatch(/\w+/);
+    await expect.poll(() => picture.getAttribute('alt')).toMatch(/\w+/);
     const spoken = page.waitForResponse('**/v1/audio/speech');
     await page.getByRole('button', { name: 'Read aloud' }).click();
     expect((await spoken).status()).toBe(200);
@@ -228,13 +221,13 @@ describe.skipIf(withoutBrowser)('write page', () => {
     };
     await bring('fox.json', JSON.stringify(save));
     await page.getByRole('heading', { name: 'fox' }).waitFor();
-    expect(await reading(page)).toBe('A fox. It ran.');
+    await expect.poll(() => reading(page)).toBe('A fox. It ran.');
     expect(JSON.parse(await take('KoboldAI Lite file'))).toMatchObject(save);
     expect(await take('Plain text')).toBe('A fox. It ran.');
     const own = await take('Parley file, all branches');
     await bring('again.json', own);
     await expect.poll(() => page.getByRole('listitem').count()).toBe(2);
-    expect(await reading(page)).toBe('A fox. It ran.');
+    await expect.poll(() => reading(page)).toBe('A fox. It ran.');
 
     const dropped = await page.evaluateHandle(`(() => {
       const carried = new DataTransfer();
@@ -243,7 +236,7 @@ describe.skipIf(withoutBrowser)('write page', () => {
     })()`);
     await page.getByRole('main').locator('.view').dispatchEvent('drop', { dataTransfer: dropped });
     await page.getByRole('heading', { name: 'snow' }).waitFor();
-    expect(await reading(page)).toBe('It snowed.\nAnd snowed.');
+    await expect.poll(() => reading(page)).toBe('It snowed.\nAnd snowed.');
 
     await button(page, 'New').click();
     await page.getByRole('button', { name: /^The inn/ }).click();
@@ -251,7 +244,7 @@ describe.skipIf(withoutBrowser)('write page', () => {
 
     await bring('half.json', '{"gamestarted": tr');
     await page.getByText("Can't open half.json: the JSON is not valid").waitFor();
-    expect(await page.getByRole('listitem').count()).toBe(4);
+    await expect.poll(() => page.getByRole('listitem').count()).toBe(4);
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -266,7 +259,7 @@ describe.skipIf(withoutBrowser)('write page', () => {
     await button(other, 'Stories on the server').click();
     await button(other, 'Open').click();
     await other.getByRole('heading', { name: 'Tea with the clockmaker' }).waitFor();
-    expect(await reading(other)).toBe(await reading(page));
+    await expect.poll(() => reading(other)).toBe(await reading(page));
     await button(other, 'Stories on the server').click();
     await button(other, 'Delete slot 1').click();
     await other.getByText('deleted from the server').waitFor();
@@ -299,11 +292,11 @@ describe.skipIf(withoutBrowser)('write page', () => {
     // Enter makes a new line on touch screens.
     await message(page).fill('follow the');
     await message(page).press('Enter');
-    expect(await message(page).inputValue()).toBe('follow the\n');
+    await expect.poll(() => message(page).inputValue()).toBe('follow the\n');
     await message(page).fill('follow the arrow');
     await button(page, 'Send').click();
     await button(page, 'Send').waitFor();
-    expect(await reading(page)).toContain('You follow the arrow.');
+    await expect.poll(() => reading(page)).toContain('You follow the arrow.');
     expect(await barriers(page)).toEqual([]);
     await button(page, 'Notes').click();
     await page.getByLabel('Memory', { exact: true }).waitFor();
@@ -315,7 +308,7 @@ describe.skipIf(withoutBrowser)('write page', () => {
     await page.getByRole('status').getByRole('button', { name: 'Undo' }).click();
     await button(page, 'Chats and stories').click();
     await page.getByRole('link', { name: /^Below the city/ }).waitFor();
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    await expect.poll(() => page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     expect(faults.get(page)).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { ToolCall } from '../../core/fold.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
@@ -97,6 +98,7 @@ export async function answerWithTools(request: ChatRequest, parts: LoopParts): P
     if (turn.text !== '' && request.output.type === 'text') separator = '\n\n';
     if (turn.reasoning !== '') notes.mark('\n');
     const results = await runAll(calls, conversation, parts, notes);
+    if (stopped.reason instanceof AppError) return emit({ type: 'error', error: stopped.reason });
     if (stopped.aborted) return emit(withEarlier({ ...finish, reason: 'aborted', cause: 'aborted' }, earlier));
     earlier.push(finish);
     conversation = continued(conversation, turn, results);

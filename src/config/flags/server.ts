@@ -128,7 +128,7 @@ export const serverFlags = flagTable({
     holds: 'file',
     least: 2,
     most: 2,
-  }).help('Serve HTTPS with this certificate and key (PEM files).'),
+  }).help('Serve HTTPS with this certificate and key (PEM files). Changed files are taken up within a second.'),
   quiet: toggle({ label: 'Quiet' }).help('Do not log prompts and replies.'),
   debugmode: integer('LEVEL', 0, { label: 'Debug mode', min: -1, bare: 1 }).help(
     'Log level: -1 minimal, 0 normal, 1 verbose (turns off --quiet).',
@@ -248,6 +248,9 @@ export const parleyFlags = flagTable({
   ),
   stalltimeout: integer('SECONDS', 60, { label: 'Stall time-out', scope: 'server', min: 0, max: 86400 }).help(
     'Close the connection of a client that reads nothing of its response for this long, and abort its request; 0 disables this. Slow clients are not affected.',
+  ),
+  shutdowntimeout: integer('SECONDS', 8, { label: 'Shutdown time-out', scope: 'server', min: 0, max: 86400 }).help(
+    'How long running requests may finish after the first Ctrl+C or SIGTERM; 0 ends them at once. Waiting and new ones are refused.',
   ),
   websearchurl: text('URL', '', { scope: 'server', defaultText: 'the HTML page of DuckDuckGo' }).help(
     'Search page or SearXNG instance to query; %s stands for the query. Turns on --websearch.',

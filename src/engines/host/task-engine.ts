@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Channel } from '../../core/channel.ts';
-import { type AppError, reviveError } from '../../core/errors.ts';
+import { AppError, type PlainError, reviveError } from '../../core/errors.ts';
 import type { Attachments } from './channel.ts';
 import type { ChildExit } from './child.ts';
 import { type EngineObserver, EngineProcess, type EngineProcessParts } from './engine-process.ts';
@@ -137,8 +137,17 @@ export class TaskEngine<Options, Facts, Task, Event> {
         this.#finish(message.id, 'ended');
         return;
       case 'failed':
-        this.#finish(message.id, { error: reviveError(message.error) });
+        this.#finish(message.id, { error: this.#failure(message.error) });
     }
+  }
+
+  /** An exception of the worker, such as a failed allocation, is a failure of this engine and not of the server. */
+  #failure(error: PlainError): AppError {
+    const { capability } = this.parts;
+    const revived = reviveError(error);
+    if (revived.code !== 'internal') return revived;
+    const { reason } = (revived as AppError<'internal'>).details;
+    return new AppError('engine-failed', { capability, reason }, { cause: revived });
   }
 
   #finish(id: number, last: Item<Event>): void {

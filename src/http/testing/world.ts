@@ -13,6 +13,7 @@ export interface World {
   readonly port: number;
   readonly errors: unknown[];
   close(): Promise<void>;
+  drain(): Promise<void>;
 }
 
 export async function serve(endpoints: readonly Endpoint[], options: Partial<HttpServerOptions> = {}): Promise<World> {
@@ -26,7 +27,7 @@ export async function serve(endpoints: readonly Endpoint[], options: Partial<Htt
   });
   const { port } = await server.listen();
   onTestFinished(() => server.close());
-  return { port, errors, close: () => server.close() };
+  return { port, errors, close: () => server.close(), drain: () => server.drain() };
 }
 
 /** A family whose error replies have the code and the message of the error. */

@@ -5,11 +5,16 @@ import * as f from '../fields.ts';
 const dialect = 'ComfyUI';
 const flag = f.orElse(f.looseFlag, false);
 /** Ids are texts, and some clients have numbers for them. */
-const readId: f.Read<string> = (value, path) => (typeof value === 'number' ? String(value) : f.readText(value, path));
+const readId: f.Read<string> = f.described(f.textOrNumber, (value, path) =>
+  typeof value === 'number' ? String(value) : f.readText(value, path),
+);
 const ids = f.optional(f.listOf(readId));
 
 export const promptFields = {
-  prompt: f.honoured(f.anyValue, 'Nodes that no output depends on are ignored; all others must be known.'),
+  prompt: f.honoured(
+    f.described(f.objectSchema, f.anyValue),
+    'Nodes that no output depends on are ignored; all others must be known.',
+  ),
   client_id: f.honoured(f.optionalText, 'The connection at /ws that receives its events.'),
   prompt_id: f.honoured(f.optional(readId), 'Replaced if it is taken.'),
   number: f.honoured(
@@ -34,10 +39,15 @@ const freeNote = 'Models are loaded and unloaded automatically.';
 const freeFields = f.each(['unload_models', 'free_memory'], f.ignored(freeNote));
 
 const types = ['input', 'temp', 'output'] as const;
-const readType: f.Read<(typeof types)[number]> = (value) => types.find((type) => type === value) ?? 'input';
+const readType: f.Read<(typeof types)[number]> = f.described(
+  { enum: types },
+  (value) => types.find((type) => type === value) ?? 'input',
+);
 
-const reference: f.Read<Readonly<Record<string, unknown>> | undefined> = f.optional((value, path) =>
-  f.readObject(typeof value === 'string' ? tryParseJson(value) : value, path),
+const reference: f.Read<Readonly<Record<string, unknown>> | undefined> = f.optional(
+  f.described({ type: ['object', 'string'] }, (value, path) =>
+    f.readObject(typeof value === 'string' ? tryParseJson(value) : value, path),
+  ),
 );
 
 export const uploadFields = {

@@ -10,6 +10,7 @@ import { type GenerateParts, generateEndpoints, generateFidelity, taskEndpoints 
 import { type CacheParts, cacheEndpoint, type InfoParts, infoEndpoints } from './info.ts';
 import { nativeSpeechEndpoint, type SpeechParts, transcribeEndpoint } from './speech.ts';
 import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
+import { type StreamParts, streamEndpoints } from './streams.ts';
 import { type SyncParts, syncEndpoints } from './synced-records.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
@@ -17,7 +18,7 @@ import { type TokenParts, tokenEndpoints } from './tokens.ts';
 export interface NativeContext extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, SpeechParts, CacheParts {}
 
 /** What the server has, whichever model answers. */
-export interface NativeServices extends StoryParts, SyncParts {
+export interface NativeServices extends StoryParts, SyncParts, StreamParts {
   /** With `--websearch` only. */
   readonly search?: WebSearch | undefined;
   /** With `--singleinstance` only. */
@@ -37,6 +38,7 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeC
     ...saveSlotEndpoints(services),
     ...syncEndpoints(services),
     ...multiplayerEndpoints(services),
+    ...streamEndpoints(services),
     webSearchEndpoint(services.search),
     webPageEndpoint(services.search),
     shutdownEndpoint(services.shutdown),
@@ -62,7 +64,8 @@ export function shutdownEndpoint(shutdown: (() => void) | undefined): PlainEndpo
   const handle = (call: Call): Reply => {
     const success = shutdown !== undefined && isLocal(call);
     if (success) shutdown();
-    return json({ success });
+    // The new instance waits for the end of this process: both models may not fit into memory.
+    return json({ success, ...(success ? { pid: process.pid } : {}) });
   };
   return row('/api/extra/shutdown', summary, handle, { match: 'exact' });
 }

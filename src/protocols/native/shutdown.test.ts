@@ -16,7 +16,7 @@ async function ask(remoteAddress: string, allowed = true) {
 test.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1', '::FFFF:127.0.0.1'])(
   'shutdown: allowed from %s',
   async (address) => {
-    expect(await ask(address)).toEqual({ ended: true, status: 200, body: { success: true } });
+    expect(await ask(address)).toEqual({ ended: true, status: 200, body: { success: true, pid: process.pid } });
     expect(await ask(address, false)).toEqual({ ended: false, status: 200, body: { success: false } });
   },
 );

@@ -14,12 +14,12 @@ const duration = /^[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/;
 const step = /(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g;
 
 /** How long the model stays loaded, in milliseconds; infinity for negative times. Numbers without a unit are seconds. */
-export const readKeepAlive: f.Read<number | undefined> = (value, path) => {
+export const readKeepAlive: f.Read<number | undefined> = f.described({ type: ['string', 'number'] }, (value, path) => {
   if (value === '') return undefined;
   const milliseconds = typeof value === 'number' ? value * 1000 : durationMs(typeof value === 'string' ? value : '');
   if (Number.isNaN(milliseconds)) throw f.wrong(path, 'a duration such as "5m" or "1h30m", or a number of seconds');
   return milliseconds < 0 ? Number.POSITIVE_INFINITY : milliseconds;
-};
+});
 
 function durationMs(text: string): number {
   const seconds = /^\s*[+-]?\d+(\.\d+)?\s*$/.test(text);
@@ -37,24 +37,30 @@ const text = f.orElse(f.readText, '');
 const off = f.orElse(f.looseFlag, false);
 
 /** An empty text is what some apps send for none. */
-const readFormat: f.Read<'json' | JsonObject | undefined> = (value, path) => {
-  if (value === '') return undefined;
-  if (value === 'json' || f.isObject(value)) return value;
-  throw f.wrong(path, '"json" or a JSON schema');
-};
+const readFormat: f.Read<'json' | JsonObject | undefined> = f.described(
+  { anyOf: [{ enum: ['json', ''] }, f.objectSchema] },
+  (value, path) => {
+    if (value === '') return undefined;
+    if (value === 'json' || f.isObject(value)) return value;
+    throw f.wrong(path, '"json" or a JSON schema');
+  },
+);
 
 /** Images in base64; clients put sounds here too, for models that hear. */
 export const readImages = f.textList('an array of base64 strings');
 
 const thinkLevels: readonly unknown[] = [true, false, 'low', 'medium', 'high', 'max'];
 
-export const readThink = f.reader<boolean | string>('true, false, "low", "medium", "high" or "max"', (value) =>
-  thinkLevels.includes(value),
+export const readThink = f.reader<boolean | string>(
+  'true, false, "low", "medium", "high" or "max"',
+  (value) => thinkLevels.includes(value),
+  { enum: thinkLevels },
 );
 
 const readTokens = f.reader<readonly number[]>(
   'an array of token numbers',
   (value) => Array.isArray(value) && value.every((token) => Number.isInteger(token) && token >= 0),
+  f.tokenNumbers,
 );
 
 const sharedFields = {
@@ -99,7 +105,10 @@ export const generateFields = {
 
 export const chatFields = {
   model: f.honoured(text, anyName),
-  messages: f.honoured(f.anyValue, 'A last message of the assistant is continued. None at all loads the model.'),
+  messages: f.honoured(
+    f.described(f.objectsSchema, f.anyValue),
+    'A last message of the assistant is continued. None at all loads the model.',
+  ),
   ...f.places({
     'messages[].role': f.aside(
       'honoured',
@@ -116,7 +125,7 @@ export const chatFields = {
     ),
   }),
   tools: f.approximated(
-    f.anyValue,
+    f.described(f.objectsSchema, f.anyValue),
     `${loosenedNote} Of a call that its limit cuts off there is a warning and nothing else.`,
   ),
   ...sharedFields,
@@ -139,11 +148,11 @@ const embeddingFields = {
   genkey: f.honoured(readGenkey, 'Ours: the key by which the native API can stop it.'),
 };
 
-const readInputs: f.Read<readonly unknown[]> = (value, path) => {
+const readInputs: f.Read<readonly unknown[]> = f.described(f.oneOrMoreTexts, (value, path) => {
   const texts = f.isAbsent(value) || value === '' ? [] : Array.isArray(value) ? value : [value];
   if (texts.length > mostInputs) throw f.wrong(path, `an array of at most ${mostInputs} texts`);
   return texts;
-};
+});
 
 export const embedFields = {
   model: embeddingModel,

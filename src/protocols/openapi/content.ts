@@ -37,27 +37,3 @@ export const requestExamples: Readonly<Record<string, object>> = {
   'POST /sdapi/v1/txt2img': picture,
   'POST /sdapi/v1/options': {},
 };
-
-const json = 'application/json';
-const events = 'text/event-stream';
-const both = [json, events];
-const sounds = ['audio/mpeg', 'audio/wav', 'audio/ogg', 'audio/flac', 'audio/L16'];
-
-/** Content types of replies that are not only JSON, by path. */
-export const contentTypes: Readonly<Record<string, readonly string[]>> = {
-  '/api/extra/generate/stream': [events],
-  '/v1/chat/completions': both,
-  '/v1/completions': both,
-  '/v1/responses': both,
-  '/v1/responses/{id}': both,
-  '/v1/messages': both,
-  '/completion': both,
-  '/infill': both,
-  '/v1/images/generations': both,
-  '/v1/images/edits': both,
-  '/audio/speech': [...sounds, events],
-  '/audio/transcriptions': [json, 'text/plain', events],
-  '/audio/translations': [json, 'text/plain'],
-  '/api/extra/tts': sounds,
-  '/metrics': ['text/plain'],
-};

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Family, json } from '../../http/call.ts';
+import * as a from '../answers.ts';
 import type { ListedEndpoint } from '../endpoint.ts';
 import { fidelityOf, honoured, ignored, optional, readText, readWhole } from '../fields.ts';
 import { openapiDocument, operationId, operationsIn, originalOf, pathsOf } from './document.ts';
@@ -25,6 +26,17 @@ const endpoint = (own: Partial<ListedEndpoint>): ListedEndpoint => ({
 const some = fidelityOf('Some', 'POST /some', { text: honoured(readText), user: ignored() });
 const list = fidelityOf('Some', 'GET /list', { limit: honoured(optional(readWhole), 'how many') });
 
+const thing = a.named('Thing', a.object({ name: a.text, 'size?': a.count }));
+const answers: a.DialectAnswers = {
+  errors: { native: a.object({ oops: a.text }) },
+  answers: {
+    'POST /some': a.oneOf(a.json(a.list(thing)), a.events(thing, '[DONE]')),
+    'POST /own-errors': a.withErrors(a.media('audio/wav'), a.object({ success: a.words(false) })),
+    'POST /refused': a.refused,
+    'GET /v1/models/{id}': a.json(thing),
+  },
+};
+
 interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -32,13 +44,15 @@ interface Operation {
   readonly description?: string;
   readonly parameters?: readonly object[];
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, { schema: object }>> };
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content: object }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content: Readonly<Record<string, object>> }>
+  >;
   readonly security: readonly object[];
 }
 
 function documentOf(...endpoints: readonly ListedEndpoint[]) {
   const product = { name: 'Parley', version: '1.2.3' };
-  return openapiDocument({ product, endpoints, fidelities: [some, list] }) as {
+  return openapiDocument({ product, endpoints, fidelities: [some, list], answers: [answers] }) as {
     readonly openapi: string;
     readonly info: object;
     readonly tags: readonly object[];
@@ -107,7 +121,7 @@ test('operation: GET has query parameters, and path segments are parameters', ()
     },
   ]);
   expect(paths['/list']?.get).not.toHaveProperty('requestBody');
-  expect(components.schemas).toEqual({});
+  expect(components.schemas).not.toHaveProperty('List');
   expect(paths['/v1/models/{id}']?.get?.parameters).toEqual([
     { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
   ]);
@@ -116,27 +130,57 @@ test('operation: GET has query parameters, and path segments are parameters', ()
 test('operation: errors are those of the family, 401 only for guarded endpoints', () => {
   const { paths } = documentOf(endpoint({}), endpoint({ path: '/open', access: 'open', queued: false, method: 'GET' }));
   const operation = paths['/some']?.post;
-  expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', '401', '503']);
+  const schema = { $ref: '#/components/schemas/Answer.error_native' };
+  expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', '401', '503', 'default']);
   expect(operation?.responses[401]?.content).toEqual({
-    'application/json': { example: { oops: 'Authentication key is missing or invalid.' } },
+    'application/json': { schema, example: { oops: 'Authentication key is missing or invalid.' } },
   });
+  expect(operation?.responses.default?.content).toEqual({ 'application/json': { schema } });
   expect(operation?.security).toEqual([{ key: [] }, {}]);
-  expect(Object.keys(paths['/open']?.get?.responses ?? {})).toEqual(['200']);
+  expect(Object.keys(paths['/open']?.get?.responses ?? {})).toEqual(['default']);
   expect(paths['/open']?.get?.security).toEqual([{}]);
 });
 
-test('operation: replies have their content types', () => {
-  const types = (path: string) =>
-    Object.keys(documentOf(endpoint({ path })).paths[path]?.post?.responses[200]?.content ?? {});
-  expect(types('/some')).toEqual(['application/json']);
-  expect(types('/api/extra/generate/stream')).toEqual(['text/event-stream']);
-  expect(types('/v1/messages')).toEqual(['application/json', 'text/event-stream']);
-  expect(types('/api/extra/tts')).toContain('audio/wav');
+test('operation: has the schemas of its answers; named ones are components', () => {
+  const { paths, components } = documentOf(endpoint({}));
+  const reference = { $ref: '#/components/schemas/Answer.Thing' };
+  expect(paths['/some']?.post?.responses[200]?.content).toEqual({
+    'application/json': { schema: { $ref: '#/components/schemas/Answer.post_some' } },
+    'text/event-stream': { schema: { type: 'string' }, 'x-stream-event': reference, 'x-stream-end': '[DONE]' },
+  });
+  expect(components.schemas['Answer.post_some']).toEqual({ title: 'post_some', type: 'array', items: reference });
+  expect(components.schemas['Answer.Thing']).toEqual({
+    title: 'Thing',
+    type: 'object',
+    properties: { name: { type: 'string' }, size: { type: 'integer', minimum: 0 } },
+    required: ['name'],
+    additionalProperties: false,
+  });
 });
 
-test('openapiDocument: leaves out emulations of other programs and pages', () => {
-  const names = ['ollama', 'comfy', 'xtts', 'vits', 'pages'];
-  const { paths, tags } = documentOf(...names.map((name) => endpoint({ family: family(name), path: `/${name}` })));
+test('operation: an alias, also below a prefix, has the answer of its original', () => {
+  const { paths } = documentOf(
+    endpoint({ path: '/other', summary: 'Another name for /some.' }),
+    endpoint({ method: 'GET', path: '/models/', match: 'prefix', summary: 'Another name for /v1/models/.' }),
+  );
+  expect(Object.keys(paths['/other']?.post?.responses[200]?.content ?? {})).toContain('text/event-stream');
+  expect(paths['/models/{id}']?.get?.responses[200]?.content).toHaveProperty('application/json');
+});
+
+test('operation: has its own error bodies beside those of the family; a refused one has no success', () => {
+  const { paths } = documentOf(endpoint({ path: '/own-errors' }), endpoint({ path: '/refused' }));
+  const { responses } = paths['/own-errors']?.post ?? {};
+  expect(responses?.default?.content['application/json']).toEqual({
+    schema: a.either({ $ref: '#/components/schemas/Answer.error_native' }, a.object({ success: a.words(false) })),
+  });
+  expect(responses?.[200]?.content).toEqual({
+    'audio/wav': { schema: { type: 'string', contentMediaType: 'audio/wav' } },
+  });
+  expect(Object.keys(paths['/refused']?.post?.responses ?? {})).toEqual(['400', '401', '503', 'default']);
+});
+
+test('openapiDocument: leaves out pages', () => {
+  const { paths, tags } = documentOf(endpoint({ family: family('pages'), path: '/page' }));
   expect(paths).toEqual({});
   expect(tags).toEqual([]);
 });

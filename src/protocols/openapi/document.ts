@@ -1,14 +1,16 @@
-import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
+import type { DialectAnswers } from '../answers.ts';
 import { type EndpointShape, endpointRow, type ListedEndpoint, type PlainEndpoint } from '../endpoint.ts';
-import { contentTypes, requestExamples } from './content.ts';
+import { requestExamples } from './content.ts';
+import { responsesWith } from './responses.ts';
 
 interface DocumentParts {
   readonly product: { readonly name: string; readonly version: string };
   readonly endpoints: readonly ListedEndpoint[];
   /** The field tables of all endpoints. */
   readonly fidelities: readonly EndpointFidelity[];
+  readonly answers: readonly DialectAnswers[];
 }
 
 /** Replies with the document; `server` is the address of the server relative to that of the document, for proxies. */
@@ -31,15 +33,16 @@ export function openapiEndpoint(reply: OpenapiReply, family: Family): PlainEndpo
   return get('/api/openapi.json', 'The description of this server as OpenAPI 3.1.', () => reply('..'));
 }
 
-/** Families without operations in the document: emulations that have their own documentation, and pages. */
-const leftOut: ReadonlySet<string> = new Set(['ollama', 'comfy', 'xtts', 'vits', 'pages']);
+/** Pages are for people; all other families are in the document. */
+const leftOut: ReadonlySet<string> = new Set(['pages']);
 
 /** Generated from the endpoints and their field tables. */
-export function openapiDocument({ product, endpoints, fidelities }: DocumentParts): object {
+export function openapiDocument({ product, endpoints, fidelities, answers }: DocumentParts): object {
   const described = endpoints.filter(({ family }) => !leftOut.has(family.name));
   const schemas = schemasByOperation(fidelities);
   const paths: Record<string, Record<string, object>> = {};
   const components: Record<string, JsonSchema> = {};
+  const responses = responsesWith(answers, components);
   for (const endpoint of described) {
     const method = endpoint.method.toLowerCase();
     for (const path of pathsOf(endpoint)) {
@@ -47,7 +50,10 @@ export function openapiDocument({ product, endpoints, fidelities }: DocumentPart
       // Some tables name a path with its version, and the endpoint answers without it too.
       const sent = schemas.get(`${endpoint.method} ${original}`) ?? schemas.get(`${endpoint.method} /v1${original}`);
       if (sent && method !== 'get') components[sent.name] = sent.schema;
-      paths[path] = { ...paths[path], [method]: operationOf(endpoint, path, original, sent) };
+      paths[path] = {
+        ...paths[path],
+        [method]: { ...operationOf(endpoint, path, original, sent), responses: responses(endpoint, path, original) },
+      };
     }
   }
   return {
@@ -76,7 +82,10 @@ const introduction = `One server, every API that local-AI apps already speak.
 
 Each field is marked supported, approximated, ignored or refused. Approximated fields say what differs. Ignored fields have no effect;
 the response header \`x-parley-ignored\` lists them. A field with the value null counts as missing. Every text endpoint also accepts
-the fields of \`POST /api/v1/generate\`.`;
+the fields of \`POST /api/v1/generate\`.
+
+A stream that is requested with the header \`x-parley-resumable: 1\` goes on when the connection is lost, and is taken up by
+\`GET /api/extra/stream/{id}\` with the \`x-request-id\` of its response.`;
 
 /** Schema of the body or query of an operation, and its name among the components. */
 interface SentSchema {
@@ -114,7 +123,6 @@ function operationOf(endpoint: ListedEndpoint, path: string, original: string, s
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
     ...(method === 'POST' && { requestBody: requestBody(endpoint, sent, requestExamples[`POST ${original}`]) }),
-    responses: responsesOf(endpoint, original),
     // An empty entry needs no key: whether one is needed depends on how the server was started.
     security: access !== 'open' ? [{ key: [] }, {}] : [{}],
   };
@@ -149,46 +157,19 @@ function queryParameters({ properties = {}, required = [] }: JsonSchema): readon
   );
 }
 
-function responsesOf({ method, family, access, queued }: ListedEndpoint, path: string): object {
-  const failures: readonly AppError[] = [
-    ...(method === 'POST' ? [new AppError('invalid-field', { field: 'some_field', expected: 'a number' })] : []),
-    ...(access !== 'open' ? [new AppError('unauthorized', {})] : []),
-    ...(queued ? [new AppError('busy', { retryAfterSeconds: 5 })] : []),
-  ];
-  const types = contentTypes[path] ?? ['application/json'];
-  return {
-    200: {
-      description: 'The response.',
-      content: Object.fromEntries(types.map((type) => [type, { schema: answerSchema(type) }])),
-    },
-    ...Object.fromEntries(failures.map((error) => failureOf(error, family))),
-  };
-}
-
-function answerSchema(type: string): JsonSchema {
-  if (type === 'application/json') return {};
-  if (type === 'text/event-stream') return { type: 'string', description: 'Server-sent events.' };
-  return type.startsWith('text/') ? { type: 'string' } : { type: 'string', contentMediaType: type };
-}
-
-/** The example is the reply of the family itself; some families change the status. */
-function failureOf(error: AppError, family: Family): readonly [string, object] {
-  const reply = family.errorReply(error);
-  const type = (reply.headers?.['content-type'] ?? 'application/json').split(';', 1)[0] ?? '';
-  const body = 'body' in reply ? String(reply.body) : '';
-  const example = type === 'application/json' ? (JSON.parse(body) as unknown) : body;
-  return [String(reply.status), { description: error.message, content: { [type]: { example } } }];
-}
-
 /** Paths below a prefix; `{…}` are parameters. */
-const below: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  ['/v1', ''].flatMap((version) => [
+const below: Readonly<Record<string, readonly string[]>> = Object.fromEntries([
+  ['GET /api/extra/stream/', ['{id}']],
+  ['DELETE /api/extra/stream/', ['{id}']],
+  ['GET /api/extra/requests/', ['{id}']],
+  ['POST /api/extra/requests/', ['{id}/replay']],
+  ...['/v1', ''].flatMap((version) => [
     [`GET ${version}/models/`, ['{id}']],
     [`GET ${version}/responses/`, ['{id}', '{id}/input_items']],
     [`DELETE ${version}/responses/`, ['{id}']],
     [`POST ${version}/responses/`, ['{id}/cancel']],
   ]),
-);
+]);
 
 /** The paths of an endpoint in the notation of OpenAPI; none for `rest`. */
 export function pathsOf({ method, match, path }: Pick<EndpointShape, 'method' | 'match' | 'path'>): readonly string[] {

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { fakePage } from '../testing/page.ts';
 
 const locked = (keys: string[]) => ({
@@ -19,7 +19,7 @@ test('call: requests the key on status 401, checks it, and repeats the request',
   const { read } = await import('./call.ts');
   const { keyDialog, submitKey } = await import('./key.svelte.ts');
   const answer = read('api/x');
-  await vi.waitFor(() => expect(keyDialog.open).toBe(true));
+  await expect.poll(() => keyDialog.open).toBe(true);
   expect(await submitKey('wrong', false)).toBe('wrong');
   expect(keyDialog.open).toBe(true);
   expect(sessionStorage.getItem('parley.key')).toBeNull();
@@ -35,7 +35,7 @@ test('call: opens one key dialog for several requests, and fails all if it is ca
   const { read } = await import('./call.ts');
   const { cancelKey, keyDialog } = await import('./key.svelte.ts');
   const answers = Promise.allSettled([read('api/x'), read('api/x')]);
-  await vi.waitFor(() => expect(keyDialog.open).toBe(true));
+  await expect.poll(() => keyDialog.open).toBe(true);
   cancelKey();
   expect((await answers).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(keyDialog.open).toBe(false);

@@ -9,7 +9,7 @@ export const texts = {
   viewFailed: 'Cannot load this page. Check that the server is running, then reload the page.',
   password: {
     title: 'Password required',
-    help: 'The server was started with --password. Enter that password.',
+    help: 'Enter the password of the server (--password), or your key.',
     label: 'Password',
     adminTitle: 'Admin password required',
     adminHelp: 'The server was started with --adminpassword. Enter that password.',

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { fakePage } from '../testing/page.ts';
 import type { Chat, Turn } from './model/conversation.ts';
 import { emptyChat, leafOf, pathOf, withTurn } from './model/tree.ts';
@@ -17,7 +17,7 @@ async function opened(chat?: Chat) {
   await libraryLoaded();
   const actions = await import('./actions.ts');
   const texts = (id = 'c') => pathOf(library.get(id) as Chat).map(({ text }) => text);
-  const done = (id = 'c') => vi.waitFor(() => expect(leafOf(library.get(id) as Chat)?.finish).toBe('stop'));
+  const done = (id = 'c') => expect.poll(() => leafOf(library.get(id) as Chat)?.finish).toBe('stop');
   return { page, library, texts, done, ...actions };
 }
 

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { fakePage } from '../testing/page.ts';
 import type { Chat, Turn } from './model/conversation.ts';
 import { emptyChat, pathOf, withTurn } from './model/tree.ts';
@@ -62,7 +62,7 @@ test('chat library: undo keeps what was added since by another tab', async () =>
   await saveNow('c');
   page.records('chats').set('c', withTurn(library.get('c') as Chat, turn('b', 'a')));
   page.receive('parley.chats', { id: 'c', revision: 'other' });
-  await vi.waitFor(() => expect(pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']));
+  await expect.poll(() => pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
   undo('c');
   // The undone message has a reply that another tab wrote: both stay.
   expect(pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
@@ -73,7 +73,7 @@ test('chat library: the undo history survives a reload', async () => {
   before.change('c', (now) => withTurn(now, turn('a', null)), { undoable: true });
   before.change('c', (now) => withTurn(now, turn('b', 'a')));
   before.page.fire('pagehide');
-  await vi.waitFor(() => expect(before.page.records('histories').size).toBe(1));
+  await expect.poll(() => before.page.records('histories').size).toBe(1);
   await before.saveNow('c');
   const kept = structuredClone([...before.page.records('histories').values()]) as { id: string }[];
   const stored = before.page.records('chats').get('c') as Chat;
@@ -82,7 +82,7 @@ test('chat library: the undo history survives a reload', async () => {
   page.records('chats').set('c', stored);
   const { library, libraryLoaded, undo, redo } = await import('./library.svelte.ts');
   await libraryLoaded();
-  await vi.waitFor(() => expect(library.history('c').past).toHaveLength(1));
+  await expect.poll(() => library.history('c').past).toHaveLength(1);
   undo('c');
   expect(library.get('c')?.turns).toEqual({});
   redo('c');
@@ -101,8 +101,8 @@ test('chat library: follows changes and removals of other tabs', async () => {
   const { page, library } = await loaded(chat);
   page.records('chats').set('c', { ...chat, title: 'From another tab' });
   page.receive('parley.chats', { id: 'c', revision: 'x' });
-  await vi.waitFor(() => expect(library.get('c')?.title).toBe('From another tab'));
+  await expect.poll(() => library.get('c')?.title).toBe('From another tab');
   page.records('chats').delete('c');
   page.receive('parley.chats', { id: 'c' });
-  await vi.waitFor(() => expect(library.get('c')).toBeUndefined());
+  await expect.poll(() => library.get('c')).toBeUndefined();
 });

@@ -93,7 +93,9 @@ function operationOf(method: string, path: string, operation: Json, schemas: Jso
     example: operation.requestBody ? JSON.stringify(body.example ?? {}, undefined, 2) : undefined,
     takesForm: 'multipart/form-data' in content,
     answers: Object.keys(objectOf(objectOf(objectOf(operation.responses)['200']).content)),
-    failures: responses.filter(([status]) => status !== '200').map(([status, one]) => failureOf(status, objectOf(one))),
+    failures: responses
+      .filter(([status]) => /^[45]/.test(status))
+      .map(([status, one]) => failureOf(status, objectOf(one))),
     original: /^Another name for (\/\S*[^\s.])\./.exec(String(operation.summary ?? ''))?.[1],
     needsKey: ((operation.security ?? []) as readonly Json[]).some((one) => 'key' in one),
   };

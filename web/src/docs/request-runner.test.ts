@@ -103,7 +103,7 @@ test('RequestRunner: stop keeps the received part', async () => {
   });
   const sending = new RequestRunner();
   const over = sending.send('http://localhost/x', {});
-  await vi.waitFor(() => expect(sending.answer?.streamedText).toBe('Once'));
+  await expect.poll(() => sending.answer?.streamedText).toBe('Once');
   expect(sending.running).toBe(true);
   sending.stop();
   await over;

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fakePage } from '../testing/page.ts';
 import type { SavedImage } from './gallery.svelte.ts';
 import { defaultSettings } from './image-request.ts';
@@ -54,7 +54,7 @@ describe('draw', () => {
     });
     const { draw, drawing } = await import('./drawing.svelte.ts');
     const images = draw({ ...defaultSettings, prompt: 'cat' }, {});
-    await vi.waitFor(() => expect(drawing).toMatchObject({ share: 0.5, step: 'Step 3 of 6', preview: 'BBBB' }));
+    await expect.poll(() => drawing).toMatchObject({ share: 0.5, step: 'Step 3 of 6', preview: 'BBBB' });
     finish({ images: ['AAAA'], info });
     expect(await images).toEqual([generated]);
     expect(drawing.running).toBe(false);
@@ -70,7 +70,7 @@ describe('draw', () => {
     const { draw, stopDrawing } = await import('./drawing.svelte.ts');
     const { notices } = await import('../app/notices.svelte.ts');
     const images = draw({ ...defaultSettings, prompt: 'cat' }, {});
-    await vi.waitFor(() => expect(page.requestsTo('sdapi/v1/txt2img')).toHaveLength(1));
+    await expect.poll(() => page.requestsTo('sdapi/v1/txt2img')).toHaveLength(1);
     stopDrawing();
     expect(await images).toEqual([]);
     expect(notices.list).toEqual([]);
@@ -98,7 +98,7 @@ describe('draw', () => {
     page.localStorage.set('parley.drawing.page.K', JSON.stringify({ ...defaultSettings, prompt: 'cat' }));
     await import('./drawing.svelte.ts');
     const { gallery } = await import('./gallery.svelte.ts');
-    await vi.waitFor(() => expect(gallery.list[0]).toMatchObject({ image: 'AAAA', wish: { prompt: 'cat' } }));
-    await vi.waitFor(() => expect(page.localStorage.size).toBe(0));
+    await expect.poll(() => gallery.list[0]).toMatchObject({ image: 'AAAA', wish: { prompt: 'cat' } });
+    await expect.poll(() => page.localStorage.size).toBe(0);
   });
 });

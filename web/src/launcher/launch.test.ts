@@ -56,7 +56,7 @@ test('Launcher: begins with the settings and follows the console', async () => {
   expect(launcher.notes).toEqual(['a note']);
   expect(launcher.field('port')).toEqual({ key: 'port' });
   expect(launcher.field('other')).toBeUndefined();
-  await vi.waitFor(() => expect(launcher.lines).toEqual(['hello']));
+  await expect.poll(() => launcher.lines).toEqual(['hello']);
   expect(launcher.busy).toBe(true);
   launcher.gone = true;
 });

@@ -4,7 +4,7 @@ import { chatFields, nativeFields, type RequestValues } from './request-fields.t
 import { defaultsOf, type ServerDefaults } from './server-defaults.ts';
 import { settings } from './settings.svelte.ts';
 
-export const tabs = ['general', 'replies', 'samplers', 'output', 'data', 'about'] as const;
+export const tabs = ['general', 'replies', 'samplers', 'output', 'data', 'keys', 'about'] as const;
 export type Tab = (typeof tabs)[number];
 
 /** The settings dialog. */

@@ -13,6 +13,7 @@ export const texts = {
     samplers: 'Samplers',
     output: 'Output',
     data: 'Data',
+    keys: 'Keys',
     about: 'About',
   },
   reasoning: {

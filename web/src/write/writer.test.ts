@@ -14,7 +14,7 @@ async function opened(responses: Parameters<typeof fakePage>[0], from: Story = s
   await library.load();
   const { writer } = await import('./writer.svelte.ts');
   const { server } = await import('../app/server.svelte.ts');
-  await vi.waitFor(() => expect(server.state).toBe('ready'));
+  await expect.poll(() => server.state).toBe('ready');
   page.setVisible(true);
   const { notices } = await import('../app/notices.svelte.ts');
   const now = () => library.find('s') as Story;
@@ -31,7 +31,7 @@ test('writer: shows a reply while it streams and keeps it at its end', async () 
   const done = writer.write(now(), { kind: 'new' });
   expect(now().pending?.key).toBe(writer.running?.key);
   stream.send(event(' Then'));
-  await vi.waitFor(() => expect(texts()).toEqual(['Once.', ' Then']));
+  await expect.poll(() => texts()).toEqual(['Once.', ' Then']);
   stream.send(event(' fog.', 'stop'));
   stream.end();
   await done;
@@ -90,7 +90,7 @@ test('writer: fetches the rest by key if the connection breaks', async () => {
   });
   const done = writer.write(now(), { kind: 'new' });
   stream.send(event(' Then'));
-  await vi.waitFor(() => expect(texts()).toEqual(['Once.', ' Then']));
+  await expect.poll(() => texts()).toEqual(['Once.', ' Then']);
   stream.fail();
   await done;
   expect(texts()).toEqual(['Once.', ' Then fog.']);
@@ -121,7 +121,7 @@ test('writer: stop aborts the generation on the server before the connection', a
   });
   const done = writer.write(now(), { kind: 'new' });
   stream.send(event(' Then'));
-  await vi.waitFor(() => expect(texts()).toEqual(['Once.', ' Then']));
+  await expect.poll(() => texts()).toEqual(['Once.', ' Then']);
   await writer.stop();
   await done;
   expect(texts()).toEqual(['Once.', ' Then']);
@@ -141,6 +141,6 @@ test('writer: counts tokens after a pause and corrects the characters per token'
   } finally {
     vi.useRealTimers();
   }
-  await vi.waitFor(() => expect(writer.charactersPerToken).toBe(5));
+  await expect.poll(() => writer.charactersPerToken).toBe(5);
   expect(page.requestsTo('api/extra/tokencount')).toHaveLength(1);
 });

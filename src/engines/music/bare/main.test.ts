@@ -67,7 +67,7 @@ beforeEach(() => {
 });
 
 const say = (message: ToDriver<SongLoad, SongTask>) => heard.get('data')?.(frame(message));
-const until = (type: string) => vi.waitFor(() => expect(told.map(({ message }) => message.type)).toContain(type));
+const until = (type: string) => expect.poll(() => told.map(({ message }) => message.type)).toContain(type);
 const song = (input: string, inferenceSteps = 8): SongTask => ({
   sampling: { inferenceSteps, shift: 3 },
   job: { input },

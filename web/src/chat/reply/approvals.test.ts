@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { fakePage } from '../../testing/page.ts';
 import type { Chat, ToolCall, Turn } from '../model/conversation.ts';
 import { emptyChat, leafOf, pathOf, withTurn } from '../model/tree.ts';
@@ -22,7 +22,7 @@ async function opened(chat: Chat) {
   await libraryLoaded();
   const approvals = await import('./approvals.svelte.ts');
   const path = () => pathOf(library.get('c') as Chat);
-  const answered = () => vi.waitFor(() => expect(leafOf(library.get('c') as Chat)?.text).toBe('Done.'));
+  const answered = () => expect.poll(() => leafOf(library.get('c') as Chat)?.text).toBe('Done.');
   return { page, library, path, answered, ...approvals };
 }
 

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { fakePage, fakeStream } from '../../testing/page.ts';
 import type { Chat, Turn } from '../model/conversation.ts';
 import { emptyChat, leafOf, withTurn } from '../model/tree.ts';
@@ -30,7 +30,7 @@ test('requestReply: shows the reply while it streams and puts it into the chat a
   onFinished((_, turnId) => finished.push(turnId));
   const done = requestReply('c', 'q');
   stream.send(chunk('Hel'));
-  await vi.waitFor(() => expect(liveReply('c')?.reply.text).toBe('Hel'));
+  await expect.poll(() => liveReply('c')?.reply.text).toBe('Hel');
   stream.send(chunk('lo', 'stop'));
   stream.send({ model: 'koboldcpp/mini', choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } });
   stream.send('[DONE]');
@@ -82,7 +82,7 @@ test('stop: aborts the generation on the server and keeps the text so far', asyn
   });
   const done = requestReply('c', 'q');
   stream.send(chunk('Half a'));
-  await vi.waitFor(() => expect(liveReply('c')?.reply.text).toBe('Half a'));
+  await expect.poll(() => liveReply('c')?.reply.text).toBe('Half a');
   await stop('c');
   await done;
   expect(reply()).toMatchObject({ text: 'Half a', finish: 'stopped' });

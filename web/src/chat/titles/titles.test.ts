@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fakePage } from '../../testing/page.ts';
 import { texts } from './texts.ts';
 import { titleOf } from './title.ts';
@@ -47,13 +47,13 @@ describe('titles of the model', () => {
   test('replace the first message after the first reply', async () => {
     const { chat, titleRequests } = await sent(() => answer('Baking rye bread'));
     expect(chat()?.title).toBe('How long does rye bake?');
-    await vi.waitFor(() => expect(chat()?.title).toBe('Baking rye bread'));
+    await expect.poll(() => chat()?.title).toBe('Baking rye bread');
     expect(titleRequests()).toHaveLength(1);
   });
 
   test('are left out if the answer is none', async () => {
     const { chat, titleRequests } = await sent(() => answer(''));
-    await vi.waitFor(() => expect(titleRequests()).toHaveLength(1));
+    await expect.poll(() => titleRequests()).toHaveLength(1);
     expect(chat()).toMatchObject({ title: 'How long does rye bake?', titled: false });
   });
 
@@ -68,10 +68,10 @@ describe('titles of the model', () => {
           });
         }),
     );
-    await vi.waitFor(() => expect(titleRequests()).toHaveLength(1));
+    await expect.poll(() => titleRequests()).toHaveLength(1);
     send(id, { text: 'And wheat?' });
     expect(aborted).toBe(true);
-    await vi.waitFor(() => expect(Object.keys(chat()?.turns ?? {})).toHaveLength(4));
+    await expect.poll(() => Object.keys(chat()?.turns ?? {})).toHaveLength(4);
     expect(chat()?.title).toBe('How long does rye bake?');
     expect(titleRequests()).toHaveLength(1);
   });

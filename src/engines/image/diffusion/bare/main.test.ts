@@ -83,7 +83,7 @@ const say = (message: ToDriver<PainterLoad, PaintTask>, bytes?: Uint8Array) =>
   heard.get('data')?.(frame(message, bytes));
 const drawing = (prompt: string): PaintTask => ({ type: 'draw', params: { prompt, seed: 1 } as PaintParams });
 const types = () => told.map(({ message }) => message.type);
-const until = (type: FromPainter['type']) => vi.waitFor(() => expect(types()).toContain(type));
+const until = (type: FromPainter['type']) => expect.poll(() => types()).toContain(type);
 
 describe('the driver process of stable-diffusion.cpp', () => {
   test('reports why a model cannot be loaded', async () => {
@@ -91,7 +91,7 @@ describe('the driver process of stable-diffusion.cpp', () => {
     await until('load-failed');
     expect(told[0]?.message).toEqual({ type: 'load-failed', reason: 'not a model' });
     say({ type: 'load', load: { ...load, module: 'file:///nowhere.mjs' } });
-    await vi.waitFor(() => expect(types()).toEqual(['load-failed', 'load-failed']));
+    await expect.poll(() => types()).toEqual(['load-failed', 'load-failed']);
   });
 
   test('loads the files with the configuration', async () => {

@@ -1,0 +1,248 @@
+import { type AbortCause, Aborted } from '../core/abort-cause.ts';
+import { AppError } from '../core/errors.ts';
+import { unlessAborted } from '../core/unless-aborted.ts';
+import type { Call, Reply } from './call.ts';
+import { eventFormat } from './number-events.ts';
+import { ResumableStream } from './resumable-stream.ts';
+import type { StartTimer, Timer } from './timers.ts';
+
+export interface StreamLimits {
+  /** Of the events of one stream, as they are sent. */
+  readonly streamBytes: number;
+  readonly totalBytes: number;
+  readonly streams: number;
+  /** How long a stream is kept after its end. */
+  readonly keepMs: number;
+  /** After a cancellation: how long the stream may take to end by itself, with the last event of its dialect. */
+  readonly cancelMs: number;
+}
+
+export const streamLimits: StreamLimits = {
+  streamBytes: 8 * 2 ** 20,
+  totalBytes: 64 * 2 ** 20,
+  streams: 256,
+  keepMs: 5 * 60_000,
+  cancelMs: 5000,
+};
+
+/** What the header `x-parley-resumable` of a request asks for. */
+type Asked =
+  /** `1`: the stream is known by the id of the request, so that it goes on without its client once the response has begun. */
+  | { readonly type: 'by-id' }
+  /** Also known by a name that the client has chosen: it goes on without its client from the beginning. */
+  | { readonly type: 'by-name'; readonly name: string };
+
+/** Long enough that it cannot be guessed. */
+const nameForm = /^[\w.-]{16,64}$/;
+
+function askedBy({ headers }: Pick<Call, 'headers'>): Asked | undefined {
+  const sent = headers['x-parley-resumable'];
+  if (sent === '1') return { type: 'by-id' };
+  return typeof sent === 'string' && nameForm.test(sent) ? { type: 'by-name', name: sent } : undefined;
+}
+
+/** Only the client that has sent the request may take up or stop its stream. */
+type Client = Pick<Call, 'key' | 'authorized'>;
+const ownerOf = ({ key }: Client): string => (key ? `key ${key.name}` : 'owner');
+
+/** A request whose stream can be taken up. */
+export interface ResumableCall {
+  /** Instead of that of the client. */
+  readonly signal: AbortSignal;
+  /** Whether it goes on, with or without its client. */
+  readonly running: boolean;
+  /** Takes the reply over: a stream is then read to its end, and `afterwards` called. Returns the reply to send. */
+  settle(reply: Reply, afterwards?: () => Promise<void>): { readonly reply: Reply; readonly taken: boolean };
+  fail(error: unknown): void;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string | undefined;
+  readonly controller: AbortController;
+  /** Resolves when the reply is there: with it, if it is whole. */
+  readonly settled: Promise<Reply | undefined>;
+  stream?: ResumableStream;
+  timer?: Timer;
+}
+
+interface StreamsParts {
+  readonly startTimer: StartTimer;
+  readonly limits?: Partial<StreamLimits>;
+}
+
+/** The streams that clients can take up again, in memory. */
+export class ResumableStreams {
+  /** The oldest first. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #named = new Map<string, Entry>();
+  readonly #limits: StreamLimits;
+  readonly #startTimer: StartTimer;
+  #bytes = 0;
+
+  constructor({ startTimer, limits = {} }: StreamsParts) {
+    this.#startTimer = startTimer;
+    this.#limits = { ...streamLimits, ...limits };
+  }
+
+  /** Undefined if the call does not ask for it, or too many streams run. */
+  accept(call: Call): ResumableCall | undefined {
+    const asked = call.authorized ? askedBy(call) : undefined;
+    if (!asked || !this.#makeRoom()) return undefined;
+    const controller = new AbortController();
+    const { signal: client } = call;
+    const follow = (): void => controller.abort(client.reason);
+    if (asked.type === 'by-id') client.addEventListener('abort', follow);
+    if (client.aborted) follow();
+    let settled: (reply: Reply | undefined) => void = () => undefined;
+    const name = asked.type === 'by-name' ? asked.name : undefined;
+    const entry: Entry = {
+      ...{ id: call.id, owner: ownerOf(call), name, controller },
+      settled: new Promise((resolve) => {
+        settled = resolve;
+      }),
+    };
+    this.#entries.set(call.id, entry);
+    if (name !== undefined) this.#named.set(nameKey(entry.owner, name), entry);
+    const isRunning = (): boolean => entry.stream?.running ?? this.#entries.has(call.id);
+    return {
+      signal: controller.signal,
+      get running() {
+        return isRunning();
+      },
+      settle: (reply, afterwards) => {
+        const stream = controller.signal.aborted ? undefined : this.#streamOf(entry, reply, afterwards);
+        if (stream) {
+          entry.stream = stream;
+          client.removeEventListener('abort', follow);
+          settled(undefined);
+          return { reply: stream.follow(0), taken: true };
+        }
+        this.#remove(entry);
+        settled('body' in reply ? reply : undefined);
+        if (client.aborted) follow();
+        else client.addEventListener('abort', follow);
+        return { reply, taken: false };
+      },
+      fail: (error) => {
+        controller.abort(new Aborted('unread'));
+        entry.stream?.fail(error);
+      },
+    };
+  }
+
+  /** Sends the events after this number and follows the stream; without `follow` only those that are there. */
+  async takeUp(
+    id: string,
+    { after, follow = true }: { readonly after: number; readonly follow?: boolean },
+    call: Call,
+  ): Promise<Reply> {
+    const entry = this.#find(id, call);
+    // The response may not have begun.
+    if (!entry.stream && !follow) return { status: 204, body: '' };
+    const whole = entry.stream ? undefined : await unlessAborted(entry.settled, call.signal);
+    if (whole) return whole;
+    const { stream } = entry;
+    if (!stream) throw missing(id);
+    return follow ? stream.follow(after) : stream.soFar(after);
+  }
+
+  /** Stops the generation. Its events stay, with the end that the dialect has for stopped ones. */
+  cancel(id: string, call: Call): void {
+    this.#cancel(this.#find(id, call), 'cancelled');
+  }
+
+  /** How many run without any reader. */
+  get detached(): number {
+    return this.#running().filter(({ stream }) => stream?.readers === 0).length;
+  }
+
+  /** Stops those without a reader; the others end with their connections. */
+  endDetached(): void {
+    for (const entry of this.#running()) if (entry.stream?.readers === 0) this.#cancel(entry, 'shutdown');
+  }
+
+  /** For the end of the server: stops and forgets all. */
+  close(): void {
+    for (const entry of [...this.#entries.values()]) {
+      entry.controller.abort(new Aborted('shutdown'));
+      entry.stream?.fail(new Aborted('shutdown'));
+      this.#remove(entry);
+    }
+  }
+
+  #find(id: string, call: Client): Entry {
+    const owner = ownerOf(call);
+    const entry = this.#entries.get(id) ?? this.#named.get(nameKey(owner, id));
+    if (entry?.owner !== owner) throw missing(id);
+    return entry;
+  }
+
+  #running(): Entry[] {
+    return [...this.#entries.values()].filter(({ stream }) => stream?.running);
+  }
+
+  #streamOf(entry: Entry, reply: Reply, afterwards: (() => Promise<void>) | undefined): ResumableStream | undefined {
+    const format = eventFormat(reply.headers);
+    // A reply that was taken up is one of these already.
+    if (!('stream' in reply) || !format || reply.headers?.['x-parley-resumable']) return undefined;
+    return new ResumableStream(reply, format, this.#limits.streamBytes, {
+      grown: (bytes) => {
+        this.#bytes += bytes;
+        if (this.#bytes > this.#limits.totalBytes) this.#shrink();
+      },
+      ended: () => {
+        afterwards?.().catch(() => undefined);
+        entry.timer?.cancel();
+        if (this.#entries.has(entry.id)) entry.timer = this.#startTimer(this.#limits.keepMs, () => this.#remove(entry));
+      },
+    });
+  }
+
+  #cancel(entry: Entry, cause: AbortCause): void {
+    const { controller, stream } = entry;
+    if (controller.signal.aborted || (stream && !stream.running)) return;
+    controller.abort(new Aborted(cause));
+    entry.timer = this.#startTimer(this.#limits.cancelMs, () => stream?.fail(new Aborted(cause)));
+  }
+
+  #oldestFinished(): Entry | undefined {
+    for (const entry of this.#entries.values()) if (entry.stream && !entry.stream.running) return entry;
+    return undefined;
+  }
+
+  #makeRoom(): boolean {
+    if (this.#entries.size < this.#limits.streams) return true;
+    const oldest = this.#oldestFinished();
+    if (oldest) this.#remove(oldest);
+    return oldest !== undefined;
+  }
+
+  /** Finished streams go first, then the oldest events of the longest. */
+  #shrink(): void {
+    for (;;) {
+      const over = this.#bytes - this.#limits.totalBytes;
+      if (over <= 0) return;
+      const oldest = this.#oldestFinished();
+      if (oldest) this.#remove(oldest);
+      else {
+        const [longest] = this.#running().sort((a, b) => (b.stream?.bytes ?? 0) - (a.stream?.bytes ?? 0));
+        if (!longest?.stream || longest.stream.bytes === 0) return;
+        longest.stream.forget(Math.max(over, longest.stream.bytes / 8));
+      }
+    }
+  }
+
+  #remove(entry: Entry): void {
+    entry.timer?.cancel();
+    if (!this.#entries.delete(entry.id)) return;
+    const key = nameKey(entry.owner, entry.name ?? '');
+    if (this.#named.get(key) === entry) this.#named.delete(key);
+    this.#bytes -= entry.stream?.bytes ?? 0;
+  }
+}
+
+const missing = (id: string): AppError => new AppError('stream-missing', { id: id.slice(0, 100) });
+
+const nameKey = (owner: string, name: string): string => `${owner}\n${name}`;

@@ -1,0 +1,94 @@
+import * as a from '../answers.ts';
+
+const refusal = { success: a.flag, 'error?': a.text };
+const sizes = { new_state_size: a.count, new_tokens: a.count };
+const unknown = a.orNull(a.count);
+
+const model = a.object({
+  id: a.orNull(a.text),
+  name: a.text,
+  kind: a.text,
+  default: a.flag,
+  state: a.words('loaded', 'loading', 'unloaded', 'unloading', 'failed'),
+  progress: a.orNull(a.number),
+  reason: a.orNull(a.text),
+  memory_bytes: unknown,
+  file_bytes: unknown,
+  parameters: unknown,
+  quantization: a.orNull(a.text),
+  context: unknown,
+  trained_context: unknown,
+  active_requests: a.count,
+  expires_at: a.orNull(a.moment),
+});
+
+const models = a.object({
+  models: a.list(model),
+  available_bytes: a.count,
+  router: a.flag,
+  admin: a.object({ enabled: a.flag, allowed: a.flag }),
+  last_failure: a.orNull(a.open({ reason: a.text })),
+});
+
+const file = a.object({
+  filename: a.text,
+  name: a.text,
+  type: a.text,
+  program: a.orNull(a.text),
+  file_bytes: unknown,
+  parameters: unknown,
+  quantization: a.orNull(a.text),
+  trained_context: unknown,
+});
+
+const key = a.object({
+  name: a.text,
+  scopes: a.list(a.text),
+  rate: a.orNull(a.number),
+  weight: a.number,
+  requests: a.count,
+  refused: a.count,
+  created: a.orNull(a.moment),
+  expires: a.orNull(a.moment),
+  last_seen: a.orNull(a.moment),
+});
+
+const toolServer = a.object({
+  name: a.text,
+  type: a.words('command', 'address'),
+  state: a.words('connected', 'connecting', 'failed'),
+  'reason?': a.text,
+  tools: a.list(a.text),
+});
+
+const changed = a.json(a.object(refusal));
+
+export const adminAnswers: a.DialectAnswers = {
+  errors: { admin: a.object({ success: a.words(false), error: a.text, 'detail?': a.busyDetail }) },
+  answers: {
+    'POST /api/admin/check_state': a.json(
+      a.object({
+        success: a.flag,
+        old_states: a.list(a.object({ tokens: a.count, size: a.count })),
+        ...sizes,
+      }),
+    ),
+    'POST /api/admin/save_state': a.json(a.object({ success: a.flag, ...sizes })),
+    'POST /api/admin/load_state': a.json(a.object({ success: a.flag, new_tokens: a.count })),
+    'POST /api/admin/clear_state': a.json(a.object({ success: a.flag })),
+    'GET /api/admin/list_options': a.json(a.list(a.text)),
+    'GET /api/admin/keys': a.json(a.list(key)),
+    'POST /api/admin/reload_config': changed,
+    'GET /api/extra/models': a.json(models),
+    'GET /api/admin/models': a.json(a.object({ models: a.list(file) })),
+    'GET /api/extra/mcp': a.json(
+      a.object({
+        servers: a.list(toolServer),
+        admin: a.object({ enabled: a.flag, allowed: a.flag }),
+        file: a.orNull(a.text),
+      }),
+    ),
+    'POST /api/admin/mcp/add': changed,
+    'POST /api/admin/mcp/remove': changed,
+  },
+};

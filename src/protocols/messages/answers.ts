@@ -1,0 +1,81 @@
+import * as a from '../answers.ts';
+
+const usage = a.object({
+  input_tokens: a.count,
+  cache_creation_input_tokens: a.count,
+  cache_read_input_tokens: a.count,
+  output_tokens: a.count,
+  'output_tokens_details?': a.object({ thinking_tokens: a.count }),
+});
+
+const ending = {
+  stop_reason: a.words('end_turn', 'max_tokens', 'tool_use', 'stop_sequence', 'model_context_window_exceeded', null),
+  stop_sequence: a.orNull(a.text),
+};
+
+const block = a.either(
+  a.object({ type: a.words('thinking'), thinking: a.text, signature: a.text }),
+  a.object({ type: a.words('text'), text: a.text }),
+  a.object({ type: a.words('tool_use'), id: a.text, name: a.text, input: a.anyObject }),
+);
+
+const message = a.named(
+  'Message',
+  a.object({
+    id: a.text,
+    type: a.words('message'),
+    role: a.words('assistant'),
+    model: a.text,
+    content: a.list(block),
+    ...ending,
+    usage,
+  }),
+);
+
+const error = {
+  type: a.words('error'),
+  error: a.object({
+    type: a.words(
+      'authentication_error',
+      'permission_error',
+      'not_found_error',
+      'request_too_large',
+      'rate_limit_error',
+      'overloaded_error',
+      'api_error',
+      'invalid_request_error',
+    ),
+    message: a.text,
+  }),
+};
+
+const index = { index: a.count };
+const event = a.either(
+  a.object({ type: a.words('message_start'), message }),
+  a.object({ type: a.words('ping', 'message_stop') }),
+  a.object({ type: a.words('content_block_start'), ...index, content_block: block }),
+  a.object({
+    type: a.words('content_block_delta'),
+    ...index,
+    delta: a.either(
+      a.object({ type: a.words('thinking_delta'), thinking: a.text }),
+      a.object({ type: a.words('signature_delta'), signature: a.text }),
+      a.object({ type: a.words('text_delta'), text: a.text }),
+      a.object({ type: a.words('input_json_delta'), partial_json: a.text }),
+    ),
+  }),
+  a.object({ type: a.words('content_block_stop'), ...index }),
+  a.object({ type: a.words('message_delta'), delta: a.object(ending), usage }),
+  a.object(error),
+);
+
+export const messagesAnswers: a.DialectAnswers = {
+  errors: { messages: a.object({ ...error, request_id: a.text, 'detail?': a.busyDetail }) },
+  answers: {
+    'POST /v1/messages': a.oneOf(a.json(message), a.events(event)),
+    'POST /v1/messages/count_tokens': a.json(a.object({ input_tokens: a.count })),
+    'GET /v1/messages/batches': a.refused,
+    'POST /v1/messages/batches': a.refused,
+    'DELETE /v1/messages/batches': a.refused,
+  },
+};

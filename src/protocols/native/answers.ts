@@ -1,0 +1,257 @@
+import type { JsonSchema } from '../../core/fidelity.ts';
+import * as a from '../answers.ts';
+
+const warnings = { 'warnings?': a.list(a.text) };
+
+const tokenChoice = { token: a.text, token_id: a.whole, logprob: a.number, bytes: a.list(a.count) };
+
+const logprobs = a.named(
+  'NativeLogprobs',
+  a.object({
+    content: a.list(a.object({ ...tokenChoice, top_logprobs: a.list(a.object(tokenChoice)) })),
+    tokens: a.list(a.text),
+    token_ids: a.list(a.whole),
+    token_logprobs: a.list(a.number),
+    top_logprobs: a.list(a.mapOf(a.number)),
+    text_offset: a.list(a.count),
+  }),
+);
+
+const error = a.object({ detail: a.object({ msg: a.text, type: a.text, 'error?': a.text }) });
+const failure = a.object({ message: a.text, type: a.text });
+const endings = ['stop', 'length', 'tool_calls', 'error'] as const;
+
+const generated = a.object({
+  results: a.list(
+    a.object({
+      text: a.text,
+      tool_calls: a.list(a.anything),
+      finish_reason: a.words(...endings),
+      logprobs: a.orNull(logprobs),
+      prompt_tokens: a.count,
+      completion_tokens: a.count,
+      'error?': failure,
+      ...warnings,
+    }),
+  ),
+});
+
+const streamed = a.object({
+  token: a.text,
+  finish_reason: a.words(...endings, null),
+  'error?': failure,
+  ...warnings,
+});
+
+const checked = a.json(
+  a.object({
+    results: a.list(
+      a.object({
+        text: a.text,
+        'finish_reason?': a.words('stop', 'length', 'tool_calls', 'abort', 'error', null),
+        'queue_position?': a.count,
+        'queue_estimate?': a.orNull(a.number),
+      }),
+    ),
+  }),
+);
+const lastLogprobs = a.json(a.object({ logprobs: a.orNull(logprobs) }));
+
+/** A refusal in the form of the answer. */
+const unsuccessful = a.object({ success: a.words(false), error: a.text });
+const stored = a.either(a.object({ success: a.words(true), error: a.words('') }), unsuccessful);
+const turn = { turn_major: a.count, turn_minor: a.count, idle: a.flag, data_format: a.text };
+const noStory = a.object({ success: a.words(false), data: a.nothing });
+const notKept = a.object({ success: a.words(false), error: a.text, 'revision?': a.count });
+
+const features = ['txt2img', 'vision', 'audio', 'transcribe', 'multiplayer', 'websearch', 'tts', 'embeddings'];
+const moreFeatures = ['music', 'musicllm', 'savedata', 'router', 'guidance', 'jinja', 'mcp'];
+const switches = Object.fromEntries([...features, ...moreFeatures].map((name) => [name, a.flag]));
+
+const snapshots = a.orNull(
+  a.object({
+    snapshots: a.count,
+    bytes: a.count,
+    'other_bytes?': a.count,
+    'failures?': a.count,
+    'last_failure?': a.orNull(a.text),
+  }),
+);
+
+/** Counters of the other kinds of engines have names of their own. */
+const performance = a.open({
+  last_process: a.number,
+  last_eval: a.number,
+  last_token_count: a.count,
+  last_input_count: a.count,
+  last_reused_count: a.count,
+  last_process_time: a.number,
+  last_eval_time: a.number,
+  last_process_speed: a.number,
+  last_eval_speed: a.number,
+  last_seed: a.whole,
+  last_draft_success: a.count,
+  last_draft_failed: a.count,
+  total_gens: a.count,
+  stop_reason: a.words(-2, -1, 0, 1, 2),
+  queue: a.count,
+  queue_estimate: a.orNull(a.number),
+  idle: a.words(0, 1),
+  hordeexitcounter: a.whole,
+  uptime: a.number,
+  idletime: a.number,
+  quiet: a.flag,
+  loading: a.orNull(a.object({ name: a.text, progress: a.number })),
+  'failed?': a.object({ name: a.text, reason: a.text }),
+});
+
+const serviceInfo = a.object({
+  version: a.text,
+  software: a.object({ name: a.text, version: a.text, repository: a.text, homepage: a.text, logo: a.text }),
+  api: a.mapOf(a.open({ name: a.text, rel_url: a.text, documentation: a.text, version: a.text })),
+});
+
+const cache = a.object({
+  slots: a.list(
+    a.object({ tokens: a.count, busy: a.flag, 'checkpoints?': a.object({ count: a.count, bytes: a.count }) }),
+  ),
+  memory: snapshots,
+  disk: snapshots,
+  misses: a.list(
+    a.object({
+      time: a.moment,
+      parted_at: a.count,
+      prompt_tokens: a.count,
+      reused_tokens: a.count,
+      before: a.text,
+      kept: a.text,
+      wanted: a.text,
+    }),
+  ),
+});
+
+const song = a.object({
+  ...Object.fromEntries(
+    ['caption', 'lyrics', 'keyscale', 'timesignature', 'vocal_language', 'audio_codes'].map((name) => [name, a.text]),
+  ),
+  ...Object.fromEntries(
+    ['duration', 'lm_temperature', 'lm_cfg_scale', 'lm_top_p', 'guidance_scale', 'shift'].map((name) => [
+      name,
+      a.number,
+    ]),
+  ),
+  ...Object.fromEntries(['bpm', 'seed', 'lm_top_k', 'inference_steps'].map((name) => [name, a.whole])),
+  ...Object.fromEntries(['codes_temperature', 'codes_top_p', 'lm_rep_pen'].map((name) => [name, a.number])),
+  codes_top_k: a.whole,
+  lm_negative_prompt: a.text,
+  instrumental: a.flag,
+  thinking: a.flag,
+  task_type: a.words('text2music'),
+});
+
+const value = (schema: JsonSchema) => a.json(a.object({ value: schema }));
+const info: Readonly<Record<string, a.Answer>> = {
+  'GET /api/v1/model': a.json(a.object({ result: a.text })),
+  'GET /api/v1/config/max_length': value(a.count),
+  'GET /api/v1/config/max_context_length': value(a.count),
+  'GET /api/v1/config/soft_prompt': value(a.words('')),
+  'GET /api/v1/config/soft_prompts_list': a.json(a.object({ values: a.list(a.text) })),
+  'GET /api/v1/info/version': a.json(a.object({ result: a.text })),
+  'GET /api/extra/true_max_context_length': value(a.count),
+  'GET /api/extra/version': a.json(
+    a.object({
+      result: a.words('KoboldCpp'),
+      version: a.text,
+      protected: a.flag,
+      llm: a.flag,
+      ...switches,
+      admin: a.words(0, 1, 2),
+      parley: a.object({ name: a.text, version: a.text, 'commit?': a.text, engines: a.mapOf(a.mapOf(a.text)) }),
+    }),
+  ),
+  'GET /api/extra/perf': a.json(performance),
+  'GET /.well-known/serviceinfo': a.json(serviceInfo),
+  'GET /ping': a.json(a.object({ status: a.words('healthy') })),
+  'GET /api/extra/preloadstory': a.json(a.anything),
+  'GET /api/extra/cache': a.json(cache),
+};
+
+const stories: Readonly<Record<string, a.Answer>> = {
+  'POST /api/extra/data/list': a.json(a.list(a.text)),
+  'POST /api/extra/data/load': a.withErrors(
+    a.json(a.either(a.object({ success: a.words(true), data: a.anyObject }), noStory)),
+    noStory,
+  ),
+  'POST /api/extra/data/save': a.withErrors(a.json(stored), unsuccessful),
+  'POST /api/extra/sync/list': a.withErrors(
+    a.json(
+      a.object({
+        revision: a.count,
+        records: a.list(a.open({ kind: a.text, id: a.text, revision: a.count })),
+      }),
+    ),
+    notKept,
+  ),
+  'POST /api/extra/sync/load': a.withErrors(
+    a.json(a.object({ success: a.words(true), revision: a.count, record: a.anyObject })),
+    notKept,
+  ),
+  'POST /api/extra/sync/save': a.withErrors(a.json(a.object({ success: a.words(true), revision: a.count })), notKept),
+  'POST /api/extra/multiplayer/status': a.json(a.either(a.object(turn), a.object({ error: a.text }))),
+  // The story as a client sent it, which may be empty.
+  'POST /api/extra/multiplayer/getstory': a.json(a.anything),
+  'POST /api/extra/multiplayer/setstory': a.withErrors(
+    a.json(a.object({ success: a.words(true), ...turn })),
+    unsuccessful,
+  ),
+};
+
+export const nativeAnswers: a.DialectAnswers = {
+  errors: { native: error },
+  answers: {
+    // With padding the status is sent before a failure is known.
+    'POST /api/v1/generate': a.json(a.either(generated, error)),
+    'POST /api/extra/generate/stream': a.events(streamed),
+    // In the dialect of the request that began the stream.
+    'GET /api/extra/stream/{id}': {
+      ...a.oneOf(a.events(a.anything), a.lines(a.anyObject), a.json(a.anything)),
+      statuses: [200, 204],
+    },
+    'DELETE /api/extra/stream/{id}': a.json(a.object({ success: a.words(true) })),
+    'POST /request': a.json(a.object({ data: a.object({ seqs: a.list(a.text) }) })),
+    'GET /api/extra/generate/check': checked,
+    'POST /api/extra/generate/check': checked,
+    'GET /api/extra/last_logprobs': lastLogprobs,
+    'POST /api/extra/last_logprobs': lastLogprobs,
+    'POST /api/extra/abort': a.json(a.object({ success: a.words('true', 'false'), done: a.words('true', 'false') })),
+    'POST /api/extra/embeddings': a.json(a.embeddingList),
+    'POST /api/extra/tokencount': a.withErrors(
+      a.json(a.object({ value: a.count, ids: a.list(a.count), prompt: a.text })),
+      a.object({ value: a.words(-1) }),
+    ),
+    'POST /api/extra/detokenize': a.withErrors(
+      a.json(a.object({ result: a.text, success: a.words(true) })),
+      a.object({ result: a.words(''), success: a.words(false) }),
+    ),
+    'POST /api/extra/json_to_grammar': a.withErrors(
+      a.json(a.object({ result: a.text, success: a.flag, 'error?': a.text })),
+      a.object({ result: a.words(''), success: a.words(false) }),
+    ),
+    ...info,
+    ...stories,
+    'POST /api/extra/tts': a.sounds,
+    'POST /api/extra/transcribe': a.json(
+      a.object({ text: a.text, 'detail?': a.object({ msg: a.text, type: a.text }), ...warnings }),
+    ),
+    'POST /api/extra/websearch': a.withErrors(
+      a.json(a.list(a.object({ title: a.text, url: a.text, desc: a.text, content: a.text }))),
+      { type: 'array', maxItems: 0 },
+    ),
+    'POST /api/extra/webpage': a.json(
+      a.either(a.object({ success: a.words(true), url: a.text, content_type: a.text, data: a.base64 }), unsuccessful),
+    ),
+    'POST /api/extra/shutdown': a.json(a.object({ success: a.flag })),
+    'POST /api/extra/music/prepare': a.json(a.either(song, a.object({ error: a.text }))),
+    'POST /api/extra/music/generate': a.media('audio/wav', 'audio/mpeg'),
+  },
+};

@@ -1,0 +1,249 @@
+import type { JsonSchema } from '../../core/fidelity.ts';
+import * as a from '../answers.ts';
+
+const warnings = { 'warnings?': a.list(a.text) };
+const seconds = a.count;
+
+/** What every whole reply and every chunk starts with. */
+const envelope = (object: string) => ({
+  id: a.text,
+  object: a.words(object),
+  created: seconds,
+  model: a.text,
+  system_fingerprint: a.text,
+  'service_tier?': a.text,
+});
+
+const usage = a.named(
+  'Usage',
+  a.object({
+    prompt_tokens: a.count,
+    completion_tokens: a.count,
+    total_tokens: a.count,
+    prompt_tokens_details: a.object({ cached_tokens: a.count }),
+    completion_tokens_details: a.object({ reasoning_tokens: a.count }),
+  }),
+);
+
+const tokenChoice = { id: a.whole, token: a.text, logprob: a.number, bytes: a.list(a.count) };
+const tokens = a.list(a.object({ ...tokenChoice, top_logprobs: a.list(a.object(tokenChoice)) }));
+const promptLogprobs = {
+  'prompt_logprobs?': a.list(
+    a.orNull(a.mapOf(a.object({ logprob: a.number, rank: a.orNull(a.count), decoded_token: a.text }))),
+  ),
+};
+const ending = { finish_reason: a.words('stop', 'length', 'tool_calls', 'function_call'), 'stop_reason?': a.text };
+const running = { finish_reason: a.orNull(ending.finish_reason), 'stop_reason?': a.text };
+
+const called = a.object({ name: a.text, arguments: a.text });
+const chatLogprobs = a.orNull(a.object({ content: tokens, refusal: a.nothing }));
+
+const message = a.object({
+  role: a.words('assistant'),
+  content: a.orNull(a.text),
+  refusal: a.nothing,
+  'reasoning_content?': a.text,
+  'function_call?': called,
+  'tool_calls?': a.list(a.object({ id: a.text, type: a.words('function'), function: called })),
+});
+
+const chat = a.named(
+  'ChatCompletion',
+  a.object({
+    ...envelope('chat.completion'),
+    choices: a.list(a.object({ index: a.count, message, logprobs: chatLogprobs, ...ending })),
+    usage,
+    timings: a.timings,
+    ...promptLogprobs,
+    ...warnings,
+  }),
+);
+
+const calledPiece = a.object({ 'name?': a.text, arguments: a.text });
+const delta = a.object({
+  'role?': a.words('assistant'),
+  'content?': a.text,
+  'reasoning_content?': a.text,
+  'function_call?': calledPiece,
+  'tool_calls?': a.list(
+    a.object({ index: a.count, 'id?': a.text, 'type?': a.words('function'), function: calledPiece }),
+  ),
+});
+
+const figures = { 'usage?': usage, 'timings?': a.timings, ...warnings };
+
+const chatChunk = a.object({
+  ...envelope('chat.completion.chunk'),
+  choices: a.list(a.object({ index: a.count, delta, logprobs: chatLogprobs, ...running })),
+  ...figures,
+});
+
+const completionLogprobs = a.orNull(
+  a.object({
+    content: tokens,
+    tokens: a.list(a.text),
+    token_ids: a.list(a.whole),
+    token_logprobs: a.list(a.orNull(a.number)),
+    top_logprobs: a.list(a.orNull(a.mapOf(a.number))),
+    text_offset: a.list(a.count),
+  }),
+);
+const completionChoice = { index: a.count, text: a.text, logprobs: completionLogprobs };
+
+const completion = a.named(
+  'Completion',
+  a.object({
+    ...envelope('text_completion'),
+    choices: a.list(a.object({ ...completionChoice, ...ending, ...promptLogprobs })),
+    usage,
+    timings: a.timings,
+    ...warnings,
+  }),
+);
+
+const completionChunk = a.object({
+  ...envelope('text_completion'),
+  choices: a.list(a.object({ ...completionChoice, ...running })),
+  ...figures,
+});
+
+const error = a.named('OpenaiFailure', a.object({ error: a.openaiError, 'detail?': a.busyDetail }));
+const chatStream = (chunk: JsonSchema) => a.events(a.either(chunk, error), '[DONE]');
+
+const measures = a.open({ n_ctx: a.count, n_embd: a.count, n_params: a.count, size: a.count });
+
+const model = a.named(
+  'Model',
+  a.object({
+    id: a.text,
+    object: a.words('model'),
+    created: seconds,
+    owned_by: a.text,
+    type: a.words('model'),
+    display_name: a.text,
+    created_at: a.moment,
+    permission: a.list(a.anything),
+    root: a.text,
+    status: a.object({ value: a.words('loaded', 'loading', 'unloaded', 'failed') }),
+    aliases: a.list(a.text),
+    tags: a.list(a.text),
+    'capabilities?': a.list(a.text),
+    'context_length?': a.count,
+    'max_model_len?': a.count,
+    meta: a.orNull(measures),
+  }),
+);
+
+const tag = a.open({ name: a.text, model: a.text, modified_at: a.moment, size: a.count, capabilities: a.list(a.text) });
+
+const models = a.object({
+  object: a.words('list'),
+  data: a.list(model),
+  has_more: a.flag,
+  'first_id?': a.text,
+  'last_id?': a.text,
+  models: a.list(tag),
+});
+
+const counted = { input_tokens: a.count, output_tokens: a.count, total_tokens: a.count };
+
+const speechEvent = a.either(
+  a.object({ type: a.words('speech.audio.delta'), audio: a.base64 }),
+  a.object({ type: a.words('speech.audio.done'), usage: a.object(counted) }),
+  a.object({ type: a.words('error'), error: a.openaiError }),
+);
+
+const duration = a.object({ type: a.words('duration'), seconds: a.count });
+const transcript = a.object({ text: a.text, usage: duration });
+const segment = a.object({
+  id: a.count,
+  seek: a.count,
+  start: a.number,
+  end: a.number,
+  text: a.text,
+  tokens: a.list(a.whole),
+  temperature: a.number,
+  avg_logprob: a.number,
+  compression_ratio: a.number,
+  no_speech_prob: a.number,
+});
+const verboseTranscript = a.object({
+  task: a.words('transcribe', 'translate'),
+  language: a.text,
+  duration: a.number,
+  text: a.text,
+  'segments?': a.list(segment),
+  'words?': a.list(a.object({ word: a.text, start: a.number, end: a.number })),
+  usage: duration,
+});
+// With padding the status is sent before a failure is known.
+const transcribed = a.json(a.either(transcript, verboseTranscript, error));
+const transcriptEvent = a.either(
+  a.object({ type: a.words('transcript.text.delta'), delta: a.text }),
+  a.object({ type: a.words('transcript.text.done'), text: a.text, usage: duration, ...warnings }),
+  error,
+);
+
+const pictureFacts = {
+  background: a.words('opaque'),
+  output_format: a.words('png', 'jpeg', 'webp'),
+  quality: a.words('medium'),
+  size: a.text,
+};
+const pictureUsage = a.object({
+  ...counted,
+  input_tokens_details: a.object({ image_tokens: a.count, text_tokens: a.count }),
+});
+const pictures = a.object({
+  created: seconds,
+  data: a.list(a.object({ b64_json: a.base64, 'url?': a.text })),
+  ...pictureFacts,
+  usage: pictureUsage,
+});
+const pictureEvents = (kind: string) =>
+  a.events(
+    a.either(
+      a.object({
+        type: a.words(`${kind}.partial_image`),
+        b64_json: a.base64,
+        partial_image_index: a.count,
+        created_at: seconds,
+        ...pictureFacts,
+      }),
+      a.object({
+        type: a.words(`${kind}.completed`),
+        b64_json: a.base64,
+        usage: pictureUsage,
+        created_at: seconds,
+        ...pictureFacts,
+      }),
+      error,
+    ),
+  );
+const drawn = a.json(a.either(pictures, error));
+
+export const openaiAnswers: a.DialectAnswers = {
+  errors: { openai: error },
+  answers: {
+    'POST /v1/chat/completions': a.oneOf(a.json(a.either(chat, error)), chatStream(chatChunk)),
+    'POST /v1/chat/completions/input_tokens': a.json(
+      a.object({ object: a.words('response.input_tokens'), input_tokens: a.count }),
+    ),
+    'POST /v1/completions': a.oneOf(a.json(a.either(completion, error)), chatStream(completionChunk)),
+    'POST /v1/embeddings': a.json(a.embeddingList),
+    'GET /v1/models': a.json(models),
+    'GET /v1/models/{id}': a.json(model),
+    'POST /audio/speech': a.oneOf(a.sounds, a.events(speechEvent)),
+    'GET /audio/voices': a.json(a.object({ status: a.words('ok'), voices: a.list(a.text) })),
+    'GET /audio/models': a.json(a.object({ models: a.list(a.object({ id: a.text })) })),
+    'POST /audio/transcriptions': a.oneOf(
+      transcribed,
+      a.media('text/plain', 'text/vtt'),
+      a.events(transcriptEvent, '[DONE]'),
+    ),
+    'POST /audio/translations': a.oneOf(transcribed, a.media('text/plain', 'text/vtt')),
+    'POST /v1/images/generations': a.oneOf(drawn, pictureEvents('image_generation')),
+    'POST /v1/images/edits': a.oneOf(drawn, pictureEvents('image_edit')),
+    'POST /v1/images/variations': a.oneOf(drawn, pictureEvents('image_edit')),
+  },
+};

@@ -1,0 +1,122 @@
+import type { JsonSchema } from '../../core/fidelity.ts';
+import * as a from '../answers.ts';
+
+const tokenChoice = { token: a.text, logprob: a.number, bytes: a.list(a.count) };
+const logprobs = a.list(a.object({ ...tokenChoice, top_logprobs: a.list(a.object(tokenChoice)) }));
+
+const status = a.words('in_progress', 'completed', 'incomplete');
+const summary = a.object({ type: a.words('summary_text'), text: a.text });
+const part = a.object({ type: a.words('output_text'), text: a.text, annotations: a.list(a.anything), logprobs });
+
+const call = { id: a.text, status, call_id: a.text, name: a.text, 'namespace?': a.text };
+const item = a.named(
+  'OutputItem',
+  a.either(
+    a.object({
+      id: a.text,
+      type: a.words('reasoning'),
+      summary: a.list(summary),
+      'encrypted_content?': a.text,
+    }),
+    a.object({ id: a.text, type: a.words('message'), status, role: a.words('assistant'), content: a.list(part) }),
+    a.object({ ...call, type: a.words('function_call'), arguments: a.text }),
+    a.object({ ...call, type: a.words('custom_tool_call'), input: a.text }),
+  ),
+);
+
+const usage = a.object({
+  input_tokens: a.count,
+  input_tokens_details: a.object({ cached_tokens: a.count, cache_write_tokens: a.count }),
+  output_tokens: a.count,
+  output_tokens_details: a.object({ reasoning_tokens: a.count }),
+  total_tokens: a.count,
+});
+
+/** Typed clients of this dialect need every key. Formats, tools and their choice are repeated as they were sent. */
+const response = a.named(
+  'Response',
+  a.object({
+    id: a.text,
+    object: a.words('response'),
+    created_at: a.count,
+    completed_at: a.orNull(a.count),
+    status: a.words('queued', 'in_progress', 'completed', 'incomplete', 'cancelled', 'failed'),
+    background: a.flag,
+    error: a.orNull(a.object({ code: a.text, message: a.text })),
+    incomplete_details: a.orNull(a.object({ reason: a.words('max_output_tokens', 'cancelled') })),
+    instructions: a.orNull(a.text),
+    max_output_tokens: a.orNull(a.whole),
+    max_tool_calls: a.orNull(a.whole),
+    model: a.text,
+    output: a.list(item),
+    parallel_tool_calls: a.flag,
+    previous_response_id: a.orNull(a.text),
+    prompt_cache_key: a.orNull(a.text),
+    reasoning: a.object({ effort: a.orNull(a.text), summary: a.orNull(a.text) }),
+    safety_identifier: a.orNull(a.text),
+    service_tier: a.words('default'),
+    store: a.flag,
+    temperature: a.number,
+    text: a.object({ format: a.open({ type: a.text }), verbosity: a.text }),
+    tool_choice: a.either(a.text, a.anyObject),
+    tools: a.list(a.anyObject),
+    top_logprobs: a.count,
+    top_p: a.number,
+    presence_penalty: a.number,
+    frequency_penalty: a.number,
+    truncation: a.words('auto', 'disabled'),
+    usage: a.orNull(usage),
+    metadata: a.anyObject,
+  }),
+);
+
+const event = (members: Readonly<Record<string, JsonSchema>>, ...types: readonly string[]) =>
+  a.object({ type: a.words(...types), sequence_number: a.count, ...members });
+
+const place = { item_id: a.text, output_index: a.count };
+const inMessage = { ...place, content_index: a.count };
+const inReasoning = { ...place, summary_index: a.count };
+
+const states = ['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'];
+
+const events = a.either(
+  event({ response }, ...states.map((state) => `response.${state}`)),
+  event({ output_index: a.count, item }, 'response.output_item.added', 'response.output_item.done'),
+  event({ ...inMessage, part }, 'response.content_part.added', 'response.content_part.done'),
+  event({ ...inMessage, delta: a.text, logprobs }, 'response.output_text.delta'),
+  event({ ...inMessage, text: a.text, logprobs }, 'response.output_text.done'),
+  event(
+    { ...inReasoning, part: summary },
+    'response.reasoning_summary_part.added',
+    'response.reasoning_summary_part.done',
+  ),
+  event({ ...inReasoning, delta: a.text }, 'response.reasoning_summary_text.delta'),
+  event({ ...inReasoning, text: a.text }, 'response.reasoning_summary_text.done'),
+  event({ ...place, delta: a.text }, 'response.function_call_arguments.delta', 'response.custom_tool_call_input.delta'),
+  event({ ...place, name: a.text, arguments: a.text }, 'response.function_call_arguments.done'),
+  event({ ...place, input: a.text }, 'response.custom_tool_call_input.done'),
+);
+
+const wholeOrStream = a.oneOf(a.json(response), a.events(events));
+
+export const responsesAnswers: a.DialectAnswers = {
+  errors: { responses: a.object({ error: a.openaiError, 'detail?': a.busyDetail }) },
+  answers: {
+    'POST /v1/responses': wholeOrStream,
+    'POST /v1/responses/input_tokens': a.json(
+      a.object({ object: a.words('response.input_tokens'), input_tokens: a.count }),
+    ),
+    'GET /v1/responses/{id}': wholeOrStream,
+    'DELETE /v1/responses/{id}': a.json(a.object({ id: a.text, object: a.words('response'), deleted: a.words(true) })),
+    'GET /v1/responses/{id}/input_items': a.json(
+      a.object({
+        object: a.words('list'),
+        data: a.list(a.open({ id: a.text, type: a.text })),
+        first_id: a.orNull(a.text),
+        last_id: a.orNull(a.text),
+        has_more: a.flag,
+      }),
+    ),
+    'POST /v1/responses/{id}/cancel': a.json(response),
+  },
+};
