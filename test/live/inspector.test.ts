@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { answerFault } from '../fuzz/answer.ts';
+import { fetchDocument, nameOf } from '../fuzz/document.ts';
 import { liveServers } from './server.ts';
 
 const start = liveServers();
@@ -73,11 +75,17 @@ test('inspector: every request is shown, and replayed in its own dialect with th
   // Only for administrators.
   expect((await call('/api/extra/requests', undefined, 'wrong')).status).toBe(401);
   expect((await call('/api/extra/requests', undefined, secrets.password)).status).toBe(403);
+  const api = await fetchDocument(base);
   const everything: string[] = [];
   const read = async <Answer>(path: string, body?: object): Promise<Answer> => {
     const { status, text: answer } = await call(path, body);
     expect(status, `${path} ${answer.slice(0, 200)}`).toBe(200);
     everything.push(answer);
+    const name = `${body ? 'POST' : 'GET'} ${path.replace(/req_\w+/, '{id}')}`;
+    const operation = api.operations.find((one) => nameOf(one) === name);
+    if (!operation) throw new Error(`${name} is not documented`);
+    const sentAnswer = { status, headers: { 'content-type': 'application/json' }, body: Buffer.from(answer) };
+    expect(answerFault(sentAnswer, operation, api), path).toBeUndefined();
     return JSON.parse(answer) as Answer;
   };
   // The last one may still be ending.
