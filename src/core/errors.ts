@@ -139,8 +139,14 @@ export const reviveError = ({ code, details }: PlainError): AppError => new AppE
 
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
+  if (isDiskFull(error)) return new AppError('disk-full', {}, { cause: error });
   const reason = error instanceof Error ? error.message : String(error);
   return new AppError('internal', { reason }, { cause: error });
+}
+
+/** Also a limit on the size of files. */
+export function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');
 }
 
 export interface Refused {
@@ -150,4 +156,6 @@ export interface Refused {
   readonly method: string;
   readonly path: string;
   readonly remoteAddress: string;
+  /** The `x-request-id` of its response; missing for a connection that sent no valid request. */
+  readonly id?: string;
 }

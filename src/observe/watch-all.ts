@@ -18,14 +18,19 @@ function together(watches: readonly ExchangeWatch[]): ExchangeWatch {
   return {
     authorized: (key) => each((watch) => watch.authorized?.(key)),
     received: (body) => each((watch) => watch.received?.(body)),
+    traceparent: watches.find(({ traceparent }) => traceparent !== undefined)?.traceparent,
     decoded: (request) => each((watch) => watch.decoded?.(request)),
+    queued: (kind) => each((watch) => watch.queued?.(kind)),
     turnCame: (waitedMs) => each((watch) => watch.turnCame?.(waitedMs)),
+    engineCame: (...facts) => each((watch) => watch.engineCame?.(...facts)),
     taskBegun: (kind) => each((watch) => watch.taskBegun?.(kind)),
-    taskEnded: (kind, error) => each((watch) => watch.taskEnded?.(kind, error)),
-    generationBegun: (request, contextSize) => each((watch) => watch.generationBegun?.(request, contextSize)),
-    event: (event) => {
-      for (const watch of eventWatches) watch.event?.(event);
+    taskEnded: (...facts) => each((watch) => watch.taskEnded?.(...facts)),
+    generationBegun: (...facts) => each((watch) => watch.generationBegun?.(...facts)),
+    event: (event, job) => {
+      for (const watch of eventWatches) watch.event?.(event, job);
     },
+    left: () => each((watch) => watch.left?.()),
+    errored: (error) => each((watch) => watch.errored?.(error)),
     replied: (status, headers) => each((watch) => watch.replied?.(status, headers)),
     ...(writeWatches.length > 0 && {
       wrote: (piece) => {

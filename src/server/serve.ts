@@ -8,6 +8,7 @@ import { kindModules } from '../models/engine-kinds.ts';
 import type { PreparedModel } from '../models/prepared-model.ts';
 import { embeddedModel } from '../models/text-engine.ts';
 import { type Addresses, baseUrl, hintLines, readyLines } from '../observe/banner.ts';
+import { JsonTerminal } from '../observe/json-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { App } from './app.ts';
 import { openBrowser } from './open-browser.ts';
@@ -45,7 +46,7 @@ export async function serve(serving: Serving): Promise<void> {
   const { port } = await listen(serving);
   serving.listening?.();
   const addresses: Addresses = { scheme: settings.ssl ? 'https' : 'http', port, host: settings.host };
-  terminal.line(`Listening on ${baseUrl(addresses)}`);
+  terminal.line(`Listening on ${baseUrl(addresses)}`, { event: 'start', url: baseUrl(addresses) });
   // In autoswap mode the first request loads what it needs.
   if (!settings.autoswapmode) await engine.start();
   const state = engine.state();
@@ -81,7 +82,7 @@ async function loadGiven({ given = [], settings, terminal }: Serving): Promise<r
     } catch (error) {
       const line = error instanceof AppError ? error.message : `${name} could not be loaded: ${String(error)}`;
       // An engine that failed in its own process has reported it already.
-      if (!terminal.hasSaid(line)) terminal.line(line);
+      if (!terminal.hasSaid(line)) terminal.line(line, { level: 'error' });
       if (!optional) return undefined;
       missing.push(model);
     }
@@ -125,6 +126,8 @@ async function dismissOther({ settings, wait = systemWait, isAlive = isAliveNow 
 
 function runOnReady(command: string, terminal: Terminal): void {
   terminal.line(`Running the command of --onready: ${command}`);
-  const child = spawn(command, { shell: true, stdio: 'inherit' });
-  child.on('error', (error) => terminal.line(`The command of --onready failed: ${error.message}`));
+  // Its output must not mix with a log of objects.
+  const json = terminal instanceof JsonTerminal;
+  const child = spawn(command, { shell: true, stdio: json ? 'ignore' : 'inherit' });
+  child.on('error', (error) => terminal.line(`The command of --onready failed: ${error.message}`, { level: 'error' }));
 }

@@ -290,4 +290,10 @@ export const parleyFlags = flagTable({
     min: 0,
     max: 64,
   }).help('Maximum number of models in memory in --routermode. The least recently used one is unloaded first.'),
+  logformat: choice(['text', 'json'], { label: 'Log format', tab: 'Network', scope: 'server' }).help(
+    'Format of the console: lines for people, or one JSON object per line for log collectors, with one line per request. See docs/monitoring.md.',
+  ),
+  trace: text('URL', '', { label: 'Trace collector', tab: 'Network', scope: 'server', defaultText: 'no traces' }).help(
+    'Send a trace of each request to this OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318). OTEL_EXPORTER_OTLP_HEADERS can have headers for it. See docs/monitoring.md.',
+  ),
 });
