@@ -72,7 +72,7 @@ const message: fc.Arbitrary<Message> = fc.oneof(
   said.map((one): Message => ({ role: 'tool', content: text(one), callId: 'c' })),
 );
 
-test('templates: spoilt ones are refused or answered with the last question in the prompt', { timeout }, async () => {
+test('templates: spoilt ones are refused or rendered, and no tool result is lost', { timeout }, async () => {
   const { tags } = chatAdapter({ userStart: '<U>', assistantStart: '<A>' });
   await tryAll(
     'templates',
@@ -82,7 +82,11 @@ test('templates: spoilt ones are refused or answered with the last question in t
       const limits = { ...inlineLimits, steps: 20_000, characters: 100_000, items: 1000 };
       const compiled = await compileTemplate(source, { limits, clock: () => ++time }).catch((error: unknown) => error);
       if (compiled instanceof Error) return expect(compiled.message).not.toBe('');
-      const messages = [...earlier, { role: 'user', content: text('zebra7') } as Message];
+      const messages: readonly Message[] = [
+        ...earlier,
+        { role: 'assistant', content: [], toolCalls: [{ id: 'c', name: 'f', json: '{"a":1}' }] },
+        { role: 'tool', content: text('zebra7'), callId: 'c' },
+      ];
       const { prompt, warnings } = await chatPrompt(
         { messages, media: [], tools: [{ name: 'f', parameters: {} }] },
         {
