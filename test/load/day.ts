@@ -63,6 +63,9 @@ async function text(base: string, planned: PlannedTask, genkey: string, signal: 
   }
 }
 
+/** Failures that are told at once; the result has all of them. */
+const mostLines = 20;
+
 interface DayOptions {
   readonly base: string;
   readonly seed: number;
@@ -92,6 +95,11 @@ export async function dayOfWork(options: DayOptions): Promise<DayResult> {
   const done = new Map<string, { read: number; ended: number }>();
   const wrong: string[] = [];
 
+  function failed(line: string): void {
+    wrong.push(line);
+    if (wrong.length <= mostLines) log(`! ${line}`);
+  }
+
   async function perform(planned: PlannedTask, number: number): Promise<void> {
     const { kind, ending } = planned;
     const stop = new AbortController();
@@ -100,7 +108,7 @@ export async function dayOfWork(options: DayOptions): Promise<DayResult> {
     try {
       await (planned.target ? text(base, planned, `day-${number}`, stop.signal) : send?.(base, stop.signal));
     } catch (error) {
-      if (!stop.signal.aborted) wrong.push(`${kind}, ${ending.type}: ${(error as Error).message}`);
+      if (!stop.signal.aborted) failed(`${kind}, ${ending.type}: ${(error as Error).message}`);
     } finally {
       clearTimeout(cut);
     }

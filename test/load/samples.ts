@@ -39,6 +39,8 @@ export function startSampling(pid: number) {
       const { serverMegabytes, childMegabytes, descriptors, children } = holdingsOf(pid);
       const minutes = (performance.now() - startedAt) / 60_000;
       const [workerMegabytes, processes] = [childMegabytes, children + 1];
+      // A worker that is ending has no memory any more.
+      if (Number.isNaN(workerMegabytes)) return;
       samples.push({ minutes, serverMegabytes, workerMegabytes, descriptors, processes, loopDelay: loopDelay(pid) });
     } catch {
       // A worker ended while it was looked at.
