@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
+import { isDiskFull } from '../core/errors.ts';
 import { isAlive } from '../core/is-alive.ts';
 import type { BodyLimits, ReadBody } from './body.ts';
 
@@ -147,10 +148,6 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
 }
 
 const openUpload = (path: string): Writable => createWriteStream(path, { mode: 0o600, flags: 'wx' });
-
-function isDiskFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
-}
 
 /** The last part of a path of any system. */
 const plainName = (name: string | undefined): string => (name ?? '').split(/[/\\]/).at(-1) ?? '';

@@ -1,4 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
 import { checkVersion, versionKey } from '../core/file-version.ts';
 import { AtomicFile, type AtomicFileOptions } from '../store/atomic-file.ts';
 
@@ -54,13 +55,21 @@ export function hashKey(key: string, salt: string): Promise<Buffer> {
 /** The keys of `--keyfile`. Readable by its owner only, and replaced atomically. */
 export class KeyFile {
   readonly #file: AtomicFile<readonly StoredKey[]>;
+  readonly #path: string;
 
   constructor(parts: Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>) {
+    this.#path = parts.path;
     this.#file = new AtomicFile<readonly StoredKey[]>({ ...parts, mostBytes, empty: [], decode, encode });
   }
 
   keys(): Promise<readonly StoredKey[]> {
     return this.#file.read();
+  }
+
+  /** The same for a server, which never changes the file: somebody may just be writing it. Throws if it is damaged. */
+  async current(): Promise<readonly StoredKey[]> {
+    if ((await stat(this.#path)).size > mostBytes) throw new Error('it is too large');
+    return decode(await readFile(this.#path));
   }
 
   /** Returns the key, which is stored nowhere. Throws `KeyExists`. */

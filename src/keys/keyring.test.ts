@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freshFolders } from '../store/testing/folder.ts';
@@ -68,6 +68,23 @@ test('Keyring: takes up added and revoked keys, and keeps those it has while the
   expect(await ring.find(eve)).toMatchObject({ name: 'eve' });
   expect(warnings).toHaveLength(1);
 });
+
+test.each(['', '{"file_version":1,"keys":[{"na', '\0\0\0\0'])(
+  'Keyring: keeps its keys while the file is damaged (%j), and does not touch it',
+  async (text) => {
+    const { path, ring, keys, warnings } = await keyring({ name: 'bob' });
+    const before = readFileSync(path);
+    writeFileSync(path, text);
+    await ring.refresh();
+    await ring.refresh();
+    expect(await ring.find(keys[0] ?? '')).toMatchObject({ name: 'bob' });
+    expect(warnings).toEqual([expect.stringContaining('cannot be read')]);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+    writeFileSync(path, before);
+    await ring.refresh();
+    expect(await ring.find(keys[0] ?? '')).toMatchObject({ name: 'bob' });
+  },
+);
 
 test('Keyring: an expired key is wrong', async () => {
   const { ring, keys, clock } = await keyring({ name: 'bob', expires: 5000 });

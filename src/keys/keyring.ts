@@ -13,7 +13,7 @@ export interface KeyUse {
 
 export interface KeyringParts {
   readonly path: string;
-  readonly file: Pick<KeyFile, 'keys'>;
+  readonly file: Pick<KeyFile, 'current'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly warn: (sentence: string) => void;
@@ -55,7 +55,7 @@ export class Keyring {
       const { ino, size, mtimeMs } = await stat(path);
       const found = `${ino} ${size} ${mtimeMs}`;
       if (found === this.#seen) return;
-      this.#byId = new Map((await file.keys()).map((key) => [key.id, key]));
+      this.#byId = new Map((await file.current()).map((key) => [key.id, key]));
       this.#seen = found;
       this.#verified.clear();
       this.#trouble = '';

@@ -114,6 +114,17 @@ describe('AtomicFile: damaged file', () => {
     expect(names()).toEqual(['words.txt', basename(aside)]);
   });
 
+  test.each(['half of a fi', ''])('that was read before (%j): its last content is written again', async (text) => {
+    const { path, file, add, warnings, names } = words();
+    await add('kept');
+    writeFileSync(path, text);
+    expect(await file.read()).toEqual(['kept']);
+    expect(readFileSync(path, 'utf8')).toBe('kept\n.\n');
+    expect(warnings).toEqual([expect.stringMatching(/and its last content is written again\.$/)]);
+    expect(await words({ path }).file.read()).toEqual(['kept']);
+    expect(names()).toHaveLength(2);
+  });
+
   test('gets another name if the name is taken', async () => {
     const { path, file } = words();
     for (const text of ['one', 'two', 'three']) {
@@ -129,7 +140,7 @@ describe('AtomicFile: damaged file', () => {
     const { path, add, warnings } = words();
     await add('a');
     writeFileSync(path, 'broken meanwhile');
-    expect(await add('b')).toEqual(['b']);
+    expect(await add('b')).toEqual(['a', 'b']);
     expect(warnings).toHaveLength(1);
   });
 });

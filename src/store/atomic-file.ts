@@ -25,8 +25,8 @@ export class FileFull extends Error {
 
 /**
  * Content in one file of bounded size. Changes run one after the other, and each replaces the whole file, so that a crash
- * leaves the old file. A damaged file is renamed and never overwritten; one of a later version of Parley is left alone, and reads
- * and changes reject. Before each use the file is read again if another program has changed it.
+ * leaves the old file. A damaged file is renamed and never overwritten; if it was read before, its last content is written again. One of
+ * a later version of Parley is left alone, and reads and changes reject. Before each use the file is read again if another program has changed it.
  */
 export class AtomicFile<Content> {
   readonly #parts: AtomicFileOptions<Content>;
@@ -82,22 +82,25 @@ export class AtomicFile<Content> {
     if (!found.isFile()) throw new Error(`${path} is no file`);
     if (found.size > mostBytes) throw new Error(`${path} is left alone: ${new FileFull(mostBytes).message}`);
     const bytes = await readFile(path);
-    if (bytes.length === 0) return empty;
+    const wasRead = this.#seen !== null && this.#seen !== undefined;
     try {
-      return await decode(bytes);
+      if (bytes.length === 0 && wasRead) throw new Error('it is empty');
+      return bytes.length === 0 ? empty : await decode(bytes);
     } catch (error) {
       if (error instanceof NewerFile) throw new Error(`${path} is left alone: ${error.message}`, { cause: error });
-      await this.#putAside(path, error);
-      return empty;
+      await this.#putAside(path, error, wasRead ? 'its last content is written again' : 'a new one is begun');
+      if (!wasRead) return empty;
+      await replaceFile(path, this.#parts.encode(this.#content));
+      return this.#content;
     }
   }
 
-  async #putAside(path: string, error: unknown): Promise<void> {
+  async #putAside(path: string, error: unknown, next: string): Promise<void> {
     const { warn, now } = this.#parts;
     const reason = error instanceof Error ? error.message : String(error);
     const aside = await freeName(`${path}.damaged-${now().toISOString().replace(/[:.]/g, '-')}`);
     await rename(path, aside);
-    warn(`${path} is damaged (${reason}). It is kept as ${aside}, and a new one is begun.`);
+    warn(`${path} is damaged (${reason}). It is kept as ${aside}, and ${next}.`);
   }
 
   /** The target of a link is read and replaced, not the link. */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { LiveServer } from '../live/server.ts';
 import { until } from './until.ts';
 
@@ -39,4 +39,18 @@ export function cannotLimit(): string | undefined {
 /** Virtual memory of a process in bytes. */
 export function virtualBytes(pid: number): number {
   return Number(/^VmSize:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+}
+
+/** The processes that a process has started with this text in their command line, the newest first. */
+export function childrenOf(parent: number, command: string): readonly number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const found = pids.filter((pid) => {
+    try {
+      const isChild = new RegExp(`^PPid:\\s+${parent}$`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+      return isChild && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(command);
+    } catch {
+      return false;
+    }
+  });
+  return found.map(Number).sort((one, other) => other - one);
 }

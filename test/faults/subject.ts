@@ -102,7 +102,7 @@ async function store({ base }: LiveServer, slot: number, withText: boolean): Pro
   await ok('/api/extra/sync/save', { kind: 'chats', id: record, base: 0, data: `chat ${mark}` });
   await ok('/api/extra/multiplayer/setstory', { full_update: true, data_format: 'f', data: `all ${mark}` });
   const form = new FormData();
-  form.append('image', new Blob([onePixel]), `${record}.png`);
+  form.append('image', new Blob([smallPng]), `${record}.png`);
   const upload = await fetch(`${base}/upload/image`, { method: 'POST', body: form });
   if (upload.status !== 200) throw new Error(`/upload/image: ${upload.status} ${await upload.text()}`);
   const picture = ((await upload.json()) as { name: string }).name;
@@ -124,10 +124,10 @@ async function checkStored(
   if (response !== undefined) expect((await get(`/v1/responses/${response}`)).status).toBe(200);
   if (picture === undefined) return;
   const seen = await fetch(`${base}/view?${new URLSearchParams({ filename: picture, type: 'input' })}`);
-  expect(Buffer.from(await seen.arrayBuffer()).equals(onePixel)).toBe(true);
+  expect(Buffer.from(await seen.arrayBuffer()).equals(smallPng)).toBe(true);
 }
 
-const onePixel = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+M8AAQUBAScY42YAAAAASUVORK5CYII=',
+const smallPng = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAEUlEQVQImWO4oKCAFTEMLQkAvk5EAeYFmHQAAAAASUVORK5CYII=',
   'base64',
 );

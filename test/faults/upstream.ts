@@ -85,12 +85,15 @@ function flood(socket: Socket, piece: string): void {
   write();
 }
 
-/** Writes a text byte by byte. */
+/** Writes a text byte by byte, and ends. */
 export function drip(socket: Socket, text: string): void {
   const bytes = Buffer.from(text);
   let sent = 0;
   const timer = setInterval(() => {
-    if (socket.destroyed || sent >= bytes.length) return clearInterval(timer);
+    if (socket.destroyed || sent >= bytes.length) {
+      socket.end();
+      return clearInterval(timer);
+    }
     socket.write(bytes.subarray(sent, sent + 1));
     sent += 1;
   }, 2);

@@ -119,6 +119,17 @@ describe('BackendPool: health', () => {
     expect(pool.assign(undefined, 'x', nobody)).toBeDefined();
   });
 
+  test('requests that fail together do not delay the next check', async () => {
+    const one = await upstream(wellVllm);
+    const { pool, tick } = poolOf([one.address()]);
+    await pool.start();
+    const [first] = pool.backends;
+    for (let request = 0; request < 8; request += 1) {
+      first?.failed(new RemoteFailure('unreachable', 'x', 'connection closed'));
+    }
+    expect(tick()).toBe(250);
+  });
+
   test('a backend that is down is checked with exponential back-off', async () => {
     const one = await upstream(wellVllm);
     const address = one.address();

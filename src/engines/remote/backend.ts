@@ -110,7 +110,8 @@ export class Backend {
     if (failure.type === 'unwilling') {
       const until = this.parts.now() + (failure.facts.retryAfterSeconds ?? 1) * 1000;
       this.#become({ type: 'away', reason: problemOf('unwilling', failure.message), until });
-    } else if (failure.type === 'unreachable' && !failure.facts.stale) {
+    } else if (failure.type === 'unreachable' && !failure.facts.stale && this.#state.type !== 'down') {
+      // Requests that fail together are one outage: only failed checks make the next check later.
       this.#gone(problemOf('unreachable', failure.message));
     }
   }

@@ -57,6 +57,52 @@ describe('BackendConnection', () => {
     await expect(connection.bytes('/no', {})).rejects.toMatchObject({ type: 'refused' });
   });
 
+  test('hides the key that an error of the backend repeats', async () => {
+    const one = await upstream({
+      '/no': ({ headers }, response) => json({ error: `wrong ${headers.authorization}` }, 400)({} as never, response),
+      '/stream': (_, response) => void response.end('data: wrong Bearer sk-secret\n\n'),
+    });
+    const connection = new BackendConnection({ base: one.base, host: one.host, key: 'sk-secret' });
+    await expect(connection.json('GET', '/no')).rejects.toThrow(/^wrong Bearer …$/);
+    const failing = (text: string) => {
+      throw new Error(text.trim());
+    };
+    const streamed = connection.stream('/stream', {}, { ...quiet, piece: failing }, never);
+    await expect(streamed).rejects.toThrow(/^data: wrong Bearer …$/);
+    connection.close();
+  });
+
+  test('an answer that ends with its connection is not complete when the time-out closes that', async () => {
+    const { connection } = await connected(
+      {
+        '/open': (_, response) => {
+          response.socket?.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"begun":true}');
+        },
+      },
+      { silenceMs: 50 },
+    );
+    const late = { type: 'unreachable', message: 'no answer in time' };
+    await expect(connection.bytes('/open', { milliseconds: 50 })).rejects.toMatchObject(late);
+    await expect(connection.stream('/open', {}, quiet, never)).rejects.toMatchObject(late);
+  });
+
+  test('a stream that is not ended after its last event is not waited for', async () => {
+    const { connection } = await connected(
+      {
+        '/open': (_, response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: [DONE]\n\n');
+        },
+      },
+      { endMs: 20 },
+    );
+    let said = '';
+    const piece = (text: string): void => {
+      said += text;
+    };
+    await connection.stream('/open', {}, { ...quiet, piece, isOver: () => said.includes('[DONE]') }, never);
+    expect(said).toBe('data: [DONE]\n\n');
+  });
+
   test('says why a host is not reachable', async () => {
     const { one, connection } = await connected({});
     await one.die();

@@ -1,6 +1,7 @@
 import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { RemoteAddress } from '../../config/remote.ts';
+import { hideSecrets } from '../../core/hide-secrets.ts';
 import { tryParseJson } from '../../core/json.ts';
 import { type FailureType, RemoteFailure, statusFailure } from './failure.ts';
 
@@ -11,6 +12,8 @@ interface StreamSink {
   piece(text: string): void;
   /** A single JSON body, from a backend that does not stream. */
   whole(text: string): void;
+  /** Whether the last event has come. A backend that does not end the response then is not waited for. */
+  isOver?(): boolean;
 }
 
 export interface Valve {
@@ -35,6 +38,8 @@ const defaultLimits = {
   answerMs: 1.5 * hour,
   /** An error is reported with as much of its body as came within this time. */
   errorBodyMs: 3000,
+  /** For the end of a response after its last event. */
+  endMs: 1000,
 };
 export type ConnectionLimits = typeof defaultLimits;
 
@@ -61,14 +66,20 @@ export class BackendConnection {
   }
 
   /** Resolves at the end of the response; rejects with a `RemoteFailure` or an error of the sink. */
-  async stream(path: string, body: object, sink: StreamSink, signal: AbortSignal): Promise<void> {
+  async stream(
+    path: string,
+    body: object,
+    sink: StreamSink,
+    signal: AbortSignal,
+    headers: SentHeaders = {},
+  ): Promise<void> {
     const silence = new AbortController();
     let paused = false;
     // The idle time-out stops during back-pressure, which the client causes.
     const timer = setTimeout(() => (paused ? timer.refresh() : silence.abort()), this.#limits.silenceMs);
     try {
       const both = AbortSignal.any([signal, silence.signal]);
-      const { response, request } = await this.#asked('POST', path, jsonBody(body), both);
+      const { response, request } = await this.#asked('POST', path, jsonBody(body), both, headers);
       response.setEncoding('utf8');
       const isEvents = !String(response.headers['content-type']).includes('json');
       try {
@@ -84,8 +95,9 @@ export class BackendConnection {
           timer.refresh();
           sink.piece(text);
         };
-        if (isEvents) await flowing(response, request, piece);
+        if (isEvents) await flowing(response, request, { piece, isOver: sink.isOver, endMs: this.#limits.endMs });
         else sink.whole((await this.#collected(response, mostAnswerBytes)).toString());
+        silence.signal.throwIfAborted();
       } catch (error) {
         request.destroy();
         throw error;
@@ -133,7 +145,10 @@ export class BackendConnection {
     const until = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
     try {
       const { response } = await this.#asked(method, path, body, until);
-      return await this.#collected(response, bytes);
+      const answer = await this.#collected(response, bytes);
+      // A body that ends with its connection looks complete when the time-out closes that.
+      until.throwIfAborted();
+      return answer;
     } catch (error) {
       throw late.signal.aborted && !signal?.aborted
         ? this.#failed('no answer in time', 'unreachable')
@@ -149,7 +164,7 @@ export class BackendConnection {
     return value;
   }
 
-  #asked(method: string, path: string, body: SentBody | undefined, signal: AbortSignal) {
+  #asked(method: string, path: string, body: SentBody | undefined, signal: AbortSignal, headers: SentHeaders = {}) {
     return new Promise<{ readonly response: IncomingMessage; readonly request: ClientRequest }>((resolve, reject) => {
       const request = this.#protocol.request(`${this.target.base}${path}`, {
         method,
@@ -158,6 +173,7 @@ export class BackendConnection {
           accept: 'application/json, text/event-stream, */*;q=0.1',
           'accept-encoding': 'identity',
           ...(body ? { 'content-type': body.type, 'content-length': body.bytes.length } : {}),
+          ...headers,
           ...this.headers,
         },
         signal,
@@ -180,7 +196,9 @@ export class BackendConnection {
   }
 
   async #refusal(response: IncomingMessage, status: number): Promise<RemoteFailure> {
-    const body = await beginningOf(response, mostErrorBytes, this.#limits.errorBodyMs);
+    const sent = await beginningOf(response, mostErrorBytes, this.#limits.errorBodyMs);
+    // It may repeat the request, with its key.
+    const body = hideSecrets(sent, [this.target.key]);
     const retryAfter = response.headers['retry-after'];
     return statusFailure(this.target.host, { status, retryAfter, body, origin: this.#origin });
   }
@@ -208,6 +226,8 @@ export class BackendConnection {
 
   /** A reused connection that fails without a response was most likely closed by the backend before. */
   #failure(error: unknown, keptAndUnanswered = false): unknown {
+    const { key } = this.target;
+    if (error instanceof Error && key && error.message.includes(key)) error.message = hideSecrets(error.message, [key]);
     if (!isNetworkError(error)) return error;
     const stale = keptAndUnanswered && error.code === 'ECONNRESET';
     // The others are likely stale too: the next attempt opens a new one.
@@ -216,6 +236,7 @@ export class BackendConnection {
   }
 }
 
+type SentHeaders = Readonly<Record<string, string>>;
 type SentBody = ReturnType<typeof jsonBody>;
 
 function jsonBody(body: object) {
@@ -253,9 +274,16 @@ function limitConnecting(request: ClientRequest, connected: string, milliseconds
   });
 }
 
+interface Flow {
+  readonly piece: (text: string) => void;
+  readonly isOver: (() => boolean) | undefined;
+  readonly endMs: number;
+}
+
 /** Event listeners instead of an iterator, because this runs per token. An error of the listener ends the read. */
-function flowing(response: IncomingMessage, request: ClientRequest, piece: (text: string) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
+function flowing(response: IncomingMessage, request: ClientRequest, { piece, isOver, endMs }: Flow): Promise<void> {
+  let ending: NodeJS.Timeout | undefined;
+  const read = new Promise<void>((resolve, reject) => {
     response.on('data', (text: string) => {
       try {
         piece(text);
@@ -263,11 +291,17 @@ function flowing(response: IncomingMessage, request: ClientRequest, piece: (text
         reject(error);
         request.destroy();
       }
+      if (ending || !isOver?.()) return;
+      ending = setTimeout(() => {
+        resolve();
+        request.destroy();
+      }, endMs);
     });
     response.once('end', resolve);
     response.once('error', reject);
     response.once('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
   });
+  return read.finally(() => clearTimeout(ending));
 }
 
 /** Reads what arrives of a body within this time. */

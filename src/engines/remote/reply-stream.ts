@@ -54,6 +54,11 @@ export class ReplyStream {
     this.#askedAt = options.now();
   }
 
+  /** Whether the last event has come. */
+  get isDone(): boolean {
+    return this.#done;
+  }
+
   /** Parses one event of the stream. Throws `StreamError` for an error event. */
   read(data: string): readonly GenerationEvent[] {
     if (data === '[DONE]') {

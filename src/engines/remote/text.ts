@@ -247,9 +247,12 @@ class Attempt {
       },
       piece: (text: string) => parser.push(text),
       whole: (text: string) => this.#send(this.#reply.read(text)),
+      isOver: () => this.#reply.isDone,
     };
     const signal = AbortSignal.any([stop, cut]);
-    await connection.stream(paths[this.work.form], { model: id, ...fields }, sink, signal);
+    const { traceparent } = this.sink;
+    const headers = traceparent === undefined ? {} : { traceparent };
+    await connection.stream(paths[this.work.form], { model: id, ...fields }, sink, signal, headers);
     parser.end();
     // Before the last event, so that the next turn of a conversation finds its backend free.
     this.assignment.done();
