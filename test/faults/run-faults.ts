@@ -33,7 +33,7 @@ export function runFaults(groups: readonly FaultGroup[], { short = false } = {})
         const { name, kind } = fault;
         const record = (outcome: Tried['outcome'], recoveryMs = 0) =>
           tried.push({ group, name, kind, outcome, recoveryMs });
-        test(name, { timeout: 90_000 }, async (context) => {
+        test(name, { timeout: 150_000 }, async (context) => {
           const skipped = fault.cannot?.();
           if (skipped !== undefined) {
             record({ skipped });
