@@ -32,9 +32,13 @@ function testsIn(folder: string): string[] {
   return names.filter((name) => name.endsWith('.test.ts')).map((name) => join(folder, name));
 }
 
+/** Short by default; `npm run test:load` runs them at full size. */
+const load = ['test/load/*-load.test.ts'];
+
 /** Those that measure who waits for whom, or end processes: nobody else may be at work beside them. */
 const alone = [
   'test/faults/**/!(grammar|pictures|task-worker|worker).test.ts',
+  ...load,
   ...['many-models', 'queue', 'swaps'].map((name) => `test/live/${name}.test.ts`),
 ];
 
@@ -92,6 +96,17 @@ export default defineConfig({
           maxWorkers: 1,
           ...common,
           testTimeout: 120_000,
+        },
+      },
+      {
+        // `npm run test:load`: up to an hour and more.
+        test: {
+          name: 'load',
+          include: load,
+          maxWorkers: 1,
+          disableConsoleIntercept: true,
+          ...common,
+          testTimeout: 2 * 3_600_000,
         },
       },
       {

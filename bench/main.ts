@@ -19,7 +19,6 @@ import { remoteBench } from './remote.ts';
 import { type Row, table } from './report.ts';
 import { samplingBench } from './sampling.ts';
 import { serveBench } from './serve.ts';
-import { soakBench } from './soak.ts';
 import { speechBench } from './speech.ts';
 import { startBench } from './start.ts';
 import { streamBench } from './stream.ts';
@@ -37,7 +36,6 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   speech: speechBench,
   transcription: transcriptionBench,
   image: imageBench,
-  soak: soakBench,
   leaks: leaksBench,
   embeddings: embeddingsBench,
   remote: remoteBench,
@@ -62,18 +60,17 @@ const { values, positionals } = parseArgs({
     peer: { type: 'string' },
     'peer-pid': { type: 'string' },
     'peer-command': { type: 'string' },
-    minutes: { type: 'string', default: '10' },
     document: { type: 'boolean', default: false },
   },
 });
 const names = positionals.length > 0 ? positionals : Object.keys(benches).filter((name) => !onlyByName.includes(name));
 const unknown = names.filter((name) => !Object.hasOwn(benches, name));
 const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
-const [threads, pid, minutes] = [values.threads, values['peer-pid'], values.minutes].map(number);
+const [threads, pid] = [values.threads, values['peer-pid']].map(number);
 if (process.platform !== 'linux') fail('The benches read processor time and memory from /proc, which only Linux has.');
 if (unknown.length > 0) fail(`No such bench: ${unknown.join(', ')}. There are: ${Object.keys(benches).join(', ')}.`);
 if (!values.server) fail('--server FILE is missing: the main file of a built server.');
-for (const [name, value] of Object.entries({ threads, 'peer-pid': pid, minutes })) {
+for (const [name, value] of Object.entries({ threads, 'peer-pid': pid })) {
   if (value !== undefined && !(value > 0)) fail(`--${name} must be a number above 0.`);
 }
 
@@ -87,7 +84,6 @@ const options = {
   model: values.model,
   cpuBuild: values.cpubuild,
   peer: { ...(url && { url }), ...(pid && { pid }), ...(command && { command }) },
-  minutes: minutes ?? 10,
   log: (line: string) => console.log(`   ${line}`),
 };
 const all: Row[] = [];

@@ -21,8 +21,6 @@ export interface BenchOptions {
   readonly cpuBuild: string | undefined;
   /** Another server to measure beside Parley: one that runs, or the command that starts it. */
   readonly peer: { readonly url?: string; readonly pid?: number; readonly command?: string };
-  /** Duration of the soak test. */
-  readonly minutes: number;
   readonly log: (line: string) => void;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gaps, grows, lowest, median, percentile } from './statistics.ts';
+import { gaps, lowest, median, percentile, slope } from './statistics.ts';
 
 test('the median is the middle value, or the mean of the two in the middle', () => {
   expect(median([9, 1, 5])).toBe(5);
@@ -22,8 +22,9 @@ test('gaps are the times between neighbours', () => {
   expect(gaps([1])).toEqual([]);
 });
 
-test('a series grows when its last third lies above the middle one', () => {
-  expect(grows([10, 60, 60, 61, 60, 60], 0.1)).toBe(false);
-  expect(grows([10, 20, 60, 61, 90, 95], 0.1)).toBe(true);
-  expect(grows([1, 2], 0.1)).toBe(false);
+test('slope: that of the line through the points, also where they scatter', () => {
+  expect(slope([0, 1, 2, 3].map((x) => [x, 5 + 2 * x]))).toBeCloseTo(2);
+  expect(slope([0, 1, 2, 3].map((x) => [x, x % 2]))).toBeCloseTo(0.2);
+  expect(slope([[4, 7]])).toBe(0);
+  expect(slope([])).toBe(0);
 });

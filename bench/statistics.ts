@@ -21,9 +21,11 @@ export function gaps(moments: readonly number[]): number[] {
   return moments.slice(1).map((moment, index) => moment - (moments[index] as number));
 }
 
-/** Whether the last third of a series lies above the middle one by more than this share: what grows on and on. */
-export function grows(values: readonly number[], share: number): boolean {
-  const third = Math.floor(values.length / 3);
-  if (third === 0) return false;
-  return median(values.slice(-third)) > median(values.slice(third, 2 * third)) * (1 + share);
+/** The slope of the straight line through the points, by least squares; 0 for fewer than two. */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [middleX, middleY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
+  const spread = points.reduce((sum, [x]) => sum + (x - middleX) ** 2, 0);
+  const common = points.reduce((sum, [x, y]) => sum + (x - middleX) * (y - middleY), 0);
+  return spread > 0 ? common / spread : 0;
 }

@@ -7,17 +7,22 @@ import { root } from './set-up.mjs';
 await build();
 // It may have been installed only now.
 const { importModule } = await import('./bundle.mjs');
-const [{ configurationDocument }, { fidelityByPage }, { fillFields }, { fillPaths }] = await Promise.all(
-  ['config/help', 'server/fidelity', 'protocols/fidelity/fidelity', 'server/access-document'].map((name) =>
-    importModule(`src/${name}.ts`),
-  ),
-);
+const names = [
+  'config/help',
+  'server/fidelity',
+  'protocols/fidelity/fidelity',
+  'server/access-document',
+  'observe/metrics-table',
+];
+const [{ configurationDocument }, { fidelityByPage }, { fillFields }, { fillPaths }, { fillMetrics }] =
+  await Promise.all(names.map((name) => importModule(`src/${name}.ts`)));
 const write = (name, text) => {
   writeFileSync(fileURLToPath(new URL(name, root)), text);
   console.log(`Written: ${name}`);
 };
 write('docs/configuration.md', configurationDocument());
 write('docs/security.md', fillPaths(readFileSync(new URL('docs/security.md', root), 'utf8')));
+write('docs/monitoring.md', fillMetrics(readFileSync(new URL('docs/monitoring.md', root), 'utf8')));
 for (const [page, endpoints] of Object.entries(fidelityByPage)) {
   const name = `docs/apis/${page}.md`;
   write(name, fillFields(readFileSync(new URL(name, root), 'utf8'), endpoints));

@@ -10,7 +10,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(randomInt(1, 2 ** 31)) },
     requests: { type: 'string', default: '20000' },
-    inputs: { type: 'string', default: '5000' },
+    inputs: { type: 'string', default: '3000' },
     // Words of a test name: requests, gguf, templates, …
     only: { type: 'string' },
   },

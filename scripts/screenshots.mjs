@@ -42,6 +42,19 @@ const mara = {
   },
 };
 
+const question = [
+  { role: 'system', content: 'Answer in one sentence.' },
+  { role: 'user', content: 'What does a lighthouse do?' },
+];
+const inspectedRequests = [
+  ['/api/v1/generate', { prompt: 'Once upon a time', max_length: 12 }],
+  ['/api/chat', { messages: question, options: { num_predict: 20 } }],
+  ['/v1/messages', { messages: question.slice(1), max_tokens: 20 }],
+  ['/v1/embeddings', { input: 'a lighthouse' }],
+  ['/v1/chat/completions', { messages: question, max_tokens: 20, temperature: 0, top_k: 20, stream: true }],
+  ['/v1/responses', { input: [{ role: 'pilot', content: 'Hello' }] }],
+];
+
 /** Each brings a fresh page to what is to be seen. */
 const scenes = {
   'chat-first-visit': async (page, base) => {
@@ -117,6 +130,27 @@ const scenes = {
   launcher: async (page) => {
     await page.goto(await start(['--showgui'], /launcher is at (\S+)/));
     await page.getByRole('tab').first().waitFor();
+  },
+  inspector: async (page) => {
+    const inspected = await start(
+      ['--port', '0', '--quiet', '--admin', '--inspect', '50'],
+      /connect to custom endpoint at (\S+)/,
+    );
+    for (const [path, body] of inspectedRequests) {
+      await (await fetch(`${inspected}${path}`, { method: 'POST', body: JSON.stringify(body) })).text();
+    }
+    await page.goto(`${inspected}/inspector`);
+    if (page.viewportSize().width > 900) {
+      await page.getByRole('link', { name: /chat\/completions/ }).click();
+      await page.getByRole('region', { name: 'Anthropic Messages', exact: true }).getByText('200').waitFor();
+    } else await page.getByRole('link', { name: /chat\/completions/ }).waitFor();
+  },
+  'inspector-prompt': async (page) => {
+    await scenes.inspector(page);
+    const link = page.getByRole('link', { name: /chat\/completions/ });
+    if (page.viewportSize().width <= 900) await link.click();
+    await page.getByRole('tab', { name: 'Prompt' }).click();
+    await page.locator('mark').first().waitFor();
   },
   api: async (page, base) => {
     await page.goto(`${base}/api`);

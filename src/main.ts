@@ -23,8 +23,11 @@ delete process.env[launcherVariable];
 
 const commandNames: readonly CommandName[] = ['models', 'pull', 'pack', 'keys', 'doctor', 'licenses'];
 
+/** Tells why the program cannot start. An object in a log of objects. */
+let fail = (sentence: string): void => console.error(sentence);
+
 await main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : String(error));
+  fail(error instanceof Error ? error.message : String(error));
   process.exit(error instanceof StartError ? error.exitCode : 1);
 });
 
@@ -45,10 +48,14 @@ async function main(words: readonly string[]): Promise<void> {
     readFile: (path) => readFileSync(configPath(path, ownFolder('config'), existsSync), 'utf8'),
     exists: existsSync,
   });
+  if (loaded.settings.logformat === 'json') {
+    const { failAsJson } = await import('./observe/json-log.ts');
+    fail = failAsJson(process.stderr);
+  }
   const opens = pageOf(words, loaded);
   if (opens === 'launcher') return launcher(loaded);
   if (loaded.type === 'refused') {
-    for (const line of [...loaded.notes, ...loaded.problems.map(({ sentence }) => sentence)]) console.error(line);
+    for (const line of [...loaded.notes, ...loaded.problems.map(({ sentence }) => sentence)]) fail(line);
     process.exit(loaded.exitCode);
   }
   if (informs(loaded.settings)) {

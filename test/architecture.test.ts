@@ -27,6 +27,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   packs: ['core', 'library'],
   mcp: ['core'],
   observe: ['core', 'config'],
+  inspector: ['core', 'chat', 'http', 'protocols'],
   launcher: ['core', 'config', 'engines', 'http', 'library', 'protocols'],
   models: ['core', 'chat', 'config', 'engines', 'gguf', 'http', 'library', 'observe', 'packs', 'protocols', 'queue'],
   server: 'anything',

@@ -30,6 +30,7 @@ export function repliesBy(
   ticket: Ticket,
   count: number,
 ): AsyncIterable<GenerationEvent>[] {
+  const { watch } = ticket;
   const stop = new AbortController();
   const signal = AbortSignal.any([ticket.signal, stop.signal]);
   const serverTools = wantsServerTools(request) ? all : undefined;
@@ -54,6 +55,7 @@ export function repliesBy(
       let begun = false;
       const emit = (event: GenerationEvent): void => {
         begun = true;
+        watch?.replyEvent?.(index, event);
         channel.push(event);
       };
       await answerOne(one, emit, () => channel.room()).catch((error: unknown) => {

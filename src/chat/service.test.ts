@@ -87,6 +87,15 @@ describe('chatService: plain chat', () => {
     expect([released(), passed()]).toEqual([1, 2]);
   });
 
+  test('replies: those who follow the request get the events as the dialect does, by the number of the reply', async () => {
+    const { chat } = chatWith(['<think>hm</think>Yes.', 'No.']);
+    const seen: string[] = [];
+    const watch = { replyEvent: (reply: number, { type }: GenerationEvent) => void seen.push(`${reply} ${type}`) };
+    const all = await Promise.all(chat.replies(chatRequest('Hi'), { ...ticket, watch }, 2).map(collect));
+    expect(seen).toEqual(all.flatMap((events, reply) => events.map(({ type }) => `${reply} ${type}`)));
+    expect(seen).toContain('0 reasoning-delta');
+  });
+
   test('replies: each reply has its own seed', async () => {
     const { chat, asked } = chatWith(['one', 'two']);
     const request = chatRequest('Hi');

@@ -133,3 +133,11 @@ test.each([
 ])('isNewerConfig: %s is %s', (text, expected) => {
   expect(isNewerConfig(text)).toBe(expected);
 });
+
+test('readConfigFile: an error repeats neither a secret nor the text around the fault', () => {
+  for (const text of ['{"password": ["secret"]}', '{"adminpassword": {"a": "secret"}}', '{"password": secret}']) {
+    const { problems } = readConfigFile(text, { allowOnready: false });
+    expect(problems).toHaveLength(1);
+    expect(JSON.stringify(problems)).not.toContain('secret');
+  }
+});

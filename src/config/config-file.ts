@@ -1,4 +1,5 @@
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
+import { hideSecrets, withoutQuote } from '../core/hide-secrets.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { badFlags, type FlagValue, type JsonObject, missing, type Problem } from './flag.ts';
 import { type FlagKey, flagByFileKey, flagKeys, flagOf, type NamedFlag, type Settings } from './flags.ts';
@@ -25,6 +26,7 @@ const templateValues: Readonly<Record<string, FlagValue>> = {
   password: null,
   adminpassword: null,
   ssl: null,
+  trace: '',
   usecuda: null,
   usevulkan: null,
   usecpu: null,
@@ -67,7 +69,8 @@ export function readConfigFile(
       continue;
     }
     const reading = readJson(flag.definition, value);
-    const needs = reading.ok ? '' : `${key} needs ${reading.expected}, not ${JSON.stringify(value)}`;
+    const shown = 'secret' in flag.definition && flag.definition.secret ? 'this' : hideSecrets(JSON.stringify(value));
+    const needs = reading.ok ? '' : `${key} needs ${reading.expected}, not ${shown}`;
     if (reading.ok) source.add(flag, key, reading);
     else
       problems.push(
@@ -120,7 +123,7 @@ function jsonReason(text: string, { message }: Error): string {
   const end = text.trimEnd().length;
   if (/^Unexpected end of JSON/.test(message) || Number(position) >= end)
     return `unexpected end of JSON at line ${lineAt(end)}`;
-  if (what === undefined) return message;
+  if (what === undefined) return withoutQuote(message);
   return `${what.charAt(0).toLowerCase()}${what.slice(1)} at line ${lineAt(Number(position))}`;
 }
 

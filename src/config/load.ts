@@ -17,6 +17,7 @@ import { type Parsed, parseCommandLine } from './parse.ts';
 import { checkDiskCache, checkFiles } from './paths.ts';
 import { remoteProblems } from './remote.ts';
 import { applyRules, settingsNotes } from './rules.ts';
+import { traceProblems } from './trace.ts';
 
 export interface Sources {
   /** Without the program name. */
@@ -86,6 +87,7 @@ export function validated(
     ...cached.problems,
     ...remoteProblems(ruled.settings.remote, sources.environment),
     ...aliasProblems(ruled.settings.modelalias),
+    ...traceProblems(ruled.settings.trace),
     ...checked.problems,
   ];
   const allNotes = [

@@ -122,7 +122,35 @@ describe('readDrawingRemote', () => {
     expect(() => readDrawingRemote(['x:1', 'key=secret'], {})).toThrow('key=env:NAME');
     expect(() => readDrawingRemote(['x:1', 'key=env:SD_KEY'], {})).toThrow('variable SD_KEY is not set');
     expect(() => readDrawingRemote(['http://me:secret@x:1'], {})).toThrow('name or password');
-    expect(() => readDrawingRemote(['x:1', 'kind=other'], {})).toThrow('unknown option kind=other');
+    expect(() => readDrawingRemote(['x:1', 'kind=other'], {})).toThrow('unknown option kind;');
     expect(() => readDrawingRemote(['x:1', 'more'], {})).toThrow('unknown option more');
   });
+});
+
+test('--remote and --sdremote: an error repeats no secret', () => {
+  const remote = (text: string) =>
+    remoteProblems([text], {})
+      .map(({ sentence }) => sentence)
+      .join();
+  const drawing = (...words: string[]): string => {
+    try {
+      readDrawingRemote(words, {});
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const all = [
+    remote('ftp://me:secret@host/?key=secret'),
+    remote('http://me:secret@host'),
+    remote('http://host,key=secret'),
+    drawing('ftp://me:secret@host'),
+    drawing('http://me:secret@host'),
+    drawing('http://host', 'key=secret'),
+    drawing('http://host', 'apikey=secret'),
+  ];
+  for (const sentence of all) {
+    expect(sentence).not.toBe('');
+    expect(sentence).not.toContain('secret');
+  }
 });

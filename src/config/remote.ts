@@ -1,3 +1,4 @@
+import { hideSecrets } from '../core/hide-secrets.ts';
 import { badFlags, type Problem, type Read } from './flag.ts';
 
 /** What a remote backend is used for. */
@@ -49,7 +50,8 @@ const options: Readonly<Record<string, (value: string) => Partial<RemoteAddress>
 export function readRemote(text: string): Read<{ readonly address: RemoteAddress }> {
   const [place = '', ...words] = text.split(',');
   const url = parsed(place.trim());
-  if (!url) return { ok: false, expected: `${form}, and ${JSON.stringify(place)} is not an http or https URL` };
+  if (!url)
+    return { ok: false, expected: `${form}, and ${JSON.stringify(hideSecrets(place))} is not an http or https URL` };
   if (url.username !== '' || url.password !== '') {
     return { ok: false, expected: `${form}, without a user name or password; use key=env:NAME for a key` };
   }
@@ -115,7 +117,7 @@ export function readDrawingRemote(
   const [place = '', ...options] = words;
   const url = parsed(/^[a-z]+:\/\//i.test(place) ? place : `http://${place}`);
   if (place === '' || !url) {
-    throw new Error(`--sdremote ${place} is no address; give one such as http://127.0.0.1:7860.`);
+    throw new Error(`--sdremote ${hideSecrets(place)} is no address; give one such as http://127.0.0.1:7860.`);
   }
   if (url.username !== '' || url.password !== '') {
     throw new Error('--sdremote: the URL must not contain a user name or password; use key=env:NAME for a key.');
@@ -127,7 +129,9 @@ export function readDrawingRemote(
     if (name === 'key') keyVariable = filledVariable(value, environment);
     else if (name === 'kind' && Object.hasOwn(drawingKinds, value)) kind = drawingKinds[value];
     else
-      throw new Error(`--sdremote: unknown option ${option}; the options are key=env:NAME, kind=a1111 and kind=comfy.`);
+      throw new Error(
+        `--sdremote: unknown option ${option.replace(/=.*$/s, '')}; the options are key=env:NAME, kind=a1111 and kind=comfy.`,
+      );
   }
   const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
   const common = { base, host: url.host, purpose: 'images', weight: 1, parallel: defaultParallel } as const;

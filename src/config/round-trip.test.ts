@@ -38,7 +38,8 @@ test('writeConfigFile: settings after applyRules load unchanged', () => {
       const diskcache = wanted.diskcache && '/cache:5G';
       const elsewhere = { remote: wanted.remote && ['http://gpu1:8000'], rpcmode: 'disabled', rpctargets: '' } as const;
       const modelalias = wanted.modelalias && ['claude-*=qwen3'];
-      const { settings, problems } = applyRules({ ...wanted, ...elsewhere, diskcache, gendefaults, modelalias });
+      const trace = wanted.trace && 'http://localhost:4318';
+      const { settings, problems } = applyRules({ ...wanted, ...elsewhere, diskcache, gendefaults, modelalias, trace });
       fc.pre(problems.length === 0);
       const loaded = loadSettings({
         arguments: ['--config', 'x.kcpps', '--allow-config-onready'],

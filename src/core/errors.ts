@@ -31,6 +31,8 @@ const catalogue = {
   }),
   ...withStatus(401, { unauthorized: (_: NoDetails) => 'Authentication key is missing or invalid.' }),
   ...withStatus(403, {
+    'admin-only': (_: NoDetails) =>
+      'Only an administrator may see this. Start the server with --admin, and send the key of --adminpassword if it has one.',
     'scope-missing': ({ scope }: Texts<'scope'>) => `This key may not be used here: it lacks the scope ${scope}.`,
     'origin-refused': ({ origin }: Texts<'origin'>) =>
       `Pages from ${origin} may not call this server. Start it with --allowedorigins ${origin} to let them.`,
@@ -49,7 +51,10 @@ const catalogue = {
     'method-not-allowed': ({ method, allowed }: Texts<'method' | 'allowed'>) =>
       `${method} is not possible here; use ${allowed}.`,
   }),
-  ...withStatus(409, { stopped: (_: NoDetails) => 'The request was stopped before it was done.' }),
+  ...withStatus(409, {
+    stopped: (_: NoDetails) => 'The request was stopped before it was done.',
+    'not-replayable': ({ reason }: Texts<'reason'>) => `The request cannot be shown in this dialect: ${reason}`,
+  }),
   ...withStatus(410, {
     'stream-forgotten': ({ first }: { first: number }) =>
       `The events of this stream before ${first} are no longer kept: it is too long. Read on from there, or send the request again.`,
@@ -156,4 +161,6 @@ export interface Refused {
   readonly method: string;
   readonly path: string;
   readonly remoteAddress: string;
+  /** The `x-request-id` of its response; missing for a connection that sent no valid request. */
+  readonly id?: string;
 }

@@ -1,3 +1,4 @@
+import type { AppError } from './errors.ts';
 import type { GenerationEvent } from './events.ts';
 import type { GenerationRequest } from './request.ts';
 
@@ -27,27 +28,45 @@ export type ExchangeEnd =
 /**
  * Follows one request from its head to the last byte of its response. HTTP reports what it reads and writes, the queue reports
  * turns and events. Its methods are called once unless they say otherwise; they must not throw or block.
+ *
+ * The work of a request may outlive its response (responses in the background, kept generations): jobs that were `queued` before
+ * `ended` report until they `left`.
  */
 export interface ExchangeWatch {
+  /** The W3C trace context for requests to other servers that this one causes. */
+  readonly traceparent?: string | undefined;
   /** The client may call the endpoint. `key` is the name of its key in `--keyfile`. */
   authorized?(key: string | undefined): void;
+  /** The body is read; empty for a multipart body, whose files may be on the disk. */
   received?(body: Uint8Array): void;
-  /** What the dialect made of the body: the neutral request. */
+  /** The text model of the call, by the name that replies have. Again for a call that is repeated with another model. */
+  modelSelected?(name: string): void;
+  /** What the dialect made of the body: the neutral request, or a list of them for several texts. */
   decoded?(request: unknown): void;
+  /** A job of this kind is admitted to the queue. Once for each job. */
+  queued?(kind: string): void;
   /** It may begin, after so many milliseconds in the queue. Once for each job. */
   turnCame?(waitedMs: number): void;
+  /** The engine of this model is loaded after so many milliseconds, or could not be. Once for each generation or task. */
+  engineCame?(kind: string, model: string, waitedMs: number, error: unknown): void;
   /** An engine of this kind begins. Once for each task. */
   taskBegun?(kind: string): void;
-  taskEnded?(kind: string, error: Error | undefined): void;
-  /** A generation begins, with its final prompt. Once for each generation. */
-  generationBegun?(request: GenerationRequest, contextSize: number): void;
-  /** Once for each event of each generation. */
-  event?(event: GenerationEvent): void;
+  taskEnded?(kind: string, error: AppError | undefined, milliseconds: number): void;
+  /** A generation begins, with its final prompt. Once for each generation; those of one job follow one another. */
+  generationBegun?(request: GenerationRequest, contextSize: number, job: number): void;
+  /** Once for each event of each generation. `request` is the one that it began with. */
+  event?(event: GenerationEvent, job: number, request: GenerationRequest): void;
+  /** Once for each event of each reply of a chat, as its dialect gets it: with thinking and calls apart from the text. */
+  replyEvent?(reply: number, event: GenerationEvent): void;
+  /** The job is over; nothing more is reported of it. Once for each job. */
+  left?(): void;
+  /** Why the request was refused, or why its response was cut off. */
+  errored?(error: AppError): void;
   /** The response begins. */
   replied?(status: number, headers: Readonly<Record<string, string>>): void;
   /** Once for each write. */
   wrote?(piece: string | Uint8Array): void;
-  /** The last call, unless the stream can be taken up again (`x-parley-resumable`): then its generation goes on. */
+  /** The last call of HTTP. The work goes on if the stream can be taken up again (`x-parley-resumable`). */
   ended?(how: ExchangeEnd): void;
 }
 

@@ -25,6 +25,14 @@ export function ignoredFields(
     .map(({ field }) => field);
 }
 
+/** The fields of the table that this request has. */
+export function sentFields(
+  body: Readonly<Record<string, unknown>>,
+  { fields }: EndpointFidelity,
+): readonly FieldFidelity[] {
+  return fields.filter(({ field }) => isSent(body, field.split('.')));
+}
+
 function isSent(value: unknown, [name, ...rest]: readonly string[]): boolean {
   if (name === undefined) return value !== undefined && value !== null;
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return false;

@@ -27,7 +27,14 @@ describe('SseParser', () => {
     expect(events).toEqual(['{"a":1}', '{"b":2}', '[DONE]']);
   });
 
-  test('reports names and comments, and ignores ids, retry times and empty lines', () => {
+  test('reports the id of an event, and not that of the one before', () => {
+    const ids: string[] = [];
+    const parser = new SseParser({ event: (_data, _name, id) => ids.push(id) });
+    parser.push('id: 4\ndata: x\n\ndata: y\n\ndata: z\nid: 6\n\n');
+    expect(ids).toEqual(['4', '', '6']);
+  });
+
+  test('reports names and comments, and ignores retry times and empty lines', () => {
     const parsed = parse([': keepalive\n\nevent: delta\nid: 4\nretry: 10\ndata: x\n\n\n\ndata: y\n\n']);
     expect(parsed).toEqual({ events: ['x', 'y'], names: ['delta', 'message'], comments: ['keepalive'] });
   });

@@ -1,16 +1,17 @@
 export interface SseHandlers {
-  /** One event; its name is `message` unless the stream says otherwise. */
-  event(data: string, name: string): void;
+  /** One event; its name is `message` unless the stream says otherwise, its id empty. */
+  event(data: string, name: string, id: string): void;
   comment?(text: string): void;
 }
 
 export class SseLimitError extends Error {}
 
-/** Parses server-sent events from text that may be split anywhere, in linear time. Ignores ids and retry times. */
+/** Parses server-sent events from text that may be split anywhere, in linear time. Ignores retry times. */
 export class SseParser {
   #parts: string[] = [];
   #data: string[] = [];
   #name = '';
+  #id = '';
   /** Characters since the last event. */
   #pending = 0;
   #begun = false;
@@ -83,16 +84,19 @@ export class SseParser {
       const value = colon === -1 ? '' : line.slice(line.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1);
       if (field === 'data') this.#data.push(value);
       else if (field === 'event') this.#name = value;
+      else if (field === 'id') this.#id = value;
     }
   }
 
   #complete(): void {
     const [only, ...more] = this.#data;
     const name = this.#name || 'message';
+    const id = this.#id;
     this.#name = '';
+    this.#id = '';
     if (only === undefined) return;
     this.#data = [];
     this.#pending = 0;
-    this.handlers.event(more.length === 0 ? only : [only, ...more].join('\n'), name);
+    this.handlers.event(more.length === 0 ? only : [only, ...more].join('\n'), name, id);
   }
 }

@@ -105,9 +105,9 @@ export interface TextService extends Pick<TextEngine, 'tokenize' | 'detokenize' 
   /** The text so far of the request with this key; without a key, of the only request or that of this client. */
   check(genkey: string, client?: string): string;
   /** Why a kept request has ended; null while it runs, undefined for an unknown key. */
-  finished(genkey: string): FinishReason | 'error' | null | undefined;
+  finished(genkey: string, client?: string): FinishReason | 'error' | null | undefined;
   /** Queue position of the request with this key, while it waits. */
-  queuePosition(genkey: string): QueuePosition | undefined;
+  queuePosition(genkey: string, client?: string): QueuePosition | undefined;
   /** Aborts all running requests with this key, or else all waiting ones; without a key, the running one, of this client first. */
   abort(genkey: string, client?: string): AbortOutcome;
   lastLogprobs(genkey: string, client?: string): readonly TokenLogprob[] | undefined;
@@ -123,6 +123,8 @@ export interface GenerationSink {
   /** Called for each event in order; `finish` or `error` is the last one. */
   event(event: GenerationEvent): void;
   promptProgress?(progress: PromptProgress): void;
+  /** The W3C trace context, for engines on other servers. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface RunningGeneration {

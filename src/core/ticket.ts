@@ -17,6 +17,8 @@ export interface Ticket {
   readonly kept?: boolean;
   /** Called once when the request is queued, with a function that returns its status. */
   readonly placed?: (standing: () => QueueStatus | undefined) => void;
+  /** The `x-request-id` of the request that it belongs to. */
+  readonly requestId?: string;
   /** Follows the request that it belongs to. */
   readonly watch?: ExchangeWatch | undefined;
 }

@@ -27,7 +27,12 @@ export interface RequestParts extends AuthorizeParts, RespondParts {
   /** Called for each rejected request. */
   readonly onRefused: ((refused: Refused) => void) | undefined;
   /** Unexpected errors; the client has its response, or its connection was ended. */
-  readonly onError: (error: unknown, request: { readonly method: string; readonly path: string }) => void;
+  readonly onError: (error: unknown, request: FailedRequest) => void;
+}
+
+/** `id`: its `x-request-id`; missing for a failure outside of requests. */
+export interface FailedRequest extends Pick<Call, 'method' | 'path'> {
+  readonly id?: string;
 }
 
 interface Incoming {
@@ -106,8 +111,11 @@ async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Prom
   } catch (error) {
     if (signal.aborted) return;
     cut = response.headersSent;
-    parts.onError(error, { method, path });
-    const reply = errorRefusal(asAppError(error));
+    const known = asAppError(error);
+    // A stream of bytes that was stopped on request has no other way to end.
+    if (known.code !== 'stopped') parts.onError(error, { method, path, id });
+    watch?.errored?.(known);
+    const reply = errorRefusal(known);
     // What was written before the failure is still sent; the missing end shows that the response is incomplete.
     if (response.headersSent) request.socket.once('close', watchWrites(request.socket, parts).cancel).destroySoon();
     else await send(parts, { ...respondent, linger: false }, reply).catch(() => response.destroy());
@@ -132,8 +140,10 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
   const { id, method, path, remoteAddress, watch, fault } = arrived;
   const authorization = authorize(parts, { ...arrived, target, headers, hosts: hostCount(request) });
   const verdict = authorization instanceof Promise ? await authorization : authorization;
-  const tell = (error: AppError, { status }: Reply) =>
-    parts.onRefused?.({ error, status, method, path, remoteAddress });
+  const tell = (error: AppError, { status }: Reply) => {
+    watch?.errored?.(error);
+    parts.onRefused?.({ error, status, method, path, remoteAddress, id });
+  };
   if (verdict.type === 'answered') {
     if (verdict.error) tell(verdict.error, verdict.reply);
     return { reply: verdict.reply, linger: !expectsContinue };
@@ -173,6 +183,7 @@ async function answer(parts: RequestParts, incoming: Incoming, arrived: Arrived)
       watch?.received?.(read.body);
       return handle({ ...common, body: read.body });
     case 'form':
+      watch?.received?.(nothing);
       return handle({ ...common, body: nothing, form: read.form }, read.remove);
     case 'broken':
       return refused(new AppError('request-broken', { reason: read.reason }), true);
@@ -202,7 +213,10 @@ async function handled(
   } catch (thrown) {
     const error = asAppError(thrown);
     const { id, signal, method, path } = call;
-    if (error.code === 'internal' && !signal.aborted) parts.onError(thrown, { method, path });
+    if (error.code === 'internal' && !signal.aborted) {
+      call.watch?.errored?.(error);
+      parts.onError(thrown, { method, path, id });
+    }
     const reply = endpoint.family.errorReply(error, id);
     if (error.code !== 'internal' && !signal.aborted) tell(error, reply);
     return reply;

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { type Call, json } from './call.ts';
 import { requestScope } from './request-scope.ts';
+import { ResumableStreams } from './resumable-streams.ts';
+import { sseHeaders } from './sse.ts';
 import { ask, endpoint, latch, serve, wire } from './testing/world.ts';
+import { systemTimer } from './timers.ts';
 
 /** Handles an uncaught exception as `guardFaults` does. */
 const thrownLater = (error: Error): Promise<boolean> =>
@@ -34,6 +37,31 @@ describe('requestScope: exception outside of every try', () => {
     expect(one.received).toContain('one');
     expect(one.received).not.toContain('0\r\n\r\n');
     expect(world.errors).toEqual([new Error('in the middle')]);
+  });
+
+  test('requestScope: ends a resumable stream that goes on without its client', async () => {
+    const streams = new ResumableStreams({ startTimer: systemTimer });
+    const gone = latch();
+    const failed = latch<boolean>();
+    const aborted = latch();
+    async function* stream({ signal }: Call) {
+      signal.addEventListener('abort', () => aborted.open());
+      yield 'data: one\n\n';
+      await gone.promise;
+      void thrownLater(new Error('nobody reads')).then((did) => failed.open(did));
+      await new Promise(() => undefined);
+    }
+    const work = endpoint((call) => ({ status: 200, headers: sseHeaders, stream: stream(call) }));
+    const watchExchange = () => ({ ended: () => gone.open() });
+    const world = await serve([work], { scopeRequests: true, streams, watchExchange });
+    const head = 'POST /work HTTP/1.1\r\nhost: localhost\r\nx-parley-resumable: 1\r\ncontent-length: 0\r\n\r\n';
+    const one = wire(world).send(head);
+    await one.until('data: one');
+    one.socket.destroy();
+    expect(await failed.promise).toBe(true);
+    await aborted.promise;
+    expect(streams.detached).toBe(0);
+    expect(world.errors).toEqual([new Error('nobody reads')]);
   });
 
   test('requestScope: ignores an exception after the response', async () => {

@@ -211,6 +211,18 @@ describe('HTTP server: failure', () => {
     expect(world.errors).toHaveLength(1);
   });
 
+  test('a stream that was stopped on request: closes the connection without an error on the console', async () => {
+    async function* stream() {
+      yield 'begun';
+      throw new AppError('stopped', {});
+    }
+    const world = await serve([endpoint(() => ({ status: 200, stream: stream() }))]);
+    const one = wire(world).send('POST /work HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    await one.closed;
+    expect(one.received).toContain('begun');
+    expect(world.errors).toEqual([]);
+  });
+
   test.each([
     ['not HTTP at all', 'hello\r\n\r\n', 400],
     ['a broken chunk', 'POST /work HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n', 400],

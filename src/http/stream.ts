@@ -132,7 +132,7 @@ export function writeStream(
         const text = blocked ? '' : statusComments?.next();
         if (text === undefined) return;
         if (text !== '') write(text);
-        commentTimer?.restart();
+        if (!over) commentTimer?.restart();
       } catch (error) {
         failed(error);
         Promise.resolve(iterator.return?.()).catch(() => undefined);

@@ -7,7 +7,16 @@ export interface Timer {
 export type StartTimer = (milliseconds: number, passed: () => void) => Timer;
 
 export const systemTimer: StartTimer = (milliseconds, passed) => {
-  const timeout = setTimeout(passed, milliseconds);
-  // `refresh` also restarts a timeout that has passed.
-  return { restart: () => void timeout.refresh(), cancel: () => clearTimeout(timeout) };
+  let timeout: NodeJS.Timeout | undefined = setTimeout(passed, milliseconds);
+  return {
+    restart: () => {
+      // `refresh` also restarts a timeout that has passed, but not one that was cleared.
+      if (timeout) timeout.refresh();
+      else timeout = setTimeout(passed, milliseconds);
+    },
+    cancel: () => {
+      clearTimeout(timeout);
+      timeout = undefined;
+    },
+  };
 };

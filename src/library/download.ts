@@ -4,6 +4,7 @@ import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/prom
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
+import { hideSecrets } from '../core/hide-secrets.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 
 interface Wanted {
@@ -64,7 +65,7 @@ async function fetchRest({ url, headers }: Wanted, part: string, parts: Download
       ...(parts.signal && { signal: parts.signal }),
     });
   } catch (error) {
-    return { type: 'broken', reason: `${new URL(url).host} could not be reached (${causeOf(error)})` };
+    return { type: 'broken', reason: `${new URL(url).host} could not be reached (${hideSecrets(causeOf(error))})` };
   }
   if (response.status === 416 && mark !== '') {
     await response.body?.cancel();

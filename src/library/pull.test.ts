@@ -224,9 +224,14 @@ describe('pull: verification', () => {
     expect(other.asked[0]?.authorization).toBeUndefined();
   });
 
+  test('refuses an address with a user name or a password, without repeating it', async () => {
+    const options = { folder: folder(), hub: 'https://hub.example' };
+    const pulled = pull(source('https://hub.example:secret@evil.example/model.gguf'), options, parts().all);
+    await expect(pulled).rejects.toThrow(/^its address has a user name or a password, which cannot be sent$/);
+  });
+
   test.each([
     ['https://hub.example', 'https://hub.example.evil.example/model.gguf', false],
-    ['https://hub.example', 'https://hub.example@evil.example/model.gguf', false],
     ['https://hub.example', 'https://hub.example:8443/model.gguf', false],
     ['https://hub.example', 'http://hub.example/model.gguf', false],
     ['https://hub.example/models', 'https://hub.example/models-of-others/model.gguf', false],

@@ -32,6 +32,7 @@ export async function pull(source: Source, options: PullOptions, parts: PullPart
   await mkdir(options.folder, { recursive: true });
   switch (source.type) {
     case 'address':
+      mustBePlain(source.url);
       return pullFile(source.url, source.fileName, options, parts);
     case 'hub': {
       const url = hubAddress(source, options.hub);
@@ -41,6 +42,12 @@ export async function pull(source: Source, options: PullOptions, parts: PullPart
     case 'package':
       return pullPackage(source, options, parts);
   }
+}
+
+function mustBePlain(url: string): void {
+  const { username, password } = new URL(url);
+  if (username !== '' || password !== '')
+    throw new DownloadError('its address has a user name or a password, which cannot be sent');
 }
 
 async function pullFile(url: string, name: string, options: PullOptions, parts: PullParts): Promise<string> {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readServers, withVariables } from './config.ts';
+import { ConfigError, readServers, secretsOf, withVariables } from './config.ts';
 
 const options = { environment: { TOKEN: 'secret', EMPTY: '' }, folder: '/files', resolve: posix.resolve };
 const read = (servers: unknown, key = 'mcpServers') => readServers(JSON.stringify({ [key]: servers }), options);
@@ -72,6 +72,22 @@ describe('readServers', () => {
       { args: ['secret', 'plain'] },
     ]);
   });
+});
+
+test.each([
+  [
+    { command: 'x', env: { A: 'one' }, args: ['-y', 'package', '--token=two', '--api-key', 'three', 'a=b'] },
+    'one two three',
+  ],
+  [{ url: 'http://me:w%20d@a/?b=c', headers: { authorization: 'Bearer d' } }, 'Bearer d d me w d c'],
+  [{ url: 'http://a/b' }, ' '],
+])('secretsOf: %j', (entry, secrets) => {
+  expect(read({ a: entry }).flatMap(secretsOf).join(' ')).toBe(secrets);
+});
+
+test('readServers: an error quotes no header and nothing of the file', () => {
+  expect(refusal('{"mcpServers":{"a":{"url":"http://a","headers":{"a":"secret\\n"}}}}')).not.toContain('secret');
+  expect(refusal('{"mcpServers":{"a":{"url":"http://a","headers":{"a":secret}}}}')).not.toContain('secret');
 });
 
 describe('readServers: rejects with path and reason', () => {

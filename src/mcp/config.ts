@@ -1,3 +1,4 @@
+import { withoutQuote } from '../core/hide-secrets.ts';
 import { isObject } from '../core/json.ts';
 
 /** An MCP server of the file. */
@@ -19,6 +20,34 @@ export type ServerConfig =
       readonly sse: boolean;
     };
 
+/** What its messages must not repeat: headers, variables and what looks like a key in arguments and in the address. */
+export function secretsOf(config: ServerConfig): readonly string[] {
+  if (config.type === 'command') return [...Object.values(config.env), ...secretArguments(config.args)];
+  const { username, password, searchParams } = new URL(config.url);
+  const headers = Object.values(config.headers);
+  const tokens = headers.map((value) => value.replace(/^\w+ +/, ''));
+  return [...headers, ...tokens, ...[username, password].map(decodedText), ...searchParams.values()];
+}
+
+const secretName = /^-.*(?:key|token|secret|password|auth)/i;
+
+/** `--token=VALUE` and `--token VALUE`. */
+function secretArguments(args: readonly string[]): readonly string[] {
+  return args.flatMap((word, place) => {
+    const [, name = '', value] = /^([^=]*)=(.*)$/s.exec(word) ?? ['', word];
+    if (!secretName.test(name)) return [];
+    return [value ?? args[place + 1] ?? ''];
+  });
+}
+
+function decodedText(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 export interface ReadOptions {
   readonly environment: Environment;
   /** Working folder of commands without `cwd`. */
@@ -37,7 +66,7 @@ export function readServers(text: string, options: ReadOptions): readonly Server
   try {
     file = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
-    throw new ConfigError(`it is not valid JSON: ${(error as Error).message}`);
+    throw new ConfigError(`it is not valid JSON: ${withoutQuote((error as Error).message)}`);
   }
   if (!isObject(file)) throw new ConfigError('it must hold an object');
   const servers = file.mcpServers ?? file.servers;
@@ -59,8 +88,9 @@ function address(name: string, entry: Entry, at: string, { environment }: ReadOp
   const headers = textsByName(entry.headers, `${at}.headers`, environment);
   try {
     new Headers(headers);
-  } catch (error) {
-    throw new ConfigError(`${at}.headers cannot be sent: ${(error as Error).message}`);
+  } catch {
+    // The message of the library repeats the value, which may be a token.
+    throw new ConfigError(`${at}.headers cannot be sent: a name or a value has characters that headers cannot have`);
   }
   return { type: 'address', name, url, headers, sse: entry.type === 'sse' };
 }

@@ -9,12 +9,12 @@ const patient = new AbortController().signal;
 const echo = { name: 'echo', arguments: { message: 'hi' } };
 const done = { content: [{ type: 'text', text: 'hi' }] };
 
-function world({ callMs = 60_000 } = {}) {
+function world({ callMs = 60_000, env = {} } = {}) {
   const time = handTime();
   const servers = fakeServers();
   const said: string[] = [];
   const changes: string[][] = [];
-  const connection: ToolServerConnection = new ToolServerConnection(commandConfig('mine'), {
+  const connection: ToolServerConnection = new ToolServerConnection(commandConfig('mine', env), {
     open: servers.open,
     startTimer: time.startTimer,
     now: time.now,
@@ -72,6 +72,28 @@ describe('ToolServerConnection: connected', () => {
     const refusal = new ToolCallError(-32602, 'no such thing', { hint: 1 });
     session().answer = () => Promise.reject(refusal);
     await expect(connection.call(echo, { signal: patient })).rejects.toBe(refusal);
+  });
+
+  test('hides the secrets of its config in errors and log lines of the server', async () => {
+    const { begin, connection, session, said, time } = world({ env: { TOKEN: 'secret-token' } });
+    await begin();
+    session().answer = () => Promise.reject(new ToolCallError(-32602, 'not secret-token', { sent: 'secret-token' }));
+    await expect(connection.call(echo, { signal: patient })).rejects.toMatchObject({
+      message: 'not …',
+      data: undefined,
+    });
+    session().answer = () => Promise.reject(new Error('secret-token is odd'));
+    await expect(connection.call(echo, { signal: patient })).rejects.toThrow('could not be called: … is odd');
+    session().respond = () => Promise.reject(new Error('secret-token is odd'));
+    await expect(connection.request('prompts/get', {}, patient)).rejects.toThrow('could not answer: … is odd');
+    session().events.said('error', 'my environment is {"TOKEN":"secret-token"}');
+    session().events.lost('it wrote: secret-token');
+    await time.settle();
+    expect(said.slice(2)).toEqual([
+      'MCP Server mine (error): my environment is {"TOKEN":"…"}',
+      'MCP Server mine is lost: it wrote: …. It is connected again.',
+    ]);
+    expect(connection.trouble).toBe('it wrote: …');
   });
 
   test('other errors do not end the session', async () => {

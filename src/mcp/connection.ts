@@ -1,3 +1,4 @@
+import { hideSecrets } from '../core/hide-secrets.ts';
 import { isObject } from '../core/json.ts';
 import {
   type CallOptions,
@@ -9,7 +10,7 @@ import {
   toolCallCodes,
 } from '../core/tool-servers.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
-import type { ServerConfig } from './config.ts';
+import { type ServerConfig, secretsOf } from './config.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -53,6 +54,7 @@ export class ToolServerConnection {
   #readyAt = 0;
   #failures = 0;
   #trouble = 'it is not connected yet';
+  #secrets: readonly string[] | undefined;
   #closed = false;
   #timer: { cancel(): void } | undefined;
   #connecting: Promise<void> | undefined;
@@ -103,7 +105,7 @@ export class ToolServerConnection {
   }
 
   start(): void {
-    this.parts.say(`Connecting to MCP Server ${this.name}...`);
+    this.#say(`Connecting to MCP Server ${this.name}...`);
     this.#connecting = this.#connect();
   }
 
@@ -132,10 +134,10 @@ export class ToolServerConnection {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof SessionLost) this.#lost(session, error.message);
-      if (error instanceof ToolCallError) throw error;
+      if (error instanceof ToolCallError) throw this.#withoutSecrets(error);
       const reason = late.signal.aborted ? (late.signal.reason as Error) : error;
       const sentence = `The tool server ${this.name} could not answer: ${(reason as Error).message}.`;
-      throw new ToolCallError(toolCallCodes.unavailable, sentence);
+      throw new ToolCallError(toolCallCodes.unavailable, this.#hidden(sentence));
     } finally {
       timer.cancel();
     }
@@ -202,7 +204,7 @@ export class ToolServerConnection {
       doubted: () => {
         if (opened) void this.#check(opened);
       },
-      said: (level, text) => this.parts.say(`MCP Server ${this.name} (${level}): ${text}`),
+      said: (level, text) => this.#say(`MCP Server ${this.name} (${level}): ${text}`),
     };
     const opening = this.parts.open(this.config, events, signal);
     try {
@@ -227,7 +229,7 @@ export class ToolServerConnection {
     }
     this.#session = session;
     this.#readyAt = this.parts.now();
-    this.parts.say(`MCP Server ${this.name}: ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}.`);
+    this.#say(`MCP Server ${this.name}: ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}.`);
     this.#setTools(tools);
     this.#watch();
     for (const { resolve } of this.#waiting) resolve(session);
@@ -236,20 +238,22 @@ export class ToolServerConnection {
   }
 
   /** An attempt failed. The same reason is logged once. */
-  #failed(reason: string): void {
+  #failed(given: string): void {
     if (this.#closed) return;
-    if (reason !== this.#trouble) this.parts.say(`MCP Init Error: ${this.name}: ${reason}. It is tried again.`);
+    const reason = this.#hidden(given);
+    if (reason !== this.#trouble) this.#say(`MCP Init Error: ${this.name}: ${reason}. It is tried again.`);
     this.#trouble = reason;
     this.#scheduleReconnect();
   }
 
-  #lost(session: Session, reason: string): void {
+  #lost(session: Session, given: string): void {
     if (this.#session !== session) return;
+    const reason = this.#hidden(given);
     this.#session = undefined;
     this.#stopRefreshing();
     this.#trouble = reason;
     if (this.parts.now() - this.#readyAt >= steadyMs) this.#failures = 0;
-    this.parts.say(`MCP Server ${this.name} is lost: ${reason}. It is connected again.`);
+    this.#say(`MCP Server ${this.name} is lost: ${reason}. It is connected again.`);
     this.#failRunning(new SessionLost(reason));
     this.#end(session.close());
     this.#scheduleReconnect();
@@ -321,8 +325,8 @@ export class ToolServerConnection {
 
   /** The error of a call for its caller. */
   #reported(error: unknown, tool: string): unknown {
-    if (error instanceof ToolCallError) return error;
-    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof ToolCallError) return this.#withoutSecrets(error);
+    const reason = this.#hidden(error instanceof Error ? error.message : String(error));
     if (error instanceof SessionLost) {
       const sentence = `The tool server ${this.name} was lost in the middle of this call (${reason}); it is connected again.`;
       return new ToolCallError(toolCallCodes.unavailable, sentence);
@@ -330,6 +334,22 @@ export class ToolServerConnection {
     if (error instanceof Error && error.name === 'AbortError') return error;
     const sentence = `The tool ${tool} of ${this.name} could not be called: ${reason}`;
     return new ToolCallError(toolCallCodes.unavailable, sentence);
+  }
+
+  /** Servers may repeat what was sent to them, and programs their environment. */
+  #hidden(text: string): string {
+    this.#secrets ??= secretsOf(this.config);
+    return hideSecrets(text, this.#secrets);
+  }
+
+  #say(line: string): void {
+    this.parts.say(this.#hidden(line));
+  }
+
+  #withoutSecrets(error: ToolCallError): ToolCallError {
+    const { code, message, data } = error;
+    const all = JSON.stringify([message, data]);
+    return this.#hidden(all) === all ? error : new ToolCallError(code, this.#hidden(message));
   }
 
   #unavailable(): ToolCallError {
@@ -371,7 +391,7 @@ export class ToolServerConnection {
       const tools = await session.tools();
       if (this.#session === session) this.#setTools(tools);
     } catch (error) {
-      this.parts.say(`The tools of the MCP Server ${this.name} could not be read again: ${(error as Error).message}.`);
+      this.#say(`The tools of the MCP Server ${this.name} could not be read again: ${(error as Error).message}.`);
     }
     if (this.#session !== session) return;
     this.#refreshTimer = this.parts.startTimer(this.#refreshMs, () => this.#refreshAgain(session));

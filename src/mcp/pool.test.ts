@@ -10,13 +10,16 @@ function world(...names: string[]) {
   const time = handTime();
   const servers = fakeServers();
   const pool = () =>
-    toolServerPool(names.map(commandConfig), {
-      open: servers.open,
-      startTimer: time.startTimer,
-      now: time.now,
-      callMs: 60_000,
-      say: () => undefined,
-    });
+    toolServerPool(
+      names.map((name) => commandConfig(name)),
+      {
+        open: servers.open,
+        startTimer: time.startTimer,
+        now: time.now,
+        callMs: 60_000,
+        say: () => undefined,
+      },
+    );
   return { time, servers, pool };
 }
 

@@ -20,13 +20,16 @@ export function engineConsole<Facts>(
   terminal: Pick<Terminal, 'line' | 'status' | 'interactive'>,
   { debug = false, loaded, advice }: EngineConsoleOptions<Facts>,
 ): TaskObserver<Facts> {
+  const error = { level: 'error', model: name } as const;
   const loading = `Loading ${name.replace(/^The /, 'the ')}`;
   return {
     starting: () => (terminal.interactive ? terminal.status(`${loading} …`) : terminal.line(`${loading} …`)),
     progress: (fraction) => terminal.status(`${loading} ${progressBar(fraction)}`),
-    loaded: (facts) => (loaded ? terminal.line(loaded(facts)) : terminal.status('')),
-    failed: (reason) => terminal.line(`${name} could not be loaded: ${reason}`),
-    lost: (loss) => terminal.line(lossReport(kind, loss, advice)),
+    loaded: (facts) =>
+      loaded ? terminal.line(loaded(facts), { event: 'load', outcome: 'done', model: name }) : terminal.status(''),
+    failed: (reason) =>
+      terminal.line(`${name} could not be loaded: ${reason}`, { ...error, event: 'load', outcome: 'failed' }),
+    lost: (loss) => terminal.line(lossReport(kind, loss, advice), { ...error, event: 'lost' }),
     note: (text) => terminal.line(text),
     ...(debug ? { line: (line: string) => terminal.line(`${name}: ${line}`) } : {}),
   };

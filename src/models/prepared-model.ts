@@ -111,7 +111,8 @@ function consoleObserver(
       if (format.adapter.consoleLine) terminal.line(format.adapter.consoleLine);
     },
     failed: (reason) => log.failed(reason),
-    lost: (loss) => terminal.line(lossReport('text', loss, adviceForLosses)),
+    lost: (loss) =>
+      terminal.line(lossReport('text', loss, adviceForLosses), { level: 'error', event: 'lost', model: name }),
     note: (text) => terminal.line(text),
     ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
   };

@@ -45,6 +45,14 @@ describe('routed', () => {
     expect((await answers()).map(({ body }) => body)).toEqual(['b/say', 'b/sing']);
   });
 
+  test('tells those who follow the call which model it is', async () => {
+    const seen: string[] = [];
+    const select = async () => ({ context: { name: 'mini' }, release: () => undefined });
+    const [one] = routed([endpoint(saying(''))], select, ({ name }) => name);
+    await one?.handle({ ...call, watch: { modelSelected: (name) => void seen.push(name) } });
+    expect(seen).toEqual(['mini']);
+  });
+
   test('keeps the description of the endpoint, and tells the router whether the call is queued', async () => {
     const seen: unknown[] = [];
     const looks = endpoint(saying(''), { queued: false, summary: 'Looks.', modelSelection: 'any-name' });

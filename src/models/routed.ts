@@ -23,6 +23,8 @@ export type SelectModel<Context> = (
 export function routed<Context>(
   endpoints: readonly (ModelEndpoint<Context> & AccessRule)[],
   select: SelectModel<Context>,
+  /** For those who follow the call. */
+  modelName: (context: Context) => string = () => '',
 ): Endpoint[] {
   return endpoints.map(({ handle, queued, modelSelection, ...info }) => ({
     ...info,
@@ -33,6 +35,7 @@ export function routed<Context>(
           queued,
           ...(modelSelection ? { modelSelection } : {}),
         });
+        call.watch?.modelSelected?.(modelName(context));
         // Nothing has been sent yet, so the request can be repeated with another model.
         const repeats = () => !call.signal.aborted && (abandoned?.() ?? false);
         try {

@@ -3,6 +3,8 @@ import type { GenerationEvent } from '../core/events.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { Performance, TextService } from '../core/text-service.ts';
+import { countExchange, exchangeMetrics } from './exchange-metrics.ts';
+import type { ExchangeRecord } from './exchange-record.ts';
 import {
   type Counter,
   exposition,
@@ -20,6 +22,8 @@ interface ServerFacts {
 }
 
 interface MetricsParts extends ServerFacts {
+  /** Spans of `--trace` so far, by whether the collector got them. */
+  readonly spans?: (() => Readonly<Record<string, number>>) | undefined;
   /** All models, if there may be several: then each metric of a model has its name as a label. */
   readonly models?: (() => Promise<readonly Pick<ListedModel, 'name' | 'state'>[]>) | undefined;
 }
@@ -70,6 +74,8 @@ export function createMetrics(parts: MetricsParts) {
         all.tasks.duration.observe({ kind }, milliseconds / 1000);
       },
     },
+    /** Counts an HTTP request that is over. */
+    exchange: (record: ExchangeRecord) => countExchange(all.exchanges, record),
     /** The Prometheus text of this moment, with its content type; the queue is that of the given model. */
     async exposition(text: Pick<TextService, 'performance' | 'state'>) {
       const { waiting, estimateSeconds, uptimeSeconds } = text.performance();
@@ -78,6 +84,7 @@ export function createMetrics(parts: MetricsParts) {
       all.own.estimate.set({}, estimateSeconds);
       all.own.uptime.set({}, uptimeSeconds);
       all.own.memory.set({}, process.memoryUsage.rss());
+      for (const [outcome, count] of Object.entries(parts.spans?.() ?? {})) all.spans.raiseTo({ outcome }, count);
       await setReady(text);
       return { contentType: expositionType, text: exposition(all.all) };
     },
@@ -176,15 +183,19 @@ type MetricFamilies = ReturnType<typeof metricFamilies>;
 /** From a few tokens to a long story on a slow machine. */
 const secondBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
+type Listed = NumberMetric | Histogram;
+
 /** Creates metrics; `all` is their order in the exposition. */
 class Make {
-  readonly all: { text(): string }[] = [];
+  readonly all: Listed[] = [];
 
   counter = (name: string, help: string): Counter => this.#added(new NumberMetric(name, help, 'counter'));
   gauge = (name: string, help: string): Gauge => this.#added(new NumberMetric(name, help, 'gauge'));
-  seconds = (name: string, help: string): Histogram => this.#added(new Histogram(name, help, secondBuckets));
+  seconds = (name: string, help: string): Histogram => this.histogram(name, help, secondBuckets);
+  histogram = (name: string, help: string, bounds: readonly number[]): Histogram =>
+    this.#added(new Histogram(name, help, bounds));
 
-  #added<Metric extends { text(): string }>(metric: Metric): Metric {
+  #added<Metric extends Listed>(metric: Metric): Metric {
     this.all.push(metric);
     return metric;
   }
@@ -192,7 +203,14 @@ class Make {
 
 function metricFamilies(facts: ServerFacts) {
   const make = new Make();
-  return { llama: llamaMetrics(make), own: ownMetrics(make, facts), tasks: taskMetrics(make), all: make.all };
+  return {
+    llama: llamaMetrics(make),
+    own: ownMetrics(make, facts),
+    tasks: taskMetrics(make),
+    exchanges: exchangeMetrics(make),
+    spans: make.counter('parley_trace_spans_total', 'Spans of --trace, by whether the collector got them.'),
+    all: make.all,
+  };
 }
 
 function llamaMetrics(make: Make) {
@@ -248,4 +266,9 @@ function ownMetrics({ counter, gauge, seconds }: Make, { startedAt, version }: S
       'Memory of the server itself; the model lives in a process of its own.',
     ),
   };
+}
+
+/** Name, type and help of every metric, for the documentation. */
+export function metricList(): readonly Pick<Listed, 'name' | 'type' | 'help'>[] {
+  return metricFamilies({ startedAt: 0, version: '' }).all;
 }

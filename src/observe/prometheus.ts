@@ -12,9 +12,9 @@ export class NumberMetric {
   readonly #values = new Map<string, number>();
 
   constructor(
-    private readonly name: string,
-    private readonly help: string,
-    private readonly type: 'counter' | 'gauge',
+    readonly name: string,
+    readonly help: string,
+    readonly type: 'counter' | 'gauge',
   ) {}
 
   /** An amount of 0 makes the metric visible before there is anything to count. */
@@ -55,11 +55,12 @@ interface Distribution {
 }
 
 export class Histogram {
+  readonly type = 'histogram';
   readonly #distributions = new Map<string, Distribution>();
 
   constructor(
-    private readonly name: string,
-    private readonly help: string,
+    readonly name: string,
+    readonly help: string,
     /** Upper bounds, in rising order. */
     private readonly bounds: readonly number[],
   ) {}
@@ -70,6 +71,17 @@ export class Histogram {
     if (bucket !== -1) distribution.counts[bucket] = (distribution.counts[bucket] ?? 0) + 1;
     distribution.sum += value;
     distribution.count += 1;
+  }
+
+  /** Adds values that were counted elsewhere by the same bounds; the last count is above all bounds. */
+  add(labels: Labels, counts: ArrayLike<number>, sum: number): void {
+    const distribution = this.zero(labels);
+    for (let bucket = 0; bucket < counts.length; bucket += 1) {
+      const count = counts[bucket] ?? 0;
+      if (bucket < this.bounds.length) distribution.counts[bucket] = (distribution.counts[bucket] ?? 0) + count;
+      distribution.count += count;
+    }
+    distribution.sum += sum;
   }
 
   /** Makes these labels visible before there is anything to observe. */

@@ -28,7 +28,10 @@ function world({
 describe('RefusalLog: names request, client, status and flag', () => {
   const from = '[03:04:05] Refused POST /api/v1/generate from 127.0.0.1:';
   test.each<[AppError, string]>([
-    [new AppError('unauthorized', {}), '401 Authentication key is missing or invalid. (the key is that of --password)'],
+    [
+      new AppError('unauthorized', {}),
+      '401 Authentication key is missing or invalid. (the key is that of --password or one of --keyfile)',
+    ],
     [
       new AppError('origin-refused', { origin: 'https://app.example' }),
       '403 Pages from https://app.example may not call this server. Start it with --allowedorigins https://app.example to let them.',
@@ -67,11 +70,11 @@ test('RefusalLog: logs the status of the response', () => {
 });
 
 test.each([
-  [false, 'The request body is not valid JSON: unexpected token in "my secret diary".'],
+  [false, "The request body is not valid JSON: unexpected token 'm'."],
   [true, 'The request body is not valid JSON.'],
-])('RefusalLog: quiet hides what the parser quotes of a body (%s)', (quiet, expected) => {
+])('RefusalLog: hides what the parser quotes of a body, and with quiet also why (%s)', (quiet, expected) => {
   const { refuse, lines } = world({ quiet });
-  refuse(new AppError('invalid-json', { reason: 'unexpected token in "my secret diary"' }));
+  refuse(new AppError('invalid-json', { reason: `unexpected token 'm', ..."a": my secret diary"...` }));
   expect(lines[0]?.endsWith(`400 ${expected}`)).toBe(true);
 });
 

@@ -1,6 +1,7 @@
 import type { AbortCause } from '../core/abort-cause.ts';
 import type { AppError, ErrorCode, Refused } from '../core/errors.ts';
 import type { CacheMiss, FinishCause, GenerationEvent } from '../core/events.ts';
+import { withoutQuote } from '../core/hide-secrets.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { PromptProgress } from '../core/text-service.ts';
 import { clock, printable, printableText, shorten } from './printable.ts';
@@ -24,6 +25,7 @@ interface Watched {
   /** Whether it may be batched. */
   readonly shared: boolean;
   readonly text: string;
+  readonly requestId?: string | undefined;
 }
 
 interface Begun {
@@ -106,7 +108,7 @@ export class RequestLog {
         return;
       case 'error':
         this.#told.add(event.error);
-        this.#line(job, `Request failed: ${printable(event.error.message, 1000)}`);
+        this.#line(job, `Request failed: ${printable(event.error.message, 1000)}${named(job.requestId)}`);
         return;
     }
   }
@@ -159,6 +161,9 @@ function parted({ partedAt, promptTokens, reusedTokens, kept, wanted }: CacheMis
   return `[Cache: ${reusedTokens} of ${promptTokens} tokens reused, the prompt differs at token ${partedAt}${words}]`;
 }
 
+/** The id that the client has too (`x-request-id`). */
+const named = (requestId: string | undefined): string => (requestId === undefined ? '' : ` (${requestId})`);
+
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)}s`;
 const speed = (tokens: number, ms: number): string => `${ms > 0 ? ((tokens * 1000) / ms).toFixed(2) : '0.00'}T/s`;
 
@@ -171,7 +176,7 @@ export class TaskLog {
   ) {}
 
   ended(
-    { number, kind }: { readonly number: number; readonly kind: string },
+    { number, kind, requestId }: Pick<Watched, 'number' | 'requestId'> & { readonly kind: string },
     milliseconds: number,
     error: AppError | undefined,
   ): void {
@@ -179,7 +184,7 @@ export class TaskLog {
     const seconds = `${(milliseconds / 1000).toFixed(2)} s`;
     if (!error) this.terminal.line(`${what} took ${seconds}`);
     else if (error.code === 'stopped') this.terminal.line(`${what} was stopped after ${seconds}`);
-    else this.terminal.line(`${what} failed after ${seconds}: ${printable(error.message, 1000)}`);
+    else this.terminal.line(`${what} failed after ${seconds}: ${printable(error.message, 1000)}${named(requestId)}`);
   }
 }
 
@@ -196,7 +201,7 @@ interface RefusalLogOptions {
 const hints: Partial<Record<ErrorCode, string>> = {
   busy: 'all places of --multiuser are taken',
   'rate-limited': '--ratelimit',
-  unauthorized: 'the key is that of --password',
+  unauthorized: 'the key is that of --password or one of --keyfile',
   'payload-too-large': '--maxrequestsize allows more',
 };
 
@@ -205,18 +210,19 @@ export class RefusalLog {
   constructor(private readonly options: RefusalLogOptions) {}
 
   refused(refused: Refused): void {
-    const { repeats, now, wasLogged } = this.options;
+    const { repeats, now, wasLogged, quiet } = this.options;
     if (wasLogged(refused.error)) return;
-    const { error, status, method, path, remoteAddress } = refused;
+    const { error, status, method, path, remoteAddress, id } = refused;
     const what = method === '' ? 'a connection' : `${method} ${printable(path)}`;
     const hint = hints[error.code];
-    const line = `Refused ${what} from ${remoteAddress || 'nowhere'}: ${status} ${this.#sentence(error)}`;
-    repeats.tell(error.code, `[${clock(now())}] ${line}${hint ? ` (${hint})` : ''}`);
+    const line = `Refused ${what} from ${remoteAddress || 'nowhere'}: ${status} ${errorSentence(error, { quiet })}`;
+    repeats.tell(error.code, `[${clock(now())}] ${line}${hint ? ` (${hint})` : ''}${named(id)}`);
   }
+}
 
-  #sentence(error: AppError): string {
-    // The message of the parser quotes the request.
-    if (this.options.quiet && error.code === 'invalid-json') return 'The request body is not valid JSON.';
-    return printable(error.message);
-  }
+/** The message of the JSON parser quotes the request, which may hold a token. */
+export function errorSentence(error: AppError, { quiet, limit }: { readonly quiet: boolean; readonly limit?: number }) {
+  if (error.code !== 'invalid-json') return printable(error.message, limit);
+  if (quiet) return 'The request body is not valid JSON.';
+  return `${printable(withoutQuote(error.message).replace(/\.$/, ''), limit)}.`;
 }

@@ -6,21 +6,36 @@ export interface Output {
 
 const keptLines = 10;
 
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** What a structured log says of a line besides its text. */
+export interface LineFacts {
+  readonly level?: LogLevel;
+  /** `message` by default. */
+  readonly event?: string;
+  readonly [field: string]: unknown;
+}
+
 /** Lines, and below them one status line that changes in place. The status is not written to log files. */
 export class Terminal {
   #status = '';
   #latest: readonly string[] = [];
 
-  constructor(private readonly output: Output) {}
+  constructor(protected readonly output: Output) {}
 
   get interactive(): boolean {
     return this.output.interactive;
   }
 
-  line(text = ''): void {
+  /** The facts are for structured logs only. */
+  line(text = '', facts: LineFacts = {}): void {
     this.#erase();
-    this.output.write(`${text}\n`);
+    this.print(text, facts);
     this.#latest = [...this.#latest.slice(1 - keptLines), text];
+  }
+
+  protected print(text: string, _facts: LineFacts): void {
+    this.output.write(`${text}\n`);
   }
 
   /** Whether one of the latest lines ended so, to avoid repetition. */
@@ -89,8 +104,17 @@ const fatalCodes = new Set<string | undefined>(['EPIPE', 'EIO', 'EBADF', 'ECONNR
 /** Unread bytes from which lines are dropped, because they are kept in memory. */
 const mostUnread = 1024 * 1024;
 
+interface OutputOptions {
+  /** Whether a status line may change in place. */
+  readonly moving: boolean;
+  /** The line in the place of lines that were dropped. */
+  readonly leftOutLine?: (count: number) => string;
+}
+
+export const leftOutSentence = (count: number): string => `[${count} lines were left out here: nobody read them.]`;
+
 /** Writes to a standard stream while that works; failures of the log do not affect the server. */
-export function streamOutput(stream: TextStream, { moving }: { readonly moving: boolean }): Output {
+export function streamOutput(stream: TextStream, { moving, leftOutLine = leftOutSentence }: OutputOptions): Output {
   let gone = false;
   let leftOut = 0;
   stream.on('error', ({ code }) => {
@@ -108,7 +132,7 @@ export function streamOutput(stream: TextStream, { moving }: { readonly moving: 
         leftOut += 1;
         return;
       }
-      if (leftOut > 0) stream.write(`[${leftOut} lines were left out here: nobody read them.]\n`);
+      if (leftOut > 0) stream.write(`${leftOutLine(leftOut)}\n`);
       leftOut = 0;
       stream.write(text);
     },

@@ -34,6 +34,24 @@ test('several sinks: each gets every call that it has a method for, in order', (
   expect(seen).toEqual(['a req_1 200', 'b 200', 'a hello', 'b sent']);
 });
 
+test('several sinks: the first trace context is sent on', () => {
+  const traced = { traceparent: '00-aa-bb-01' };
+  expect(watchAll([() => ({}), () => traced])(head)?.traceparent).toBe('00-aa-bb-01');
+});
+
 test('no sink wants what is written: HTTP is not asked to report it', () => {
   expect(watchAll([() => ({}), () => ({})])(head)?.wrote).toBeUndefined();
+});
+
+test('no sink wants the events of replies: chats do not report them', () => {
+  expect(watchAll([() => ({}), () => ({})])(head)?.replyEvent).toBeUndefined();
+});
+
+test('several sinks: the events of a reply go to those that want them', () => {
+  const seen: string[] = [];
+  const watch = watchAll([() => ({}), () => ({ replyEvent: (reply, { type }) => seen.push(`${reply} ${type}`) })])(
+    head,
+  );
+  watch?.replyEvent?.(1, { type: 'text-delta', text: 'a' });
+  expect(seen).toEqual(['1 text-delta']);
 });

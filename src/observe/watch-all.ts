@@ -14,18 +14,30 @@ function together(watches: readonly ExchangeWatch[]): ExchangeWatch {
   };
   // Called for each token or write: only those that want it, and without a closure.
   const eventWatches = watches.filter(({ event }) => event);
+  const replyWatches = watches.filter(({ replyEvent }) => replyEvent);
   const writeWatches = watches.filter(({ wrote }) => wrote);
   return {
     authorized: (key) => each((watch) => watch.authorized?.(key)),
     received: (body) => each((watch) => watch.received?.(body)),
+    traceparent: watches.find(({ traceparent }) => traceparent !== undefined)?.traceparent,
+    modelSelected: (name) => each((watch) => watch.modelSelected?.(name)),
     decoded: (request) => each((watch) => watch.decoded?.(request)),
+    queued: (kind) => each((watch) => watch.queued?.(kind)),
     turnCame: (waitedMs) => each((watch) => watch.turnCame?.(waitedMs)),
+    engineCame: (...facts) => each((watch) => watch.engineCame?.(...facts)),
     taskBegun: (kind) => each((watch) => watch.taskBegun?.(kind)),
-    taskEnded: (kind, error) => each((watch) => watch.taskEnded?.(kind, error)),
-    generationBegun: (request, contextSize) => each((watch) => watch.generationBegun?.(request, contextSize)),
-    event: (event) => {
-      for (const watch of eventWatches) watch.event?.(event);
+    taskEnded: (...facts) => each((watch) => watch.taskEnded?.(...facts)),
+    generationBegun: (...facts) => each((watch) => watch.generationBegun?.(...facts)),
+    event: (event, job, request) => {
+      for (const watch of eventWatches) watch.event?.(event, job, request);
     },
+    ...(replyWatches.length > 0 && {
+      replyEvent: (reply, event) => {
+        for (const watch of replyWatches) watch.replyEvent?.(reply, event);
+      },
+    }),
+    left: () => each((watch) => watch.left?.()),
+    errored: (error) => each((watch) => watch.errored?.(error)),
     replied: (status, headers) => each((watch) => watch.replied?.(status, headers)),
     ...(writeWatches.length > 0 && {
       wrote: (piece) => {

@@ -96,8 +96,14 @@ export function events(event: JsonSchema, end?: string): Answer {
 }
 
 /** A line of JSON for each event. */
-export function lines(line: JsonSchema): Answer {
-  return { content: { 'application/x-ndjson': { schema: text, 'x-stream-event': line } } };
+export function lines(...kinds: readonly JsonSchema[]): Answer {
+  const event = either(...kinds.map(numbered));
+  return { content: { 'application/x-ndjson': { schema: text, 'x-stream-event': event } } };
+}
+
+/** The lines of a resumable stream have numbers. */
+function numbered(line: JsonSchema): JsonSchema {
+  return { ...line, properties: { ...(line.properties as object), i: count } };
 }
 
 /** Texts and files of these types. */

@@ -168,7 +168,9 @@ export async function answerList(
   const fields = f.readFields(table, body);
   const { input: inputs, truncate, dimensions, embd_normalize: norm, encoding_format: format } = fields;
   const { service, model } = answering(parts, fields.model);
-  const embedded = await service.embed({ inputs, truncate }, ticketFor(call, fields.genkey));
+  const request = { inputs, truncate };
+  call.watch?.decoded?.(request);
+  const embedded = await service.embed(request, ticketFor(call, fields.genkey));
   const vectors = shaped(oneEach(embedded), { dimensions, norm });
   const data = await listText(
     vectors,

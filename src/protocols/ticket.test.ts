@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Aborted } from '../core/abort-cause.ts';
 import type { Ticket } from '../core/ticket.ts';
 import { callOf } from './testing/doubles.ts';
 import { eventsFor, textTicket, ticketFor } from './ticket.ts';
@@ -52,4 +53,11 @@ test.each([
   for await (const _ of eventsFor(ticket, three())) break;
   await new Promise((resolve) => setImmediate(resolve));
   expect(read).toBe(ends ? 0 : 3);
+});
+
+test('textTicket: one that goes on without its client ends when its stream is cancelled', () => {
+  const stream = new AbortController();
+  const ticket = textTicket({ ...callOf('/x', {}), signal: stream.signal }, { genkey: 'k', kept: true });
+  stream.abort(new Aborted('cancelled'));
+  expect(ticket.signal.aborted).toBe(true);
 });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { abortCause } from '../core/abort-cause.ts';
 import { readOn } from '../core/channel.ts';
+import { clientName } from '../core/client-name.ts';
 import type { QueueStatus } from '../core/request.ts';
 import type { Ticket } from '../core/ticket.ts';
 import type { Call } from '../http/call.ts';
@@ -45,10 +46,11 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
   let queueStatus: () => QueueStatus | undefined = () => undefined;
   return {
     genkey,
-    client: clientName(call),
+    client: clientOf(call),
     part: partName(call, genkey),
     weight: call.key?.weight ?? 1,
     signal: call.signal,
+    requestId: call.id,
     watch: call.watch,
     placed: (own) => {
       queueStatus = own;
@@ -57,12 +59,8 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
   };
 }
 
-/**
- * For fairness in the queue: the key of `--keyfile`, or else the address alone, because a client can send another text as its key
- * with each request.
- */
-export function clientName({ remoteAddress, key }: Pick<Call, 'remoteAddress' | 'key'>): string {
-  return key ? `key ${key.name}` : `address ${remoteAddress}`;
+export function clientOf({ remoteAddress, key }: Pick<Call, 'remoteAddress' | 'key'>): string {
+  return clientName(remoteAddress, key);
 }
 
 /** Tells clients of one address (behind a proxy) apart. Hashed, because the key itself must not be passed on. */

@@ -93,3 +93,30 @@ test('Jobs: forgets finished requests beyond the limit, and never a running one'
   jobs.add(job('c', ''));
   expect(['running', 'a', 'b', 'c'].filter((key) => jobs.visible(key, ''))).toEqual(['running', 'c']);
 });
+
+describe('Jobs: keys of --keyfile', () => {
+  const of = (client: string, genkey = '', state: JobState = 'running') => job(genkey, client, state, { client });
+
+  test('a key sees and stops its own requests only, with any genkey and without one', () => {
+    const jobs = new Jobs();
+    jobs.add(of('key alice', 'K1', 'done'));
+    jobs.add(of('key alice', '', 'done'));
+    expect(jobs.visible('', 'key bob')).toBeUndefined();
+    expect(jobs.visible('K1', 'key bob')).toBeUndefined();
+    jobs.add(of('key alice', 'K2'));
+    expect(jobs.withKey('K2', 'key bob')).toEqual([]);
+    jobs.add(of('key alice'));
+    expect(jobs.running('key bob')).toBeUndefined();
+    expect(jobs.visible('', 'key bob')).toBeUndefined();
+    jobs.add(of('key bob', 'K2'));
+    expect(jobs.withKey('K2', 'key bob').map(({ client }) => client)).toEqual(['key bob']);
+    expect(jobs.withKey('K2', 'key alice').map(({ client }) => client)).toEqual(['key alice']);
+  });
+
+  test('the owner of the server sees and stops those of keys', () => {
+    const jobs = new Jobs();
+    jobs.add(of('key alice'));
+    expect(jobs.running('address 127.0.0.1')?.client).toBe('key alice');
+    expect(jobs.visible('', 'address 127.0.0.1')?.client).toBe('key alice');
+  });
+});

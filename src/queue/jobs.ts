@@ -1,4 +1,5 @@
 import type { AbortCause } from '../core/abort-cause.ts';
+import { isKeyClient } from '../core/client-name.ts';
 import type { FinishReason, TokenLogprob } from '../core/events.ts';
 import type { QueuePosition } from '../core/request.ts';
 
@@ -13,6 +14,8 @@ export interface Job {
   readonly number: number;
   /** The name of its kind of work. */
   readonly kind: string;
+  /** Of the HTTP request that it belongs to. */
+  readonly requestId?: string | undefined;
   /** Whether it may run together with others. */
   readonly shared: boolean;
   state: JobState;
@@ -44,15 +47,15 @@ export class Jobs {
   }
 
   /** The running requests of a key, else the waiting or the finished ones; clients use one key for a session. */
-  withKey(genkey: string): readonly Job[] {
-    const own = this.#jobs.filter((job) => job.genkey === genkey);
+  withKey(genkey: string, client = ''): readonly Job[] {
+    const own = this.#knownTo(client).filter((job) => job.genkey === genkey);
     const state = precedence.find((one) => own.some((job) => job.state === one));
     return own.filter((job) => job.state === state);
   }
 
   /** The target of an abort without a key: the client's own request, or the only running one if the client has none. */
   running(client: string): Job | undefined {
-    const active = this.active();
+    const active = this.#knownTo(client).filter(isActive);
     const own = active.filter((job) => job.client === client);
     if (own.length > 0) return newest(own.filter(hasTurn)) ?? newest(own);
     const running = active.filter(hasTurn);
@@ -66,17 +69,27 @@ export class Jobs {
 
   /** What a poll returns. Without a key, a request without one: the only active, the last, or the client's own. */
   visible(genkey: string, client: string): Job | undefined {
-    if (genkey !== '') return this.withKey(genkey).at(-1);
-    const active = this.active();
+    if (genkey !== '') return this.withKey(genkey, client).at(-1);
+    const known = this.#knownTo(client);
+    const active = known.filter(isActive);
     const own = active.filter((job) => job.client === client && hasTurn(job));
-    const job = active.length > 1 ? newest(own) : (active[0] ?? this.#jobs.at(-1));
+    const job = active.length > 1 ? newest(own) : (active[0] ?? known.at(-1));
     return job?.genkey === '' ? job : undefined;
   }
 
   /** Those that run or wait. */
   active(): readonly Job[] {
-    return this.#jobs.filter(({ state }) => state !== 'done');
+    return this.#jobs.filter(isActive);
   }
+
+  /** A key of `--keyfile` can neither read nor stop what others have asked for, whatever genkey it guesses. */
+  #knownTo(client: string): readonly Job[] {
+    return isKeyClient(client) ? this.#jobs.filter((job) => job.client === client) : this.#jobs;
+  }
+}
+
+function isActive({ state }: Job): boolean {
+  return state !== 'done';
 }
 
 /** A request that has its turn may still wait for the model. */

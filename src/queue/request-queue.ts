@@ -35,20 +35,35 @@ export class RequestQueue {
     const { client, genkey, part = genkey, rank, weight } = ticket;
     const enteredAt = this.now();
     const place = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight });
+    const { watch } = ticket;
+    watch?.queued?.(work.name);
+    let here = true;
     place.turn.then(
       () => {
         const waited = this.now() - enteredAt;
         onTurn?.(waited);
-        ticket.watch?.turnCame?.(waited);
+        if (here) watch?.turnCame?.(waited);
       },
       () => undefined,
     );
-    return place;
+    const { position, again, rest } = place;
+    return {
+      ...{ position, again, rest },
+      // Another one after `again`.
+      get turn() {
+        return place.turn;
+      },
+      leave: () => {
+        place.leave();
+        if (here) watch?.left?.();
+        here = false;
+      },
+    };
   }
 
   /** Admits a request, or throws `busy`. `abort` is called when the client is gone, aborts it, or stops reading. */
   admit(ticket: Ticket, { abort, ...options }: EnterOptions & { readonly abort: (job: Job, by: AbortCause) => void }) {
-    const { client, genkey, signal } = ticket;
+    const { client, genkey, signal, requestId } = ticket;
     const place = this.enter(ticket, options);
     this.#number += 1;
     const job: Job = {
@@ -56,6 +71,7 @@ export class RequestQueue {
       client,
       number: this.#number,
       kind: options.work.name,
+      requestId,
       shared: !options.alone,
       state: 'waiting',
       kept: ticket.kept ?? false,
@@ -115,6 +131,10 @@ export function queued(position: QueuePosition | undefined): QueueStatus | undef
 /** A model that is unloaded or failed before has not begun to load: progress 0. */
 export function loading(state: TextState): QueueStatus | undefined {
   if (state.type === 'none') return undefined;
-  const model = state.type === 'ready' ? state.model.name : state.name;
-  return { type: 'loading', model, progress: state.type === 'loading' ? state.progress : 0 };
+  return { type: 'loading', model: modelName(state), progress: state.type === 'loading' ? state.progress : 0 };
+}
+
+export function modelName(state: TextState): string {
+  if (state.type === 'none') return '';
+  return state.type === 'ready' ? state.model.name : state.name;
 }

@@ -25,7 +25,7 @@ export interface TaskObserver {
   ended?(job: TaskJob, milliseconds: number, error: AppError | undefined): void;
 }
 
-type TaskJob = Pick<Job, 'number' | 'kind' | 'genkey'>;
+type TaskJob = Pick<Job, 'number' | 'kind' | 'genkey' | 'requestId'>;
 
 /** The lane of one engine. No name of a text model begins with a zero character. */
 export function laneOf({ name }: WorkKind, model: string): string {
@@ -112,7 +112,13 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     let release = (): void => {};
     const useEngine = async (): Promise<TaskRun<Engine>> => {
       const askedAt = requestQueue.now();
-      const use = await source.use(signal);
+      const came = (thrown?: unknown) =>
+        watch?.engineCame?.(kind.name, source.name, requestQueue.now() - askedAt, thrown);
+      const use = await source.use(signal).catch((thrown: unknown) => {
+        came(thrown);
+        throw thrown;
+      });
+      came();
       release = use.release;
       signal.throwIfAborted();
       begunAt = requestQueue.now();
@@ -154,8 +160,9 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     if (begunAt === undefined) return;
     requestQueue.finished(kind.name, error === undefined);
     const failure = error === undefined || error instanceof AppError ? error : new AppError('stopped', {});
-    observer.ended?.(job, requestQueue.now() - begunAt, failure);
-    watch?.taskEnded?.(kind.name, failure);
+    const milliseconds = requestQueue.now() - begunAt;
+    observer.ended?.(job, milliseconds, failure);
+    watch?.taskEnded?.(kind.name, failure, milliseconds);
   }
 
   return {

@@ -21,7 +21,7 @@ import type { Ticket } from '../core/ticket.ts';
 import type { Sharing } from './batching.ts';
 import type { Job } from './jobs.ts';
 import { type Place, stateWork, textWork } from './queue.ts';
-import { loading, queued, type RequestQueue } from './request-queue.ts';
+import { loading, modelName, queued, type RequestQueue } from './request-queue.ts';
 
 /** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TextObserver {
@@ -152,7 +152,7 @@ export function textService({
       if (over) job.finish = next.type === 'finish' ? next.reason : 'error';
       log.event(next);
       observer.event?.(next, job);
-      watch?.event?.(next);
+      watch?.event?.(next, job.number, request);
       channel.push(next);
       if (!over) {
         holdBack();
@@ -180,11 +180,12 @@ export function textService({
       job.state = 'running';
       log.begin();
       observer.begun?.(request, job, engine.contextSize());
-      watch?.generationBegun?.(request, engine.contextSize());
+      watch?.generationBegun?.(request, engine.contextSize(), job.number);
       const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
       const generation: RunningGeneration = by(engine, seed, {
         event,
         promptProgress: (progress) => observer.promptProgress?.(progress),
+        traceparent: watch?.traceparent,
       });
       running = generation;
       const abortIt = (): void => {
@@ -197,11 +198,16 @@ export function textService({
     void Promise.race([place.turn, aborted(stop.signal)])
       .then(async () => {
         if (stop.signal.aborted) return;
+        const askedAt = requestQueue.now();
+        const came = (error?: unknown) =>
+          watch?.engineCame?.('text', modelName(source.state()), requestQueue.now() - askedAt, error);
         // Stopped before the engine was loaded: nothing is in use.
         use = await source.use(stop.signal).catch((error: unknown) => {
+          came(error);
           if (!stop.signal.aborted) throw error;
           return undefined;
         });
+        if (use) came();
       })
       .finally(() => {
         own.wantsEngine = false;
@@ -226,7 +232,8 @@ export function textService({
   }
 
   function abort(genkey: string, client = ''): AbortOutcome {
-    const found = genkey === '' ? [jobs.running(client)].filter((job) => job !== undefined) : jobs.withKey(genkey);
+    const found =
+      genkey === '' ? [jobs.running(client)].filter((job) => job !== undefined) : jobs.withKey(genkey, client);
     // Clients that stop what has just ended by itself take a refusal for a fault.
     if (found.length === 0 && !(genkey === '' && jobs.idle)) return 'refused';
     const deferred = found.some(
@@ -243,10 +250,10 @@ export function textService({
     room: (traits) => queue.room({ alone: sharing(traits).type === 'alone', lane }),
     exclusively,
     abort,
-    queuePosition: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, '')?.position()),
+    queuePosition: (genkey, client = '') => (genkey === '' ? undefined : jobs.visible(genkey, client)?.position()),
     check: (genkey, client = '') => jobs.visible(genkey, client)?.text ?? '',
-    finished: (genkey) => {
-      const job = genkey === '' ? undefined : jobs.visible(genkey, '');
+    finished: (genkey, client = '') => {
+      const job = genkey === '' ? undefined : jobs.visible(genkey, client);
       if (!job?.kept) return undefined;
       return job.state === 'done' ? (job.finish ?? 'aborted') : null;
     },

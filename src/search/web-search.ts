@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts';
+import { hideSecrets } from '../core/hide-secrets.ts';
 import { inSlices } from '../core/slices.ts';
 import type { FoundPage, PageAnswer, SearchAnswer, WebSearch } from '../core/web-search.ts';
 import { isPublicAddress } from '../http/address.ts';
@@ -72,7 +73,8 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
 
   async function pageAt(target: string, signal: AbortSignal): Promise<PageAnswer> {
     const page = await fetch(target, { ...fetchOptions, bytes: mostPageBytes, signal });
-    if (page.type === 'refused') return { problem: `The address ${target.slice(0, longestTarget)} ${page.reason}.` };
+    if (page.type === 'refused')
+      return { problem: `The address ${hideSecrets(target.slice(0, longestTarget))} ${page.reason}.` };
     const { bytes, contentType = 'text/html' } = page;
     if (!/^\s*text\/|[/+](?:xml|json)\b/i.test(contentType)) return { contentType, bytes };
     const text = new TextEncoder().encode(pageString(bytes, contentType));

@@ -72,9 +72,11 @@ const rows: readonly (Row | string)[] = [
   [
     { ...administering, changes: false },
     'GET',
-    ['/api/admin/list_options', '/api/admin/models', '/api/admin/keys'],
+    ['/api/admin/list_options', '/api/admin/models', '/api/admin/keys', '/api/extra/requests', '/api/extra/requests/'],
     'admin',
   ],
+  [administering, 'DELETE', ['/api/extra/requests'], 'admin'],
+  [administering, 'POST', ['/api/extra/requests/'], 'admin'],
   [administering, 'POST', ['/api/admin/mcp/add', '/api/admin/mcp/remove'], 'admin'],
   [reading, 'GET', ['/api/extra/models']],
   [reading, 'GET', ['/api/extra/mcp'], 'tools'],
@@ -166,7 +168,7 @@ const rows: readonly (Row | string)[] = [
   [shown, 'GET', comfy('/models/upscale_models')],
 
   'Pages',
-  [information, 'GET', ['/', '/lcpp', '/api', '/api/v1', '/docs', '/docs/', '/v1', '/noscript', '/sdui']],
+  [information, 'GET', ['/', '/lcpp', '/api', '/api/v1', '/docs', '/docs/', '/v1', '/noscript', '/sdui', '/inspector']],
   [information, 'GET', ['/api/extra/fidelity', '/api/openapi.json', '/favicon.ico']],
   [making, 'POST', ['/noscript'], 'text'],
 ];

@@ -1,3 +1,4 @@
+import { inspectorAnswers } from '../inspector/answers.ts';
 import { adminAnswers } from '../protocols/admin/answers.ts';
 import { type Answer, type DialectAnswers, oneOf, refused, withErrors } from '../protocols/answers.ts';
 import { comfyAnswers } from '../protocols/comfy/answers.ts';
@@ -39,6 +40,7 @@ export const dialectAnswers: readonly DialectAnswers[] = [
   comfyAnswers,
   xttsAnswers,
   adminAnswers,
+  inspectorAnswers,
   mcpAnswers,
   fidelityAnswers,
   sharedAnswers,

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Refused } from '../core/errors.ts';
 import type { Endpoint } from '../http/call.ts';
 import { CertificateFiles } from '../http/certificate-files.ts';
-import { createHttpServer, type HttpServer } from '../http/server.ts';
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/server.ts';
 import { routed, type SelectModel } from '../models/routed.ts';
 import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
@@ -17,7 +17,7 @@ import { type ServerServices, type ServiceParts, serverServices } from './servic
 export interface AppParts extends ServiceParts, ModelParts {
   /** Finds the model of a call, where there are several models or one may be swapped; by default the only one. */
   readonly select?: SelectModel<ModelContext>;
-  readonly onError: (error: unknown, where: { readonly method: string; readonly path: string }) => void;
+  readonly onError: HttpServerOptions['onError'];
   readonly onRefused?: (refused: Refused) => void;
 }
 
@@ -39,7 +39,8 @@ export function createApp(parts: AppParts): App {
   const services = serverServices(parts);
   const context = modelContext(parts, services);
   const unrouted = modelEndpoints(services);
-  const endpoints = routed(unrouted, parts.select ?? (async () => ({ context, release: () => undefined })));
+  const select = parts.select ?? (async () => ({ context, release: () => undefined }));
+  const endpoints = routed(unrouted, select, ({ modelName }) => modelName());
   return {
     context,
     endpoints,

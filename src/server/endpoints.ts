@@ -30,6 +30,7 @@ import { xttsEndpoints } from '../protocols/xtts/routes.ts';
 import { withAccess } from './access.ts';
 import { dialectAnswers } from './answers.ts';
 import { fidelityByPage, smallEndpoints } from './fidelity.ts';
+import { requestEndpoints } from './inspector.ts';
 import type { ModelContext } from './model-context.ts';
 import { modelFileFacts } from './model-library.ts';
 import type { ServerServices } from './services.ts';
@@ -68,6 +69,7 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
         fileFacts: modelFileFacts(),
         availableBytes,
       }),
+      ...requestEndpoints(services, Object.values(fidelityByPage).flat()),
       ...mcpEndpoints({ tools, product }),
       ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
       ...aboutEndpoints({ product, endpoints: () => endpoints }),

@@ -1,4 +1,5 @@
 import type { EndpointFidelity } from '../core/fidelity.ts';
+import { inspectorFidelity } from '../inspector/routes.ts';
 import { mcpAdminFidelity } from '../protocols/admin/mcp.ts';
 import { adminFidelity } from '../protocols/admin/routes.ts';
 import { comfyFidelity } from '../protocols/comfy/fields.ts';
@@ -51,4 +52,5 @@ export const smallEndpoints = [
   modelMemoryFidelity,
   ...adminFidelity,
   ...mcpAdminFidelity,
+  ...inspectorFidelity,
 ];

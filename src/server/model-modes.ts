@@ -5,6 +5,7 @@ import type { Loaded, Running } from '../config/load.ts';
 import { type Product, reportFacts } from '../core/product.ts';
 import { givenModels, moduleOf } from '../models/engine-kinds.ts';
 import { welcome } from '../observe/banner.ts';
+import { JsonTerminal } from '../observe/json-log.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
 import { guardFaults } from './guard-faults.ts';
 import type { ReachedOutput } from './reached-output.ts';
@@ -23,6 +24,11 @@ export interface ModelModeParts {
 /** `--prompt`: one reply; `--cli`: a chat in the terminal; `--benchmark`; or the server. */
 type Mode = 'prompt' | 'chat' | 'benchmark' | 'serve';
 
+/** Other modes than the server print results. */
+export function writesJson(settings: Settings): boolean {
+  return settings.logformat === 'json' && modeOf(settings) === 'serve';
+}
+
 function modeOf({ prompt, cli, benchmark }: Settings): Mode {
   if (prompt !== '') return 'prompt';
   if (cli) return 'chat';
@@ -37,7 +43,9 @@ export async function runModel(
   const mode = modeOf(settings);
   // With --prompt, standard output is the reply and nothing else.
   const scripted = mode === 'prompt';
-  const terminal = new Terminal(streamOutput(scripted ? process.stderr : process.stdout, { moving: !scripted }));
+  const terminal = writesJson(settings)
+    ? new JsonTerminal(process.stdout, () => new Date())
+    : new Terminal(streamOutput(scripted ? process.stderr : process.stdout, { moving: !scripted }));
   for (const line of scripted ? notes : [welcome(product.version), ...notes]) terminal.line(line);
   if (settings.highpriority) raisePriority(terminal);
   const served = mode === 'serve';
@@ -61,7 +69,8 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
     optional,
     load: () => registry.load(kind, name),
   }));
-  const listening = (): void => guardFaults({ facts: reportFacts(), say: (line) => terminal.line(line) });
+  const listening = (): void =>
+    guardFaults({ facts: reportFacts(), say: (line) => terminal.line(line, { level: 'error' }) });
   const end = (code: number): void => void exit(code);
   await serve({ app, engine, model, given, settings, terminal, opensPage, listening, exit: end });
 }
@@ -101,6 +110,6 @@ function raisePriority(terminal: Terminal): void {
   try {
     setPriority(constants.priority.PRIORITY_ABOVE_NORMAL);
   } catch {
-    terminal.line('--highpriority: the system does not allow this user a higher priority.');
+    terminal.line('--highpriority: the system does not allow this user a higher priority.', { level: 'warn' });
   }
 }

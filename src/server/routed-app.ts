@@ -135,7 +135,10 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
     failure = undefined;
     try {
       const model = await prepared(option, path);
-      say(`Switching to ${option} as soon as all that was asked of ${router.defaultModel.name} is answered.`);
+      terminal.line(
+        `Switching to ${option} as soon as all that was asked of ${router.defaultModel.name} is answered.`,
+        { event: 'swap', outcome: 'begun', model: model.name },
+      );
       // The answer goes out first.
       void swap(option, model, new Promise((answered) => setImmediate(answered)));
       return true;
@@ -149,7 +152,13 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
     try {
       const error = await router.swapTo(model, answered);
       if (error) failure = { name: model.name, reason: reasonOf(error) };
-      say(hasText(router.defaultModel) ? `Serving ${router.defaultModel.name} now.` : 'Serving no model now.');
+      const { name } = router.defaultModel;
+      terminal.line(hasText(router.defaultModel) ? `Serving ${name} now.` : 'Serving no model now.', {
+        event: 'swap',
+        outcome: error ? 'failed' : 'done',
+        model: name,
+        ...(error && { level: 'error', error: { code: error.code, message: error.message } }),
+      });
     } catch (error) {
       failed(option, error as Error);
     }
@@ -157,7 +166,10 @@ export async function createRoutedApp(parts: RoutedParts): Promise<App> {
 
   function failed(option: string, error: Error): void {
     failure = { name: option, reason: reasonOf(asAppError(error)) };
-    say(`${option} is not switched to: ${error.message}`);
+    const { code, message } = asAppError(error);
+    terminal.line(`${option} is not switched to: ${error.message}`, {
+      ...{ level: 'error', event: 'swap', outcome: 'failed', model: option, error: { code, message } },
+    });
   }
 
   const options = async () => [...(await listFiles()), initialModel, unloadModel];

@@ -4,6 +4,7 @@ import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { readDiskCache } from '../config/paths.ts';
 import { remoteAddresses } from '../config/remote.ts';
+import { readTraceUrl } from '../config/trace.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import type { Product } from '../core/product.ts';
 import type { TextState } from '../core/text-service.ts';
@@ -20,10 +21,12 @@ import { pictureEditor } from '../models/picture-editor.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import { Registry } from '../models/registry.ts';
 import { displayName, modelPath } from '../models/text-engine.ts';
+import { exchangeLog, JsonTerminal } from '../observe/json-log.ts';
 import { printable } from '../observe/printable.ts';
 import { Repeats } from '../observe/repeats.ts';
 import { RefusalLog, RequestLog, TaskLog } from '../observe/request-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import type { Tracer } from '../observe/trace/tracer.ts';
 import type { App, AppParts } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import { modelParts } from './model-parts.ts';
@@ -75,12 +78,14 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   // The model loads while the rest is set up. With --singleinstance an older instance has to stop first: both may not fit.
   if (!settings.autoswapmode && !settings.singleinstance) void engine.start();
   const tools = served ? await toolServers(parts) : undefined;
+  const tracer = served ? await openTracer(parts) : undefined;
   const { createApp } = await import('./app.ts');
   const build = (routing: Partial<Routing> = {}): App =>
     createApp({
       ...own,
       ...routing,
       ...logs(parts, pool),
+      tracer,
       memory: registry,
       tools: tools?.pool,
       toolEditor: tools?.editor,
@@ -98,10 +103,12 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       pictureEditor.stop(),
       tools && Promise.race([tools.pool.close(), wait(toolsClosingMs)]),
     ]);
+    // The last spans are those of the requests that ended just now.
+    await tracer?.close();
     process.exit(code);
   };
   function stop(why: string): void {
-    if (served) terminal.line(`Stopping: ${why}.`);
+    if (served) terminal.line(`Stopping: ${why}.`, { event: 'stop' });
     const { server, requestQueue } = app;
     void shutDown({
       server,
@@ -155,7 +162,7 @@ function createRegistry(settings: Settings, model: PreparedModel, terminal: Term
     observer: {
       left: (name, why) => {
         const reason = unloadReasons[why];
-        if (reason) terminal.line(`${name} ${reason}`);
+        if (reason) terminal.line(`${name} ${reason}`, { event: 'unload', model: name });
       },
     },
   });
@@ -187,9 +194,17 @@ function startable(source: TextSource): StartableModel {
 function logs(
   { settings, terminal, quiet, observed }: RuntimeParts,
   pool: BackendPool | undefined,
-): Pick<AppParts, 'observer' | 'taskObserver' | 'warn' | 'onError' | 'onRefused'> {
+): Pick<AppParts, 'observer' | 'taskObserver' | 'exchangeLog' | 'warn' | 'onError' | 'onRefused'> {
   const now = () => new Date();
   const say = (line: string) => terminal.line(line);
+  const onError: AppParts['onError'] = (error, { method, path, id }) => {
+    const named = id === undefined ? '' : ` (${id})`;
+    const reason = error instanceof Error ? error.stack : String(error);
+    terminal.line(`${method} ${printable(path)} failed${named}: ${reason}`, { level: 'error', request_id: id });
+  };
+  // A line per request has everything that the other logs tell.
+  if (terminal instanceof JsonTerminal)
+    return { observer: {}, exchangeLog: exchangeLog(terminal, { quiet }), warn: say, onError };
   const several = settings.parallelrequests > 1 || pool !== undefined;
   const requestLog = new RequestLog({ terminal, quiet, several, now });
   const wasLogged: RequestLog['wasLogged'] = (error) => requestLog.wasLogged(error);
@@ -198,8 +213,7 @@ function logs(
     observer: observed ? requestLog : {},
     taskObserver: new TaskLog(terminal, taskNouns),
     warn: say,
-    onError: (error, { method, path }) =>
-      say(`${method} ${printable(path)} failed: ${error instanceof Error ? error.stack : String(error)}`),
+    onError,
     onRefused: (refused) => refusalLog.refused(refused),
   };
 }
@@ -248,6 +262,20 @@ async function checkDiskCache(text: string): Promise<void> {
   if (!reading.ok) return;
   await tryFolder(resolve(reading.folder), process.pid).catch(({ message }: Error) => {
     throw new StartError(`--diskcache: the folder ${reading.folder} cannot be used: ${message}`, 2);
+  });
+}
+
+/** Traces for the collector of `--trace`. */
+async function openTracer({ settings, product, terminal }: RuntimeParts): Promise<Tracer | undefined> {
+  const reading = settings.trace === '' ? undefined : readTraceUrl(settings.trace);
+  if (!reading?.ok) return undefined;
+  const { createTracer, otlpHeaders } = await import('../observe/trace/tracer.ts');
+  const { OTEL_EXPORTER_OTLP_TRACES_HEADERS: own, OTEL_EXPORTER_OTLP_HEADERS: common = '' } = process.env;
+  return createTracer({
+    url: reading.url,
+    headers: otlpHeaders(own ?? common),
+    resource: { service: process.env.OTEL_SERVICE_NAME || 'parley', version: product.version },
+    say: (line) => terminal.line(line, { level: 'warn' }),
   });
 }
 

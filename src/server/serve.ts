@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { setTimeout as systemWait } from 'node:timers/promises';
 import type { Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
@@ -8,6 +9,8 @@ import { kindModules } from '../models/engine-kinds.ts';
 import type { PreparedModel } from '../models/prepared-model.ts';
 import { embeddedModel } from '../models/text-engine.ts';
 import { type Addresses, baseUrl, hintLines, readyLines } from '../observe/banner.ts';
+import { JsonTerminal } from '../observe/json-log.ts';
+import { printable } from '../observe/printable.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { App } from './app.ts';
 import { openBrowser } from './open-browser.ts';
@@ -45,7 +48,7 @@ export async function serve(serving: Serving): Promise<void> {
   const { port } = await listen(serving);
   serving.listening?.();
   const addresses: Addresses = { scheme: settings.ssl ? 'https' : 'http', port, host: settings.host };
-  terminal.line(`Listening on ${baseUrl(addresses)}`);
+  terminal.line(`Listening on ${baseUrl(addresses)}`, { event: 'start', url: baseUrl(addresses) });
   // In autoswap mode the first request loads what it needs.
   if (!settings.autoswapmode) await engine.start();
   const state = engine.state();
@@ -81,7 +84,7 @@ async function loadGiven({ given = [], settings, terminal }: Serving): Promise<r
     } catch (error) {
       const line = error instanceof AppError ? error.message : `${name} could not be loaded: ${String(error)}`;
       // An engine that failed in its own process has reported it already.
-      if (!terminal.hasSaid(line)) terminal.line(line);
+      if (!terminal.hasSaid(line)) terminal.line(line, { level: 'error' });
       if (!optional) return undefined;
       missing.push(model);
     }
@@ -125,6 +128,11 @@ async function dismissOther({ settings, wait = systemWait, isAlive = isAliveNow 
 
 function runOnReady(command: string, terminal: Terminal): void {
   terminal.line(`Running the command of --onready: ${command}`);
-  const child = spawn(command, { shell: true, stdio: 'inherit' });
-  child.on('error', (error) => terminal.line(`The command of --onready failed: ${error.message}`));
+  const json = terminal instanceof JsonTerminal;
+  const child = spawn(command, { shell: true, stdio: json ? ['inherit', 'pipe', 'pipe'] : 'inherit' });
+  // In a log of objects its lines are objects too.
+  for (const output of [child.stdout, child.stderr])
+    if (output)
+      createInterface(output).on('line', (line) => terminal.line(printable(line, 1000), { event: 'onready' }));
+  child.on('error', (error) => terminal.line(`The command of --onready failed: ${error.message}`, { level: 'error' }));
 }

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Settings } from '../config/flags.ts';
-import type { WatchExchange } from '../core/exchange-watch.ts';
+import type { ExchangeHead, WatchExchange } from '../core/exchange-watch.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
 import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
 import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
 import { ResumableStreams } from '../http/resumable-streams.ts';
 import { systemTimer } from '../http/timers.ts';
+import { RequestStore } from '../inspector/store.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
+import { recordExchanges } from '../observe/exchange-record.ts';
+import type { ExchangeLog } from '../observe/json-log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import type { Tracer } from '../observe/trace/tracer.ts';
 import type { AdminAccess } from '../protocols/admin/access.ts';
 import { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
@@ -44,6 +48,10 @@ export interface ServiceParts {
   readonly keys?: Keyring | undefined;
   readonly observer: TextObserver;
   readonly taskObserver?: TaskObserver;
+  /** With `--logformat json`. */
+  readonly exchangeLog?: ExchangeLog | undefined;
+  /** With `--trace`. */
+  readonly tracer?: Tracer | undefined;
   /** Decodes and encodes pictures; by default a worker process that the first picture starts. */
   readonly editor?: PictureEditor;
   readonly warn: (text: string) => void;
@@ -67,6 +75,8 @@ export interface ServerServices extends ServiceParts {
   readonly streams: ResumableStreams;
   /** Logs, metrics and others that follow requests. */
   readonly exchangeSinks: readonly WatchExchange[];
+  /** The last requests, for the inspector. */
+  readonly inspected: RequestStore;
 }
 
 export function serverServices(parts: ServiceParts): ServerServices {
@@ -84,12 +94,21 @@ export function serverServices(parts: ServiceParts): ServerServices {
     },
   });
   const startedAt = Date.now();
+  const { exchangeLog, tracer } = parts;
+  const metrics = createMetrics({
+    startedAt,
+    version: product.version,
+    models: models?.list,
+    spans: tracer?.counts,
+  });
+  const { inspect } = settings;
+  const inspected = new RequestStore({ count: inspect, now: () => Date.now(), tick: () => performance.now() });
   return {
     ...parts,
     capacities,
     requestQueue: new RequestQueue(queue, () => performance.now()),
     startedAt,
-    metrics: createMetrics({ startedAt, version: product.version, models: models?.list }),
+    metrics,
     admin: adminAccess(settings, warn),
     editor: parts.editor ?? pictureEditor,
     responses: responseState(),
@@ -97,7 +116,17 @@ export function serverServices(parts: ServiceParts): ServerServices {
     drawings: new RunningDrawings(() => performance.now()),
     lastDrawings: new LastDrawings(),
     streams: new ResumableStreams({ startTimer: systemTimer }),
-    exchangeSinks: [],
+    exchangeSinks: [
+      recordExchanges({
+        now: () => performance.now(),
+        time: () => Date.now(),
+        content: exchangeLog?.content ?? false,
+        traceparent: tracer?.traceparent,
+        over: [metrics.exchange, exchangeLog?.write, tracer?.record].filter((over) => over !== undefined),
+      }),
+      ...(inspect > 0 ? [(head: ExchangeHead) => inspected.watch(head)] : []),
+    ],
+    inspected,
   };
 }
 

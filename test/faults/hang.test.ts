@@ -88,7 +88,6 @@ test('engine that crashes six times: restarts after pauses; requests in a long o
   const client = nativeClient(server.base);
   for (let death = 1; death <= 6; death += 1) {
     await client.performanceWhere(({ loading }) => loading === null);
-    if (death === 6) expect((await client.generate(short)).text).toMatch(/^, there was/);
     process.kill(server.worker() as number, 'SIGKILL');
     await client.performanceWhere(({ loading }) => loading !== null);
   }

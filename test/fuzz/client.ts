@@ -17,6 +17,8 @@ export interface Answer {
   readonly body: Buffer;
 }
 
+export const noAnswer = 'no answer within two minutes';
+
 /** Sends requests over kept connections. */
 export function rawClient(port: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -36,7 +38,7 @@ function send({ method, target, headers, body, chunks }: SentRequest, port: numb
       headers: { ...headers, ...framing },
     });
     outgoing
-      .on('timeout', () => outgoing.destroy(new Error('no answer within two minutes')))
+      .on('timeout', () => outgoing.destroy(new Error(noAnswer)))
       .on('error', reject)
       .on('response', (incoming) => {
         const pieces: Buffer[] = [];

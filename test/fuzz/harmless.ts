@@ -23,13 +23,22 @@ const most: Readonly<Record<string, number>> = {
   height: 64,
 };
 
+/** Each text of a list takes as long as a small request. */
+const embeds = /embed|rerank/;
+const mostTexts = 20;
+/** Longer lists are refused at once. */
+const longestList = 2048;
+
 const draws = /\/(txt2img|img2img|images\/(generations|edits|variations))$/;
 
 /** The operation with what keeps it cheap, and keeps the server what it is. */
 export function harmless({ path }: Pick<Operation, 'path'>, body: Body): Body {
   const limited = Object.entries(body).map(([name, value]) => {
+    const isLong = Array.isArray(value) && value.length > mostTexts && value.length <= longestList;
+    if (isLong && embeds.test(path)) return [name, value.slice(0, mostTexts)];
     const limit = Object.hasOwn(most, name) ? most[name] : undefined;
-    return [name, limit !== undefined && Number(value) > limit ? limit : value];
+    const isNumber = typeof value === 'number' || typeof value === 'string';
+    return [name, limit !== undefined && isNumber && Number(value) > limit ? limit : value];
   });
   const small: Record<string, Json> = Object.fromEntries(limited);
   // Defaults are meant for pictures that people look at.
@@ -37,6 +46,11 @@ export function harmless({ path }: Pick<Operation, 'path'>, body: Body): Body {
   // An address would be downloaded.
   if (path === '/api/pull') small.model = 'fuzz';
   return small;
+}
+
+/** Any body without a key means all requests of the client: streamed speech of another request would be cut. */
+export function harmlessContent({ path }: Pick<Operation, 'path'>, body: Buffer): Buffer {
+  return path === '/api/extra/abort' ? Buffer.from(JSON.stringify({ genkey: 'fuzz' })) : body;
 }
 
 /** The flags that keep the rest harmless, each with the operations that it concerns. */

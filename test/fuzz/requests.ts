@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { goodBodies } from '../../src/protocols/testing/random-bodies.ts';
 import type { SentRequest } from './client.ts';
 import type { Operation, Parameter } from './document.ts';
-import { harmless } from './harmless.ts';
+import { harmless, harmlessContent } from './harmless.ts';
 import { change, changed, fitting, type Json, objectOf, picture, recording, strange } from './values.ts';
 
 /** A request with the operation that it is for. */
@@ -132,6 +132,9 @@ const oddHeaders: fc.Arbitrary<Readonly<Record<string, string>>> = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
   fc.constantFrom<Readonly<Record<string, string>>>(
     { 'x-koboldcpp-keepalive': 'true' },
+    { 'x-parley-resumable': '1' },
+    { 'last-event-id': '3', 'x-parley-resumable': '1' },
+    { 'x-request-id': 'a b' },
     { accept: 'text/html' },
     { accept: 'text/event-stream' },
     { accept: '' },
@@ -230,7 +233,7 @@ export function requests(operations: readonly Operation[]): fc.Arbitrary<FuzzReq
           method: operation.method,
           target: target.replaceAll('%01', '%'),
           headers: { ...headers, ...odd },
-          body,
+          body: harmlessContent(operation, body),
           chunks: pieces,
         },
       }),

@@ -9,5 +9,5 @@ export const fuzz = {
 
 /** The command that does the same again. */
 export function replay(name: string): string {
-  return `npm run test:fuzz -- --seed ${fuzz.seed} --requests ${fuzz.requests} --inputs ${fuzz.inputs} --only ${name}`;
+  return `npm run test:fuzz -- --seed ${fuzz.seed} --requests ${fuzz.requests} --inputs ${fuzz.inputs} --only "${name}"`;
 }

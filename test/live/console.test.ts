@@ -29,7 +29,9 @@ test('console: names refused requests and the flag that helps, never the key', a
       headers: { authorization: `Bearer ${secret}-${time}` },
     });
   }
-  await locked.says('401 Authentication key is missing or invalid. (the key is that of --password)');
+  await locked.says(
+    '401 Authentication key is missing or invalid. (the key is that of --password or one of --keyfile)',
+  );
   // With its end, everything that it has written is here.
   await locked.stop();
   expect(locked.output().match(/Refused/g)).toHaveLength(5);

@@ -79,16 +79,13 @@ describe('--draftmodel with a random model', () => {
     await writeRandomModel(paths[2], { ...tiny, vocabulary: 1200 });
   });
 
-  test('does not change the text, up to near ties', async () => {
+  test('does not change the text', async () => {
     const { plain, drafted } = await pair(['--model', paths[0]], ['--draftmodel', paths[1], '--draftngram']);
-    let failed = 0;
     for (const [, sampling] of samplings) {
-      const asked = withTokens({ prompt: 'abc', max_length: 40, ...sampling });
-      const [seen, expected] = [await drafted.generate(asked), await plain.generate(asked)];
-      failed += (await acceptance(drafted)).last_draft_failed;
-      await sharedUntilTie(plain, asked, seen, expected);
+      const asked = { prompt: 'abc', max_length: 40, ...sampling };
+      expect((await drafted.generate(asked)).text).toBe((await plain.generate(asked)).text);
     }
-    expect(failed).toBeGreaterThan(0);
+    expect((await acceptance(drafted)).last_draft_failed).toBeGreaterThan(0);
   });
 
   test('a different vocabulary is refused', async () => {

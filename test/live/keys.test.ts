@@ -62,6 +62,16 @@ test('keys: work within their scopes and rate, in every dialect, and stop workin
   );
   for (const secret of ['"hash"', '"salt"', phone, slow]) expect(listed).not.toContain(secret);
 
+  // What one key has generated, another one cannot poll.
+  const writer = await newKey('writer', '--scopes', 'text');
+  const reader = await newKey('reader', '--scopes', 'text');
+  await expect.poll(async () => (await ask('/slots', reader)).status, { timeout: 10_000 }).toBe(200);
+  const written = JSON.parse((await ask('/api/v1/generate', writer, prompt)).text).results[0].text;
+  expect(written).not.toBe('');
+  const polled = async (key: string) =>
+    JSON.parse((await ask('/api/extra/generate/check', key, {})).text).results[0].text;
+  expect([await polled(writer), await polled(reader)]).toEqual([written, '']);
+
   await keys('revoke', 'phone');
   await expect.poll(async () => (await ask('/v1/chat/completions', phone, chat)).status, { timeout: 10_000 }).toBe(401);
 });

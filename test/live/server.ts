@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll } from 'vitest';
+import { childrenOf } from '../../bench/process-figures.ts';
+import { isAlive } from './alive.ts';
 
 /** The build under test; `PARLEY_DIST` names the folder of another than that of this repository. */
 const build = process.env.PARLEY_DIST;
@@ -144,18 +146,25 @@ async function start(
   };
 }
 
-/** The newest child: an older one may still be on its way out. */
+/** The newest child, which the system names last: an older one may still be on its way out. */
 function childOf(parent: number, program: string): number | undefined {
-  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  for (const name of processes.sort((a, b) => Number(b) - Number(a))) {
-    try {
-      const status = readFileSync(`/proc/${name}/status`, 'utf8');
-      const state = /^State:\s+(\w)/m.exec(status)?.[1];
-      if (Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]) !== parent || state === 'Z') continue;
-      if (readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(program)) return Number(name);
-    } catch {
-      // It ended while we looked.
-    }
+  return childrenNow(parent)
+    .filter(isAlive)
+    .findLast((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program);
+      } catch {
+        // It ended while we looked.
+        return false;
+      }
+    });
+}
+
+function childrenNow(parent: number): number[] {
+  try {
+    return childrenOf(parent);
+  } catch {
+    // It is over itself.
+    return [];
   }
-  return undefined;
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { fakeEngineCommand } from '../load/fake-server.ts';
+import { fakeEngineCommand } from '../load/servers.ts';
 import { nativeClient } from './client.ts';
 import { type LiveServer, liveServers } from './server.ts';
 

@@ -2,6 +2,7 @@
 // that a reader sees whether all of them came, in order. Words in the prompt control it:
 //   [gate PATH]   after five words it waits until the file exists
 //   [fast]        many words in each step
+//   [turn]        the first word is the number of the generation: t1, t2, …
 import { existsSync } from 'node:fs';
 
 const stepMs = 5;
@@ -9,6 +10,7 @@ const fastWords = 100;
 const wordsBeforeGate = 5;
 
 const running = new Map();
+let turns = 0;
 const send = (message) => process.send?.(message);
 
 process.on('disconnect', () => process.exit(0));
@@ -47,9 +49,11 @@ function generate({ id, request }) {
   const { maxTokens, prompt, memory } = request;
   const gate = /\[gate ([^\]]+)\]/.exec(`${memory}${prompt}`)?.[1];
   running.set(id, { done: 0, maxTokens, gate, most: prompt.includes('[fast]') ? fastWords : 1 });
+  turns += 1;
+  const turn = prompt.includes('[turn]') ? [{ type: 'text-delta', id, text: ` t${turns}` }] : [];
   send({
     type: 'step',
-    pieces: [{ type: 'start', id, promptTokens: 1, cachedTokens: 0, maxTokens, seed: 1, droppedTokens: 0 }],
+    pieces: [{ type: 'start', id, promptTokens: 1, cachedTokens: 0, maxTokens, seed: 1, droppedTokens: 0 }, ...turn],
   });
 }
 

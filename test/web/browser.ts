@@ -64,15 +64,17 @@ export async function anotherWindow(page: Page, address: string): Promise<Page> 
 }
 
 /**
- * Pictures of two steps, small enough for the model: how they look does not matter, and enlarging takes longest. The requests
- * of the page are added to `asked` as they were.
+ * Pictures of few steps, in the size of the model: how they look does not matter, and enlarging takes longest. Returns the
+ * requests of the page as they were.
  */
-export async function quickPictures(page: Page, asked: object[] = []): Promise<void> {
+export async function quickPictures(page: Page, steps = 2): Promise<readonly object[]> {
+  const asked: object[] = [];
   await page.route('**/sdapi/v1/txt2img', (route) => {
     const body = route.request().postDataJSON() as object;
     asked.push(body);
-    return route.continue({ postData: JSON.stringify({ ...body, steps: 2, width: 64, height: 64 }) });
+    return route.continue({ postData: JSON.stringify({ ...body, steps, width: 64, height: 64 }) });
   });
+  return asked;
 }
 
 /** What keeps somebody with a screen reader or a keyboard from using the page as it is shown now. */

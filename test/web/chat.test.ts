@@ -1,9 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Download, Page } from 'playwright-core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type LiveServer, liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, quickPictures, withoutBrowser } from './browser.ts';
 
@@ -61,6 +62,33 @@ async function say(page: Page, text: string): Promise<void> {
 async function sayAndHear(page: Page, text: string): Promise<void> {
   await say(page, text);
   await finished(page);
+}
+
+/** Passes connections on to a server of this machine, and cuts the first one that has brought the event of this number. */
+async function cuttingProxy(target: number, event: number): Promise<number> {
+  const sockets = new Set<Socket>();
+  let uncut = true;
+  const proxy = createServer((client) => {
+    const onward = connect(target, '127.0.0.1');
+    for (const socket of [client, onward]) sockets.add(socket.on('error', () => undefined));
+    let received = '';
+    onward.on('data', (bytes) => {
+      received += bytes;
+      if (uncut && received.includes(`\nid: ${event}\n`)) {
+        uncut = false;
+        onward.unpipe();
+        client.destroy();
+      }
+    });
+    client.pipe(onward).pipe(client);
+    client.on('close', () => onward.destroy());
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  return (proxy.address() as AddressInfo).port;
 }
 
 async function contentOf(download: Download): Promise<string> {
@@ -183,6 +211,29 @@ describe.skipIf(withoutBrowser)('chat page', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
+  test('lost connection: the reply goes on where it was cut, and nothing is missing or doubled', async () => {
+    const { base, port } = await server();
+    const proxy = await cuttingProxy(port, 20);
+    const page = await chatPage({ replyLength: 60, sampling: endless }, `http://127.0.0.1:${proxy}`);
+    const taken: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/api/extra/stream/')) taken.push(request.url());
+    });
+    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'));
+    await say(page, 'Tell me a long story about the hills.');
+    await finished(page);
+    const said = await replies(page).locator('.text').innerText();
+    const { genkey } = (await sent).postDataJSON() as { genkey: string };
+    const whole = await (await fetch(`${base}/api/extra/stream/${genkey}`)).text();
+    const text = [...whole.matchAll(/"content":("(?:[^"\\]|\\.)*")/g)]
+      .map(([, json = '""']) => JSON.parse(json))
+      .join('');
+    const words = (all: string) => all.match(/\w+/g);
+    expect(words(said)).toEqual(words(text));
+    expect(taken.some((url) => /after=[1-9]/.test(url))).toBe(true);
+    expect(await page.locator('.failed').count()).toBe(0);
+  });
+
   test('attaches text and PDF files, and rejects images without vision', async () => {
     const page = await chatPage({ showProbabilities: true, delivery: 'polling' });
     const files = page.getByLabel('Files to attach');
@@ -210,8 +261,7 @@ describe.skipIf(withoutBrowser)('chat page', () => {
 
   test('speaks a reply, dictates a message and draws an image', async () => {
     const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
-    const drawn: object[] = [];
-    await quickPictures(page, drawn);
+    const drawn = await quickPictures(page);
     await sayAndHear(page, 'Hi!');
     const spoken = page.waitForResponse((response) => response.url().endsWith('/v1/audio/speech'));
     await button(page, 'Speak').click();

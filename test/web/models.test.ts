@@ -155,7 +155,7 @@ describe.skipIf(withoutBrowser)('models', () => {
     const phone = await keys.add({ name: 'phone', scopes: ['chat', 'images'], rate: 1, weight: 2 }, 0);
     await keys.add({ name: 'guest', scopes: ['text'], weight: 1, expires: 1000 }, 0);
     const look = () => fetch(`${server.base}/metrics`, { headers: { authorization: `Bearer ${phone}` } });
-    await expect.poll(async () => (await look()).status).toBe(200);
+    await expect.poll(async () => (await look()).status, { timeout: 20_000 }).toBe(200);
     expect((await look()).status).toBe(429);
     await page.getByRole('button', { name: 'Refresh' }).click();
     const keyOf = (name: string) => page.getByRole('tabpanel').getByRole('listitem').filter({ hasText: name });
@@ -166,12 +166,11 @@ describe.skipIf(withoutBrowser)('models', () => {
     expect(await barriers(page)).toEqual([]);
 
     await keys.revoke('guest');
-    await expect
-      .poll(async () => {
-        await page.getByRole('button', { name: 'Refresh' }).click();
-        return keyOf('guest').count();
-      })
-      .toBe(0);
+    const listed = async () => {
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      return keyOf('guest').count();
+    };
+    await expect.poll(listed, { timeout: 20_000 }).toBe(0);
     await server.stop();
   });
 

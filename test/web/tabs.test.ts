@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { nativeClient } from '../live/client.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
-import { anotherWindow, browserPages, faults, withoutBrowser } from './browser.ts';
+import { anotherWindow, browserPages, faults, quickPictures, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
 const open = browserPages();
@@ -187,17 +188,19 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
   test('a drawing arrives in the chat after a reload', async () => {
     const page = await firstPage({ replyLength: 4 });
     // Takes long enough for a reload, and no longer.
-    await page.route('**/sdapi/v1/txt2img', (route) =>
-      route.continue({
-        postData: JSON.stringify({ ...route.request().postDataJSON(), steps: 6, width: 64, height: 64 }),
-      }),
-    );
+    await quickPictures(page, 6);
     await field(page).fill('a red apple');
     await button(page, 'Draw image').click();
     await page.getByRole('dialog').getByRole('button', { name: /^Draw/ }).click();
     await button(page, 'Stop drawing').waitFor();
+    // The server has the request: one that a reload takes back while it is sent is drawn by nobody.
+    await nativeClient((await server()).base).performanceWhere(({ idle }) => idle === 0);
     await page.reload();
-    await page.locator('article.assistant img[alt="a red apple"]').waitFor({ timeout: 100_000 });
+    const picture = page.locator('article.assistant img[alt="a red apple"]');
+    await picture.waitFor({ timeout: 100_000 });
+    await expect
+      .poll(() => picture.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth))
+      .toBe(64);
   });
 
   test('a tab of an older version keeps the database: the page says so, and goes on when it is closed', async () => {

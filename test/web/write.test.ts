@@ -153,13 +153,14 @@ describe.skipIf(withoutBrowser)('write page', () => {
     await page.getByText('in use').waitFor();
     await send(page, 'And now?');
 
-    const sent = asked.filter((request) => request.url().endsWith('api/v1/generate')).map((one) => one.postDataJSON());
+    const sent = asked
+      .filter((request) => request.url().endsWith('api/extra/generate/stream'))
+      .map((one) => one.postDataJSON());
     expect(sent).toHaveLength(2);
     expect(sent[1]).toMatchObject({
       memory: 'Parley is a gardener.\nThe fox is called Rill.\n',
       max_length: 24,
       sampler_seed: 7,
-      kcpp_extra_args: { keep_text_gen_on_disconnect: true },
     });
     expect(sent[1].prompt).toMatch(
       /^\[Author's note: gentle\]\nYou: Do you know the fox\?\nParley: .*\nYou: And now\?\nParley:$/,

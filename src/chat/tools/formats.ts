@@ -164,10 +164,12 @@ class BareReader implements ToolReader {
     if (this.openings.some((opening) => content.length < opening.length && opening.startsWith(content))) return;
     const decided = this.#held.length >= longestHeader;
     const beginning = this.#withoutOpening(this.#held.slice(0, longestHeader));
-    if (this.#body.startsCall(beginning)) {
+    // Between calls there may be other marks, but a reply that begins with them is text from its first piece on.
+    const mayBeCall = /^\s*(?:[[{]|$)/.test(beginning);
+    if (mayBeCall && this.#body.startsCall(beginning)) {
       this.#state = 'calls';
       this.#body.push(this.#withoutOpening(this.#held));
-    } else if (decided || !/^\s*(?:[[{]|$)/.test(beginning)) {
+    } else if (decided || !mayBeCall) {
       this.#state = 'text';
       this.#writer.text(this.#held);
     }

@@ -273,3 +273,14 @@ test('generic: JSON without a tool name is an answer', () => {
   const answer = JSON.stringify({ name: 'a poem', lines: Array.from({ length: 100 }, (_, index) => `line ${index}`) });
   expect(read(toolFormatOf(''), [answer])).toEqual({ text: answer, calls: [] });
 });
+
+test.each(['', '<|python_tag|>'])(
+  'bare calls (%j): marks in front of the call make it text, however the reply is cut',
+  (template) => {
+    for (const reply of ['```{"name": "look", "arguments": {"at": "sky"}}', ']{"name": "look", "arguments": {}}']) {
+      const format = toolFormatOf(template);
+      expect(read(format, [reply])).toEqual({ text: reply, calls: [] });
+      expect(read(format, [...reply])).toEqual({ text: reply, calls: [] });
+    }
+  },
+);

@@ -236,6 +236,16 @@ export const parleyFlags = flagTable({
   legacyopenpaths: toggle({ label: 'Legacy open paths' }).help(
     'Leave open, despite a password, the endpoints that KoboldCpp leaves open and whose clients send no key: images (/sdapi, ComfyUI, /v1/images), xtts-api-server speech (/tts_to_audio, /tts_stream, /set_tts_settings), /slots and /metrics. Other origins still may not call them.',
   ),
+  inspect: integer('COUNT', 0, {
+    label: 'Inspected requests',
+    scope: 'server',
+    defaultText: '0, off',
+    min: 0,
+    max: 10_000,
+    bare: 100,
+  }).help(
+    'Keep the last COUNT requests in memory for the translation inspector of the web client: bodies, prompts, events and replies, without keys. Only administrators can see them (--admin).',
+  ),
   stalltimeout: integer('SECONDS', 60, { label: 'Stall time-out', scope: 'server', min: 0, max: 86400 }).help(
     'Close the connection of a client that reads nothing of its response for this long, and abort its request; 0 disables this. Slow clients are not affected.',
   ),
@@ -290,4 +300,10 @@ export const parleyFlags = flagTable({
     min: 0,
     max: 64,
   }).help('Maximum number of models in memory in --routermode. The least recently used one is unloaded first.'),
+  logformat: choice(['text', 'json'], { label: 'Log format', tab: 'Network', scope: 'server' }).help(
+    'Format of the console: lines for people, or one JSON object per line for log collectors, with one line per request. See docs/monitoring.md.',
+  ),
+  trace: text('URL', '', { label: 'Trace collector', tab: 'Network', scope: 'server', defaultText: 'no traces' }).help(
+    'Send a trace of each request to this OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318). OTEL_EXPORTER_OTLP_HEADERS can have headers for it. See docs/monitoring.md.',
+  ),
 });

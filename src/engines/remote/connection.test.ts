@@ -57,6 +57,21 @@ describe('BackendConnection', () => {
     await expect(connection.bytes('/no', {})).rejects.toMatchObject({ type: 'refused' });
   });
 
+  test('hides the key that an error of the backend repeats', async () => {
+    const one = await upstream({
+      '/no': ({ headers }, response) => json({ error: `wrong ${headers.authorization}` }, 400)({} as never, response),
+      '/stream': (_, response) => void response.end('data: wrong Bearer sk-secret\n\n'),
+    });
+    const connection = new BackendConnection({ base: one.base, host: one.host, key: 'sk-secret' });
+    await expect(connection.json('GET', '/no')).rejects.toThrow(/^wrong Bearer …$/);
+    const failing = (text: string) => {
+      throw new Error(text.trim());
+    };
+    const streamed = connection.stream('/stream', {}, { ...quiet, piece: failing }, never);
+    await expect(streamed).rejects.toThrow(/^data: wrong Bearer …$/);
+    connection.close();
+  });
+
   test('an answer that ends with its connection is not complete when the time-out closes that', async () => {
     const { connection } = await connected(
       {

@@ -1,6 +1,7 @@
 import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { RemoteAddress } from '../../config/remote.ts';
+import { hideSecrets } from '../../core/hide-secrets.ts';
 import { tryParseJson } from '../../core/json.ts';
 import { type FailureType, RemoteFailure, statusFailure } from './failure.ts';
 
@@ -65,14 +66,20 @@ export class BackendConnection {
   }
 
   /** Resolves at the end of the response; rejects with a `RemoteFailure` or an error of the sink. */
-  async stream(path: string, body: object, sink: StreamSink, signal: AbortSignal): Promise<void> {
+  async stream(
+    path: string,
+    body: object,
+    sink: StreamSink,
+    signal: AbortSignal,
+    headers: SentHeaders = {},
+  ): Promise<void> {
     const silence = new AbortController();
     let paused = false;
     // The idle time-out stops during back-pressure, which the client causes.
     const timer = setTimeout(() => (paused ? timer.refresh() : silence.abort()), this.#limits.silenceMs);
     try {
       const both = AbortSignal.any([signal, silence.signal]);
-      const { response, request } = await this.#asked('POST', path, jsonBody(body), both);
+      const { response, request } = await this.#asked('POST', path, jsonBody(body), both, headers);
       response.setEncoding('utf8');
       const isEvents = !String(response.headers['content-type']).includes('json');
       try {
@@ -157,7 +164,7 @@ export class BackendConnection {
     return value;
   }
 
-  #asked(method: string, path: string, body: SentBody | undefined, signal: AbortSignal) {
+  #asked(method: string, path: string, body: SentBody | undefined, signal: AbortSignal, headers: SentHeaders = {}) {
     return new Promise<{ readonly response: IncomingMessage; readonly request: ClientRequest }>((resolve, reject) => {
       const request = this.#protocol.request(`${this.target.base}${path}`, {
         method,
@@ -166,6 +173,7 @@ export class BackendConnection {
           accept: 'application/json, text/event-stream, */*;q=0.1',
           'accept-encoding': 'identity',
           ...(body ? { 'content-type': body.type, 'content-length': body.bytes.length } : {}),
+          ...headers,
           ...this.headers,
         },
         signal,
@@ -188,7 +196,9 @@ export class BackendConnection {
   }
 
   async #refusal(response: IncomingMessage, status: number): Promise<RemoteFailure> {
-    const body = await beginningOf(response, mostErrorBytes, this.#limits.errorBodyMs);
+    const sent = await beginningOf(response, mostErrorBytes, this.#limits.errorBodyMs);
+    // It may repeat the request, with its key.
+    const body = hideSecrets(sent, [this.target.key]);
     const retryAfter = response.headers['retry-after'];
     return statusFailure(this.target.host, { status, retryAfter, body, origin: this.#origin });
   }
@@ -216,6 +226,8 @@ export class BackendConnection {
 
   /** A reused connection that fails without a response was most likely closed by the backend before. */
   #failure(error: unknown, keptAndUnanswered = false): unknown {
+    const { key } = this.target;
+    if (error instanceof Error && key && error.message.includes(key)) error.message = hideSecrets(error.message, [key]);
     if (!isNetworkError(error)) return error;
     const stale = keptAndUnanswered && error.code === 'ECONNRESET';
     // The others are likely stale too: the next attempt opens a new one.
@@ -224,6 +236,7 @@ export class BackendConnection {
   }
 }
 
+type SentHeaders = Readonly<Record<string, string>>;
 type SentBody = ReturnType<typeof jsonBody>;
 
 function jsonBody(body: object) {

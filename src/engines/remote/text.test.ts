@@ -238,6 +238,15 @@ describe('RemoteText: reply', () => {
     });
   });
 
+  test('a chat sends the trace context on, if it has one', async () => {
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': hello });
+    const { engine } = await ready(one);
+    await told(run((sink) => engine.chat(chatRequest(), 7, { ...sink, traceparent: '00-aa-bb-01' })));
+    await told(chat(engine));
+    const sent = one.asked('/v1/chat/completions').map(({ headers }) => headers.traceparent);
+    expect(sent).toEqual(['00-aa-bb-01', undefined]);
+  });
+
   test('a completion sends its prompt', async () => {
     const one = await upstream({
       ...wellVllm,

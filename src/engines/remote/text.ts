@@ -250,7 +250,9 @@ class Attempt {
       isOver: () => this.#reply.isDone,
     };
     const signal = AbortSignal.any([stop, cut]);
-    await connection.stream(paths[this.work.form], { model: id, ...fields }, sink, signal);
+    const { traceparent } = this.sink;
+    const headers = traceparent === undefined ? {} : { traceparent };
+    await connection.stream(paths[this.work.form], { model: id, ...fields }, sink, signal, headers);
     parser.end();
     // Before the last event, so that the next turn of a conversation finds its backend free.
     this.assignment.done();

@@ -6,8 +6,8 @@ export function tool(name: string, own: Readonly<Record<string, unknown>> = {}):
   return { name, inputSchema: { type: 'object' }, ...own };
 }
 
-export function commandConfig(name: string): ServerConfig {
-  return { type: 'command', name, command: name, args: [], env: {}, folder: '/' };
+export function commandConfig(name: string, env: Readonly<Record<string, string>> = {}): ServerConfig {
+  return { type: 'command', name, command: name, args: [], env, folder: '/' };
 }
 
 export interface FakeSession {

@@ -29,7 +29,7 @@ interface NewPrompt {
   readonly fields: PromptFields;
   readonly nodes: Graph;
   readonly outputs: readonly string[];
-  readonly owner: Pick<Ticket, 'client' | 'part'>;
+  readonly owner: Pick<Ticket, 'client' | 'part' | 'requestId' | 'watch'>;
   readonly image: Pick<ImageService, 'inTurn'>;
   /** Size of the request. */
   readonly bytes: number;

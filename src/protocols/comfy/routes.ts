@@ -9,7 +9,7 @@ import { ignoredIn } from '../dialect.ts';
 import { bodyOf, decodedPath, type ModelEndpoint } from '../endpoint.ts';
 import { isObject, readFields } from '../fields.ts';
 import { factsFor, imageOf, networksOf, type PictureParts } from '../pictures/request.ts';
-import { clientName } from '../ticket.ts';
+import { clientOf } from '../ticket.ts';
 import { dropFields, freeFidelity, interruptFields, type PromptFields, promptFields } from './fields.ts';
 import { annotatedName, upload, view } from './files.ts';
 import { type GraphProblem, GraphRefusal, type NodeErrors, readGraph } from './graph.ts';
@@ -159,7 +159,7 @@ function queuePrompt(call: Call, fields: PromptFields, parts: PictureParts, prom
     fields,
     nodes,
     outputs: plan.outputs.map((output) => output.id),
-    owner: { client: clientName(call), part: fields.client_id ?? '' },
+    owner: { client: clientOf(call), part: fields.client_id ?? '', requestId: call.id, watch: call.watch },
     image,
     bytes: call.body.length,
     run: (running, turn) => runPlan(plan, running, { ...parts, image, turn, prompts, texts }),

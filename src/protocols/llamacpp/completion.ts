@@ -66,6 +66,7 @@ async function complete(call: Call, parts: DialectParts, fidelity: EndpointFidel
   const requests = prompts.flatMap((prompt) =>
     Array.from({ length: count }, (_, reply) => withReplySeed({ ...controls, ...prompt, memory: '' }, reply)),
   );
+  call.watch?.decoded?.(requests.length === 1 ? requests[0] : requests);
   const { now, startTimer } = parts;
   const model = parts.modelName();
   const viewOf = (index: number): ReplyView => {

@@ -83,6 +83,7 @@ async function answerEmbedding(call: Call, parts: EmbeddingParts): Promise<Reply
   if (!inputs) throw f.wrong('content', 'a string or an array of strings');
   const { service } = answering(parts, fields.model);
   const request = { inputs, truncate, ...(pooling ? { pooling } : {}) };
+  call.watch?.decoded?.(request);
   const { vectors, truncated } = await service.embed(request, ticketFor(call, fields.genkey));
   const text = await listText(
     vectors,

@@ -38,6 +38,7 @@ async function answer(call: Call, parts: DialectParts): Promise<Reply> {
   const decoded = await inSlices(decode(body, parts), { signal: call.signal });
   const { attachments, warmUp, ignored } = decoded;
   const request = await withMedia(decoded.request, attachments, { ...parts, signal: call.signal });
+  call.watch?.decoded?.(request);
   const { stop, maxTokens } = request.controls;
   const facts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens, warmUp };
   const notices = replyHeaders(call, body, createFidelity, ignored);

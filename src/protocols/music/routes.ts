@@ -31,6 +31,7 @@ export function musicEndpoints({ family, newSeed }: { readonly family: Family; r
     const fields = decodeSong(body, newSeed);
     if (!taskServices?.music) throw missing();
     const request = musicRequest(fields);
+    call.watch?.decoded?.(request);
     const events = taskServices.music.generate(request, ticketFor(call, fields.genkey));
     return encodeSongFile(events, request.format, ignoredIn(body, musicFidelity));
   }

@@ -250,7 +250,7 @@ export const nativeAnswers: a.DialectAnswers = {
     'POST /api/extra/webpage': a.json(
       a.either(a.object({ success: a.words(true), url: a.text, content_type: a.text, data: a.base64 }), unsuccessful),
     ),
-    'POST /api/extra/shutdown': a.json(a.object({ success: a.flag })),
+    'POST /api/extra/shutdown': a.json(a.object({ success: a.flag, 'pid?': a.count })),
     'POST /api/extra/music/prepare': a.json(a.either(song, a.object({ error: a.text }))),
     'POST /api/extra/music/generate': a.media('audio/wav', 'audio/mpeg'),
   },

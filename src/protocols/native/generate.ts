@@ -19,7 +19,7 @@ import { type CompletionParts, eventStream, streamReply, withIgnored, withShortf
 import { bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { nativeMedia, readNativeMedia } from '../media.ts';
-import { clientName, eventsFor, keepOnDisconnect, textTicket } from '../ticket.ts';
+import { clientOf, eventsFor, keepOnDisconnect, textTicket } from '../ticket.ts';
 import { errorType, nativeFamily } from './errors.ts';
 
 export type GenerateParts = Pick<
@@ -98,6 +98,7 @@ async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
 function prepare(body: JsonObject, call: Call, { text, controlParts, replacePlaceholders }: GenerateParts) {
   const fields = f.readFields(generateFields, body);
   const request = decode(fields, { ...controlParts(), replacePlaceholders, state: text.state() });
+  call.watch?.decoded?.(request);
   return { request, ticket: textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args }) };
 }
 
@@ -271,19 +272,19 @@ export const taskEndpoints: readonly ModelEndpoint<TaskParts>[] = [
   task(
     '/api/extra/abort',
     'Stop the running generation, or the one with this genkey.',
-    async (call, { text }: TaskParts) => json(abortReplies[text.abort(await genkeyOf(call), clientName(call))]),
+    async (call, { text }: TaskParts) => json(abortReplies[text.abort(await genkeyOf(call), clientOf(call))]),
   ),
 ];
 
 function both(path: string, summary: string, answer: (genkey: string, client: string, text: TextService) => Reply) {
   const handle = async (call: Call, { text }: TaskParts): Promise<Reply> =>
-    answer(call.method === 'POST' ? await genkeyOf(call) : '', clientName(call), text);
+    answer(call.method === 'POST' ? await genkeyOf(call) : '', clientOf(call), text);
   return [task(path, `${summary} Only without a genkey.`, handle, { method: 'GET' }), task(path, summary, handle)];
 }
 
 function check(genkey: string, client: string, text: TextService): Reply {
-  const finish = text.finished(genkey);
-  const queue = text.queuePosition(genkey);
+  const finish = text.finished(genkey, client);
+  const queue = text.queuePosition(genkey, client);
   const result = {
     text: text.check(genkey, client),
     // Only for those that go on without their client: why it has ended, or null while it runs.

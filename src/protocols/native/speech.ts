@@ -54,6 +54,7 @@ async function speak(call: Call, parts: Pick<SpeechParts, 'taskServices'>): Prom
   const format = use_mp3 ? 'mp3' : response_format;
   const speed = f.clamp(sent, paces.least, paces.most);
   const request: SpeechRequest = { ...spoken, speed, format, streamed: false };
+  call.watch?.decoded?.(request);
   const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey)));
   const headers = noticeHeaders(body, nativeSpeechFidelity);
   return wholeSound({ ...begun, notes: [...notes, ...begun.notes] }, { format, name: 'output', headers });
@@ -69,6 +70,7 @@ async function transcribe(call: Call, { taskServices, startTimer }: SpeechParts)
   const recording = await sentRecording(call, fields);
   const { bytes, fileName } = recording;
   const request = { ...transcriptionOptions(fields), recording: bytes, fileName, translate: false, words: false };
+  call.watch?.decoded?.(request);
   const events = service.transcribe(request, ticketFor(call, fields.genkey));
   const answer = collectTranscript(located(events, recording)).then(({ text, notes }) =>
     JSON.stringify({ text, ...(notes.length > 0 ? { warnings: notes } : {}) }),

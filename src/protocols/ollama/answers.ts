@@ -33,7 +33,8 @@ function generated(said: Readonly<Record<string, JsonSchema>>): a.Answer {
   const head = { model: a.text, created_at: a.moment, ...said, ...figures };
   const last = a.object({ ...head, ...ended });
   const piece = a.object({ ...head, done: a.words(false) });
-  return a.oneOf(a.json(last), a.lines(a.either(piece, last, error)));
+  const rendered = a.object({ ...head, done: a.words(true), _debug_info: a.object({ rendered_template: a.text }) });
+  return a.oneOf(a.json(a.either(last, rendered)), a.lines(piece, last, error));
 }
 
 const details = a.object({
@@ -92,7 +93,7 @@ export const ollamaAnswers: a.DialectAnswers = {
       }),
     ),
     'GET /api/status': a.json(a.object({ cloud: a.object({ disabled: a.flag, source: a.text }) })),
-    'POST /api/pull': a.oneOf(a.json(status), a.lines(a.either(status, error))),
+    'POST /api/pull': a.oneOf(a.json(status), a.lines(status, error)),
     ...a.each('POST', ['/api/push', '/api/create', '/api/copy', '/api/blobs/{rest}'], a.refused),
     ...a.each('POST', ['/api/me', '/api/signout'], a.refused),
     'DELETE /api/delete': a.refused,

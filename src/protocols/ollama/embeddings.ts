@@ -36,6 +36,7 @@ async function embed(body: JsonObject, call: Call, parts: EmbeddingsParts): Prom
   if (model === '') return modelRequired;
   const service = serviceFor(model, fields.keep_alive, parts);
   const request = { inputs: input, truncate: fields.truncate };
+  call.watch?.decoded?.(request);
   const embedded = input.length === 0 ? nothing : await service.embed(request, ticketFor(call, fields.genkey));
   const dimensions = input.length === 0 ? undefined : fields.dimensions || undefined;
   const vectors = await listText(shaped(oneEach(embedded), { dimensions }), (one) => vectorText(one), call.signal);
@@ -63,7 +64,9 @@ async function embedOne(body: JsonObject, call: Call, parts: EmbeddingsParts): P
   const service = serviceFor(model, keepAlive, parts);
   const headers = noticeHeaders(body, embeddingsFidelity);
   if (prompt === '') return jsonReply({ embedding: [] }, headers);
-  const embedded = await service.embed({ inputs: [prompt], truncate: true }, ticketFor(call, genkey));
+  const request = { inputs: [prompt], truncate: true };
+  call.watch?.decoded?.(request);
+  const embedded = await service.embed(request, ticketFor(call, genkey));
   const [vector] = oneEach(embedded);
   const truncated = truncatedHeader(embedded.truncated, 'input');
   return jsonReply({ embedding: Array.from(vector ?? []) }, { ...headers, ...truncated });

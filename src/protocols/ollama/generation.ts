@@ -60,6 +60,7 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationPar
     return refusal(400, `${facts.model} does not support insert`);
   }
   const completion = decodeCompletion(request, parts, { earlier, marks: gap?.marks });
+  call.watch?.decoded?.(completion.request);
   const prompt = async (): Promise<string> =>
     completion.type === 'plain' ? completion.request.prompt : renderedPrompt(completion.request, parts);
   if (own._debug_render_only) return renderedOnly(work, await prompt());
@@ -106,6 +107,7 @@ async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts):
   const facts = factsOf(request.own.model, parts);
   const work = { call, request, facts, shape: chatShape, headers: noticeHeaders(sent, chatFidelity) };
   const chat = await inSlices(decodeChat(request, parts), { signal: call.signal });
+  call.watch?.decoded?.(chat);
   if (chat.conversation.messages.length === 0) return answerLoad(work, parts);
   if (request.own._debug_render_only) return renderedOnly(work, await renderedPrompt(chat, parts));
   const noted = await withNotes(work, chat, parts);

@@ -161,6 +161,8 @@ function queryParameters({ properties = {}, required = [] }: JsonSchema): readon
 const below: Readonly<Record<string, readonly string[]>> = Object.fromEntries([
   ['GET /api/extra/stream/', ['{id}']],
   ['DELETE /api/extra/stream/', ['{id}']],
+  ['GET /api/extra/requests/', ['{id}']],
+  ['POST /api/extra/requests/', ['{id}/replay']],
   ...['/v1', ''].flatMap((version) => [
     [`GET ${version}/models/`, ['{id}']],
     [`GET ${version}/responses/`, ['{id}', '{id}/input_items']],

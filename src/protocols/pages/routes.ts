@@ -29,12 +29,18 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
     if (call.query.get('json') === '1') return apiDocument();
     return (call.query.get('plain') === '1' ? undefined : await webPage(web, 'api.html', call)) ?? list();
   };
+  const inspector = async (call: Call): Promise<Reply> => (await webPage(web, 'inspector.html', call)) ?? notBuilt;
   return [
     page('/', 'The web client: chat, write, draw, listen and speak.', client),
     page('/lcpp', 'The web client, opened at its chat.', client),
     page('/sdui', 'Redirects to the page for drawing, which KoboldCpp has here.', () => redirect('/#/draw')),
     page('/favicon.ico', 'The icon.', file('icon-192.png'), below),
     page('/api', 'The page of the API: every endpoint, to be read and tried.', api),
+    page(
+      '/inspector',
+      'The page of the translation inspector: the last requests, and each in every dialect.',
+      inspector,
+    ),
     page('/docs', 'Another name for /api.', api),
     page('/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual, { match: 'prefix' }),
     page('/v1', 'A note for people who open the base address of the OpenAI API.', () => baseAddressNote),

@@ -70,6 +70,7 @@ async function create(call: Call, parts: DialectParts & ResponseState): Promise<
   const body = await requestBody(call, parts);
   const decoded = await inSlices(decode(body, parts), { signal: call.signal });
   const complete = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
+  call.watch?.decoded?.(complete);
   const { request, droppedMessages } = await fitConversation(complete, chat, parts.text.contextSize());
   const headers = {
     ...(await chatHeaders(notices(body, decoded), body, request, chat)),

@@ -140,6 +140,7 @@ async function answerOf(work: Work, parts: DrawParts): Promise<{ readonly reply:
   const { body, fields, plan, service, ticket } = work;
   const { facts } = service;
   const request = { ...plan.request, initial: plan.initial?.bytes, mask: plan.mask?.bytes };
+  ticket.watch?.decoded?.(request);
   const events = service.inTurn(ticket, (turn) => eventsOf(turn, work, parts.editor));
   parts.last.begin(fields.genkey);
   const drawn = await enlarged(await collectDrawn(events, request), work);

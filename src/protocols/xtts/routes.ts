@@ -149,6 +149,7 @@ async function speak(call: Call, fields: SpokenFields, parts: XttsContext, shape
   const service = speechOf(parts);
   const { spoken, notes } = await spokenText(fields, service);
   const request: SpeechRequest = { ...spoken, speed: 1, format: 'wav', streamed: false, ...shape };
+  call.watch?.decoded?.(request);
   const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey ?? '')));
   return { ...begun, notes: [...notes, ...begun.notes] };
 }

@@ -7,13 +7,15 @@ export interface CallOptions {
   /** Sent as JSON, except forms. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
+  /** The server keeps the stream under this name, whatever happens to the connection. */
+  readonly streamName?: string;
   /** Background calls fail with 401 instead of opening the key dialog. */
   readonly background?: boolean;
 }
 
 /** A successful response. Opens the key dialog on status 401; throws a `Failure` for other errors. */
 export async function call(path: string, options: CallOptions = {}): Promise<Response> {
-  const { body, signal, background = false } = options;
+  const { body, signal, streamName, background = false } = options;
   const method = options.method ?? (body === undefined ? 'GET' : 'POST');
   const key = currentKey();
   const isForm = body instanceof FormData;
@@ -22,6 +24,7 @@ export async function call(path: string, options: CallOptions = {}): Promise<Res
     headers: {
       ...(key ? { authorization: `Bearer ${key}` } : {}),
       ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+      ...(streamName === undefined ? {} : { 'x-parley-resumable': streamName }),
     },
     ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
     ...(signal ? { signal } : {}),

@@ -3,6 +3,7 @@ import { SseParser } from '../../../src/core/sse-parser.ts';
 export interface ServerEvent {
   readonly event: string;
   readonly data: string;
+  readonly id?: string;
 }
 
 /**
@@ -17,7 +18,7 @@ export async function* serverEvents(
   const reader = stream.getReader();
   let events: ServerEvent[] = [];
   const parser = new SseParser({
-    event: (data, event) => void events.push({ event, data }),
+    event: (data, event, id) => void events.push(id === '' ? { event, data } : { event, data, id }),
     comment: onComment,
   });
   try {

@@ -1,18 +1,21 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { chatReplies, type Reply } from '../chat/reply/reply.ts';
 import type { call as callServer } from './call.ts';
 import { Failure } from './failure.ts';
-import { pause, pollReply, type ReplyParts, resumeReply, statusText, streamReply } from './running-reply.ts';
+import { pause, type ReplyParts, requestReply, resumeReply, statusText } from './running-reply.ts';
 
 type Answer = () => Response | Promise<Response>;
 
 /** A server that returns the given responses per path in order, and repeats the last one. */
 function server(answers: Readonly<Record<string, readonly Answer[]>>) {
   const asked: string[] = [];
+  const queries: string[] = [];
   const texts: string[] = [];
   const statuses: string[] = [];
   const controller = new AbortController();
-  const call = (async (path: string) => {
+  const call = (async (address: string) => {
+    const [path = '', query] = address.split('?');
+    if (query !== undefined) queries.push(query);
     const list = answers[path] ?? [];
     const at = asked.filter((one) => one === path).length;
     asked.push(path);
@@ -27,11 +30,11 @@ function server(answers: Readonly<Record<string, readonly Answer[]>>) {
     onReply: ({ text }: Reply) => texts.push(text),
     onStatus: (text) => statuses.push(text),
   };
-  return { parts, asked, texts, statuses, controller };
+  return { parts, asked, queries, texts, statuses, controller };
 }
 
-const chunk = (content: string, finish: string | null = null): string =>
-  `data: ${JSON.stringify({ choices: [{ delta: { content }, finish_reason: finish }] })}\n\n`;
+const chunk = (id: number, content: string, finish: string | null = null): string =>
+  `id: ${id}\ndata: ${JSON.stringify({ choices: [{ delta: { content }, finish_reason: finish }] })}\n\n`;
 const stream =
   (...frames: string[]): Answer =>
   () =>
@@ -51,56 +54,62 @@ const broken =
       }),
     );
   };
-const check =
-  (result: object): Answer =>
+const refused =
+  (status: number, sentence = 'no') =>
   () =>
-    Response.json({ results: [result] });
+    Promise.reject(new Failure(sentence, status));
+const away = () => Promise.reject(new TypeError('network error'));
+const nothing = () => new Response(null, { status: 204 });
 const chat = 'v1/chat/completions';
-const checks = 'api/extra/generate/check';
+const taken = 'api/extra/stream/K1';
 const body = { genkey: 'K1' };
 
-describe('streamReply', () => {
+describe('requestReply', () => {
   test('reports the queue position, then each piece of text', async () => {
     const { parts, texts, statuses } = server({
       [chat]: [
-        stream(': queue position 2, about 8 s\n\n', chunk('Hel'), chunk('lo'), chunk('', 'stop'), 'data: [DONE]\n\n'),
+        stream(
+          ': queue position 2, about 8 s\n\n',
+          chunk(1, 'Hel'),
+          chunk(2, 'lo'),
+          chunk(3, '', 'stop'),
+          'id: 4\ndata: [DONE]\n\n',
+        ),
       ],
     });
-    expect(await streamReply(chatReplies, body, parts)).toMatchObject({ text: 'Hello', finish: 'stop' });
+    expect(await requestReply(chatReplies, body, parts)).toMatchObject({ text: 'Hello', finish: 'stop' });
     expect(texts).toEqual(['Hel', 'Hello', 'Hello']);
     expect(statuses).toEqual(['Number 2 in the queue, about 8 s']);
   });
 
   test.each([
-    ['breaks', broken(chunk('Hel'))],
-    ['ends too early', stream(chunk('Hel'))],
-  ])('fetches the rest by key if the stream %s', async (_, answer) => {
-    const { parts, asked } = server({
+    ['breaks', broken(chunk(1, 'Hel'))],
+    ['ends too early', stream(chunk(1, 'Hel'))],
+  ])('takes the stream up where it was cut if it %s', async (_, answer) => {
+    const { parts, asked, queries } = server({
       [chat]: [answer],
-      [checks]: [
-        check({ text: 'Hello th', finish_reason: null }),
-        check({ text: 'Hello there', finish_reason: 'stop' }),
-      ],
+      [taken]: [broken(chunk(2, 'lo'), chunk(3, ' th')), stream(chunk(4, 'ere', 'stop'))],
     });
-    expect(await streamReply(chatReplies, body, parts)).toMatchObject({
+    expect(await requestReply(chatReplies, body, parts)).toMatchObject({
       text: 'Hello there',
       finish: 'stop',
       failed: undefined,
     });
-    expect(asked).toEqual([chat, checks, checks]);
+    expect(asked).toEqual([chat, taken, taken]);
+    expect(queries).toEqual(['after=1', 'after=3']);
   });
 
   test('makes no further request if the stream breaks after the finish reason', async () => {
-    const { parts, asked } = server({ [chat]: [broken(chunk('Hello', 'stop'))] });
-    expect(await streamReply(chatReplies, body, parts)).toMatchObject({ text: 'Hello', finish: 'stop' });
+    const { parts, asked } = server({ [chat]: [broken(chunk(1, 'Hello', 'stop'))] });
+    expect(await requestReply(chatReplies, body, parts)).toMatchObject({ text: 'Hello', finish: 'stop' });
     expect(asked).toEqual([chat]);
   });
 
   test('keeps the text before an error event', async () => {
     const { parts } = server({
-      [chat]: [stream(chunk('So'), 'data: {"error":{"message":"It broke."}}\n\ndata: [DONE]\n\n')],
+      [chat]: [stream(chunk(1, 'So'), 'data: {"error":{"message":"It broke."}}\n\ndata: [DONE]\n\n')],
     });
-    expect(await streamReply(chatReplies, body, parts)).toMatchObject({
+    expect(await requestReply(chatReplies, body, parts)).toMatchObject({
       text: 'So',
       finish: 'error',
       failed: 'It broke.',
@@ -108,10 +117,13 @@ describe('streamReply', () => {
   });
 
   test('throws if the server rejects the request', async () => {
-    const { parts } = server({
-      [chat]: [() => Promise.reject(new Failure('The queue is full.', 503))],
-    });
-    await expect(streamReply(chatReplies, body, parts)).rejects.toThrow('The queue is full.');
+    const { parts } = server({ [chat]: [refused(503, 'The queue is full.')] });
+    await expect(requestReply(chatReplies, body, parts)).rejects.toThrow('The queue is full.');
+  });
+
+  test('keeps the text that had already arrived if the server has restarted', async () => {
+    const { parts } = server({ [chat]: [broken(chunk(1, 'Hel'))], [taken]: [refused(404)] });
+    expect(await requestReply(chatReplies, body, parts)).toMatchObject({ text: 'Hel', finish: 'lost' });
   });
 
   test('makes no further request after an abort', async () => {
@@ -119,127 +131,103 @@ describe('streamReply', () => {
       [chat]: [
         () => {
           controller.abort();
-          return broken(chunk('Hel'))();
+          return broken(chunk(1, 'Hel'))();
         },
       ],
     });
-    await expect(streamReply(chatReplies, body, parts)).rejects.toThrow();
+    await expect(requestReply(chatReplies, body, parts)).rejects.toThrow();
     expect(asked).toEqual([chat]);
   });
 });
 
-describe('pollReply', () => {
-  test('reports the text so far, then the whole reply', async () => {
-    let finish: (response: Response) => void = () => {};
-    const whole = new Promise<Response>((resolve) => {
-      finish = resolve;
-    });
-    const reply = {
-      choices: [{ message: { content: 'Hello there' }, finish_reason: 'stop' }],
-      usage: { completion_tokens: 3 },
-    };
-    const { parts, texts, statuses } = server({
-      [chat]: [() => whole],
-      [checks]: [
-        check({ text: '', finish_reason: null, queue_position: 1, queue_estimate: 3 }),
-        check({ text: '<think>Hm</think>Hel', finish_reason: null }),
-        () => {
-          finish(Response.json(reply));
-          return check({ text: 'Hello th', finish_reason: null })();
-        },
+describe('requestReply, polling', () => {
+  const polling = (answers: Parameters<typeof server>[0]) => {
+    const { parts, ...rest } = server(answers);
+    return { ...rest, parts: { ...parts, polling: true } };
+  };
+  const never = () => new Promise<Response>(() => {});
+
+  test('reports the queue position and the events so far, without the response of the request', async () => {
+    const { parts, texts, statuses, queries } = polling({
+      [chat]: [never],
+      [taken]: [
+        refused(404),
+        stream(': queue position 1, about 3 s\n\n'),
+        stream(chunk(1, 'Hel'), chunk(2, 'lo')),
+        nothing,
+        stream(chunk(3, ' there', 'stop')),
       ],
     });
-    expect(await pollReply(chatReplies, body, parts)).toMatchObject({ text: 'Hello there', finish: 'stop', tokens: 3 });
-    expect(texts).toContain('Hel');
-    expect(texts.at(-1)).toBe('Hello there');
+    expect(await requestReply(chatReplies, body, parts)).toMatchObject({ text: 'Hello there', finish: 'stop' });
+    expect(texts).toEqual(['Hel', 'Hello', 'Hello there']);
     expect(statuses).toEqual(['Next in the queue, about 3 s']);
+    expect(queries).toEqual(['0', '0', '0', '2', '2'].map((last) => `after=${last}&follow=0`));
   });
 
-  test('fetches the reply by key if the connection is lost', async () => {
-    const { parts } = server({
-      [chat]: [() => Promise.reject(new TypeError('network error'))],
-      [checks]: [check({ text: 'Hello', finish_reason: 'length' })],
-    });
-    expect(await pollReply(chatReplies, body, parts)).toMatchObject({ text: 'Hello', finish: 'length' });
+  test('closes the connection of the request when its response begins, so that it does not hold up the generation', async () => {
+    const closed = vi.fn();
+    const endless = () => new Response(new ReadableStream({ cancel: closed }));
+    const { parts } = polling({ [chat]: [endless], [taken]: [stream(chunk(1, 'Hello', 'stop'))] });
+    await requestReply(chatReplies, body, parts);
+    expect(closed).toHaveBeenCalled();
   });
 
   test('throws if the server rejects the request', async () => {
-    const { parts } = server({
-      [chat]: [() => Promise.reject(new Failure('Too long.', 400))],
-      [checks]: [check({ text: '' })],
-    });
-    await expect(pollReply(chatReplies, body, parts)).rejects.toThrow('Too long.');
+    const { parts } = polling({ [chat]: [refused(400, 'Too long.')], [taken]: [refused(404)] });
+    await expect(requestReply(chatReplies, body, parts)).rejects.toThrow('Too long.');
+  });
+
+  test('ends as lost if the request did not arrive', async () => {
+    const { parts } = polling({ [chat]: [away], [taken]: [refused(404)] });
+    expect(await requestReply(chatReplies, body, parts)).toMatchObject({ finish: 'lost' });
   });
 });
 
 describe('resumeReply', () => {
-  test('checks until the reply has ended, with the reasoning split off', async () => {
-    const { parts, texts } = server({
-      [checks]: [
-        check({ text: '<think>Hm', finish_reason: null }),
-        check({ text: '<think>Hm.</think>Hello', finish_reason: 'stop' }),
-      ],
+  const known: Reply = { ...chatReplies.empty, text: 'Hel' };
+
+  test('reads the stream from its beginning, and shows no less than the page had', async () => {
+    const { parts, texts, queries } = server({
+      [taken]: [stream(chunk(1, 'H'), chunk(2, 'el'), chunk(3, 'lo', 'stop'))],
     });
-    expect(await resumeReply(chatReplies, 'K1', parts)).toMatchObject({
-      text: 'Hello',
-      reasoning: 'Hm.',
-      finish: 'stop',
-    });
-    expect(texts).toEqual(['', 'Hello']);
+    expect(await resumeReply(chatReplies, 'K1', parts, known)).toMatchObject({ text: 'Hello', finish: 'stop' });
+    expect(texts).toEqual(['Hel', 'Hello']);
+    expect(queries).toEqual(['after=0']);
   });
 
-  test('ends as lost if the server does not know the key', async () => {
-    const { parts } = server({ [checks]: [check({ text: '' })] });
-    expect(await resumeReply(chatReplies, 'K1', parts)).toMatchObject({
+  test.each([
+    ['does not know the stream', [refused(404)]],
+    ['has dropped its events', [refused(410)]],
+    ['has nothing more of it', [nothing]],
+  ])('ends as lost and keeps the text if the server %s', async (_, answers) => {
+    const { parts } = server({ [taken]: answers });
+    expect(await resumeReply(chatReplies, 'K1', parts, known)).toMatchObject({
+      text: 'Hel',
       finish: 'lost',
       failed: expect.stringContaining('Retry'),
     });
   });
 
-  test('keeps the text of a reply that ended with an error', async () => {
-    const { parts } = server({ [checks]: [check({ text: 'So', finish_reason: 'error' })] });
-    expect(await resumeReply(chatReplies, 'K1', parts)).toMatchObject({
-      text: 'So',
-      finish: 'error',
-      failed: expect.stringContaining('failed'),
-    });
-  });
-
-  test('keeps waiting while the reply is queued', async () => {
-    const queued = check({ text: '', finish_reason: null, queue_position: 3, queue_estimate: 40 });
-    const { parts, statuses } = server({
-      [checks]: [...Array(8).fill(queued), check({ text: 'Late', finish_reason: 'stop' })],
-    });
-    expect(await resumeReply(chatReplies, 'K1', parts)).toMatchObject({ text: 'Late', finish: 'stop' });
-    expect(statuses).toEqual(Array(8).fill('Number 3 in the queue, about 40 s'));
-  });
-
-  test('keeps the text that had already arrived if the reply is lost', async () => {
-    const { parts } = server({ [chat]: [broken(chunk('Hel'))], [checks]: [check({ text: '' })] });
-    expect(await streamReply(chatReplies, body, parts)).toMatchObject({ text: 'Hel', finish: 'lost' });
-  });
-
   test('throws after an abort', async () => {
-    const { parts, controller, asked } = server({ [checks]: [check({ text: 'x', finish_reason: null })] });
+    const { parts, controller, asked } = server({ [taken]: [stream(chunk(1, 'x'))] });
     controller.abort();
     await expect(resumeReply(chatReplies, 'K1', parts)).rejects.toThrow('aborted');
     expect(asked).toEqual([]);
   });
 
-  test('tolerates failed checks', async () => {
-    const away = () => Promise.reject(new TypeError('network error'));
-    const { parts } = server({ [checks]: [away, away, check({ text: 'Hello', finish_reason: 'stop' })] });
-    expect(await resumeReply(chatReplies, 'K1', parts)).toMatchObject({ text: 'Hello' });
+  test('tolerates failed requests', async () => {
+    const { parts } = server({ [taken]: [away, refused(502), stream(chunk(1, 'Hello', 'stop'))] });
+    expect(await resumeReply(chatReplies, 'K1', parts)).toMatchObject({ text: 'Hello', finish: 'stop' });
   });
 
-  test('ends as lost after 30 failed checks, and at once on status 401', async () => {
-    const away = server({ [checks]: [() => Promise.reject(new TypeError('network error'))] });
-    expect(await resumeReply(chatReplies, 'K1', away.parts)).toMatchObject({
+  test('ends as lost after 30 failed requests, and at once on status 401', async () => {
+    const silent = server({ [taken]: [away] });
+    expect(await resumeReply(chatReplies, 'K1', silent.parts)).toMatchObject({
       finish: 'lost',
       failed: expect.stringContaining('not responding'),
     });
-    expect(away.asked).toHaveLength(30);
-    const locked = server({ [checks]: [() => Promise.reject(new Failure('The server needs an API key.', 401))] });
+    expect(silent.asked).toHaveLength(30);
+    const locked = server({ [taken]: [refused(401, 'The server needs an API key.')] });
     expect(await resumeReply(chatReplies, 'K1', locked.parts)).toMatchObject({
       failed: 'The server needs an API key.',
     });

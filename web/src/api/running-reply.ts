@@ -5,149 +5,152 @@ import { Failure, sentenceOf } from './failure.ts';
 /** A reply as far as it has arrived. */
 export interface ReplyState {
   readonly text: string;
-  /** Set when the reply has ended. `lost`: the server no longer knows its key. */
+  /** Set when the reply has ended. `lost`: the server no longer has it. */
   readonly finish: string | undefined;
   /** Why it ended too early, for people. */
   readonly failed: string | undefined;
 }
 
-/** How one API returns replies: as events of a stream, as one body, and as the raw text so far. */
+/** How one API streams replies. */
 export interface ReplyFormat<Reply extends ReplyState> {
-  readonly streamPath: string;
   readonly path: string;
   readonly empty: Reply;
   readonly withEvent: (reply: Reply, data: string) => Reply;
-  readonly ofBody: (body: unknown) => Reply;
-  readonly ofText: (text: string) => Reply;
 }
 
 export interface ReplyParts<Reply> {
   readonly call: typeof callServer;
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
-  /** Called for each event of a stream, possibly hundreds of times per second. */
+  /** For proxies that buffer streams: the events so far are fetched once per second. */
+  readonly polling?: boolean;
+  /** Called for each event, possibly hundreds of times per second. */
   readonly onReply: (reply: Reply) => void;
   /** Queue position or load progress, while there is no text yet. */
   readonly onStatus: (text: string) => void;
 }
 
-/** Requests must carry a key, so that the reply can be found after the connection is lost. */
+/** The key of a request is also the name of its stream, so that it is known before the request is sent. */
 type Body = { readonly genkey: string };
-
-/** An entry of `POST /api/extra/generate/check`. */
-interface Check {
-  readonly text: string;
-  /** Null while the reply is generated; missing if the server does not know the key. */
-  readonly finish_reason?: string | null;
-  readonly queue_position?: number;
-  readonly queue_estimate?: number;
-}
 
 const pollMs = 1000;
 const resumeMs = 500;
-/** Consecutive failed checks until the server counts as gone. */
+const gone = 'The server no longer has this reply. Press Retry for a new one.';
+/** Statuses that another try does not change. */
+const refusals: ReadonlySet<number> = new Set([400, 401, 403]);
+/** Consecutive failed requests until the server counts as gone. */
 const maxFailures = 30;
 
-/** Streams a reply. If the connection is lost, the rest is fetched by key. */
-export async function streamReply<Reply extends ReplyState>(
+/** Requests a reply. If the connection is lost, the stream is taken up where it was cut. */
+export async function requestReply<Reply extends ReplyState>(
   format: ReplyFormat<Reply>,
   body: Body,
   parts: ReplyParts<Reply>,
 ): Promise<Reply> {
-  const { call, signal, onReply, onStatus } = parts;
-  const response = await call(format.streamPath, { body, signal });
-  let reply = format.empty;
-  try {
-    if (!response.body) throw new TypeError('The response has no body.');
-    for await (const { data } of serverEvents(response.body, (comment) => onStatus(statusText(comment)))) {
-      if (data === '[DONE]') break;
-      reply = format.withEvent(reply, data);
-      onReply(reply);
-    }
-  } catch (thrown) {
-    if (signal.aborted || thrown instanceof SyntaxError) throw thrown;
+  const events = new ReplyEvents(format, parts);
+  const asked = parts.call(format.path, { body, signal: parts.signal, streamName: body.genkey });
+  if (parts.polling) {
+    const request: PendingRequest = { pending: true };
+    asked
+      .then(
+        // The stream goes on without this connection.
+        (response) => response.body?.cancel(),
+        (thrown: unknown) => {
+          if (thrown instanceof Failure) request.refused = thrown;
+        },
+      )
+      .finally(() => {
+        request.pending = false;
+      });
+    await parts.wait(pollMs, parts.signal);
+    return takeUp(events, body.genkey, parts, request);
   }
-  return reply.finish === undefined ? resumeReply(format, body.genkey, parts, reply) : reply;
+  const response = await asked;
+  try {
+    await events.read(response);
+  } catch (thrown) {
+    if (parts.signal.aborted || thrown instanceof SyntaxError) throw thrown;
+  }
+  return events.reply.finish === undefined ? takeUp(events, body.genkey, parts) : events.reply;
 }
 
-/** Requests a reply as one response and checks its text once per second meanwhile: for proxies that buffer streams. */
-export async function pollReply<Reply extends ReplyState>(
-  format: ReplyFormat<Reply>,
-  body: Body,
-  parts: ReplyParts<Reply>,
-): Promise<Reply> {
-  const { call, signal, wait, onReply } = parts;
-  let done = false;
-  const whole = call(format.path, { body, signal })
-    .then(async (response) => format.ofBody(await response.json()))
-    .finally(() => {
-      done = true;
-    });
-  const settled = whole.then(
-    () => {},
-    () => {},
-  );
-  while (!done) {
-    await Promise.race([wait(pollMs, signal), settled]);
-    if (done) break;
-    const check = await checkOf(body.genkey, parts).catch(() => undefined);
-    if (!done && check) report(format, check, parts);
-  }
-  try {
-    const reply = await whole;
-    onReply(reply);
-    return reply;
-  } catch (thrown) {
-    if (signal.aborted || thrown instanceof Failure) throw thrown;
-    return resumeReply(format, body.genkey, parts);
-  }
-}
-
-/** Fetches a reply by key that was requested earlier, until it ends. `known` is what has already arrived. */
+/** Fetches a reply that was requested earlier, until it ends. `known` is what the page has of it. */
 export async function resumeReply<Reply extends ReplyState>(
   format: ReplyFormat<Reply>,
   genkey: string,
   parts: ReplyParts<Reply>,
   known: Reply = format.empty,
 ): Promise<Reply> {
-  const { wait, signal } = parts;
-  let reply = known;
-  let failures = 0;
-  for (;;) {
-    signal.throwIfAborted();
-    try {
-      const check = await checkOf(genkey, parts);
-      failures = 0;
-      if (check.text !== '') reply = format.ofText(check.text);
-      report(format, check, parts);
-      const { finish_reason: finish, queue_position: position } = check;
-      if (finish === 'error') return { ...reply, finish, failed: 'The model failed before the reply was finished.' };
-      if (typeof finish === 'string') return { ...reply, finish };
-      if (finish === undefined && position === undefined)
-        return { ...reply, finish: 'lost', failed: 'The server no longer has this reply. Press Retry for a new one.' };
-    } catch (thrown) {
-      if (signal.aborted) throw thrown;
-      failures += 1;
-      if (failures >= maxFailures || (thrown instanceof Failure && thrown.status === 401))
-        return { ...reply, finish: 'lost', failed: sentenceOf(thrown) };
+  const events = new ReplyEvents(format, parts, known.text.length);
+  const reply = await takeUp(events, genkey, parts);
+  const { finish, failed } = reply;
+  return reply.text.length < known.text.length && finish === 'lost' ? { ...known, finish, failed } : reply;
+}
+
+/** A request whose response is not read. */
+interface PendingRequest {
+  pending: boolean;
+  refused?: Failure;
+}
+
+/** The events of a reply that have arrived, over any number of connections. */
+class ReplyEvents<Reply extends ReplyState> {
+  reply: Reply;
+  /** Number of the last event. */
+  last = '0';
+
+  constructor(
+    private readonly format: ReplyFormat<Reply>,
+    private readonly parts: Pick<ReplyParts<Reply>, 'onReply' | 'onStatus'>,
+    /** Less text than this is not reported: the page shows more already. */
+    private readonly shown = 0,
+  ) {
+    this.reply = format.empty;
+  }
+
+  async read({ body }: Response): Promise<void> {
+    if (!body) return;
+    const { onReply, onStatus } = this.parts;
+    for await (const { data, id } of serverEvents(body, (comment) => onStatus(statusText(comment)))) {
+      this.last = id ?? this.last;
+      if (data === '[DONE]') break;
+      this.reply = this.format.withEvent(this.reply, data);
+      if (this.reply.text.length >= this.shown) onReply(this.reply);
     }
-    await wait(resumeMs, signal);
   }
 }
 
-async function checkOf(genkey: string, { call, signal }: Pick<ReplyParts<never>, 'call' | 'signal'>): Promise<Check> {
-  const response = await call('api/extra/generate/check', { body: { genkey }, signal, background: true });
-  const { results } = (await response.json()) as { results?: readonly Check[] };
-  return results?.[0] ?? { text: '' };
-}
-
-function report<Reply extends ReplyState>(
-  format: ReplyFormat<Reply>,
-  { text, queue_position: position, queue_estimate: estimate = 0 }: Check,
-  { onReply, onStatus }: ReplyParts<Reply>,
-): void {
-  if (position !== undefined) onStatus(statusText(`queue position ${position}, about ${estimate} s`));
-  else if (text !== '') onReply(format.ofText(text));
+/** Reads the rest of a stream. */
+async function takeUp<Reply extends ReplyState>(
+  events: ReplyEvents<Reply>,
+  name: string,
+  { call, wait, signal, polling = false }: ReplyParts<Reply>,
+  request: PendingRequest = { pending: false },
+): Promise<Reply> {
+  const lost = (failed: string): Reply => ({ ...events.reply, finish: 'lost', failed });
+  let failures = 0;
+  for (;;) {
+    signal.throwIfAborted();
+    if (request.refused) throw request.refused;
+    try {
+      const query = `after=${events.last}${polling ? '&follow=0' : ''}`;
+      const response = await call(`api/extra/stream/${name}?${query}`, { signal, background: true });
+      failures = 0;
+      await events.read(response);
+      // Nothing follows, although the reply has no end.
+      if (response.status === 204 && !polling) return lost(gone);
+    } catch (thrown) {
+      if (signal.aborted || thrown instanceof SyntaxError) throw thrown;
+      const status = thrown instanceof Failure ? (thrown.status ?? 0) : 0;
+      const missing = status === 404 || status === 410;
+      // The request may not have arrived yet.
+      if (missing && !request.pending && !request.refused) return lost(gone);
+      failures += missing ? 0 : 1;
+      if (failures >= maxFailures || refusals.has(status)) return lost(sentenceOf(thrown));
+    }
+    if (events.reply.finish !== undefined) return events.reply;
+    await wait(polling ? pollMs : resumeMs, signal);
+  }
 }
 
 /** The status comments of a stream, for people; empty for other comments. */

@@ -1,5 +1,5 @@
 import { call } from '../api/call.ts';
-import { pause, streamReply } from '../api/running-reply.ts';
+import { pause, requestReply } from '../api/running-reply.ts';
 import type { Chat, Turn } from '../chat/model/conversation.ts';
 import { chosenModel } from '../chat/reply/models.svelte.ts';
 import { promptFor } from '../chat/reply/prompt.svelte.ts';
@@ -38,7 +38,6 @@ export async function hiddenReply(chat: Chat, path: readonly Turn[], parts: Hidd
     sampling: settings.sampling,
     probabilities: false,
     model: chosenModel(),
-    streaming: true,
     effort: settings.reasoningEffort,
     tools: [],
     continues: false,
@@ -47,7 +46,7 @@ export async function hiddenReply(chat: Chat, path: readonly Turn[], parts: Hidd
   signal.addEventListener('abort', () => {
     call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
   });
-  const reply = await streamReply(chatReplies, body, {
+  const reply = await requestReply(chatReplies, body, {
     call,
     wait: pause,
     signal,

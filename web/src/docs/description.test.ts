@@ -20,7 +20,15 @@ const document = {
           },
         },
         responses: {
-          200: { description: 'ok', content: { 'application/json': {}, 'text/event-stream': {} } },
+          200: {
+            description: 'ok',
+            content: {
+              'application/json': { schema: { type: 'array', items: { type: 'string' } } },
+              'text/event-stream': { schema: { type: 'string' }, 'x-stream-event': { const: 'one' } },
+              'audio/wav': { schema: { type: 'string' } },
+            },
+          },
+          default: { description: 'An error.', content: { 'application/json': {} } },
           401: { description: 'No key.', content: { 'application/json': { example: { error: 'x' } } } },
         },
         security: [{ key: [] }, {}],
@@ -68,7 +76,11 @@ describe('described', () => {
       method: 'POST',
       path: '/generate',
       takesForm: true,
-      answers: ['application/json', 'text/event-stream'],
+      answers: [
+        { type: 'application/json', shape: 'string[]' },
+        { type: 'text/event-stream', shape: '"one"' },
+        { type: 'audio/wav', shape: '' },
+      ],
       needsKey: true,
       failures: [{ status: '401', description: 'No key.' }],
     });

@@ -1,3 +1,5 @@
+import { shapeText } from './shape.ts';
+
 /** The parts of the OpenAPI document that the page shows. */
 export interface Operation {
   readonly id: string;
@@ -11,11 +13,17 @@ export interface Operation {
   /** Undefined if the request has no body. */
   readonly example: string | undefined;
   readonly takesForm: boolean;
-  readonly answers: readonly string[];
+  readonly answers: readonly Answer[];
   readonly failures: readonly { readonly status: string; readonly description: string; readonly example: string }[];
   readonly needsKey: boolean;
   /** Original path, if this is an alias. */
   readonly original: string | undefined;
+}
+
+/** A content type, and the shape of the body, of one event of a stream, or nothing for files. */
+export interface Answer {
+  readonly type: string;
+  readonly shape: string;
 }
 
 export interface Parameter {
@@ -92,13 +100,20 @@ function operationOf(method: string, path: string, operation: Json, schemas: Jso
     parameters: ((operation.parameters ?? []) as readonly Json[]).map(parameterOf),
     example: operation.requestBody ? JSON.stringify(body.example ?? {}, undefined, 2) : undefined,
     takesForm: 'multipart/form-data' in content,
-    answers: Object.keys(objectOf(objectOf(objectOf(operation.responses)['200']).content)),
+    answers: Object.entries(objectOf(objectOf(objectOf(operation.responses)['200']).content)).map(([type, one]) =>
+      answerOf(type, objectOf(one), schemas),
+    ),
     failures: responses
       .filter(([status]) => /^[45]/.test(status))
       .map(([status, one]) => failureOf(status, objectOf(one))),
     original: /^Another name for (\/\S*[^\s.])\./.exec(String(operation.summary ?? ''))?.[1],
     needsKey: ((operation.security ?? []) as readonly Json[]).some((one) => 'key' in one),
   };
+}
+
+function answerOf(type: string, media: Json, schemas: Json): Answer {
+  const shown = media['x-stream-event'] ?? (type === 'application/json' ? media.schema : undefined);
+  return { type, shape: shown === undefined ? '' : shapeText(objectOf(shown), schemas) };
 }
 
 function parameterOf(one: Json): Parameter {

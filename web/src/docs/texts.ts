@@ -7,6 +7,7 @@ export const texts = {
     endpoints: 'Endpoints',
     client: 'Chat',
     openapi: 'OpenAPI',
+    inspector: 'Inspector',
     search: 'Search',
     searchLabel: 'Search endpoints and fields',
     found: (count: number) => `${endpoints(count)} found`,

@@ -41,6 +41,7 @@ export const texts = {
     busy: (requests: number) => (requests === 1 ? '1 request running' : `${requests} requests running`),
   },
   panel: {
+    inspector: 'Inspector: what apps sent to this server',
     title: 'Models',
     running: 'On this server',
     free: (bytes: number) => `${bytesText(bytes)} of memory free`,

@@ -11,12 +11,13 @@ interface FetchOptions {
 
 export interface FakeRequest {
   readonly path: string;
+  readonly query: string;
   readonly body: Record<string, unknown>;
 }
 
 /** What a stateful module of the pages uses of the browser and of the server. */
 export interface FakePage {
-  /** The responses by path, without the leading slash; values are sent as JSON. May be changed during a test. */
+  /** The responses by path, without the leading slash, or by its folder; values are sent as JSON. May be changed during a test. */
   readonly responses: Record<string, Respond>;
   readonly requests: FakeRequest[];
   requestsTo(path: string): FakeRequest[];
@@ -107,10 +108,11 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
   vi.stubGlobal('fetch', async (address: string, options: FetchOptions = {}) => {
     const { body, signal, headers = {} } = options;
     signal?.throwIfAborted();
-    const path = new URL(address).pathname.slice(1);
+    const { pathname, search: query } = new URL(address);
+    const path = pathname.slice(1);
     const sent = typeof body === 'string' ? JSON.parse(body) : (body ?? {});
-    requests.push({ path, body: sent });
-    const respond = all[path];
+    requests.push({ path, query, body: sent });
+    const respond = all[path] ?? all[path.replace(/[^/]*$/, '')];
     if (!respond) return Response.json({ error: { message: `No response for ${path}.` } }, { status: 404 });
     const response = await respond(sent as never, signal, headers);
     return response instanceof Response ? response : Response.json(response);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { choicesOf, storyReplies, textWithToken } from './reply.ts';
 
-const { empty, withEvent, ofBody, ofText } = storyReplies;
+const { empty, withEvent } = storyReplies;
 const event = (token: string, finish_reason: string | null = null, more: object = {}): string =>
   JSON.stringify({ token, finish_reason, ...more });
 
@@ -21,16 +21,6 @@ describe('storyReplies', () => {
     const failed = [event('a'), event('', 'error', { error: { message: 'Out of memory.' } })].reduce(withEvent, empty);
     expect(failed).toMatchObject({ text: 'a', finish: 'error', failed: 'Out of memory.' });
     expect(withEvent(empty, event('', 'error')).failed).toMatch(/^The model failed/);
-  });
-
-  test('reads a whole reply', () => {
-    const results = [{ text: 'All.', finish_reason: 'stop', warnings: ['w'] }];
-    expect(ofBody({ results })).toEqual({ text: 'All.', finish: 'stop', failed: undefined, warnings: ['w'] });
-    expect(ofBody({ results: [] })).toMatchObject({ text: '', finish: 'length' });
-  });
-
-  test('takes raw text as it is', () => {
-    expect(ofText('<think>x')).toMatchObject({ text: '<think>x', finish: undefined });
   });
 });
 

@@ -5,10 +5,8 @@ export interface StoryReply extends ReplyState {
   readonly warnings: readonly string[];
 }
 
-/** An event of a stream has a token, a whole reply a text. */
 interface WireReply {
   readonly token?: string;
-  readonly text?: string;
   readonly finish_reason?: string | null;
   readonly error?: { readonly message?: string };
   readonly warnings?: readonly string[];
@@ -18,19 +16,16 @@ const empty: StoryReply = { text: '', finish: undefined, failed: undefined, warn
 
 /** Replies of the native API. */
 export const storyReplies: ReplyFormat<StoryReply> = {
-  streamPath: 'api/extra/generate/stream',
-  path: 'api/v1/generate',
+  path: 'api/extra/generate/stream',
   empty,
   withEvent: (reply, data) => withPiece(reply, JSON.parse(data) as WireReply),
-  ofBody: (body) => withPiece(empty, (body as { results?: readonly WireReply[] }).results?.[0] ?? {}, 'length'),
-  ofText: (text) => ({ ...empty, text }),
 };
 
-function withPiece(reply: StoryReply, piece: WireReply, finish?: string): StoryReply {
+function withPiece(reply: StoryReply, piece: WireReply): StoryReply {
   const failed = piece.finish_reason === 'error';
   return {
-    text: reply.text + (piece.token ?? piece.text ?? ''),
-    finish: piece.finish_reason ?? finish,
+    text: reply.text + (piece.token ?? ''),
+    finish: piece.finish_reason ?? undefined,
     failed: failed ? (piece.error?.message ?? 'The model failed before the reply was finished.') : undefined,
     warnings: piece.warnings ?? reply.warnings,
   };

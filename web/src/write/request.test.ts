@@ -29,7 +29,6 @@ describe('replyRequest', () => {
       replace_instruct_placeholders: false,
       logprobs: false,
       genkey: 'k1',
-      kcpp_extra_args: { keep_text_gen_on_disconnect: true },
     });
   });
 

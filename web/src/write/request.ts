@@ -15,7 +15,7 @@ export interface ReplyOptions {
   readonly model?: string | undefined;
 }
 
-/** The request body. The reply continues without the page and can be fetched by its key. */
+/** The request body. */
 export function replyRequest({ mode }: Story, built: BuiltPrompt, { key, stops }: Pending, options: ReplyOptions) {
   return {
     ...options.sampling,
@@ -30,7 +30,6 @@ export function replyRequest({ mode }: Story, built: BuiltPrompt, { key, stops }
     replace_instruct_placeholders: mode === 'instruct',
     logprobs: options.probabilities,
     genkey: key,
-    kcpp_extra_args: { keep_text_gen_on_disconnect: true },
   };
 }
 

@@ -1,5 +1,5 @@
 import { call, read } from '../api/call.ts';
-import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../api/running-reply.ts';
+import { pause, type ReplyParts, requestReply, resumeReply } from '../api/running-reply.ts';
 import { notify, notifyFailure } from '../app/notices.svelte.ts';
 import { server } from '../app/server.svelte.ts';
 import { chosenModel } from '../models/models.svelte.ts';
@@ -102,7 +102,6 @@ class Writer {
       },
       { undoable: true },
     );
-    const request = settings.delivery === 'polling' ? pollReply : streamReply;
     await this.#run(story.id, pending, async (parts) => {
       const body = replyRequest(story, built, pending, {
         sampling: await nativeSettings(),
@@ -112,7 +111,7 @@ class Writer {
         context: server.context,
         model: chosenModel(),
       });
-      return request(storyReplies, body, parts);
+      return requestReply(storyReplies, body, parts);
     }).finally(release);
   }
 
@@ -133,7 +132,8 @@ class Writer {
       const now = await storyRecords.refresh(id);
       if (now?.pending?.key !== key) return;
       unwatch();
-      await this.#run(id, now.pending, (parts) => resumeReply(storyReplies, key, parts));
+      const known = soFar(now, now.pending);
+      await this.#run(id, now.pending, (parts) => resumeReply(storyReplies, key, parts, known));
     } catch {
       // The reply has ended.
     } finally {
@@ -173,6 +173,7 @@ class Writer {
       call,
       wait: pause,
       signal: running.stop.signal,
+      polling: settings.delivery === 'polling',
       onReply: ({ text }) => {
         if (text === '') return;
         newest = cutAtStop(text, stops);
@@ -221,6 +222,12 @@ class Writer {
       library.change(story, (now) => removeBranch(now, passage));
     if (reply?.finish === 'stop') notify('The model returned an empty reply.');
   }
+}
+
+/** The stored text of a running reply. */
+function soFar(story: Story, { passage, begin }: NonNullable<Story['pending']>): StoryReply {
+  const stored = story.passages.find(({ id }) => id === passage);
+  return { ...storyReplies.empty, text: stored ? textOf(stored).slice(begin.length) : '' };
 }
 
 const lockOf = (key: string): string => `parley.reply.${key}`;

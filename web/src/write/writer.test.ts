@@ -1,9 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { newPassage, newStory, type Story, textOf } from '../story/story.ts';
 import { fakePage, fakeStream } from '../testing/page.ts';
 
 const streamPath = 'api/extra/generate/stream';
-const checks = 'api/extra/generate/check';
+const streams = 'api/extra/stream/';
 const story = newStory({ id: 's', changed: 1, passages: [newPassage('a', 'person', 'Once.')] });
 const event = (token: string, finish_reason: string | null = null) => ({ token, finish_reason });
 
@@ -79,14 +79,14 @@ test('writer: reports a rejected request at once', async () => {
   await writer.write(now(), { kind: 'new' });
   expect(texts()).toEqual(['Once.']);
   expect(notes()).toEqual(['The queue is full.']);
-  expect(page.requestsTo(checks)).toEqual([]);
+  expect(page.requests.filter(({ path }) => path.startsWith(streams))).toEqual([]);
 });
 
-test('writer: fetches the rest by key if the connection breaks', async () => {
+test('writer: takes up the stream if the connection breaks', async () => {
   const stream = fakeStream();
   const { page, writer, now, texts } = await opened({
     [streamPath]: (_, signal) => stream.response(signal),
-    [checks]: () => ({ results: [{ text: ' Then fog.', finish_reason: 'stop' }] }),
+    [streams]: () => whole(event(' fog.', 'stop')),
   });
   const done = writer.write(now(), { kind: 'new' });
   stream.send(event(' Then'));
@@ -94,19 +94,32 @@ test('writer: fetches the rest by key if the connection breaks', async () => {
   stream.fail();
   await done;
   expect(texts()).toEqual(['Once.', ' Then fog.']);
-  expect(page.requestsTo(checks)[0]?.body).toEqual({ genkey: page.requestsTo(streamPath)[0]?.body.genkey });
+  expect(page.requestsTo(`${streams}${page.requestsTo(streamPath)[0]?.body.genkey}`)).toHaveLength(1);
 });
 
-test('writer: resumes a reply that was running before the page was reloaded', async () => {
-  const passages = [...story.passages, newPassage('b', 'model', 'Well')];
+describe('writer: a reply that was running before the page was reloaded', () => {
+  const passages = [...story.passages, newPassage('b', 'model', 'Well, f')];
   const pending = { key: 'K', passage: 'b', begin: 'Well', stops: ['\nYou:'] };
-  const { writer, now, texts } = await opened(
-    { [checks]: () => ({ results: [{ text: ', fine.\nYou: no', finish_reason: 'stop' }] }) },
-    { ...story, passages, pending },
-  );
-  await writer.resume(now());
-  expect(texts()).toEqual(['Once.', 'Well, fine.']);
-  expect(now().pending).toBeUndefined();
+  const reloaded = { ...story, passages, pending };
+
+  test('is read from its beginning', async () => {
+    const { page, writer, now, texts } = await opened(
+      { [streams]: () => whole(event(', fine.\nYou: no', 'stop')) },
+      reloaded,
+    );
+    await writer.resume(now());
+    expect(texts()).toEqual(['Once.', 'Well, fine.']);
+    expect(now().pending).toBeUndefined();
+    expect(page.requestsTo(`${streams}K`).map(({ query }) => query)).toEqual(['?after=0']);
+  });
+
+  test('keeps its text if the server has restarted', async () => {
+    const { writer, now, texts, notes } = await opened({}, reloaded);
+    await writer.resume(now());
+    expect(texts()).toEqual(['Once.', 'Well, f']);
+    expect(now().pending).toBeUndefined();
+    expect(notes()).toEqual(['The server no longer has this reply. Press Retry for a new one.']);
+  });
 });
 
 test('writer: stop aborts the generation on the server before the connection', async () => {

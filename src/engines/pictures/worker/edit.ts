@@ -90,7 +90,9 @@ async function isOpaque(picture: EditedPicture): Promise<boolean> {
 }
 
 /** Applies the EXIF orientation. Of an animation only the first frame is read. */
-function opened({ bytes }: EditedPicture): Sharp {
+function opened({ bytes, field }: EditedPicture): Sharp {
+  // sharp throws at once for no bytes at all.
+  if (bytes.byteLength === 0) throw broken(field);
   return sharp(bytes, { limitInputPixels: mostPixels, failOn: 'truncated' }).autoOrient();
 }
 
@@ -107,6 +109,10 @@ async function readable<Result>({ field }: EditedPicture, work: () => Promise<Re
   try {
     return await work();
   } catch {
-    throw new AppError('invalid-field', { field, expected: 'a picture that can be read, and this one is broken' });
+    throw broken(field);
   }
+}
+
+function broken(field: string): AppError {
+  return new AppError('invalid-field', { field, expected: 'a picture that can be read, and this one is broken' });
 }

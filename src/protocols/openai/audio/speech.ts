@@ -69,6 +69,7 @@ async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   const service = speechOf(parts);
   const { spoken, notes } = await spokenText(fields, service);
   const request: SpeechRequest = { ...spoken, speed, format, streamed: true };
+  call.watch?.decoded?.(request);
   const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey)));
   const all = { ...begun, notes: [...notes, ...begun.notes] };
   const headers = noticeHeaders(body, speechFidelity);

@@ -93,6 +93,7 @@ async function answer(call: Call, { taskServices, startTimer }: TranscriptionPar
   const service = transcriptionOf(taskServices);
   const ticket = ticketFor(call, fields.genkey);
   const request = { ...transcriptionOptions(fields), recording: bytes, fileName, translate, words };
+  call.watch?.decoded?.(request);
   const events = located(service.transcribe(request, ticket), recording);
   const headers = ignoredIn(body, translate ? translationFidelity : transcriptionFidelity);
   if (fields.stream) return streamReply(events, encodeTranscription, { headers, ticket, startTimer });

@@ -26,6 +26,7 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = await requestBody(call, parts);
   const decoded = await decodeChat(body, parts, call.signal);
   const { request, legacyCalls, stream } = decoded;
+  call.watch?.decoded?.(request);
   const ticket = textTicket(call, decoded);
   const notices = withIgnored(noticeHeaders(body, chatFidelity), decoded.ignored);
   const headers = await chatHeaders(notices, body, request, parts.chat);

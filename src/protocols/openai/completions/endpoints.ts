@@ -27,6 +27,7 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
   const wanted = requests.flatMap((request) =>
     Array.from({ length: candidates }, (_, reply) => withReplySeed(scoredOnce(request, reply, stream), reply)),
   );
+  call.watch?.decoded?.(wanted.length === 1 ? wanted[0] : wanted);
   const runs = decoded.countOnly
     ? wanted.map((request) => countOnly(parts.text, request))
     : generateAll(parts.text, wanted, ticket).map((run) => eventsFor(ticket, run));

@@ -31,6 +31,7 @@ async function answer(call: Call, kind: ImageKind, parts: PictureParts): Promise
   const body = parts.imageDefaults(await formOrBody(call));
   const service = imageOf(parts.taskServices);
   const decoded = await decodeImages(call, body, kind, { ...parts, facts: service.facts });
+  call.watch?.decoded?.(decoded.request);
   const { ticket } = drawingTicket(call, decoded.fields);
   const events = service.inTurn(ticket, async function* (turn) {
     yield* turn.draw(await decoded.prepared(editor, turn.signal));

@@ -1,7 +1,7 @@
 import { flushSync } from 'svelte';
 import { call } from '../../api/call.ts';
 import { sentenceOf } from '../../api/failure.ts';
-import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../../api/running-reply.ts';
+import { requestReply as fetchReply, pause, type ReplyParts, resumeReply } from '../../api/running-reply.ts';
 import { server } from '../../app/server.svelte.ts';
 import { loadCharacters } from '../../characters/library.svelte.ts';
 import { retrieve } from '../../documents/retrieve.ts';
@@ -193,7 +193,6 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
     const continues = prefix.trim() !== '';
     const path = continues ? [...before, { ...started, text: prefix }] : before;
     const prompt = await promptFor(chat, path, { speaker: turn.speaker, continues });
-    const streaming = settings.delivery === 'streaming';
     const common = {
       genkey,
       replyLength: settings.replyLength,
@@ -208,12 +207,11 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
         : chatRequest({
             ...common,
             messages: prompt.messages,
-            streaming,
             effort: settings.reasoningEffort,
             tools: wireTools(mcp.tools, chat.tools ?? []),
             continues,
           });
-    return (streaming ? streamReply : pollReply)(replyFormat(chat), body, parts);
+    return fetchReply(replyFormat(chat), body, parts);
   }).finally(release);
   followPending(chatId);
 }
@@ -222,7 +220,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
 async function deliver(
   chatId: string,
   turn: Turn,
-  fetchReply: (parts: ReplyParts<Reply>) => Promise<Reply>,
+  arrive: (parts: ReplyParts<Reply>) => Promise<Reply>,
 ): Promise<void> {
   const { genkey = '', since = Date.now(), prefix = '' } = turn.pending ?? {};
   const controller = new AbortController();
@@ -252,6 +250,7 @@ async function deliver(
     call,
     wait: pause,
     signal: controller.signal,
+    polling: settings.delivery === 'polling',
     onStatus: (status) => {
       show({ status });
       tell(genkey, lives[chatId]);
@@ -271,7 +270,7 @@ async function deliver(
   };
   let reply: Reply;
   try {
-    reply = cleaned(await fetchReply(parts));
+    reply = cleaned(await arrive(parts));
   } catch (thrown) {
     reply = controller.signal.aborted
       ? { ...latest, finish: 'stopped' }

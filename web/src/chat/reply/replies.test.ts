@@ -4,7 +4,8 @@ import type { Chat, Turn } from '../model/conversation.ts';
 import { emptyChat, leafOf, withTurn } from '../model/tree.ts';
 
 const completions = 'v1/chat/completions';
-const checks = 'api/extra/generate/check';
+const streams = 'api/extra/stream/';
+const frame = (event: object, id = 1) => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
 const question: Turn = { id: 'q', parent: null, role: 'user', text: 'Hi', at: 1 };
 const asked: Chat = withTurn(emptyChat('c', 1), question);
 const chunk = (content: string, finish_reason: string | null = null) => ({
@@ -50,7 +51,7 @@ test('requestReply: saves the generation key before the request is sent', async 
       expect(Object.values(turns).map(({ pending }) => pending?.genkey)).toContain(body.genkey);
       return new Response('data: [DONE]\n\n');
     },
-    [checks]: () => ({ results: [{ text: 'x', finish_reason: 'stop' }] }),
+    [streams]: () => new Response(frame(chunk('x', 'stop'))),
   });
   await requestReply('c', 'q');
   expect(page.requestsTo(completions)).toHaveLength(1);
@@ -112,25 +113,27 @@ test('continueReply: sends the text so far and appends to it', async () => {
 
 test('requestReply: polls if streaming is switched off', async () => {
   const { page, reply, requestReply } = await opened({
-    [completions]: () => ({ choices: [{ message: { content: 'Whole' }, finish_reason: 'stop' }] }),
+    [completions]: () => new Response('data: a proxy holds it back until its end'),
+    [streams]: () => new Response(frame(chunk('Whole', 'stop'))),
   });
   const { settings } = await import('../../settings/settings.svelte.ts');
   settings.delivery = 'polling';
   await requestReply('c', 'q');
   expect(reply()).toMatchObject({ text: 'Whole', finish: 'stop' });
-  expect(page.requestsTo(completions)[0]?.body.stream).toBe(false);
+  const { genkey } = page.requestsTo(completions)[0]?.body ?? {};
+  expect(page.requestsTo(`${streams}${genkey}`).map(({ query }) => query)).toEqual(['?after=0&follow=0']);
 });
 
 test('resumeAll: fetches a reply that was running before the page was reloaded', async () => {
   const pending = { genkey: 'K', since: 1, prefix: 'Well, ' };
   const running: Turn = { id: 'r', parent: 'q', role: 'assistant', text: 'Well, ', at: 2, pending };
   const { page, reply, resumeAll, onFinished } = await opened(
-    { [checks]: () => ({ results: [{ text: 'hello.', finish_reason: 'stop' }] }) },
+    { [streams]: () => new Response(frame(chunk('hello.', 'stop'))) },
     withTurn(asked, running),
   );
   const finished = new Promise<void>((resolve) => onFinished(() => resolve()));
   await resumeAll();
   await finished;
   expect(reply()).toMatchObject({ id: 'r', text: 'Well, hello.', finish: 'stop' });
-  expect(page.requestsTo(checks)[0]?.body).toEqual({ genkey: 'K' });
+  expect(page.requestsTo(`${streams}K`)).toHaveLength(1);
 });

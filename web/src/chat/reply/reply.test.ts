@@ -33,11 +33,6 @@ describe('withPiece', () => {
     });
   });
 
-  test('reads a whole reply as one chunk', () => {
-    const message = { content: 'Hi', reasoning_content: null, tool_calls: null };
-    expect(folded({ choices: [{ message, finish_reason: 'length' }] })).toMatchObject({ text: 'Hi', finish: 'length' });
-  });
-
   test('joins the parts of several tool calls', () => {
     const call = (index: number, id: string | undefined, name: string | undefined, part: string) =>
       delta({
@@ -103,14 +98,9 @@ describe('statisticsOf', () => {
   });
 });
 
-test('namesReplies: reads tokens of a stream, and a whole reply', () => {
-  const { withEvent, empty, ofBody } = namesReplies;
+test('namesReplies: reads tokens of a stream', () => {
+  const { withEvent, empty } = namesReplies;
   const events = ['{"token":"Hm"}', '{"token":"."}', '{"token":"","finish_reason":"stop"}'];
   expect(events.reduce(withEvent, empty)).toMatchObject({ text: 'Hm.', finish: 'stop' });
-  expect(ofBody({ results: [{ text: 'Hm.', finish_reason: 'stop', completion_tokens: 2 }] })).toMatchObject({
-    text: 'Hm.',
-    tokens: 2,
-    finish: 'stop',
-  });
   expect(withEvent(empty, '{"finish_reason":"error","error":{"message":"Lost."}}')).toMatchObject({ failed: 'Lost.' });
 });

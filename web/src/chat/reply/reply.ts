@@ -1,4 +1,3 @@
-import { splitReasoning } from '../../api/reasoning.ts';
 import type { ReplyFormat } from '../../api/running-reply.ts';
 import type { Statistics, TokenChance, ToolCall } from '../model/conversation.ts';
 
@@ -45,13 +44,12 @@ interface WireLogprob {
   readonly token: string;
   readonly logprob: number;
 }
-/** A chunk of a stream, or a whole reply. */
+/** A chunk of a stream. */
 export interface WireReply {
   readonly model?: string;
   readonly error?: { readonly message?: string } | string;
   readonly choices?: readonly {
     readonly delta?: WireSaid;
-    readonly message?: WireSaid;
     readonly finish_reason?: string | null;
     readonly logprobs?: {
       readonly content?: readonly (WireLogprob & { readonly top_logprobs?: readonly WireLogprob[] })[] | null;
@@ -61,14 +59,14 @@ export interface WireReply {
   readonly timings?: { readonly predicted_per_second?: number } | null;
 }
 
-/** Adds a chunk to the reply; a whole reply is one chunk. */
+/** Adds a chunk to the reply. */
 export function withPiece(reply: Reply, piece: WireReply): Reply {
   if (piece.error !== undefined) {
     const said = typeof piece.error === 'string' ? piece.error : piece.error.message;
     return { ...reply, finish: 'error', failed: said ?? unfinished };
   }
   const choice = piece.choices?.[0];
-  const said = choice?.delta ?? choice?.message ?? {};
+  const said = choice?.delta ?? {};
   const chances = choice?.logprobs?.content ?? [];
   return {
     ...reply,
@@ -106,49 +104,35 @@ function chanceOf({
   };
 }
 
-/** Replies of the chat API. In raw text the reasoning is split off by its tags. */
+/** Replies of the chat API. */
 export const chatReplies: ReplyFormat<Reply> = {
-  streamPath: 'v1/chat/completions',
   path: 'v1/chat/completions',
   empty: noReply,
   withEvent: (reply, data) => withPiece(reply, JSON.parse(data) as WireReply),
-  ofBody: (body) => withPiece(noReply, body as WireReply),
-  ofText: (text) => ({ ...noReply, ...splitReasoning(text) }),
 };
 
-/** An event of a stream of the native API has a token, a whole reply a text. */
+/** An event of a stream of the native API. */
 interface WireText {
   readonly token?: string;
-  readonly text?: string;
   readonly finish_reason?: string | null;
   readonly error?: { readonly message?: string };
-  readonly prompt_tokens?: number;
-  readonly completion_tokens?: number;
 }
 
 function withText(reply: Reply, piece: WireText): Reply {
-  const text = reply.text + (piece.token ?? piece.text ?? '');
   return {
     ...reply,
-    text,
+    text: reply.text + (piece.token ?? ''),
     finish: piece.finish_reason ?? reply.finish,
     failed: piece.finish_reason === 'error' ? (piece.error?.message ?? unfinished) : reply.failed,
-    promptTokens: piece.prompt_tokens ?? reply.promptTokens,
-    tokens: piece.completion_tokens ?? (piece.token === undefined ? reply.tokens : reply.tokens + 1),
+    tokens: piece.token === undefined ? reply.tokens : reply.tokens + 1,
   };
 }
 
 /** Replies of the native API, to prompts without a chat template. */
 export const namesReplies: ReplyFormat<Reply> = {
-  streamPath: 'api/extra/generate/stream',
-  path: 'api/v1/generate',
+  path: 'api/extra/generate/stream',
   empty: noReply,
   withEvent: (reply, data) => withText(reply, JSON.parse(data) as WireText),
-  ofBody: (body) => {
-    const [first = {}] = (body as { results?: readonly WireText[] }).results ?? [];
-    return withText(noReply, { finish_reason: 'length', ...first });
-  },
-  ofText: (text) => ({ ...noReply, ...splitReasoning(text) }),
 };
 
 export interface Clock {

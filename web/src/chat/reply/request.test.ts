@@ -4,7 +4,6 @@ import { chatRequest, namesRequest, type RequestParts } from './request.ts';
 const plain: RequestParts = {
   messages: [{ role: 'user', content: 'Hi' }],
   genkey: 'K1',
-  streaming: true,
   replyLength: 200,
   sampling: {},
   effort: '',
@@ -23,7 +22,6 @@ describe('chatRequest', () => {
       stream_options: { include_usage: true },
       max_tokens: 200,
       continue_assistant_turn: false,
-      kcpp_extra_args: { keep_text_gen_on_disconnect: true },
     });
   });
 
@@ -50,19 +48,12 @@ describe('chatRequest', () => {
       expect(chatRequest({ ...plain, replyLength })).not.toHaveProperty('max_tokens');
     expect(chatRequest({ ...plain, replyLength: 12.7 }).max_tokens).toBe(12);
   });
-
-  test('requests no stream for polling', () => {
-    const body = chatRequest({ ...plain, streaming: false });
-    expect(body.stream).toBe(false);
-    expect(body).not.toHaveProperty('stream_options');
-  });
 });
 
 test('chatRequest: sends stop sequences only if there are any', () => {
   const parts = {
     messages: [],
     genkey: 'k',
-    streaming: true,
     replyLength: 5,
     sampling: {},
     effort: '',
@@ -86,6 +77,5 @@ test('namesRequest: sends the prompt as it is, with the stop sequences', () => {
     trim_stop: true,
     replace_instruct_placeholders: false,
     logprobs: false,
-    kcpp_extra_args: { keep_text_gen_on_disconnect: true },
   });
 });

@@ -4,7 +4,6 @@ import type { WireTool } from './tools.ts';
 export interface RequestParts {
   readonly messages: readonly WireMessage[];
   readonly genkey: string;
-  readonly streaming: boolean;
   readonly replyLength: number;
   /** Fields that the settings set, by the names of the chat API and the native API, which it accepts too. */
   readonly sampling: Readonly<Record<string, unknown>>;
@@ -22,19 +21,7 @@ export interface RequestParts {
 const renamedFields: Readonly<Record<string, string>> = { sampler_seed: 'seed' };
 
 export function chatRequest(parts: RequestParts): Record<string, unknown> & { readonly genkey: string } {
-  const {
-    messages,
-    genkey,
-    streaming,
-    replyLength,
-    sampling,
-    effort,
-    tools,
-    probabilities,
-    model,
-    continues,
-    stops = [],
-  } = parts;
+  const { messages, genkey, replyLength, sampling, effort, tools, probabilities, model, continues, stops = [] } = parts;
   const renamed = Object.entries(sampling).flatMap(([name, value]) =>
     renamedFields[name] ? [[renamedFields[name], value]] : [],
   );
@@ -43,8 +30,8 @@ export function chatRequest(parts: RequestParts): Record<string, unknown> & { re
     ...Object.fromEntries(renamed),
     messages,
     genkey,
-    stream: streaming,
-    ...(streaming ? { stream_options: { include_usage: true } } : {}),
+    stream: true,
+    stream_options: { include_usage: true },
     ...(Number.isFinite(replyLength) && replyLength > 0 ? { max_tokens: Math.floor(replyLength) } : {}),
     ...(effort === '' ? {} : { reasoning_effort: effort }),
     ...(tools.length > 0 ? { tools } : {}),
@@ -52,8 +39,6 @@ export function chatRequest(parts: RequestParts): Record<string, unknown> & { re
     ...(model === undefined ? {} : { model }),
     ...(stops.length > 0 ? { stop: stops } : {}),
     continue_assistant_turn: continues,
-    // The generation continues if the page is reloaded; the key finds it again.
-    kcpp_extra_args: { keep_text_gen_on_disconnect: true },
   };
 }
 
@@ -80,6 +65,5 @@ export function namesRequest(parts: NamesRequestParts): Record<string, unknown> 
     replace_instruct_placeholders: false,
     logprobs: probabilities,
     ...(model === undefined ? {} : { model }),
-    kcpp_extra_args: { keep_text_gen_on_disconnect: true },
   };
 }

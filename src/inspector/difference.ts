@@ -1,0 +1,47 @@
+import { isObject, tryParseJson } from '../core/json.ts';
+import { shownValue } from './shown-value.ts';
+
+/** A part of a neutral request that another dialect has no words for. */
+export interface Difference {
+  /** `controls.sampling.topK`. */
+  readonly field: string;
+  readonly was: unknown;
+  /** What the other dialect makes of it. */
+  readonly becomes: unknown;
+}
+
+const mostShown = 400;
+const mostDifferences = 100;
+
+/** What differs between two neutral requests. A member that is undefined counts as absent. */
+export function differences(was: unknown, becomes: unknown): readonly Difference[] {
+  const found: Difference[] = [];
+  const compare = (one: unknown, other: unknown, field: string): void => {
+    if (found.length >= mostDifferences || Object.is(one, other)) return;
+    if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
+      for (const [index, entry] of one.entries()) compare(entry, other[index], `${field}[${index}]`);
+      return;
+    }
+    if (isObject(one) && isObject(other) && !Array.isArray(one) && !Array.isArray(other)) {
+      for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {
+        compare(one[name], other[name], field === '' ? name : `${field}.${name}`);
+      }
+      return;
+    }
+    if (isSameInEffect(one, other, field)) return;
+    found.push({ field, was: shown(one), becomes: shown(other) });
+  };
+  compare(was, becomes, '');
+  return found;
+}
+
+/** The type of a medium is found from its bytes too, and the JSON of a call may be written with other spaces. */
+function isSameInEffect(one: unknown, other: unknown, field: string): boolean {
+  if (/media\[\d+\]\.format$/.test(field)) return true;
+  if (!field.endsWith('.json') || typeof one !== 'string' || typeof other !== 'string') return false;
+  return JSON.stringify(tryParseJson(one)) === JSON.stringify(tryParseJson(other));
+}
+
+function shown(value: unknown): unknown {
+  return value === undefined ? null : shownValue(value, mostShown);
+}

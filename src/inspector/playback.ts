@@ -1,0 +1,70 @@
+import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
+import type { Reservation } from '../core/text-service.ts';
+import type { StartTimer } from '../http/timers.ts';
+import type { DialectParts } from '../protocols/dialect.ts';
+import type { RequestRecord, TimedEvents } from './record.ts';
+
+const neverFires: StartTimer = () => ({ restart: () => undefined, cancel: () => undefined });
+
+/**
+ * The context of a model whose replies are those of a record: a dialect that is called with it encodes them again. Times and ids
+ * come from the record, so that the result is always the same. Nothing is generated, queued, stored or unloaded.
+ */
+export function playedContext<Context extends DialectParts>(context: Context, record: RequestRecord): Context {
+  let elapsed = record.times.decoded ?? 0;
+  let ids = 0;
+  let generations = 0;
+
+  async function* play({ events, times }: TimedEvents): AsyncGenerator<GenerationEvent> {
+    // A reply that was stopped before it began.
+    if (events[0]?.type !== 'start' && events[0]?.type !== 'error') yield emptyStart(0, 0);
+    for (const [index, event] of events.entries()) {
+      elapsed = times[index] ?? elapsed;
+      yield event;
+    }
+    if (events.length === 0) yield abortedUnstarted;
+  }
+  const nothing: TimedEvents = { events: [], times: [] };
+  const generate = () => {
+    generations += 1;
+    return play(record.generations[generations - 1] ?? nothing);
+  };
+  const place: Reservation = {
+    generate,
+    pass: () => undefined,
+    rest: () => undefined,
+    stopped: new AbortController().signal,
+    release: () => undefined,
+  };
+  const isReady = context.text.state().type === 'ready';
+  const text: DialectParts['text'] = {
+    ...context.text,
+    generate,
+    reserve: () => place,
+    room: () => 0,
+    // A model that is not loaded stays so: a reply has then no tokens where its dialect adds some.
+    ...(!isReady && { tokenize: async () => [], detokenize: async () => '' }),
+  };
+  const chat: DialectParts['chat'] = {
+    ...context.chat,
+    reply: () => play(record.replies[0] ?? nothing),
+    replies: (_request, _ticket, count) =>
+      Array.from({ length: count }, (_, index) => play(record.replies[index] ?? nothing)),
+    // Whatever was dropped of the conversation has been dropped.
+    countTokens: async () => 0,
+  };
+  const stem = record.head.id.replace(/^[a-z]+_/, '').replaceAll('-', '');
+  return {
+    ...context,
+    text,
+    chat,
+    modelName: () => record.model || context.modelName(),
+    now: () => record.startedAt + elapsed,
+    newId: (prefix: string) => {
+      ids += 1;
+      return `${prefix}${stem}${ids > 1 ? String(ids) : ''}`;
+    },
+    startTimer: neverFires,
+    keepAlive: undefined,
+  };
+}

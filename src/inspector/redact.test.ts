@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { redacted, redactor, sentSecrets, shownHeaders } from './redact.ts';
+
+describe('shownHeaders', () => {
+  test.each([
+    'authorization',
+    'Authorization',
+    'x-api-key',
+    'api-key',
+    'apikey',
+    'x-goog-api-key',
+    'xi-api-key',
+    'cookie',
+    'set-cookie',
+    'proxy-authorization',
+    'proxy-anything',
+    'x-auth-token',
+    'x-amz-security-token',
+    'x-session-id',
+  ])('%s: its name is shown, its value is not', (name) => {
+    expect(shownHeaders({ [name]: 'marked' })).toEqual({ [name]: redacted });
+  });
+
+  test('other headers are shown, with all of their values', () => {
+    const headers = { 'user-agent': 'app/1', accept: ['a', 'b'], host: undefined, 'x-parley-dropped-tokens': '3' };
+    expect(shownHeaders(headers)).toEqual({
+      'user-agent': 'app/1',
+      accept: 'a, b',
+      'x-parley-dropped-tokens': '3',
+    });
+  });
+
+  test('CORS headers are shown', () => {
+    expect(shownHeaders({ 'access-control-allow-headers': 'Authorization, apikey' })).toEqual({
+      'access-control-allow-headers': 'Authorization, apikey',
+    });
+  });
+
+  test('a key in the address of a page is taken out', () => {
+    expect(shownHeaders({ referer: 'http://h/x?a=1&key=marked#top' })).toEqual({
+      referer: `http://h/x?a=1&key=${redacted}#top`,
+    });
+  });
+});
+
+describe('sentSecrets', () => {
+  test('the credentials with and without the scheme, and the password of a basic one', () => {
+    expect(sentSecrets({ authorization: 'Bearer sk-marked' })).toEqual(['Bearer sk-marked', 'sk-marked']);
+    const basic = Buffer.from('me:marked-one').toString('base64');
+    expect(sentSecrets({ authorization: `Basic ${basic}` })).toContain('marked-one');
+    expect(sentSecrets({ 'x-api-key': 'marked' })).toEqual(['marked']);
+  });
+
+  test('short words are no secrets: they would be struck from every text', () => {
+    expect(sentSecrets({ authorization: 'Bearer none' })).toEqual(['Bearer none']);
+    expect(sentSecrets({ 'x-api-key': 'x' })).toEqual([]);
+  });
+});
+
+describe('redactor', () => {
+  test('takes secrets out of all texts, at any depth', () => {
+    const clean = redactor(['hush']);
+    expect(clean({ a: 'say hush now', b: [{ c: 'hushhush' }], d: 5, e: null })).toEqual({
+      a: `say ${redacted} now`,
+      b: [{ c: `${redacted}${redacted}` }],
+      d: 5,
+      e: null,
+    });
+  });
+
+  test('finds a secret in JSON text, where it is escaped', () => {
+    const secret = 'a"b\\c';
+    expect(redactor([secret])(JSON.stringify({ key: secret }))).toBe(`{"key":"${redacted}"}`);
+  });
+
+  test('takes the longer one of two secrets first', () => {
+    expect(redactor(['abc', 'abcdef'])('x abcdef y')).toBe(`x ${redacted} y`);
+  });
+
+  test('names of fields: only long secrets are taken out, so that a short password does not change the form', () => {
+    expect(redactor(['id'])({ id: 'my id' })).toEqual({ id: `my ${redacted}` });
+    expect(redactor(['marked-key'])({ 'marked-key': 1 })).toEqual({ [redacted]: 1 });
+  });
+
+  test('an empty password strikes nothing', () => {
+    expect(redactor([''])('text')).toBe('text');
+  });
+});

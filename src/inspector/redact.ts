@@ -1,0 +1,72 @@
+import type { ExchangeHead } from '../core/exchange-watch.ts';
+
+/** What is shown in the place of a secret. */
+export const redacted = '[redacted]';
+
+type Headers = ExchangeHead['headers'];
+
+/** Credentials, and every header whose name sounds like one. Their names are shown, their values are not. */
+const secretHeaders = /^(proxy-.*|cookie2?|set-cookie2?)$|auth|key|token|secret|password|credential|session|signature/;
+
+/** Names that match and carry no secret. */
+const harmless: ReadonlySet<string> = new Set(['idempotency-key', 'sec-websocket-key', 'x-parley-dropped-tokens']);
+
+const keyInUrl = /([?&;](?:[a-z_-]*key|token|password|secret)=)[^&#\s"']*/gi;
+
+export function shownHeaders(headers: Headers): Record<string, string> {
+  const shown: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    const text = typeof value === 'string' ? value : value.join(', ');
+    const lower = name.toLowerCase();
+    const secret = secretHeaders.test(lower) && !harmless.has(lower) && !lower.startsWith('access-control-');
+    shown[name] = secret ? redacted : text.replace(keyInUrl, `$1${redacted}`);
+  }
+  return shown;
+}
+
+/** The secrets of a request: what its headers that hold credentials have, with and without the name of the scheme. */
+export function sentSecrets(headers: Headers): readonly string[] {
+  const found = new Set<string>();
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (value === undefined || harmless.has(lower) || !secretHeaders.test(lower)) continue;
+    for (const text of typeof value === 'string' ? [value] : value) {
+      found.add(text.trim());
+      const [scheme, rest] = [/^\S+\s+/.exec(text)?.[0] ?? '', text.replace(/^\S+\s+/, '').trim()];
+      if (scheme === '') continue;
+      found.add(rest);
+      if (/^basic\s/i.test(scheme))
+        found.add(
+          Buffer.from(rest, 'base64')
+            .toString('utf8')
+            .replace(/^[^:]*:/, ''),
+        );
+    }
+  }
+  return [...found].filter((secret) => secret.length >= shortestSent);
+}
+
+/** Shorter values of such headers are words like `none`, which would be struck from every text. */
+const shortestSent = 6;
+/** Shorter secrets are names of fields too often: only texts lose them. */
+const shortestInNames = 8;
+
+/** Takes known secrets out of everything that leaves the inspector: all texts of a value, and long ones from its names. */
+export function redactor(secrets: readonly string[]): (value: unknown) => unknown {
+  // The longest first: one may be a part of another.
+  const known = [...new Set(secrets)].filter((secret) => secret !== '').sort((one, other) => other.length - one.length);
+  if (known.length === 0) return (value) => value;
+  // Bodies and replies are JSON text, in which some characters are escaped.
+  const spelled = [...new Set(known.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))];
+  const inNames = spelled.filter(({ length }) => length >= shortestInNames);
+  const strike = (text: string, list: readonly string[]): string =>
+    list.reduce((left, secret) => (left.includes(secret) ? left.replaceAll(secret, redacted) : left), text);
+  const clean = (value: unknown): unknown => {
+    if (typeof value === 'string') return strike(value, spelled);
+    if (Array.isArray(value)) return value.map(clean);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, entry]) => [strike(name, inNames), clean(entry)]));
+  };
+  return clean;
+}

@@ -1,0 +1,103 @@
+import { AppError } from '../core/errors.ts';
+import type { EndpointFidelity } from '../core/fidelity.ts';
+import { type Call, json, type Reply } from '../http/call.ts';
+import { type AdminAccess, adminFamily, mayAdminister } from '../protocols/admin/access.ts';
+import type { DialectParts } from '../protocols/dialect.ts';
+import { bodyOf, decodedPath, endpointRow, type ModelEndpoint } from '../protocols/endpoint.ts';
+import { fidelityOf, honoured, readFields, readName } from '../protocols/fields.ts';
+import type { RequestRecord } from './record.ts';
+import { redactor } from './redact.ts';
+import { type ReplayDialect, replay, showingOf } from './replay.ts';
+import type { RequestStore } from './store.ts';
+import { detailOf, summaryOf } from './view.ts';
+
+interface InspectorParts<Context> {
+  readonly store: RequestStore;
+  readonly access: AdminAccess;
+  readonly dialects: readonly ReplayDialect<Context>[];
+  /** How the fields of all endpoints are handled. */
+  readonly fidelities: readonly EndpointFidelity[];
+  /** Passwords and keys of the settings. */
+  readonly secrets: readonly string[];
+}
+
+const path = '/api/extra/requests';
+
+const replayFields = {
+  as: honoured(readName, 'openai, completions, messages, responses, ollama, native or llamacpp.'),
+};
+export const inspectorFidelity: readonly EndpointFidelity[] = [
+  fidelityOf('Inspector', `POST ${path}/{id}/replay`, replayFields),
+];
+
+/** What `--inspect` keeps, for administrators. Everything that they get passes the redactor. */
+export function inspectorEndpoints<Context extends DialectParts>({
+  store,
+  access,
+  dialects,
+  fidelities,
+  secrets,
+}: InspectorParts<Context>): ModelEndpoint<Context>[] {
+  const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: adminFamily });
+  const allowed = (call: Call): void => {
+    if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
+  };
+  const shown = (value: unknown, records: readonly RequestRecord[]): Reply =>
+    json(redactor([...secrets, ...records.flatMap((record) => record.secrets)])(value));
+  const found = (call: Call): { readonly record: RequestRecord; readonly action: string | undefined } => {
+    allowed(call);
+    const [id = '', ...rest] = call.path.slice(call.path.lastIndexOf(`${path}/`) + path.length + 1).split('/');
+    const record = store.find(decodedPath(id));
+    if (!record) throw new AppError('not-stored', { what: 'recorded request', id: decodedPath(id) });
+    return { record, action: rest.length > 0 ? rest.join('/') : undefined };
+  };
+  const notFound = ({ method, path: sent }: Call) => new AppError('not-found', { method, path: sent });
+  return [
+    row(path, 'The last requests that --inspect keeps, the newest first.', (call) => {
+      allowed(call);
+      const records = store.list();
+      return shown({ keeps: store.count, requests: records.map(summaryOf) }, records);
+    }),
+    row(
+      path,
+      'Forget all requests that --inspect keeps.',
+      (call) => {
+        allowed(call);
+        store.clear();
+        return json({ success: true });
+      },
+      { method: 'DELETE' },
+    ),
+    row(
+      `${path}/`,
+      `A request that --inspect keeps (${path}/{id}): body, neutral request, prompt, events, response and timings.`,
+      (call) => {
+        const { record, action } = found(call);
+        if (action !== undefined) throw notFound(call);
+        const shows = dialects.map((dialect) => {
+          const showing = showingOf(record, dialect);
+          const reason = showing.type === 'impossible' ? { reason: showing.reason } : {};
+          return { name: dialect.name, title: dialect.title, shows: showing.type, ...reason };
+        });
+        return shown({ ...detailOf(record, fidelities), dialects: shows }, [record]);
+      },
+      { match: 'prefix' },
+    ),
+    row(
+      `${path}/`,
+      `Shows the same generation in another dialect (${path}/{id}/replay). Nothing is generated again.`,
+      async (call, context: Context) => {
+        const { record, action } = found(call);
+        if (action !== 'replay') throw notFound(call);
+        const { as } = readFields(replayFields, await bodyOf(call));
+        const dialect = dialects.find(({ name }) => name === as);
+        if (!dialect) {
+          const expected = `one of ${dialects.map(({ name }) => name).join(', ')}`;
+          throw new AppError('invalid-field', { field: 'as', expected });
+        }
+        return shown(await replay(record, dialect, context, call.signal), [record]);
+      },
+      { method: 'POST', match: 'prefix' },
+    ),
+  ];
+}

@@ -1,0 +1,65 @@
+import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
+import { RequestRecord } from './record.ts';
+import { isRecorded } from './recorded-paths.ts';
+
+/** What all records together may hold; then the oldest are dropped before their number is reached. */
+const mostBytes = 128 * 1024 * 1024;
+
+interface StoreParts {
+  /** How many requests are kept; 0 keeps none. */
+  readonly count: number;
+  readonly now: () => number;
+  readonly tick: () => number;
+  readonly mostBytes?: number;
+}
+
+/** The last requests, in memory only. */
+export class RequestStore {
+  readonly #records = new Map<string, RequestRecord>();
+  readonly #mostBytes: number;
+  #bytes = 0;
+
+  constructor(private readonly parts: StoreParts) {
+    this.#mostBytes = parts.mostBytes ?? mostBytes;
+  }
+
+  get count(): number {
+    return this.parts.count;
+  }
+
+  /** A sink of the server's exchanges. */
+  watch(head: ExchangeHead): ExchangeWatch | undefined {
+    if (this.parts.count <= 0 || !isRecorded(head)) return undefined;
+    const record: RequestRecord = new RequestRecord(head, this.parts, (bytes) => {
+      if (this.#records.get(head.id) === record) this.#grew(bytes);
+    });
+    this.#records.set(head.id, record);
+    this.#grew(record.bytes);
+    return record;
+  }
+
+  /** The newest first. */
+  list(): readonly RequestRecord[] {
+    return [...this.#records.values()].reverse();
+  }
+
+  find(id: string): RequestRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  clear(): void {
+    this.#records.clear();
+    this.#bytes = 0;
+  }
+
+  #grew(bytes: number): void {
+    this.#bytes += bytes;
+    for (const [id, { bytes: held }] of this.#records) {
+      const fits = this.#records.size <= this.parts.count && this.#bytes <= this.#mostBytes;
+      // The newest one stays, however large it is: its own limits bound it.
+      if (fits || this.#records.size === 1) return;
+      this.#records.delete(id);
+      this.#bytes -= held;
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import type { ExchangeHead } from '../../core/exchange-watch.ts';
+import type { ExchangeRecord } from '../exchange-record.ts';
+import { requestSpans } from './request-spans.ts';
+import { SpanExporter, type SpanExporterParts } from './span-exporter.ts';
+import { type NewTraceId, readTraceparent, requestContext, traceparentOf } from './trace-context.ts';
+
+/** Sends a span for each request and its phases to an OpenTelemetry collector (`--trace`). */
+export interface Tracer {
+  /** The trace context of a request, which is that of its client if it has one. */
+  readonly traceparent: (head: Pick<ExchangeHead, 'headers'>) => string;
+  readonly record: (record: ExchangeRecord) => void;
+  /** Spans so far, by whether the collector got them. */
+  readonly counts: () => { readonly sent: number; readonly dropped: number };
+  /** Sends what is left, within a limit of time. */
+  readonly close: () => Promise<void>;
+}
+
+/** The server stops even if the collector hangs. */
+const closingMs = 2000;
+const answerMs = 10_000;
+
+const randomId: NewTraceId = (bytes) => randomBytes(bytes).toString('hex');
+
+export interface TracerParts extends Pick<SpanExporterParts, 'resource' | 'say'> {
+  /** The whole address, with `/v1/traces`. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly newId?: NewTraceId;
+}
+
+export function createTracer({ url, headers, resource, say, newId = randomId }: TracerParts): Tracer {
+  const exporter = new SpanExporter({
+    resource,
+    say,
+    // The path may be a secret.
+    collector: new URL(url).origin,
+    startTimer: (milliseconds, passed) => {
+      const timer = setTimeout(passed, milliseconds).unref();
+      return { cancel: () => clearTimeout(timer) };
+    },
+    post: (body) => post(url, headers, body),
+  });
+  return {
+    traceparent: ({ headers: sent }) => traceparentOf(requestContext(readTraceparent(sent.traceparent), newId)),
+    record: (record) => exporter.add(requestSpans(record, newId)),
+    counts: () => exporter.counts,
+    close: () => exporter.close(closingMs),
+  };
+}
+
+async function post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<number> {
+  try {
+    const signal = AbortSignal.timeout(answerMs);
+    const sent = { ...headers, 'content-type': 'application/json' };
+    // A redirect could lead the headers, which often have a key, elsewhere.
+    const reply = await fetch(url, { method: 'POST', headers: sent, body, signal, redirect: 'manual' });
+    await reply.body?.cancel();
+    return reply.status;
+  } catch (error) {
+    throw new Error(reasonOf(error));
+  }
+}
+
+/** The message of `fetch` itself says nothing. */
+function reasonOf(error: unknown): string {
+  const { name, message, cause } = error as Error;
+  if (name === 'TimeoutError') return 'no answer in time';
+  const { code, message: why } = (cause ?? {}) as { code?: string; message?: string };
+  return code === 'ECONNREFUSED' ? 'connection refused' : code === 'ENOTFOUND' ? 'host not found' : (why ?? message);
+}
+
+/** `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,other=value`, percent-encoded. Invalid entries are left out. */
+export function otlpHeaders(text: string): Readonly<Record<string, string>> {
+  const entries = text.split(',').flatMap((entry) => {
+    const [, name = '', value = ''] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*?)\s*$/.exec(entry) ?? [];
+    const decoded = percentDecoded(value);
+    // Control characters could add headers.
+    return name !== '' && /^[\x20-\x7e\t]*$/.test(decoded) ? [[name.toLowerCase(), decoded] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

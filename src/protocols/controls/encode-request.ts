@@ -1,0 +1,113 @@
+import type { EndTokens, GenerationControls, Medium, ReasoningBudget } from '../../core/request.ts';
+import {
+  type SamplerApi,
+  type SamplingName,
+  samplerStages,
+  samplersOfApi,
+  samplingFields,
+  samplingNames,
+} from '../../core/sampling-fields.ts';
+import { effortShares } from './decode.ts';
+
+/** A body to be written; fields that are undefined are left out of its JSON. */
+export type WireBody = Record<string, unknown>;
+
+/** How a neutral request is written as the body of a dialect. */
+export interface EncodeOptions {
+  readonly model: string;
+  readonly stream: boolean;
+  /** The controls that a request without any gets from the server: equal ones need not be sent. */
+  readonly usual: GenerationControls;
+}
+
+/** The controls by their native names, which every dialect accepts; without those of its media and its reasoning. */
+export function encodeControls(controls: GenerationControls, usual: GenerationControls): WireBody {
+  const { grammar, guidance, sampling } = controls;
+  const differs = (name: keyof GenerationControls): boolean =>
+    JSON.stringify(controls[name]) !== JSON.stringify(usual[name]);
+  const body: WireBody = { max_length: controls.maxTokens };
+  for (const name of samplingNames) {
+    if (sampling[name] !== usual.sampling[name]) body[samplingFields[name].wire[0]] = sampling[name];
+  }
+  if (sampling.order.join() !== usual.sampling.order.join()) {
+    body.sampler_order = sampling.order.map((stage) => samplerStages.indexOf(stage));
+  }
+  if (sampling.dryBreakers.length > 0) body.dry_sequence_breakers = sampling.dryBreakers;
+  if (differs('maxContext')) body.max_context_length = controls.maxContext;
+  if (differs('stop')) body.stop_sequence = controls.stop;
+  if (differs('trimStop')) body.trim_stop = controls.trimStop;
+  if (differs('renderSpecial')) body.render_special = controls.renderSpecial === true;
+  if (differs('logitBias')) body.logit_bias = Object.fromEntries(controls.logitBias);
+  if (differs('bannedStrings')) body.banned_tokens = controls.bannedStrings;
+  if (differs('grammar') && grammar) body.grammar = grammar.gbnf;
+  if (grammar?.retainState || controls.retainsGrammar) body.grammar_retain_state = true;
+  if (differs('guidance') && guidance) {
+    body.negative_prompt = guidance.negativePrompt;
+    body.guidance_scale = guidance.scale;
+  }
+  if (differs('endTokens')) Object.assign(body, endTokenFields[controls.endTokens]);
+  if (controls.freshPrompt && !usual.freshPrompt) body.cache_prompt = false;
+  return body;
+}
+
+const endTokenFields: Readonly<Record<EndTokens, WireBody>> = {
+  stop: { bypass_eos: false, ban_eos_token: false },
+  ban: { ban_eos_token: true },
+  ignore: { bypass_eos: true },
+};
+
+/** `reasoning_effort` and `thinking_budget_tokens`, which many dialects have under these names. */
+export function encodeReasoning(budget: ReasoningBudget | undefined, effort?: string): WireBody {
+  const level = effort ?? (budget?.type === 'share' ? levelOf(budget.share) : undefined);
+  return {
+    ...(level !== undefined && { reasoning_effort: level }),
+    ...(budget?.type === 'tokens' && { thinking_budget_tokens: budget.tokens }),
+  };
+}
+
+function levelOf(share: number): string | undefined {
+  return [...effortShares].find(([, value]) => value === share)?.[0];
+}
+
+/** The fields under other names; a name that is not in the list stays. */
+export function renamed(body: WireBody, names: Readonly<Record<string, string>>): WireBody {
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [names[name] ?? name, value]));
+}
+
+/** From the first native name of each sampler to its name in an API that has it. */
+export function samplerNames(api: SamplerApi): Readonly<Record<string, string>> {
+  const names = Object.entries(samplersOfApi(api)) as readonly (readonly [SamplingName, string])[];
+  return Object.fromEntries(names.map(([name, field]) => [samplingFields[name].wire[0], field]));
+}
+
+/** In a data URL the type has to be there: without one it is found from the first bytes. */
+export function mediaType({ kind, base64, format }: Medium): string {
+  if (format !== undefined) return format.includes('/') ? format : `${kind}/${format}`;
+  const known = beginnings.find(([beginning]) => base64.startsWith(beginning));
+  return known?.[1] ?? (kind === 'image' ? 'image/png' : 'audio/wav');
+}
+
+const beginnings: readonly (readonly [beginning: string, type: string])[] = [
+  ['iVBORw', 'image/png'],
+  ['/9j/', 'image/jpeg'],
+  ['R0lGOD', 'image/gif'],
+  ['UklGR', 'image/webp'],
+  ['SUQz', 'audio/mpeg'],
+  ['ZkxhQ', 'audio/flac'],
+];
+
+export function dataUrl(medium: Medium): string {
+  return `data:${mediaType(medium)};base64,${medium.base64}`;
+}
+
+/** `images` and `audio` of the native API, in which media are sorted by kind. */
+export function nativeMediaFields(media: readonly Medium[]): WireBody {
+  const of = (kind: Medium['kind']) => media.filter((medium) => medium.kind === kind).map(({ base64 }) => base64);
+  const [images, audio] = [of('image'), of('audio')];
+  return { ...(images.length > 0 && { images }), ...(audio.length > 0 && { audio }) };
+}
+
+/** Placeholders of instruct tags are replaced already: a text that has some by itself must be left alone. */
+export function placeholderField(...texts: readonly string[]): WireBody {
+  return texts.some((text) => text.includes('{{[')) ? { replace_instruct_placeholders: false } : {};
+}

@@ -1,0 +1,24 @@
+import type { GenerationRequest } from '../../core/request.ts';
+import {
+  type EncodeOptions,
+  encodeControls,
+  encodeReasoning,
+  nativeMediaFields,
+  placeholderField,
+  type WireBody,
+} from '../controls/encode-request.ts';
+
+/** A text as a body of `POST /api/v1/generate` and `/api/extra/generate/stream`; the path says whether it is streamed. */
+export function encodeRequest(request: GenerationRequest, { usual }: Pick<EncodeOptions, 'usual'>): WireBody {
+  const { prompt, memory, logprobs } = request;
+  return {
+    prompt,
+    ...(memory !== '' && { memory }),
+    ...placeholderField(prompt, memory),
+    ...nativeMediaFields(request.media),
+    ...encodeControls(request, usual),
+    ...encodeReasoning(request.reasoning),
+    // A switch here, which means ten alternatives.
+    ...(logprobs !== undefined && { logprobs: true }),
+  };
+}

@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import type { EngineSource } from '../core/engine-source.ts';
+import { AppError } from '../core/errors.ts';
+import type { ExchangeWatch } from '../core/exchange-watch.ts';
+import { fold } from '../core/fold.ts';
+import type { GenerationSink } from '../core/text-service.ts';
+import { fixedTextSource, type TextSource } from '../core/text-source.ts';
+import type { Ticket } from '../core/ticket.ts';
+import { fakeEngine } from '../engines/testing/fake-engine.ts';
+import { plainRequest } from '../server/request.ts';
+import { Queue } from './queue.ts';
+import { RequestQueue } from './request-queue.ts';
+import { tasks } from './tasks.ts';
+import { textService } from './text.ts';
+
+/** Everything that a watch is told, in order. */
+function noted(): { readonly told: string[]; readonly watch: ExchangeWatch } {
+  const told: string[] = [];
+  const watch: ExchangeWatch = {
+    traceparent: '00-aa-bb-01',
+    queued: (kind) => told.push(`queued ${kind}`),
+    turnCame: () => told.push('turn'),
+    engineCame: (kind, model, _, error) =>
+      told.push(`engine ${kind} ${model}${error ? ` ${(error as Error).name}` : ''}`),
+    generationBegun: (request, _, job) => told.push(`begun ${request.prompt} ${job}`),
+    event: ({ type }, job) => told.push(`${type} ${job}`),
+    taskBegun: (kind) => told.push(`begun ${kind}`),
+    taskEnded: (kind, error) => told.push(`ended ${kind} ${error?.code}`),
+    left: () => told.push('left'),
+  };
+  return { told, watch };
+}
+
+const requestQueue = () => new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 9 }), () => 0);
+
+function ticketOf(watch: ExchangeWatch, signal = new AbortController().signal): Ticket {
+  return { genkey: '', client: 'a', signal, requestId: 'req_1', watch };
+}
+
+function text(source: (engine: ReturnType<typeof fakeEngine>) => TextSource = fixedTextSource) {
+  const engine = fakeEngine({ script: () => ({ pieces: ['a', 'b'] }), pace: (next) => next() });
+  return {
+    engine,
+    service: textService({ source: source(engine), requestQueue: requestQueue(), randomSeed: () => 1 }),
+  };
+}
+
+test('watch of a text: told of queue, engine, generation and every event, and at last that it left', async () => {
+  const { told, watch } = noted();
+  await fold(text().service.generate(plainRequest('Hello', 10), ticketOf(watch)));
+  expect(told).toEqual([
+    'queued text',
+    'turn',
+    'engine text fake',
+    'begun Hello 1',
+    'start 1',
+    'text-delta 1',
+    'text-delta 1',
+    'finish 1',
+    'left',
+  ]);
+});
+
+test('watch of a text: the engine gets the trace context', async () => {
+  const { watch } = noted();
+  const { engine, service } = text();
+  const sinks: GenerationSink[] = [];
+  const reservation = service.reserve(ticketOf(watch), plainRequest('Hello', 10));
+  const events = reservation.generate(plainRequest('Hello', 10), (_, seed, sink) => {
+    sinks.push(sink);
+    return engine.generate(plainRequest('Hello', 10), seed, sink);
+  });
+  await fold(events);
+  reservation.release();
+  expect(sinks[0]?.traceparent).toBe('00-aa-bb-01');
+});
+
+test('watch of a text: a model that cannot be loaded is told, and the job left', async () => {
+  const { told, watch } = noted();
+  const failing = (engine: ReturnType<typeof fakeEngine>): TextSource => ({
+    ...fixedTextSource(engine),
+    use: () => Promise.reject(new AppError('model-load-failed', { model: 'fake', reason: 'x' })),
+  });
+  await fold(text(failing).service.generate(plainRequest('Hello', 10), ticketOf(watch))).catch(() => undefined);
+  expect(told).toEqual(['queued text', 'turn', 'engine text fake AppError', 'error 1', 'left']);
+});
+
+test('watch of a text: released twice, it left once', () => {
+  const { told, watch } = noted();
+  const { release } = text().service.reserve(ticketOf(watch), plainRequest('Hello', 10));
+  release();
+  release();
+  expect(told).toEqual(['queued text', 'left']);
+});
+
+test('watch of a task: told of queue, engine, begin and end, and at last that it left', async () => {
+  const { told, watch } = noted();
+  const source: EngineSource<object> = {
+    name: 'bell',
+    use: async () => ({ engine: {}, release: () => undefined }),
+    peek: () => undefined,
+    state: () => ({ type: 'ready' }),
+  };
+  const work = { name: 'speech', cost: 1, firstGuessSeconds: 1 };
+  const queue = requestQueue();
+  await tasks({ requestQueue: queue, work, source }).once(ticketOf(watch), async () => 'ding');
+  expect(told).toEqual([
+    'queued speech',
+    'turn',
+    'engine speech bell',
+    'begun speech',
+    'ended speech undefined',
+    'left',
+  ]);
+});

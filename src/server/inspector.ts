@@ -1,0 +1,30 @@
+import { flagKeys, flagOf, type Settings } from '../config/flags.ts';
+import type { EndpointFidelity } from '../core/fidelity.ts';
+import { inspectorEndpoints } from '../inspector/routes.ts';
+import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import type { ModelContext } from './model-context.ts';
+import { replayDialects } from './replay-dialects.ts';
+import type { ServerServices } from './services.ts';
+
+/** The endpoints of the translation inspector. */
+export function requestEndpoints(
+  { settings, admin, inspected }: Pick<ServerServices, 'settings' | 'admin' | 'inspected'>,
+  fidelities: readonly EndpointFidelity[],
+): ModelEndpoint<ModelContext>[] {
+  return inspectorEndpoints({
+    store: inspected,
+    access: admin,
+    dialects: replayDialects(),
+    fidelities,
+    secrets: secretsOf(settings, process.env),
+  });
+}
+
+/** Passwords, and the keys of remote backends, which are in environment variables. */
+export function secretsOf(settings: Settings, environment: NodeJS.ProcessEnv): readonly string[] {
+  const secret = flagKeys.filter((key) => 'secret' in flagOf(key) && (flagOf(key) as { secret?: boolean }).secret);
+  const values = secret.map((key) => settings[key]);
+  const remote = JSON.stringify([settings.remote, settings.sdremote]);
+  const keys = [...remote.matchAll(/key=env:(\w+)/g)].map(([, name = '']) => environment[name]);
+  return [...values, ...keys].filter((value): value is string => typeof value === 'string' && value !== '');
+}

@@ -1,0 +1,94 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { percentile, slope } from '../../bench/statistics.ts';
+import { holdingsOf } from '../../bench/task-kinds.ts';
+
+/** What is measured of a server while it works. */
+export interface Sample {
+  /** Since the first sample. */
+  readonly minutes: number;
+  readonly serverMegabytes: number;
+  readonly workerMegabytes: number;
+  readonly descriptors: number;
+  readonly processes: number;
+  /** Of the event loop, in the last second: the 99th percentile, in milliseconds. */
+  readonly loopDelay: number;
+}
+
+type Figure = Exclude<keyof Sample, 'minutes'>;
+
+/** The most that a figure may grow in a minute, over the second half of a run. The delay of the event loop is only reported. */
+const growthBounds: Readonly<Record<Figure, { readonly title: string; readonly most?: number }>> = {
+  serverMegabytes: { title: 'memory of the server, MB', most: 3 },
+  workerMegabytes: { title: 'memory of the workers, MB', most: 6 },
+  descriptors: { title: 'open descriptors', most: 1 },
+  processes: { title: 'processes', most: 0.2 },
+  loopDelay: { title: 'event loop, p99 of a second, ms' },
+};
+
+/** Below this a slope says nothing: heaps and caches find their size in the first minutes. */
+const leastMinutes = 6;
+
+/** Samples a server every second until `stop`. */
+export function startSampling(pid: number) {
+  const startedAt = performance.now();
+  const samples: Sample[] = [];
+  const take = (): void => {
+    try {
+      const { serverMegabytes, childMegabytes, descriptors, children } = holdingsOf(pid);
+      const minutes = (performance.now() - startedAt) / 60_000;
+      const [workerMegabytes, processes] = [childMegabytes, children + 1];
+      // A worker that is ending has no memory any more.
+      if (Number.isNaN(workerMegabytes)) return;
+      samples.push({ minutes, serverMegabytes, workerMegabytes, descriptors, processes, loopDelay: loopDelay(pid) });
+    } catch {
+      // A worker ended while it was looked at.
+    }
+  };
+  take();
+  const timer = setInterval(take, 1000);
+  return {
+    samples,
+    stop: (): readonly Sample[] => {
+      clearInterval(timer);
+      rmSync(loopFile(pid), { force: true });
+      return samples;
+    },
+  };
+}
+
+const loopFile = (pid: number): string => join(tmpdir(), `parley-test-loop-${pid}.json`);
+
+function loopDelay(pid: number): number {
+  try {
+    return (JSON.parse(readFileSync(loopFile(pid), 'utf8')) as { p99: number }).p99;
+  } catch {
+    return 0;
+  }
+}
+
+/** A table of the figures, and those that grow by more than they may. */
+export function growthReport(samples: readonly Sample[]): { readonly table: string; readonly breaches: string[] } {
+  const minutes = samples.at(-1)?.minutes ?? 0;
+  const later = samples.filter((sample) => sample.minutes >= minutes / 2);
+  const rows: string[][] = [['figure', 'first', 'median', 'most', 'last', 'growth a minute', 'bound']];
+  const breaches: string[] = [];
+  for (const [figure, { title, most }] of Object.entries(growthBounds)) {
+    const values = samples.map((sample) => sample[figure as Figure]);
+    const growth = slope(later.map((sample) => [sample.minutes, sample[figure as Figure]] as const));
+    const counts = most !== undefined && minutes >= leastMinutes;
+    if (counts && growth > most) breaches.push(`${title}: grows by ${growth.toFixed(2)} a minute`);
+    const [first = 0, last = 0] = [values[0], values.at(-1)];
+    const figures = [first, percentile(values, 0.5), Math.max(...values), last].map((value) => value.toFixed(0));
+    rows.push([title, ...figures, counts ? growth.toFixed(2) : '', counts ? `≤ ${most}` : '']);
+  }
+  return { table: aligned(rows), breaches };
+}
+
+export function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)));
+  return rows.map((row) => line(row).join('  ')).join('\n');
+}
