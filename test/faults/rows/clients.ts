@@ -245,13 +245,13 @@ const slow: readonly Fault<StoringSubject>[] = [
     name: 'a client that never reads a stream is disconnected',
     kind: 'speech',
     inject: async (subject) => {
-      const input = 'A rather long sentence, which is spoken and never heard by anybody. '.repeat(400);
+      const input = 'A rather long sentence, which is spoken and never heard by anybody. '.repeat(150);
       const { socket, closed } = await rawClient(subject);
       socket.pause();
       socket.write(whole('/v1/audio/speech', { input, response_format: 'pcm' }));
       // The engine stops when nobody reads, and the connection is closed after --stalltimeout.
       await until(() => serve(subject.server.base, 'speech'));
-      socket.resume();
+      socket.once('end', () => socket.end()).resume();
       await closed;
     },
   },

@@ -69,7 +69,6 @@ const rows: readonly Fault<Setting>[] = [
   {
     name: 'full disk: uploads of every dialect get status 507',
     kind: 'transcription',
-    short: true,
     inject: (setting) =>
       whileFull(setting, async () => {
         const bytes = Buffer.alloc(1_000_000);
@@ -94,6 +93,7 @@ const rows: readonly Fault<Setting>[] = [
   {
     name: 'full disk: saving a story fails, and the stored ones stay',
     kind: 'storage',
+    short: true,
     inject: (setting) =>
       whileFull(setting, async () => {
         const { post } = nativeClient(setting.server.base);

@@ -34,6 +34,7 @@ const rows: readonly Fault<Setting>[] = allDamages.flatMap((how): Fault<Setting>
   {
     name: `key file ${how} while the server runs: its keys stay valid`,
     kind: 'embedding',
+    short: how === 'truncated',
     inject: async ({ server, path, key }) => {
       const said = () => server.output().split('cannot be read').length;
       const before = said();

@@ -142,7 +142,7 @@ const faultsOf = (work: Work): readonly Fault<StoringSubject>[] => {
     {
       name: `${kind} engine killed during work`,
       kind,
-      short: kind === 'text' || kind === 'speech',
+      short: kind === 'text',
       inject: async (subject) => {
         const worker = await loaded(subject, work);
         const asked = await start(subject.server.base, `a killed ${kind} engine`);
