@@ -11,7 +11,15 @@ const secretHeaders = /^(proxy-.*|cookie2?|set-cookie2?)$|auth|key|token|secret|
 /** Names that match and carry no secret. */
 const harmless: ReadonlySet<string> = new Set(['idempotency-key', 'sec-websocket-key', 'x-parley-dropped-tokens']);
 
-const keyInUrl = /([?&;](?:[a-z_-]*key|token|password|secret)=)[^&#\s"']*/gi;
+/** In addresses: a user with a password, and parameters that sound like one. All lengths have a limit: the time must be linear. */
+const userInUrl = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#"'<>\\]{1,500}@/gi;
+const keyInUrl =
+  /([?&;][\w.-]{0,40}(?:key|token|password|secret|signature|credential|auth)[\w.-]{0,40}=)[^&#\s"'<>\\]+/gi;
+
+function withoutUrlSecrets(text: string): string {
+  if (!text.includes('://') && !text.includes('?')) return text;
+  return text.replace(userInUrl, `$1${redacted}@`).replace(keyInUrl, `$1${redacted}`);
+}
 
 export function shownHeaders(headers: Headers): Record<string, string> {
   const shown: Record<string, string> = {};
@@ -20,7 +28,7 @@ export function shownHeaders(headers: Headers): Record<string, string> {
     const text = typeof value === 'string' ? value : value.join(', ');
     const lower = name.toLowerCase();
     const secret = secretHeaders.test(lower) && !harmless.has(lower) && !lower.startsWith('access-control-');
-    shown[name] = secret ? redacted : text.replace(keyInUrl, `$1${redacted}`);
+    shown[name] = secret ? redacted : withoutUrlSecrets(text);
   }
   return shown;
 }
@@ -52,18 +60,20 @@ const shortestSent = 6;
 /** Shorter secrets are names of fields too often: only texts lose them. */
 const shortestInNames = 8;
 
-/** Takes known secrets out of everything that leaves the inspector: all texts of a value, and long ones from its names. */
+/**
+ * Takes known secrets, and those in addresses, out of everything that leaves the inspector: out of all texts of a value, and long ones
+ * out of its names.
+ */
 export function redactor(secrets: readonly string[]): (value: unknown) => unknown {
   // The longest first: one may be a part of another.
   const known = [...new Set(secrets)].filter((secret) => secret !== '').sort((one, other) => other.length - one.length);
-  if (known.length === 0) return (value) => value;
   // Bodies and replies are JSON text, in which some characters are escaped.
   const spelled = [...new Set(known.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))];
   const inNames = spelled.filter(({ length }) => length >= shortestInNames);
   const strike = (text: string, list: readonly string[]): string =>
     list.reduce((left, secret) => (left.includes(secret) ? left.replaceAll(secret, redacted) : left), text);
   const clean = (value: unknown): unknown => {
-    if (typeof value === 'string') return strike(value, spelled);
+    if (typeof value === 'string') return withoutUrlSecrets(strike(value, spelled));
     if (Array.isArray(value)) return value.map(clean);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, entry]) => [strike(name, inNames), clean(entry)]));

@@ -94,7 +94,16 @@ beforeAll(async () => {
   };
   const before = Object.fromEntries(Object.keys(environment).map((name) => [name, process.env[name]]));
   Object.assign(process.env, environment);
-  const flags = ['--password', settings.password, '--keyfile', join(folder, 'keys.json'), '--admin', '--websearch'];
+  const flags = [
+    '--password',
+    settings.password,
+    '--keyfile',
+    join(folder, 'keys.json'),
+    '--admin',
+    '--websearch',
+    '--inspect',
+    '1000',
+  ];
   const remote = ['--remote', `http://${upstream},key=env:UPSTREAM_KEY`];
   const files = ['--mcpfile', join(folder, 'mcp.json'), '--savedatafile', join(folder, 'saved.json')];
   server = await start([...flags, ...remote, ...files, '--model', embeddedModel, '--debugmode', '1']);
@@ -144,6 +153,7 @@ const ways = (key: string): readonly [string, Record<string, string>][] => [
 const readable = [
   ...['/props', '/slots', '/metrics', '/health', '/v1/models', '/api/tags', '/api/ps', '/queue', '/history', '/tools'],
   ...['/api/extra/version', '/api/extra/perf', '/api/extra/models', '/api/extra/mcp', '/api/extra/cache'],
+  '/api/extra/requests',
   ...['/api/admin/list_options', '/api/admin/models', '/api/admin/keys', '/api/openapi.json', '/api/extra/fidelity'],
   ...['/lora-adapters', '/sdapi/v1/options', '/sdapi/v1/cmd-flags', '/system_stats', '/.well-known/serviceinfo'],
 ];
@@ -259,6 +269,18 @@ test('secrets after a crash: the report of an engine that ended in the middle of
   await expect.poll(slots, { timeout: 30_000 }).toContain('"is_processing":true');
   process.kill(server.worker() ?? 0, 'SIGKILL');
   expect(await running).toBe(500);
+  expect(leaks()).toEqual([]);
+});
+
+test('secrets in the inspector: no recorded request shows one', async () => {
+  const read = async (path: string) => (await fetch(`${server.base}${path}`, { headers: owner })).text();
+  const { requests } = JSON.parse(await read('/api/extra/requests')) as { requests: { id: string }[] };
+  expect(requests.length).toBeGreaterThan(50);
+  for (const { id } of requests) await ask('GET', `/api/extra/requests/${id}`, owner);
+  for (const { id } of requests.slice(0, 20)) {
+    for (const as of ['openai', 'messages', 'native'])
+      await ask('POST', `/api/extra/requests/${id}/replay`, owner, json({ as }));
+  }
   expect(leaks()).toEqual([]);
 });
 
