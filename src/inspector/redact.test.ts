@@ -108,4 +108,10 @@ describe('redactor', () => {
   test('an empty password strikes nothing', () => {
     expect(redactor([''])('text')).toBe('text');
   });
+
+  test('takes keys and passwords out of addresses', () => {
+    const body = '{"url":"https://me:marked@h/a.png?size=3&token=marked&x=1"}';
+    expect(redactor([])(body)).toBe(`{"url":"https://${redacted}@h/a.png?size=3&token=${redacted}&x=1"}`);
+    expect(redactor([])('mail me@h or ask a?token=b')).toBe('mail me@h or ask a?token=b');
+  });
 });

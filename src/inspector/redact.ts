@@ -61,8 +61,8 @@ const shortestSent = 6;
 const shortestInNames = 8;
 
 /**
- * Takes known secrets, and those in addresses, out of everything that leaves the inspector: out of all texts of a value, and long ones
- * out of its names.
+ * Takes known secrets and those of addresses out of everything that leaves the inspector: all texts of a value, and long ones from its
+ * names.
  */
 export function redactor(secrets: readonly string[]): (value: unknown) => unknown {
   // The longest first: one may be a part of another.

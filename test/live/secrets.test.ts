@@ -37,6 +37,7 @@ const mark = /MARKED\w+/g;
 /** Answers every request with an error that repeats all of it, as careless services do. */
 function echo(incoming: IncomingMessage, response: ServerResponse): void {
   const { url = '', headers } = incoming;
+  if (url === '/v1/traces') return void collect(incoming, response);
   if (url.endsWith('/models') && !url.startsWith('/mcp')) {
     const names = [400, 401, 403, 404, 418, 429, 500, 503].map((status) => ({ id: `echo-${status}`, object: 'model' }));
     return void response.setHeader('content-type', 'application/json').end(JSON.stringify({ data: names }));
@@ -50,6 +51,16 @@ function echo(incoming: IncomingMessage, response: ServerResponse): void {
     const message = `No: ${incoming.method} ${url} ${JSON.stringify(headers)} ${body}`;
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }));
   });
+}
+
+/** What `--trace` has sent. */
+const traces: string[] = [];
+
+async function collect(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  let body = '';
+  for await (const piece of incoming) body += piece;
+  traces.push(body);
+  response.setHeader('content-type', 'application/json').end('{}');
 }
 
 const careless = createServer(echo);
@@ -94,19 +105,11 @@ beforeAll(async () => {
   };
   const before = Object.fromEntries(Object.keys(environment).map((name) => [name, process.env[name]]));
   Object.assign(process.env, environment);
-  const flags = [
-    '--password',
-    settings.password,
-    '--keyfile',
-    join(folder, 'keys.json'),
-    '--admin',
-    '--websearch',
-    '--inspect',
-    '1000',
-  ];
+  const flags = ['--password', settings.password, '--keyfile', join(folder, 'keys.json'), '--admin', '--websearch'];
   const remote = ['--remote', `http://${upstream},key=env:UPSTREAM_KEY`];
+  const watching = ['--inspect', '500', '--trace', `http://${upstream}`];
   const files = ['--mcpfile', join(folder, 'mcp.json'), '--savedatafile', join(folder, 'saved.json')];
-  server = await start([...flags, ...remote, ...files, '--model', embeddedModel, '--debugmode', '1']);
+  server = await start([...flags, ...remote, ...files, ...watching, '--model', embeddedModel, '--debugmode', '1']);
   for (const [name, value] of Object.entries(before))
     if (value === undefined) delete process.env[name];
     else process.env[name] = value;
@@ -153,7 +156,6 @@ const ways = (key: string): readonly [string, Record<string, string>][] => [
 const readable = [
   ...['/props', '/slots', '/metrics', '/health', '/v1/models', '/api/tags', '/api/ps', '/queue', '/history', '/tools'],
   ...['/api/extra/version', '/api/extra/perf', '/api/extra/models', '/api/extra/mcp', '/api/extra/cache'],
-  '/api/extra/requests',
   ...['/api/admin/list_options', '/api/admin/models', '/api/admin/keys', '/api/openapi.json', '/api/extra/fidelity'],
   ...['/lora-adapters', '/sdapi/v1/options', '/sdapi/v1/cmd-flags', '/system_stats', '/.well-known/serviceinfo'],
 ];
@@ -162,6 +164,7 @@ const readable = [
 const sources: Readonly<Record<string, () => readonly (readonly [place: string, text: string])[]>> = {
   console: () => [['console', server.output()]],
   answers: () => answers.map(({ asked, text }) => [`answer of ${asked}`, text]),
+  traces: () => traces.map((text) => ['trace', text]),
   'temporary files': () => filesIn(temporary),
   'data folder': () => filesIn(home),
   'saved data': () => filesIn(folder).filter(([path]) => !/(mcp|keys)\.json$/.test(path)),
@@ -272,20 +275,40 @@ test('secrets after a crash: the report of an engine that ended in the middle of
   expect(leaks()).toEqual([]);
 });
 
-test('secrets in the inspector: no recorded request shows one', async () => {
-  const read = async (path: string) => (await fetch(`${server.base}${path}`, { headers: owner })).text();
-  const { requests } = JSON.parse(await read('/api/extra/requests')) as { requests: { id: string }[] };
-  expect(requests.length).toBeGreaterThan(50);
-  for (const { id } of requests) await ask('GET', `/api/extra/requests/${id}`, owner);
-  for (const { id } of requests.slice(0, 20)) {
-    for (const as of ['openai', 'messages', 'native'])
-      await ask('POST', `/api/extra/requests/${id}/replay`, owner, json({ as }));
-  }
-  expect(leaks()).toEqual([]);
-});
-
 test('secrets in what can be read: no path shows one, to nobody and to no key', async () => {
   for (const path of readable)
     for (const headers of [{}, owner, bearer(keys[0] ?? ''), bearer(keys[1] ?? '')]) await ask('GET', path, headers);
   expect(leaks()).toEqual([]);
+});
+
+test('secrets in the inspector and in traces: recorded requests show none, in any dialect', async () => {
+  const list = await fetch(`${server.base}/api/extra/requests`, { headers: owner });
+  const { requests } = (await list.json()) as { requests: readonly { id: string; status: number }[] };
+  expect(requests.length).toBeGreaterThan(50);
+  await ask('GET', '/api/extra/requests', owner);
+  for (const { id, status } of requests) {
+    await ask('GET', `/api/extra/requests/${id}`, owner);
+    for (const as of status === 200 ? ['openai', 'messages', 'ollama'] : [])
+      await ask('POST', `/api/extra/requests/${id}/replay`, owner, json({ as }));
+  }
+  await expect.poll(() => traces.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  expect(leaks()).toEqual([]);
+});
+
+test('secrets in structured logs: no line of --logformat json has one', async () => {
+  const logging = await start([
+    ...['--logformat', 'json', '--password', settings.password],
+    ...['--keyfile', join(folder, 'keys.json'), '--model', embeddedModel],
+  ]);
+  for (const key of [settings.password, ...keys, secret('WrongKey')]) {
+    for (const [query, headers] of ways(key)) {
+      const reply = await fetch(`${logging.base}/v1/chat/completions${query}`, { method: 'POST', headers, body: '{' });
+      await reply.text();
+    }
+  }
+  await logging.stop();
+  const lines = logging.output().trim().split('\n');
+  expect(lines.filter((line) => line.includes('"family":"openai"')).length).toBeGreaterThan(30);
+  const found = [settings.password, ...keys, secret('WrongKey')].filter((key) => logging.output().includes(key));
+  expect(found).toEqual([]);
 });

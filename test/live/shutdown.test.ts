@@ -76,7 +76,7 @@ describe('SIGTERM', () => {
     process.kill(server.pid, 'SIGTERM');
     const refused = await waiting;
     expect([refused.status, JSON.parse(refused.text)]).toMatchObject([503, { error: { message: sentence } }]);
-    await server.says('2 requests are finishing');
+    await server.says('requests are finishing');
     await expect(fetch(server.base)).rejects.toThrow();
     writeFileSync(gate, '');
     const [first, second] = await Promise.all(running);
