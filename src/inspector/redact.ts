@@ -17,7 +17,7 @@ const keyInUrl =
   /([?&;][\w.-]{0,40}(?:key|token|password|secret|signature|credential|auth)[\w.-]{0,40}=)[^&#\s"'<>\\]+/gi;
 
 function withoutUrlSecrets(text: string): string {
-  if (!text.includes('://') && !text.includes('?')) return text;
+  if (!text.includes('://')) return text;
   return text.replace(userInUrl, `$1${redacted}@`).replace(keyInUrl, `$1${redacted}`);
 }
 
