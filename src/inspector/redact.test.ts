@@ -82,6 +82,29 @@ describe('redactor', () => {
     expect(redactor(['marked-key'])({ 'marked-key': 1 })).toEqual({ [redacted]: 1 });
   });
 
+  test.each([
+    ['http://me:marked@host/a', `http://${redacted}@host/a`],
+    [
+      '{"url":"https://host/a.png?size=1&access_token=marked&x=2"}',
+      `{"url":"https://host/a.png?size=1&access_token=${redacted}&x=2"}`,
+    ],
+    ['ftp://marked@host/', `ftp://${redacted}@host/`],
+    [
+      'Is 1 > 0? Write to me@example.org, or http://host/a?page=2.',
+      'Is 1 > 0? Write to me@example.org, or http://host/a?page=2.',
+    ],
+  ])('addresses: %s', (text, expected) => {
+    expect(redactor([])(text)).toBe(expected);
+  });
+
+  test('the time is linear in the text', () => {
+    const clean = redactor(['marked-key']);
+    for (const part of ['?key', '://a@', 'key', 'a://', '&', '?token=']) {
+      expect(typeof clean(`?${part.repeat(200_000)}`)).toBe('string');
+      expect(typeof clean(`http://${part.repeat(200_000)}`)).toBe('string');
+    }
+  });
+
   test('an empty password strikes nothing', () => {
     expect(redactor([''])('text')).toBe('text');
   });

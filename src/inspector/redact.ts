@@ -11,12 +11,15 @@ const secretHeaders = /^(proxy-.*|cookie2?|set-cookie2?)$|auth|key|token|secret|
 /** Names that match and carry no secret. */
 const harmless: ReadonlySet<string> = new Set(['idempotency-key', 'sec-websocket-key', 'x-parley-dropped-tokens']);
 
-const keyInUrl = /([?&;](?:[a-z_-]*(?:key|token)|password|secret|signature)=)[^&#\s"'\\]*/gi;
-const userInUrl = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#"'<>\\@]*@/gi;
+/** In addresses: a user with a password, and parameters that sound like one. All lengths have a limit: the time must be linear. */
+const userInUrl = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#"'<>\\]{1,500}@/gi;
+const keyInUrl =
+  /([?&;][\w.-]{0,40}(?:key|token|password|secret|signature|credential|auth)[\w.-]{0,40}=)[^&#\s"'<>\\]+/gi;
 
-/** Keys, user names and passwords in the addresses of a text. */
-const withoutUrlSecrets = (text: string): string =>
-  text.includes('://') ? text.replace(userInUrl, `$1${redacted}@`).replace(keyInUrl, `$1${redacted}`) : text;
+function withoutUrlSecrets(text: string): string {
+  if (!text.includes('://')) return text;
+  return text.replace(userInUrl, `$1${redacted}@`).replace(keyInUrl, `$1${redacted}`);
+}
 
 export function shownHeaders(headers: Headers): Record<string, string> {
   const shown: Record<string, string> = {};
