@@ -65,6 +65,13 @@ const question = talk(
 const folded = '[user: Be "brief".\n\nHi][assistant: Yo][user: Now]';
 
 describe('renderAll', () => {
+  test('a template that leaves out a user turn is refused; one that writes it in another way is not', async () => {
+    const lastOnly = each("{% if m.role != 'user' or loop.last %}[{{ m.content }}]{% endif %}");
+    await expect(render(lastOnly, spelled('uau'))).rejects.toThrow('it leaves out a user turn');
+    const quoted = (await render(asData, talk(turn('user', 'a "b"')))).prompt;
+    expect(quoted).toBe('[user: "a \\"b\\""]');
+  });
+
   test.each([
     ['that knows system turns', plain, '[system: Be "brief".][user: Hi][assistant: Yo][system: Now]', []],
     ['that writes them in another way', asData, undefined, []],
@@ -84,7 +91,7 @@ describe('renderAll', () => {
   });
 
   test('throws if a template shows nothing or omits a tool result', async () => {
-    await expect(render('Hello', question)).rejects.toThrow('leaves out a system turn');
+    await expect(render('Hello', question)).rejects.toThrow('leaves out a user turn');
     const result: Message = { role: 'tool', content: text('blue') };
     await expect(render(silent, talk(turn('user', 'Hi'), result))).rejects.toThrow('leaves out tool results');
   });

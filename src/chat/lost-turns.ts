@@ -8,8 +8,9 @@ export function renderAll(template: ChatTemplate, input: TemplateInput): Rendere
   const { conversation } = input;
   const first = template(input);
   const lost = lostTurns(template, input, first.prompt);
-  if (lost.some((index) => conversation.messages[index]?.role === 'tool'))
-    throw new Error('it leaves out tool results');
+  const loses = (role: Role): boolean => lost.some((index) => conversation.messages[index]?.role === role);
+  if (loses('tool')) throw new Error('it leaves out tool results');
+  if (loses('user')) throw new Error('it leaves out a user turn');
   // A warning may concern a turn that is shown, but in a form that the model was not trained with.
   const rejected = first.warnings.length > 0 ? textTurns(conversation, sideRoles) : lost;
   if (rejected.length === 0) return first;
@@ -24,7 +25,8 @@ export function renderAll(template: ChatTemplate, input: TemplateInput): Rendere
 
 type Role = Message['role'];
 const sideRoles: readonly Role[] = ['system', 'other'];
-const losableRoles: readonly Role[] = [...sideRoles, 'tool'];
+/** Turns of the assistant are not among them: templates may leave out its earlier thoughts. */
+const losableRoles: readonly Role[] = [...sideRoles, 'tool', 'user'];
 
 function textTurns(conversation: Conversation, roles: readonly Role[]): readonly number[] {
   return conversation.messages.flatMap(({ role }, index) =>

@@ -217,10 +217,10 @@ describe('chatPrompt', () => {
   });
 
   test('uses the adapter for tools without templateTools', async () => {
-    const template = inlineTemplate(await compileTemplate('{{ tools[0].function.name }}'));
+    const template = inlineTemplate(await compileTemplate('{{ tools[0].function.name }}: {{ messages[0].content }}'));
     const conversation = { messages: [user], media: [], tools: [tool] };
     expect((await chatPrompt(conversation, { ...options, template })).prompt).toBe('<U>Hi<A>');
-    expect((await chatPrompt(conversation, { ...options, template, templateTools: true })).prompt).toBe('look');
+    expect((await chatPrompt(conversation, { ...options, template, templateTools: true })).prompt).toBe('look: Hi');
   });
 
   test('falls back to the adapter with a warning if the template fails', async () => {

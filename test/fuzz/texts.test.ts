@@ -72,7 +72,9 @@ const message: fc.Arbitrary<Message> = fc.oneof(
   said.map((one): Message => ({ role: 'tool', content: text(one), callId: 'c' })),
 );
 
-test('templates: spoilt ones are refused or rendered, and no tool result is lost', { timeout }, async () => {
+test('templates: spoilt ones are refused or rendered, and no user turn and no tool result is lost', {
+  timeout,
+}, async () => {
   const { tags } = chatAdapter({ userStart: '<U>', assistantStart: '<A>' });
   await tryAll(
     'templates',
@@ -84,6 +86,7 @@ test('templates: spoilt ones are refused or rendered, and no tool result is lost
       if (compiled instanceof Error) return expect(compiled.message).not.toBe('');
       const messages: readonly Message[] = [
         ...earlier,
+        { role: 'user', content: text('quagga5') },
         { role: 'assistant', content: [], toolCalls: [{ id: 'c', name: 'f', json: '{"a":1}' }] },
         { role: 'tool', content: text('zebra7'), callId: 'c' },
       ];
@@ -94,6 +97,7 @@ test('templates: spoilt ones are refused or rendered, and no tool result is lost
           ...{ stop: [], serverVariables: {}, requestVariables: {}, reasoningEffort: undefined, now: new Date(0) },
         },
       );
+      expect(prompt).toContain('quagga5');
       expect(prompt).toContain('zebra7');
       for (const one of warnings) expect(one).toMatch(/^[A-Z]/);
     },

@@ -201,7 +201,8 @@ describe('threadRenderer', () => {
 const rendered = (prompt: string): RenderedTemplate => ({ prompt, warnings: [] });
 
 function conversation(length: number): TemplateInput {
-  const message: Message = { role: 'user', content: text('a') };
+  // A template may leave out turns of the assistant.
+  const message: Message = { role: 'assistant', content: text('a') };
   return {
     conversation: { messages: Array.from({ length }, () => message), media: [], tools: [] },
     continueAssistantTurn: true,
