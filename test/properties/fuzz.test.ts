@@ -7,7 +7,7 @@ import { liveServers } from '../live/server.ts';
 import { type FuzzCase, fuzzCase } from './bodies.ts';
 
 const startServer = liveServers();
-const requests = 2400;
+const requests = 1200;
 const atOnce = 8;
 
 test('random requests: every response has a documented form, and the engine survives', async () => {
