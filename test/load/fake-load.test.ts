@@ -79,7 +79,16 @@ describe.runIf(process.platform === 'linux')('load on the real server with the f
 
   test(`${size.slow} slow readers: those that read get all, those that stall are disconnected, and others are not held up`, async () => {
     const server = await started([
-      ...['--parallelrequests', String(parallel), '--batchall', '--multiuser', '300', '--stalltimeout', '10', '--quiet'],
+      ...[
+        '--parallelrequests',
+        String(parallel),
+        '--batchall',
+        '--multiuser',
+        '300',
+        '--stalltimeout',
+        '10',
+        '--quiet',
+      ],
     ]);
     const before = holdingsOf(server.pid);
     const sampling = startSampling(server.pid);

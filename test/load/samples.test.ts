@@ -3,17 +3,17 @@ import { growthReport, type Sample } from './samples.ts';
 
 /** Ten minutes, with a memory of the server that is computed from the minute. */
 function run(memory: (minute: number) => number, minutes = 10): Sample[] {
-  const others = { workerMegabytes: 300, descriptors: 40, processes: 3, loopDelay: 1 };
+  const others = { serverMegabytes: 150, workerMegabytes: 300, descriptors: 40, processes: 3, loopDelay: 1 };
   return Array.from({ length: minutes * 60 }, (_, second) => ({
     ...others,
     minutes: second / 60,
-    serverMegabytes: memory(second / 60),
+    usedMegabytes: memory(second / 60),
   }));
 }
 
 test('growthReport: memory that grows on and on is a breach', () => {
   expect(growthReport(run((minute) => 100 + 5 * minute)).breaches).toEqual([
-    'memory of the server, MB: grows by 5.00 a minute',
+    'memory in use by the server, MB: grows by 5.00 a minute',
   ]);
 });
 
