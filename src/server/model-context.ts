@@ -51,13 +51,16 @@ export type ModelContext = NativeContext &
   ModelStatusContext &
   NoscriptParts & { readonly name: string; readonly taskServices: EngineServices };
 
+/** Outside of `modelContext`: the queue keeps it for good, and must not keep the context of a model that was swapped out with it. */
+const fixedCapacity = (parallelRequests: number) => () => Math.max(1, parallelRequests);
+
 /** Registers the model with the queue and the metrics, and builds its context. */
 export function modelContext(parts: ModelParts, services: ServerServices): ModelContext {
   const { name = '', settings, source, remote, format } = parts;
   const { product, models, requestQueue, clients = {}, tools, capacities, admin, drawings } = services;
   // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
   const lane = `${name}\u0000${capacities.size}`;
-  const capacity = remote?.capacity ?? (() => Math.max(1, settings.parallelrequests));
+  const capacity = remote?.capacity ?? fixedCapacity(settings.parallelrequests);
   for (const [own, atOnce] of [[lane, capacity] as const, ...taskCapacities(parts.taskSources ?? {})])
     capacities.set(own, atOnce);
   const slots = new SlotWatch(capacity());
