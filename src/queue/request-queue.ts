@@ -90,6 +90,9 @@ export class RequestQueue {
       /** Leaves the queue. The job can still be polled by its key. */
       done: (): void => {
         job.state = 'done';
+        // It is remembered for its text: not together with its model, which may have been swapped out.
+        job.abort = () => undefined;
+        job.position = () => undefined;
         signal.removeEventListener('abort', onAbort);
         place.leave();
       },
