@@ -1,4 +1,5 @@
 import { type Candidate, choose } from '../src/engines/remote/load-balancing.ts';
+import { seededRandom } from './seeded-random.ts';
 import { percentile } from './statistics.ts';
 
 /** How a backend is chosen for a request. */
@@ -70,7 +71,7 @@ interface Client {
 
 /** Plays it in its own time, which passes as fast as it can be reckoned. The same seed gives the same figures. */
 export function simulate(cluster: Cluster, strategy: Strategy, seed = 1): Figures {
-  const random = generator(seed);
+  const random = seededRandom(seed);
   const replicas: Replica[] = Array.from({ length: cluster.replicas }, (_, number) => ({
     id: `http://replica-${number}:8000`,
     weight: 1,
@@ -209,15 +210,4 @@ class Moments {
     heap[place] = last;
     return first;
   }
-}
-
-/** Numbers from 0 to 1 that are the same each time. */
-function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

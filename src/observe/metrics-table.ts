@@ -1,10 +1,8 @@
+import { fillPage } from '../core/fill-page.ts';
 import { metricList } from './metrics.ts';
 
-const [begin, end] = ['<!-- metrics -->', '<!-- /metrics -->'];
-
-/** Fills the table of all metrics into a page, between its two marks. */
+/** Fills the table of all metrics into docs/monitoring.md. */
 export function fillMetrics(page: string): string {
   const rows = metricList().map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |`);
-  const table = ['| Metric | Type | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
-  return page.replace(new RegExp(`${begin}[^]*${end}`), () => `${begin}\n\n${table}\n\n${end}`);
+  return fillPage(page, 'metrics', ['| Metric | Type | Meaning |', '| --- | --- | --- |', ...rows].join('\n'));
 }

@@ -1,16 +1,9 @@
+import { fillPage } from '../core/fill-page.ts';
 import { keyScopes } from '../keys/key-file.ts';
 import { type AccessTable, accessGroups, accessTable } from './access.ts';
 
-const opening = '<!-- paths -->';
-const closing = '<!-- /paths -->';
-
-/** Replaces everything between the two markers of docs/security.md by what the access table says. */
-export function fillPaths(page: string): string {
-  const start = page.indexOf(opening);
-  const end = page.indexOf(closing);
-  if (start === -1 || end < start) throw new Error(`The page needs a line ${opening} and a line ${closing} after it.`);
-  return `${page.slice(0, start)}${opening}\n\n${pathTables()}\n\n${page.slice(end)}`;
-}
+/** Fills what the access table says into docs/security.md. */
+export const fillPaths = (page: string): string => fillPage(page, 'paths', pathTables());
 
 function pathTables(): string {
   const open = [...accessGroups].map(([title, group]) => [title, pathsWhere(group, (rule) => rule.access === 'open')]);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { text } from '../chat/messages.ts';
 import type { ChatRequest, OutputFormat } from '../chat/request.ts';
+import { chatRequest } from '../chat/testing/scripted-text.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import { differences } from '../inspector/difference.ts';
 import type { ReplayDialect, ReplayTarget } from '../inspector/replay.ts';
@@ -143,16 +144,6 @@ describe('request encoders', () => {
   });
 
   function chatWith({ usual }: ReplayTarget<ModelContext, ChatRequest>): ChatRequest {
-    return {
-      conversation: { messages: [{ role: 'user', content: text('Hi') }], media: [], tools: [] },
-      continueAssistantTurn: true,
-      toolChoice: { type: 'auto' },
-      parallelToolCalls: true,
-      output: { type: 'text' },
-      reasoning: { effort: undefined, separate: true },
-      templateVariables: {},
-      memory: '',
-      controls: usual(context),
-    };
+    return chatRequest('Hi', { controls: usual(context) });
   }
 });

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { strangeNumbers, strangeTexts as usualTexts } from '../../src/protocols/testing/random-bodies.ts';
 import type { Schema } from './schema.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -34,29 +35,8 @@ function wav(samples: number): Buffer {
 
 const plainText = fc.constantFrom('Once upon a time', 'Hi', 'x', '{"a": 1}', 'Name three colours.', 'a red house', '7');
 
-const strangeNumbers = [0, -0, -1, 0.1, -0.5, 1e308, -1e308, 5e-324, 2 ** 31, -(2 ** 31) - 1, 2 ** 53, 1e21, 128_000];
-const strangeTexts = [
-  '',
-  'NaN',
-  '-1',
-  '1e999',
-  'null',
-  '[object Object]',
-  '\u0000',
-  '\ud800',
-  '\udc00\ud800',
-  '\uffff\ufffe',
-  '\r\nx-injected: 1',
-  '../../etc/passwd',
-  'data:image/png;base64,AAAA',
-  'http://127.0.0.1:1/x.png',
-  'file:///etc/passwd',
-  '{{[INPUT]}}{{[OUTPUT]}}',
-  '{% for a in b %}',
-  '<|im_end|>',
-  '🙂'.repeat(50),
-  'word '.repeat(5000),
-];
+/** Beside those, what only the whole server could mistake for something else. */
+const strangeTexts = [...usualTexts, ...['../../etc/passwd', 'file:///etc/passwd', '<|im_end|>', 'word '.repeat(5000)]];
 const nested = (depth: number): Json =>
   depth === 0 ? 1 : depth % 2 === 0 ? [nested(depth - 1)] : { a: nested(depth - 1) };
 const strangeValues: readonly Json[] = [null, true, [], {}, [[]], [null], [{}], { a: null }, nested(60), nested(200)];

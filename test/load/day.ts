@@ -1,6 +1,7 @@
 import { nonsense } from '../../bench/nonsense.ts';
+import { seededRandom } from '../../bench/seeded-random.ts';
 import { type SendTask, taskKinds } from '../../bench/task-kinds.ts';
-import { bodyOf, type PlannedTask, planDay, seededRandom } from './plan.ts';
+import { bodyOf, type PlannedTask, planDay } from './plan.ts';
 
 /** One grey pixel. */
 const png = Buffer.from(

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { seededRandom } from '../../bench/seeded-random.ts';
 import { streamTargets } from '../../bench/stream-targets.ts';
-import { bodyOf, planDay, seededRandom } from './plan.ts';
+import { bodyOf, planDay } from './plan.ts';
 
 test('planDay: has so many tasks of each kind, and texts of each dialect end in every way', () => {
   const plan = planDay(['picture', 'speech'], 60, seededRandom(1));

@@ -55,14 +55,3 @@ export function bodyOf(target: StreamTarget, tokens: number, prompt: string, gen
   const text = place === 'messages' ? [{ role: 'user', content: prompt }] : prompt;
   return { ...body, [place]: text, genkey };
 }
-
-/** The same numbers for the same seed, so that a run that failed can be repeated. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -1,4 +1,5 @@
 import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
+import { fillPage } from '../../core/fill-page.ts';
 import { type Family, json } from '../../http/call.ts';
 import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
 
@@ -25,17 +26,11 @@ export function fidelityEndpoint(endpoints: readonly EndpointFidelity[]): PlainE
   return get('/api/extra/fidelity', summary, () => reply);
 }
 
-const opening = '<!-- fields -->';
-const closing = '<!-- /fields -->';
-
 /** Replaces everything between the two markers of a documentation page by the tables of its endpoints. */
 export function fillFields(page: string, endpoints: readonly EndpointFidelity[]): string {
-  const start = page.indexOf(opening);
-  const end = page.indexOf(closing);
-  if (start === -1 || end < start) throw new Error(`The page needs a line ${opening} and a line ${closing} after it.`);
   const meanings = Object.entries(handlings).map(([word, meaning]) => `- **${word}**: ${meaning}`);
   const parts = [...meanings, '', ...endpoints.map(fidelityTable)];
-  return `${page.slice(0, start)}${opening}\n\n${parts.join('\n')}\n${page.slice(end)}`;
+  return fillPage(page, 'fields', parts.join('\n'));
 }
 
 /** One endpoint as a Markdown table below a heading. */

@@ -163,8 +163,23 @@ export const goodBodies: Readonly<Record<string, { [key: string]: Json }>> = {
   '/apply-template': { messages: [{ role: 'user', content: 'Hi' }] },
 };
 
-const strangeNumbers = [0, -0, -1, 1e308, -1e308, 5e-324, 2 ** 31, -(2 ** 31) - 1, 2 ** 53, 1e21, 0.1, -0.5, 128_000];
-const strangeTexts = [
+/** Values at the edges of what JSON and clients can say. */
+export const strangeNumbers = [
+  0,
+  -0,
+  -1,
+  1e308,
+  -1e308,
+  5e-324,
+  2 ** 31,
+  -(2 ** 31) - 1,
+  2 ** 53,
+  1e21,
+  0.1,
+  -0.5,
+  128_000,
+];
+export const strangeTexts = [
   '',
   'NaN',
   'Infinity',
