@@ -60,6 +60,7 @@ const { values, positionals } = parseArgs({
     peer: { type: 'string' },
     'peer-pid': { type: 'string' },
     'peer-command': { type: 'string' },
+    gpu: { type: 'boolean', default: false },
     document: { type: 'boolean', default: false },
   },
 });
@@ -83,6 +84,7 @@ const options = {
   threads,
   model: values.model,
   cpuBuild: values.cpubuild,
+  gpu: values.gpu,
   peer: { ...(url && { url }), ...(pid && { pid }), ...(command && { command }) },
   log: (line: string) => console.log(`   ${line}`),
 };

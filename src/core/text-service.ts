@@ -54,6 +54,9 @@ export type TextState =
 
 export type AbortOutcome = 'stopped' | 'pending' | 'refused';
 
+/** Where the time of an engine's steps went so far, in milliseconds: computing their batches, sampling, and all of it. */
+export type StepTimes = Readonly<Record<'steps' | 'rows' | 'computeMs' | 'sampleMs' | 'totalMs', number>>;
+
 /** Figures of the last finished generation and of the queue. */
 export interface Performance {
   readonly processMsPerToken: number;
@@ -74,6 +77,8 @@ export interface Performance {
   readonly idle: boolean;
   readonly uptimeSeconds: number;
   readonly idleSeconds: number;
+  /** Missing in engines that do not tell it. */
+  readonly steps?: StepTimes | undefined;
 }
 
 /** A queue slot for several generations in a row, without other requests in between. */
@@ -160,6 +165,8 @@ export interface TextEngine {
   tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]>;
   /** Missing in engines without a prompt cache. */
   cacheReport?(): Promise<CacheReport>;
+  /** Missing in engines that do not tell it. */
+  steps?(): StepTimes;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
   /** Each token by itself, special ones included. */
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;

@@ -268,7 +268,8 @@ export function textService({
     contextSize: () => source.contextSize(),
     performance: (): Performance => {
       const { waiting, running } = queue;
-      return log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
+      const report = log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
+      return { ...report, steps: source.peek()?.steps?.() };
     },
   };
 }

@@ -7,6 +7,7 @@ import {
   type GenerationSink,
   type RunningGeneration,
   type SavedStates,
+  type StepTimes,
   type TextEngine,
   type TextModel,
   type TextState,
@@ -37,6 +38,7 @@ export class LlamaHost implements TextEngine {
   readonly #process: EngineProcess<ToWorker, FromWorker>;
   readonly #generations = new Map<number, GenerationSink>();
   #model: TextModel | undefined;
+  #steps: StepTimes = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
 
   constructor(
     /** Without the builds that have failed. */
@@ -127,6 +129,11 @@ export class LlamaHost implements TextEngine {
     }
   }
 
+  /** Of all its processes. */
+  steps(): StepTimes {
+    return this.#steps;
+  }
+
   get states(): SavedStates | undefined {
     if (this.#process.state().type !== 'ready') return undefined;
     const ask = <Answer>(action: StatesAction) => this.#process.call<Answer>((id) => ({ type: 'states', id, action }));
@@ -161,6 +168,9 @@ export class LlamaHost implements TextEngine {
         return;
       case 'note':
         observer?.note?.(message.text);
+        return;
+      case 'step-times':
+        this.#steps = added(this.#steps, message.times);
         return;
       case 'answer':
         this.#process.calls.answer(message.id, message.value);
@@ -211,4 +221,9 @@ export class LlamaHost implements TextEngine {
     if (failure && build && build !== 'none') return failedForGood(build, failure, this.parts.gpuBuilds ?? []);
     return loadReason(exit.lastLines, howItDied(exit));
   }
+}
+
+function added(sum: StepTimes, more: StepTimes): StepTimes {
+  const names = Object.keys(sum) as (keyof StepTimes)[];
+  return Object.fromEntries(names.map((name) => [name, sum[name] + more[name]])) as StepTimes;
 }

@@ -106,9 +106,18 @@ async function serve(loaded: Loaded) {
     breakers: undefined,
     reasoning: 'unknown',
     snapshots: undefined,
+    samplers: undefined,
     misses: new CacheMissLog((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
   };
-  const loop = new BatchLoop(context, context.memory === 'plain' ? worker.slots : [], send, now, options.deterministic);
+  const loop = new BatchLoop({
+    context,
+    slots: context.memory === 'plain' ? worker.slots : [],
+    send,
+    now,
+    apart: options.deterministic,
+    onCard: loaded.info.gpuLayers > 0,
+    samplers: () => worker.samplers,
+  });
   const tell = (text: string) => send({ type: 'note', text });
   worker.snapshots = await openSnapshotCache(loaded, worker.slots, (work) => loop.between(work), tell);
   const places = new SavedStateSlots(worker.slots, options.statePlaces, now);

@@ -312,7 +312,7 @@ const worthCopying = 64;
 
 /**
  * The best slot for a prompt. A chat continues in its own slot. Anything else, such as a side task with the same system prompt, gets
- * an empty slot or the least recently used one, and copies the common prefix (`copyFrom`): that is far faster than computing it.
+ * an empty slot or one that was not used for long, and copies the common prefix (`copyFrom`): that is far faster than computing it.
  * `atHand` tokens of the prompt then need no computing.
  */
 export function chooseSlot<View extends SlotView>(slots: readonly View[], wanted: Int32Array, canCopy: boolean) {
@@ -324,13 +324,32 @@ export function chooseSlot<View extends SlotView>(slots: readonly View[], wanted
   const own = mostKept(free.filter(({ slot, common }) => isSameChat(slot, wanted, common)));
   const source = canCopy ? mostKept(measured) : undefined;
   if (own && (!source || own.kept >= source.kept)) return { slot: own.slot, copyFrom: undefined, atHand: own.kept };
-  const age = ({ cached, usedAt }: SlotView): number => (cached.length === 0 ? -1 : usedAt);
-  const [oldest] = free.sort((a, b) => age(a.slot) - age(b.slot));
+  const oldest = nearestOf(oldHalf(free), slots);
   if (!oldest) return undefined;
   const copied = source && source.slot !== oldest.slot && source.kept >= Math.max(worthCopying, oldest.kept + 1);
   return copied
     ? { slot: oldest.slot, copyFrom: source.slot, atHand: source.kept }
     : { slot: oldest.slot, copyFrom: undefined, atHand: oldest.kept };
+}
+
+/** The empty slots, or the half that was not used for longest, oldest first. */
+function oldHalf<Measured extends { readonly slot: SlotView }>(free: readonly Measured[]): Measured[] {
+  const empty = free.filter(({ slot }) => slot.cached.length === 0);
+  if (empty.length > 0) return empty;
+  return [...free].sort((a, b) => a.slot.usedAt - b.slot.usedAt).slice(0, Math.ceil(free.length / 2));
+}
+
+/** The one nearest to a busy slot, the first of equals: sequences that follow each other are computed in one pass. */
+function nearestOf<Measured extends { readonly slot: SlotView }>(list: readonly Measured[], all: readonly SlotView[]) {
+  const busy = all.flatMap(({ busy: isBusy }, index) => (isBusy ? [index] : []));
+  const distance = ({ slot }: Measured): number => {
+    const own = all.indexOf(slot);
+    return Math.min(all.length, ...busy.map((index) => Math.abs(index - own)));
+  };
+  return list.reduce<Measured | undefined>(
+    (best, one) => (best && distance(best) <= distance(one) ? best : one),
+    undefined,
+  );
 }
 
 function mostKept<Measured extends { readonly kept: number }>(list: readonly Measured[]): Measured | undefined {
