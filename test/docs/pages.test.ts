@@ -36,6 +36,14 @@ test('pages: the endpoint of every curl command exists, with its method', () => 
   expect(routes.find('POST', '/v1/audio/speeches')).toBeUndefined();
 });
 
+test('pages: the JSON that a curl command sends can be parsed', () => {
+  const bodies = pages.flatMap((page) =>
+    commandsOf(read(page)).flatMap((command) => [...command.matchAll(/ -d '(\{[^']*)'/g)].map(([, body = '']) => body)),
+  );
+  expect(bodies.length).toBeGreaterThan(40);
+  for (const body of bodies) expect(() => JSON.parse(body), body).not.toThrow();
+});
+
 /** The anchors of a page: its headings in small letters, with hyphens. */
 function anchors(page: string): string[] {
   return [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
