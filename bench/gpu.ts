@@ -83,7 +83,9 @@ async function measureCase(options: BenchOptions, model: string, { name, loads }
   try {
     for (const load of loads) {
       for (const streams of load.streams) {
-        rows.push(...(await measureLoad(options, contenders, { name: `${name}, ${load.title}`, load, streams, rounds })));
+        rows.push(
+          ...(await measureLoad(options, contenders, { name: `${name}, ${load.title}`, load, streams, rounds })),
+        );
       }
     }
     const words = await wordsFor(contenders[0] as Contender, longPromptTokens);
