@@ -54,6 +54,14 @@ export type TextState =
 
 export type AbortOutcome = 'stopped' | 'pending' | 'refused';
 
+/** How many threads compute now, which an engine may change on a busy machine. */
+export interface ThreadUse {
+  readonly decode: number;
+  readonly prefill: number;
+  /** How often one of them has changed. */
+  readonly changes: number;
+}
+
 /** Figures of the last finished generation and of the queue. */
 export interface Performance {
   readonly processMsPerToken: number;
@@ -74,6 +82,8 @@ export interface Performance {
   readonly idle: boolean;
   readonly uptimeSeconds: number;
   readonly idleSeconds: number;
+  /** Missing without a loaded model, and in engines that do not tell it. */
+  readonly threads?: ThreadUse | undefined;
 }
 
 /** A queue slot for several generations in a row, without other requests in between. */
@@ -160,6 +170,8 @@ export interface TextEngine {
   tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]>;
   /** Missing in engines without a prompt cache. */
   cacheReport?(): Promise<CacheReport>;
+  /** Missing in engines that do not tell it. */
+  threads?(): ThreadUse | undefined;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
   /** Each token by itself, special ones included. */
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;

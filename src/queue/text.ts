@@ -268,7 +268,9 @@ export function textService({
     contextSize: () => source.contextSize(),
     performance: (): Performance => {
       const { waiting, running } = queue;
-      return log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
+      const report = log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
+      const threads = source.peek()?.threads?.();
+      return threads ? { ...report, threads } : report;
     },
   };
 }

@@ -10,6 +10,7 @@ import {
   type TextEngine,
   type TextModel,
   type TextState,
+  type ThreadUse,
   type TokenizeOptions,
   type TokenPiece,
 } from '../../core/text-service.ts';
@@ -37,6 +38,7 @@ export class LlamaHost implements TextEngine {
   readonly #process: EngineProcess<ToWorker, FromWorker>;
   readonly #generations = new Map<number, GenerationSink>();
   #model: TextModel | undefined;
+  #threads: ThreadUse | undefined;
 
   constructor(
     /** Without the builds that have failed. */
@@ -127,6 +129,10 @@ export class LlamaHost implements TextEngine {
     }
   }
 
+  threads(): ThreadUse | undefined {
+    return this.#process.state().type === 'ready' ? this.#threads : undefined;
+  }
+
   get states(): SavedStates | undefined {
     if (this.#process.state().type !== 'ready') return undefined;
     const ask = <Answer>(action: StatesAction) => this.#process.call<Answer>((id) => ({ type: 'states', id, action }));
@@ -152,6 +158,8 @@ export class LlamaHost implements TextEngine {
       case 'loaded': {
         const { layers, gpuLayers, devices, cpuVariant, notes, ...facts } = message.model;
         this.#model = { name: this.options.name, path: this.options.model, ...facts };
+        // The count of changes goes on after a restart.
+        this.#threads = threadsAtStart(this.options, this.#threads?.changes);
         observer?.loaded?.(message.model);
         this.#process.becameReady();
         return;
@@ -162,6 +170,11 @@ export class LlamaHost implements TextEngine {
       case 'note':
         observer?.note?.(message.text);
         return;
+      case 'threads': {
+        const { decode, prefill } = message;
+        this.#threads = { decode, prefill, changes: (this.#threads?.changes ?? 0) + message.changes };
+        return;
+      }
       case 'answer':
         this.#process.calls.answer(message.id, message.value);
         return;
@@ -211,4 +224,8 @@ export class LlamaHost implements TextEngine {
     if (failure && build && build !== 'none') return failedForGood(build, failure, this.parts.gpuBuilds ?? []);
     return loadReason(exit.lastLines, howItDied(exit));
   }
+}
+
+function threadsAtStart({ threads, batchThreads }: LoadOptions, changes = 0): ThreadUse {
+  return { decode: threads, prefill: batchThreads, changes };
 }

@@ -5,6 +5,7 @@ import type { Generation } from './generation.ts';
 import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
+import type { StepThreads } from './step-threads.ts';
 
 /** A smaller batch is computed faster than on another thread. */
 const smallBatch = 63;
@@ -28,6 +29,8 @@ export class BatchLoop {
     private readonly now: () => number,
     /** Computes each generation alone: its tokens must not depend on other requests (see `steadyPortion`). */
     private readonly apart = false,
+    /** Missing where the number of threads is fixed. */
+    private readonly threads?: StepThreads,
   ) {}
 
   add(generation: Generation): void {
@@ -126,6 +129,7 @@ export class BatchLoop {
   /** Computes one batch; returns its number of tokens. */
   async #compute(generations: readonly Generation[], idle: readonly Slot[], limit: number, pieces: Piece[]) {
     const { context } = this;
+    const isPrefill = generations[0]?.readingPrompt === true;
     context.clearBatch();
     const share = Math.floor(context.batchCapacity / (generations.length + idle.length));
     const parts = [
@@ -136,7 +140,9 @@ export class BatchLoop {
     for (const { fill } of parts.sort((a, b) => a.slot.sequence - b.slot.sequence)) fill();
     const { size } = context;
     if (size === 0) return 0;
+    this.threads?.before(isPrefill, size);
     const result = size <= smallBatch ? context.decodeNow() : await context.decode();
+    this.threads?.after(result);
     for (const generation of generations) this.#after(generation, result, pieces);
     return size;
   }

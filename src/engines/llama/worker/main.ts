@@ -11,6 +11,7 @@ import { portionSize } from './memory/batch-size.ts';
 import { Slot } from './memory/slot.ts';
 import { NativeLoadError } from './native/weights.ts';
 import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
+import { stepThreads } from './step-threads.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
 let serving: Awaited<ReturnType<typeof serve>> | undefined;
@@ -108,7 +109,8 @@ async function serve(loaded: Loaded) {
     snapshots: undefined,
     misses: new CacheMissLog((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
   };
-  const loop = new BatchLoop(context, context.memory === 'plain' ? worker.slots : [], send, now, options.deterministic);
+  const fillers = context.memory === 'plain' ? worker.slots : [];
+  const loop = new BatchLoop(context, fillers, send, now, options.deterministic, stepThreads(loaded, send, now));
   const tell = (text: string) => send({ type: 'note', text });
   worker.snapshots = await openSnapshotCache(loaded, worker.slots, (work) => loop.between(work), tell);
   const places = new SavedStateSlots(worker.slots, options.statePlaces, now);
