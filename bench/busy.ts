@@ -11,7 +11,7 @@ import { median } from './statistics.ts';
 import { arrivalsUntil } from './text-stream.ts';
 
 const streams = 16;
-const promptWords = 40;
+const promptWords = 8;
 /** More than any machine makes in one wave. */
 const replyTokens = 900;
 const waveMs = { quick: 4000, full: 10_000 };
@@ -70,8 +70,9 @@ async function beside(
   try {
     // One round more than counted: the first one compiles code, and its neighbours are new.
     for (let round = 0; round <= rounds; round += 1) {
-      const inTurn = [...servers];
-      for (const [name, server] of round % 2 === 0 ? inTurn : inTurn.reverse()) {
+      // Who goes first changes, but none goes twice in a row: it may not have noticed yet that its clients are gone.
+      const first = round % servers.size;
+      for (const [name, server] of [...[...servers].slice(first), ...[...servers].slice(0, first)]) {
         const measured = await wave(server, neighbours * 100 + round, milliseconds);
         if (round > 0) waves.get(name)?.push(measured);
       }

@@ -32,8 +32,10 @@ export class StepThreads {
 
   /** Right before a step. */
   before(isPrefill: boolean, width: number): void {
+    const now = this.parts.now();
     this.#count = isPrefill ? this.#prefill : this.#decode;
-    const threads = this.#count.next(width, this.parts.now());
+    this.#count.follow(isPrefill ? this.#decode : this.#prefill, now);
+    const threads = this.#count.next(width, now);
     if (threads !== this.#used) this.parts.use(threads);
     this.#used = threads;
     this.#startedAt = this.parts.now();

@@ -140,6 +140,25 @@ test('ThreadCount: with a bound of 1 it is always 1', () => {
   expect([...used.keys()]).toEqual([1]);
 });
 
+describe('ThreadCount: prompts and replies', () => {
+  test('steps after a pause start with the number that other steps have found meanwhile', () => {
+    const [replies, prompts] = [new ThreadCount(4), new ThreadCount(8)];
+    const { now } = steps({ cores: 4, neighbours: () => 2 }, replies, { seconds: 10 });
+    expect(replies.current).toBe(2);
+    prompts.follow(replies, now);
+    expect(prompts.current).toBe(4);
+  });
+
+  test('steps that have seen the machine themselves keep their own number', () => {
+    const [replies, prompts] = [new ThreadCount(2), new ThreadCount(2)];
+    const { now } = steps({ cores: 2, neighbours: () => 1 }, replies, { seconds: 10 });
+    prompts.next(512, now);
+    prompts.took(500, now + 500);
+    prompts.follow(replies, now + 600);
+    expect(prompts.current).toBe(2);
+  });
+});
+
 test('ThreadCount: each width is compared with its own steps', () => {
   const count = new ThreadCount(2);
   let [now, ones] = [0, 0];

@@ -15,6 +15,8 @@ export class ThreadCount {
   #trialClass = 0;
   #trialSteps = 0;
   #trialSum = 0;
+  /** The first trial comes at once: the machine may be busy from the beginning. */
+  #hasTried = false;
   /** Level and class of the step that is being computed. */
   #stepLevel: number;
   #stepClass = 0;
@@ -24,6 +26,7 @@ export class ThreadCount {
   readonly #down: Direction = { at: 0, failures: 0 };
   readonly #up: Direction = { at: 0, failures: 0 };
   #raisedAt = Number.NEGATIVE_INFINITY;
+  #lastStepAt = Number.NEGATIVE_INFINITY;
   /** Whether the next trial goes far, to half as many or to all threads, or only to the next level; after a failure the other one. */
   #far = false;
   /** By width class, in milliseconds per token: the mean of recent steps, and what a step takes if nothing disturbs it. */
@@ -41,9 +44,24 @@ export class ThreadCount {
     this.#usualDrift = growing ? 0.3 : 0.002;
   }
 
+  get #most(): number {
+    return this.#levels[this.#levels.length - 1] as number;
+  }
+
   /** The number that is kept, apart from trials. */
   get current(): number {
     return this.#levels[this.#level] as number;
+  }
+
+  /** Takes over the number of other steps on the same machine, if it has not seen the machine for a while and they have. */
+  follow(other: ThreadCount, now: number): void {
+    if (now - this.#lastStepAt <= pauseMs || now - other.#lastStepAt > pauseMs) return;
+    const most = (other.current / other.#most) * this.#most;
+    const level = Math.max(
+      0,
+      this.#levels.findLastIndex((count) => count <= most),
+    );
+    if (level !== this.#level) this.#settle(level, now + soonMs);
   }
 
   /** The number for the next step, which computes `width` tokens. */
@@ -61,6 +79,7 @@ export class ThreadCount {
   /** The step of `next` took this long. Not called for a step that was aborted. */
   took(milliseconds: number, now: number): void {
     const time = milliseconds / this.#stepWidth;
+    this.#lastStepAt = now;
     if (this.#stepLevel === this.#trial) this.#tried(time, now);
     else this.#stepped(time, now);
   }
@@ -71,7 +90,7 @@ export class ThreadCount {
     if (steps === 0) return;
     if (this.#level > 0 && this.#debt > this.#bearable(own)) {
       this.#trial = this.#lower();
-    } else if (steps < enoughSteps) {
+    } else if (steps < enoughSteps && this.#hasTried) {
       return;
     } else if (this.#level > 0 && now >= this.#down.at) {
       this.#trial = this.#lower();
@@ -80,6 +99,7 @@ export class ThreadCount {
     } else {
       return;
     }
+    this.#hasTried = true;
     this.#trialClass = own;
     this.#trialSteps = 0;
     this.#trialSum = 0;
@@ -156,18 +176,24 @@ export class ThreadCount {
       this.#up.failures = 0;
       this.#up.at = soon;
     }
-    this.#down.failures = 0;
-    this.#down.at = soon;
     if (!isDown) this.#raisedAt = now;
-    this.#far = false;
-    this.#debt = 0;
-    this.#level = this.#trial;
-    this.#trial = -1;
-    this.#steps.fill(0);
-    this.#usual.fill(0);
+    this.#settle(this.#trial, soon);
     this.#mean[own] = time;
     this.#usual[own] = time;
     this.#steps[own] = this.#trialSteps;
+  }
+
+  /** Times with another number say nothing any more. */
+  #settle(level: number, nextTrialAt: number): void {
+    this.#level = level;
+    this.#trial = -1;
+    this.#far = false;
+    this.#debt = 0;
+    this.#down.failures = 0;
+    this.#down.at = nextTrialAt;
+    this.#up.at = Math.max(this.#up.at, nextTrialAt);
+    this.#steps.fill(0);
+    this.#usual.fill(0);
   }
 }
 
