@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { busyBench } from './busy.ts';
 import { cacheBench } from './cache.ts';
 import { clusterBench } from './cluster.ts';
 import { composerBench } from './composer.ts';
@@ -31,6 +32,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   sampling: samplingBench,
   serve: serveBench,
   fair: fairBench,
+  busy: busyBench,
   cache: cacheBench,
   memory: memoryBench,
   speech: speechBench,

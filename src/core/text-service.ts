@@ -57,6 +57,14 @@ export type AbortOutcome = 'stopped' | 'pending' | 'refused';
 /** Where the time of an engine's steps went so far, in milliseconds: computing their batches, sampling, and all of it. */
 export type StepTimes = Readonly<Record<'steps' | 'rows' | 'computeMs' | 'sampleMs' | 'totalMs', number>>;
 
+/** How many threads compute now, which an engine may change on a busy machine. */
+export interface ThreadUse {
+  readonly decode: number;
+  readonly prefill: number;
+  /** How often one of them has changed. */
+  readonly changes: number;
+}
+
 /** Figures of the last finished generation and of the queue. */
 export interface Performance {
   readonly processMsPerToken: number;
@@ -79,6 +87,8 @@ export interface Performance {
   readonly idleSeconds: number;
   /** Missing in engines that do not tell it. */
   readonly steps?: StepTimes | undefined;
+  /** Missing without a loaded model, and in engines that do not tell it. */
+  readonly threads?: ThreadUse | undefined;
 }
 
 /** A queue slot for several generations in a row, without other requests in between. */
@@ -167,6 +177,7 @@ export interface TextEngine {
   cacheReport?(): Promise<CacheReport>;
   /** Missing in engines that do not tell it. */
   steps?(): StepTimes;
+  threads?(): ThreadUse | undefined;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
   /** Each token by itself, special ones included. */
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;

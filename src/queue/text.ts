@@ -269,7 +269,8 @@ export function textService({
     performance: (): Performance => {
       const { waiting, running } = queue;
       const report = log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
-      return { ...report, steps: source.peek()?.steps?.() };
+      const engine = source.peek();
+      return { ...report, steps: engine?.steps?.(), threads: engine?.threads?.() };
     },
   };
 }

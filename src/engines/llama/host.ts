@@ -11,6 +11,7 @@ import {
   type TextEngine,
   type TextModel,
   type TextState,
+  type ThreadUse,
   type TokenizeOptions,
   type TokenPiece,
 } from '../../core/text-service.ts';
@@ -39,6 +40,7 @@ export class LlamaHost implements TextEngine {
   readonly #generations = new Map<number, GenerationSink>();
   #model: TextModel | undefined;
   #steps: StepTimes = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
+  #threads: ThreadUse | undefined;
 
   constructor(
     /** Without the builds that have failed. */
@@ -134,6 +136,10 @@ export class LlamaHost implements TextEngine {
     return this.#steps;
   }
 
+  threads(): ThreadUse | undefined {
+    return this.#process.state().type === 'ready' ? this.#threads : undefined;
+  }
+
   get states(): SavedStates | undefined {
     if (this.#process.state().type !== 'ready') return undefined;
     const ask = <Answer>(action: StatesAction) => this.#process.call<Answer>((id) => ({ type: 'states', id, action }));
@@ -159,6 +165,8 @@ export class LlamaHost implements TextEngine {
       case 'loaded': {
         const { layers, gpuLayers, devices, cpuVariant, notes, ...facts } = message.model;
         this.#model = { name: this.options.name, path: this.options.model, ...facts };
+        // The count of changes goes on after a restart.
+        this.#threads = threadsAtStart(this.options, this.#threads?.changes);
         observer?.loaded?.(message.model);
         this.#process.becameReady();
         return;
@@ -172,6 +180,11 @@ export class LlamaHost implements TextEngine {
       case 'step-times':
         this.#steps = added(this.#steps, message.times);
         return;
+      case 'threads': {
+        const { decode, prefill } = message;
+        this.#threads = { decode, prefill, changes: (this.#threads?.changes ?? 0) + message.changes };
+        return;
+      }
       case 'answer':
         this.#process.calls.answer(message.id, message.value);
         return;
@@ -226,4 +239,8 @@ export class LlamaHost implements TextEngine {
 function added(sum: StepTimes, more: StepTimes): StepTimes {
   const names = Object.keys(sum) as (keyof StepTimes)[];
   return Object.fromEntries(names.map((name) => [name, sum[name] + more[name]])) as StepTimes;
+}
+
+function threadsAtStart({ threads, batchThreads }: LoadOptions, changes = 0): ThreadUse {
+  return { decode: threads, prefill: batchThreads, changes };
 }

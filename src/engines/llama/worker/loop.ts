@@ -6,6 +6,7 @@ import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 import type { SamplerPool } from './sampler-threads/sampler-pool.ts';
+import type { StepThreads } from './step-threads.ts';
 import { StepClock } from './step-times.ts';
 
 /** A smaller batch is computed faster than on another thread. A card only begins it then, which takes no time. */
@@ -24,6 +25,8 @@ export interface LoopParts {
   /** Layers are on a card: a decode returns before it is computed, and a pass over the weights costs as much as many rows. */
   readonly onCard?: boolean;
   readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
+  /** Missing where the number of threads is fixed. */
+  readonly threads?: Pick<StepThreads, 'before' | 'after'> | undefined;
 }
 
 /** The loop of the worker: fills a batch with the next tokens of every generation, computes it, and lets each sample. */
@@ -156,7 +159,8 @@ export class BatchLoop {
 
   /** Computes one batch; returns its number of tokens. */
   async #compute(generations: readonly Generation[], idle: readonly Slot[], limit: number): Promise<number> {
-    const { context, now } = this.parts;
+    const { context, now, threads } = this.parts;
+    const isPrefill = generations[0]?.readingPrompt === true;
     context.clearBatch();
     const share = Math.floor(context.batchCapacity / (generations.length + idle.length));
     const parts = [
@@ -168,7 +172,9 @@ export class BatchLoop {
     const { size } = context;
     if (size === 0) return 0;
     const startedAt = now();
+    threads?.before(isPrefill, size);
     const result = await this.#decode(size);
+    threads?.after(result);
     const computedAt = now();
     if (result === 'ok') this.#sample(generations);
     else for (const generation of generations) this.#after(generation, result);

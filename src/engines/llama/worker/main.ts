@@ -11,6 +11,7 @@ import { portionSize } from './memory/batch-size.ts';
 import { Slot } from './memory/slot.ts';
 import { NativeLoadError } from './native/weights.ts';
 import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
+import { stepThreads } from './step-threads.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
 let serving: Awaited<ReturnType<typeof serve>> | undefined;
@@ -117,6 +118,7 @@ async function serve(loaded: Loaded) {
     apart: options.deterministic,
     onCard: loaded.info.gpuLayers > 0,
     samplers: () => worker.samplers,
+    threads: stepThreads(loaded, send, now),
   });
   const tell = (text: string) => send({ type: 'note', text });
   worker.snapshots = await openSnapshotCache(loaded, worker.slots, (work) => loop.between(work), tell);

@@ -74,7 +74,7 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
     inputs: projector?.inputs ?? { image: false, audio: false },
     notes,
   };
-  return { native, vocabulary, context, projector, draft, options, contextSize, info };
+  return { native, vocabulary, context, projector, draft, options, contextSize, info, threadpools };
 }
 
 /** The flag that requests a GPU. */
