@@ -20,7 +20,7 @@ import { engineConsole } from './engine-console.ts';
 import { lifecycles } from './lifecycle.ts';
 import { remoteEmbedding } from './remote-task-models.ts';
 import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
-import { displayName, engineThreads } from './text-engine.ts';
+import { displayName, engineThreads, knownBuilds } from './text-engine.ts';
 
 type EmbeddingModel = TaskModel<EmbeddingEngine>;
 
@@ -101,7 +101,11 @@ export function embeddingOptions(
 function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal): EmbeddingModel['spec']['make'] {
   return lifecycles('embedding', (parts) => {
     const chosen = options();
-    return new EmbeddingHost({ ...parts, entry, options: chosen, observer: consoleObserver(name, chosen, terminal) });
+    const observer = consoleObserver(name, chosen, terminal);
+    const host = { ...parts, entry, options: chosen, observer };
+    if (chosen.backend === 'cpu') return new EmbeddingHost(host);
+    const { gpuBuilds: installed, canBuild } = knownBuilds(observer);
+    return new EmbeddingHost(host, { installed, canBuild });
   });
 }
 

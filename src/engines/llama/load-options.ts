@@ -5,8 +5,8 @@ import { AppError } from '../../core/errors.ts';
 import type { TextModel } from '../../core/text-service.ts';
 import { type GgufHeader, numberOf, readGguf, textOf } from '../../gguf/gguf.ts';
 
-/** The backend of an engine package, besides the CPU. */
-export type GpuBuild = 'cuda' | 'cuda-ext' | 'vulkan' | 'metal' | 'none';
+/** The backend of an engine package, besides the CPU. `cuda-built` was compiled here, `cuda-system` came with the system. */
+export type GpuBuild = 'cuda-built' | 'cuda' | 'cuda-ext' | 'cuda-system' | 'vulkan' | 'metal' | 'none';
 
 export const cacheTypes = { f16: 1, bf16: 30, q8_0: 8, q5_1: 7, q4_0: 2 } as const;
 
@@ -80,6 +80,8 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     skipCpuVariants: 0,
     /** GPU builds that have failed on this machine. */
     failedGpuBuilds: [] as readonly GpuBuild[],
+    /** Layers of the first load on a card that had no memory for them; `gpuLayers` is lower then. */
+    layersBefore: undefined as number | undefined,
   };
 }
 
@@ -118,7 +120,7 @@ function cpuLevel({ failsafe, noavx2 }: Settings): 'best' | 'no-avx2' | 'no-avx'
 }
 
 /** Numbers after --usecuda and --usevulkan choose devices as well as --device does. */
-function devices({ device, usecuda, usevulkan }: Settings): string[] {
+function devices({ device, usecuda, usevulkan }: Settings): readonly string[] {
   const named = device.split(',').map((name) => name.trim());
   const numbered = [...(usecuda ?? []), ...(usevulkan ?? [])].map(String).filter((value) => /^\d+$/.test(value));
   return [...named, ...numbered].filter((name) => name !== '');

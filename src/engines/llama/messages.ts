@@ -26,6 +26,8 @@ export type StatesAction =
 /** From the worker to the server. All pieces of one step of the batch are in one message: messages are what costs. */
 export type FromWorker =
   | { readonly type: 'progress'; readonly fraction: number }
+  /** Sent before the weights are read, because the process may die of them. */
+  | { readonly type: 'placed'; readonly gpuLayers: number }
   | { readonly type: 'loaded'; readonly model: LoadedModel }
   /** Without a reason the library has given it on standard error. */
   | { readonly type: 'load-failed'; readonly reason: string | null }

@@ -19,13 +19,20 @@ import { openEngine, watchedEngine } from './library.ts';
 /** The loaded model; `contextSize` is that of one sequence. */
 export type Loaded = Awaited<ReturnType<typeof loadModel>>;
 
-export async function loadModel(options: LoadOptions, progress: (fraction: number) => void, watch?: Watch) {
+/** `placed` is told how many layers go to cards, before the weights are read. */
+export async function loadModel(
+  options: LoadOptions,
+  progress: (fraction: number) => void,
+  watch?: Watch,
+  placed: (gpuLayers: number) => void = () => {},
+) {
   const opened = openEngine(options);
   const engine = watch ? watchedEngine(opened, watch, () => performance.now()) : opened;
   const { native } = engine;
   const notes: string[] = [];
   const gpus = gpuDevices(native, options);
   const gpuLayers = gpus.length === 0 ? 0 : chooseLayers(native, options, gpus);
+  placed(gpuLayers);
   if (gpus.length === 0 && wantedGpu(options)) {
     notes.push(`No usable GPU was found: all layers stay on the CPU (${wantedGpu(options)} has no effect).`);
   }
