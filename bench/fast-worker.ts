@@ -36,6 +36,7 @@ function loaded(): void {
       layers: 1,
       gpuLayers: 0,
       devices: [],
+      cards: [],
       cpuVariant: 'none',
       inputs: { image: false, audio: false },
       notes: [],

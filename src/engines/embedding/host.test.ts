@@ -25,6 +25,7 @@ const options: EmbeddingOptions = {
   cpuBuild: undefined,
   skipCpuVariants: 0,
   failedGpuBuilds: [],
+  memoryMarginMegabytes: 1024,
   layersBefore: undefined,
 };
 const facts: EmbeddingFacts = {

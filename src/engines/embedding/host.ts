@@ -1,3 +1,4 @@
+import type { CardMemory, CardUse } from '../../core/card-memory.ts';
 import type {
   Embedded,
   EmbeddingEngine,
@@ -16,6 +17,9 @@ import { type StartOver, startOver } from '../llama/start-over.ts';
 
 type Parts = TaskEngineParts<EmbeddingOptions, EmbeddingFacts>;
 type Event<Type extends EmbeddingEvent['type']> = Extract<EmbeddingEvent, { type: Type }>;
+
+/** For a question that needs no computation, beside other tasks. */
+const longestAnswerMs = 5000;
 
 /** Host of the embedding worker process. */
 export class EmbeddingHost
@@ -44,6 +48,21 @@ export class EmbeddingHost
     const { event } = await this.#only('ranked', { type: 'rank', request }, signal);
     const { type: _, ...ranked } = event;
     return ranked;
+  }
+
+  /** The cards that the model uses, with their memory when it was loaded. */
+  cardUse(): readonly CardUse[] {
+    return this.state().type === 'ready' ? (this.facts()?.cards ?? []) : [];
+  }
+
+  /** The memory of the cards now; none without a loaded model. */
+  async cards(): Promise<readonly CardMemory[]> {
+    if (this.cardUse().length === 0) return [];
+    try {
+      return (await this.#only('cards', { type: 'cards' }, AbortSignal.timeout(longestAnswerMs))).event.cards;
+    } catch {
+      return [];
+    }
   }
 
   async #only<Type extends EmbeddingEvent['type']>(type: Type, task: EmbeddingTask, signal: AbortSignal) {
@@ -84,7 +103,14 @@ function cutApart(bytes: Uint8Array, counts: readonly number[], dimensions: numb
   );
 }
 
-type GpuOptions = 'backend' | 'gpuLayers' | 'layersBefore' | 'devices' | 'mainGpu' | 'failedGpuBuilds';
+type GpuOptions =
+  | 'backend'
+  | 'gpuLayers'
+  | 'layersBefore'
+  | 'devices'
+  | 'mainGpu'
+  | 'memoryMarginMegabytes'
+  | 'failedGpuBuilds';
 type CpuOptions = 'threads' | 'flashAttention' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants';
 type WeightOptions = 'tensorSplit' | 'splitMode' | 'loadMode' | 'metadataOverrides' | 'tensorOverrides';
 
@@ -98,7 +124,8 @@ export interface EmbeddingOptions extends Pick<LoadOptions, GpuOptions | CpuOpti
 
 export type EmbeddingTask =
   | { readonly type: 'embed'; readonly request: EmbeddingRequest }
-  | { readonly type: 'rank'; readonly request: RankRequest };
+  | { readonly type: 'rank'; readonly request: RankRequest }
+  | { readonly type: 'cards' };
 
 /** All vectors are one attachment; `counts` is the number of vectors per input. */
 interface EmbeddedVectors extends Omit<Embedded, 'vectors'> {
@@ -107,4 +134,7 @@ interface EmbeddedVectors extends Omit<Embedded, 'vectors'> {
   readonly dimensions: number;
 }
 
-export type EmbeddingEvent = EmbeddedVectors | ({ readonly type: 'ranked' } & Ranked);
+export type EmbeddingEvent =
+  | EmbeddedVectors
+  | ({ readonly type: 'ranked' } & Ranked)
+  | { readonly type: 'cards'; readonly cards: readonly CardMemory[] };

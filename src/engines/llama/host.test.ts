@@ -33,6 +33,7 @@ const model: LoadedModel = {
   layers: 2,
   gpuLayers: 0,
   devices: [],
+  cards: [],
   cpuVariant: 'x64',
   inputs: { image: true, audio: false },
   notes: [],

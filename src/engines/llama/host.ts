@@ -1,3 +1,4 @@
+import type { CardMemory, CardUse } from '../../core/card-memory.ts';
 import { reviveError } from '../../core/errors.ts';
 import { abortedUnstarted } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
@@ -42,6 +43,7 @@ export class LlamaHost implements TextEngine {
   #model: TextModel | undefined;
   /** Layers on cards, as the running worker has told. */
   #gpuLayers: number | undefined;
+  #cards: readonly CardUse[] = [];
   readonly #failedBuilds: FailedBuild[] = [];
 
   constructor(
@@ -136,6 +138,21 @@ export class LlamaHost implements TextEngine {
     }
   }
 
+  /** The cards that the model uses, with their memory when it was loaded. */
+  cardUse(): readonly CardUse[] {
+    return this.#process.state().type === 'ready' ? this.#cards : [];
+  }
+
+  /** The memory of the cards now; none without a loaded model. */
+  async cards(): Promise<readonly CardMemory[]> {
+    if (this.cardUse().length === 0) return [];
+    try {
+      return await this.#process.call<readonly CardMemory[]>((id) => ({ type: 'cards', id }));
+    } catch {
+      return [];
+    }
+  }
+
   get states(): SavedStates | undefined {
     if (this.#process.state().type !== 'ready') return undefined;
     const ask = <Answer>(action: StatesAction) => this.#process.call<Answer>((id) => ({ type: 'states', id, action }));
@@ -159,7 +176,8 @@ export class LlamaHost implements TextEngine {
         observer?.progress?.(message.fraction);
         return;
       case 'loaded': {
-        const { layers, gpuLayers, devices, cpuVariant, notes, ...facts } = message.model;
+        const { layers, gpuLayers, devices, cards, cpuVariant, notes, ...facts } = message.model;
+        this.#cards = cards;
         this.#model = { name: this.options.name, path: this.options.model, ...facts };
         observer?.loaded?.(message.model);
         this.#process.becameReady();

@@ -12,7 +12,7 @@ export type ToWorker = { readonly type: 'load'; readonly options: LoadOptions } 
 
 type Question =
   | { readonly type: 'generate'; readonly request: GenerationRequest; readonly seed: number }
-  | { readonly type: 'abort' | 'cache' }
+  | { readonly type: 'abort' | 'cache' | 'cards' }
   | { readonly type: 'states'; readonly action: StatesAction }
   | { readonly type: 'tokenize'; readonly text: string; readonly addSpecial: boolean; readonly parseSpecial: boolean }
   | { readonly type: 'pieces'; readonly tokens: readonly number[] }

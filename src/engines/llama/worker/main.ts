@@ -10,7 +10,7 @@ import { BatchLoop } from './loop.ts';
 import { portionSize } from './memory/batch-size.ts';
 import { Slot } from './memory/slot.ts';
 import { GpuBuildError } from './native/cuda-libraries.ts';
-import { NativeLoadError } from './native/weights.ts';
+import { NativeLoadError, readCards } from './native/weights.ts';
 import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
@@ -54,6 +54,9 @@ async function receive(message: ToWorker): Promise<void> {
     }
     case 'cache':
       await answer(message.id, () => cacheReport(worker));
+      return;
+    case 'cards':
+      await answer(message.id, () => readCards(worker.loaded.native, worker.loaded.gpus));
       return;
     case 'states': {
       const { places } = serving;

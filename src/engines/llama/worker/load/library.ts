@@ -14,7 +14,7 @@ import {
 import type { GpuBuild, LoadOptions } from '../../load-options.ts';
 import { checkArchitectures, checkSystemBase, GpuBuildError, preload, whyNotLoaded } from '../native/cuda-libraries.ts';
 import { type Native, type NativeMedia, openFabric, openLibraries, variantName } from '../native/native.ts';
-import { gpuDevices } from '../native/weights.ts';
+import { allCards } from '../native/weights.ts';
 
 export interface Engine {
   readonly native: Native;
@@ -70,10 +70,8 @@ function openGpu(native: Native, build: GpuBuild, files: BuildFiles | undefined)
   const loaded = libraries.filter((path) => native.backendLoad(path) !== null);
   if (!build.startsWith('cuda')) return;
   if (loaded.length === 0) throw new GpuBuildError(libraries.map(whyNotLoaded).join('; ') || 'it has no CUDA library');
-  if (gpuDevices(native, anyCard).length === 0) throw new GpuBuildError('no NVIDIA card is found', true);
+  if (allCards(native).length === 0) throw new GpuBuildError('no NVIDIA card is found', true);
 }
-
-const anyCard = { backend: 'auto', gpuLayers: 'auto', devices: [] } as const;
 
 /** The package for images and audio has one GPU library. */
 function mediaBuild({ backend, failedGpuBuilds }: EngineOptions): { build: GpuBuild; files: undefined } {
