@@ -46,6 +46,7 @@ function modelOf(description) {
     layers: 1,
     gpuLayers: 0,
     devices: [],
+    cards: [],
     cpuVariant: 'none',
     inputs: { image: false, audio: false },
     notes: [],

@@ -1,3 +1,4 @@
+import type { CardUse } from '../core/card-memory.ts';
 import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { ListedModel } from '../core/models-view.ts';
@@ -24,6 +25,8 @@ interface ServerFacts {
 interface MetricsParts extends ServerFacts {
   /** Spans of `--trace` so far, by whether the collector got them. */
   readonly spans?: (() => Readonly<Record<string, number>>) | undefined;
+  /** The graphics cards that loaded models use. */
+  readonly cards?: (() => Promise<readonly CardUse[]>) | undefined;
   /** All models, if there may be several: then each metric of a model has its name as a label. */
   readonly models?: (() => Promise<readonly Pick<ListedModel, 'name' | 'state'>[]>) | undefined;
 }
@@ -48,6 +51,16 @@ export function createMetrics(parts: MetricsParts) {
     // Drops removed models.
     modelReady.reset();
     for (const { name, state: own } of models) modelReady.set({ model: name }, own === 'ready' ? 1 : 0);
+  }
+
+  async function setCards(): Promise<void> {
+    const cards = (await parts.cards?.()) ?? [];
+    // Drops cards that no model uses any more.
+    all.own.cardMemory.reset();
+    for (const { name, freeBytes, totalBytes, heldBytes } of cards) {
+      const figures = { free: freeBytes, total: totalBytes, used: totalBytes - freeBytes, models: heldBytes };
+      for (const [kind, bytes] of Object.entries(figures)) all.own.cardMemory.set({ card: name, kind }, bytes);
+    }
   }
 
   const turnCame = (waited: number) => all.own.waited.observe({}, waited / 1000);
@@ -90,7 +103,7 @@ export function createMetrics(parts: MetricsParts) {
       all.own.uptime.set({}, uptimeSeconds);
       all.own.memory.set({}, process.memoryUsage.rss());
       for (const [outcome, count] of Object.entries(parts.spans?.() ?? {})) all.spans.raiseTo({ outcome }, count);
-      await setReady(text);
+      await Promise.all([setReady(text), setCards()]);
       return { contentType: expositionType, text: exposition(all.all) };
     },
   };
@@ -294,6 +307,10 @@ function ownMetrics({ counter, gauge, seconds }: Make, { startedAt, version }: S
     ),
     threadChanges: counter('parley_thread_changes_total', 'How often the number of threads was changed.'),
     modelReady: gauge('parley_model_ready', '1 when the text model is loaded.'),
+    cardMemory: gauge(
+      'parley_gpu_memory_bytes',
+      'Memory of the graphics cards that loaded models use: free, total, used by all programs, and taken by models here.',
+    ),
     memory: gauge(
       'process_resident_memory_bytes',
       'Memory of the server itself; the model lives in a process of its own.',

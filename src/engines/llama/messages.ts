@@ -12,7 +12,7 @@ export type ToWorker = { readonly type: 'load'; readonly options: LoadOptions } 
 
 type Question =
   | { readonly type: 'generate'; readonly request: GenerationRequest; readonly seed: number }
-  | { readonly type: 'abort' | 'cache' }
+  | { readonly type: 'abort' | 'cache' | 'cards' }
   | { readonly type: 'states'; readonly action: StatesAction }
   | { readonly type: 'tokenize'; readonly text: string; readonly addSpecial: boolean; readonly parseSpecial: boolean }
   | { readonly type: 'pieces'; readonly tokens: readonly number[] }
@@ -26,6 +26,8 @@ export type StatesAction =
 /** From the worker to the server. All pieces of one step of the batch are in one message: messages are what costs. */
 export type FromWorker =
   | { readonly type: 'progress'; readonly fraction: number }
+  /** Sent before the weights are read, because the process may die of them. */
+  | { readonly type: 'placed'; readonly gpuLayers: number }
   | { readonly type: 'loaded'; readonly model: LoadedModel }
   /** Without a reason the library has given it on standard error. */
   | { readonly type: 'load-failed'; readonly reason: string | null }
