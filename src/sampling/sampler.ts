@@ -73,9 +73,12 @@ export class Sampler {
   }
 
   #forbid(logits: Float32Array, forbidden: readonly number[]): void {
-    const { endTokens = [], bannedTokens } = this.options;
-    if (endTokens.length + bannedTokens.length + forbidden.length === 0) return;
-    const low = forbiddenLogit(logits);
+    const { endTokens = [], bannedTokens, logitBias } = this.options;
+    const count = endTokens.length + bannedTokens.length + forbidden.length;
+    if (count === 0) return;
+    // If enough others are left, no sampler sees a forbidden token. Finding the lowest logit would read the whole row.
+    const unseen = logits.length - count >= candidateLimit && logitBias.length === 0;
+    const low = unseen ? -Infinity : forbiddenLogit(logits);
     for (const tokens of [endTokens, bannedTokens, forbidden]) {
       // Writes past the end of the vocabulary have no effect on a typed array.
       for (let index = 0; index < tokens.length; index += 1) logits[tokens[index] as number] = low;
