@@ -5,6 +5,8 @@ import { fixedTextSource } from '../core/text-source.ts';
 import { noTextEngine } from '../engines/none.ts';
 import type { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
+import type { RealtimeParts } from '../protocols/realtime/connection.ts';
+import { realtimeSockets } from '../protocols/realtime/routes.ts';
 import { accessOf, accessTable } from './access.ts';
 import { type App, createApp } from './app.ts';
 
@@ -115,7 +117,8 @@ describe('access table', () => {
   });
 
   test('access table: has a row for every socket', () => {
-    const sockets = comfySockets({} as ComfyQueue).map(({ path }) => `SOCKET ${path}`);
+    const all = [...realtimeSockets({} as RealtimeParts), ...comfySockets({} as ComfyQueue)];
+    const sockets = all.map(({ path }) => `SOCKET ${path}`);
     expect([...accessTable.keys()].filter((path) => path.startsWith('SOCKET '))).toEqual(sockets);
   });
 
