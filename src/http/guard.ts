@@ -167,19 +167,27 @@ function basicPassword({ authorization = '' }: IncomingHttpHeaders): string | un
 }
 
 const keyProtocol = 'openai-insecure-api-key.';
+/** The same for keys of any characters: base64url. Our pages use it. */
+const encodedKeyProtocol = 'parley-key.';
 const protocolsOf = (headers: IncomingHttpHeaders): readonly string[] =>
   (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
 
 /** Pages cannot set headers of a WebSocket: clients of OpenAI send the key as a subprotocol. */
 function protocolKey(headers: IncomingHttpHeaders): string | undefined {
-  return protocolsOf(headers)
-    .find((name) => name.startsWith(keyProtocol))
-    ?.slice(keyProtocol.length);
+  const sent = protocolsOf(headers).find(isKeyProtocol);
+  if (sent?.startsWith(encodedKeyProtocol)) {
+    return Buffer.from(sent.slice(encodedKeyProtocol.length), 'base64url').toString('utf8');
+  }
+  return sent?.slice(keyProtocol.length);
+}
+
+function isKeyProtocol(name: string): boolean {
+  return name.startsWith(keyProtocol) || name.startsWith(encodedKeyProtocol);
 }
 
 /** The headers for handlers and logs. */
 export function withoutProtocolKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   if (!headers['sec-websocket-protocol']) return headers;
-  const kept = protocolsOf(headers).filter((name) => !name.startsWith(keyProtocol));
+  const kept = protocolsOf(headers).filter((name) => !isKeyProtocol(name));
   return { ...headers, 'sec-websocket-protocol': kept.join(', ') };
 }

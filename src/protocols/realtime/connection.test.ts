@@ -356,6 +356,8 @@ describe('realtime: the connection', () => {
     const talk = await connected(saying(), { server, protocols: right });
     await talk.opened;
     expect(talk.client.protocol).toBe('realtime');
+    const encoded = `parley-key.${Buffer.from('secret').toString('base64url')}`;
+    await (await connected(saying(), { server, protocols: ['realtime', encoded] })).opened;
     const wrong = await connected(saying(), { server, protocols: ['realtime', 'openai-insecure-api-key.guess'] });
     expect(await wrong.refused).toBe(401);
     const none = await connected(saying(), { server, protocols: ['realtime'] });
