@@ -65,6 +65,17 @@ export class Talk {
     this.#capture?.mute(this.muted);
   }
 
+  /** A typed message: it is answered as a spoken one. False if it cannot be sent now. */
+  say(text: string): boolean {
+    if (this.state === 'ended' || this.state === 'connecting') return false;
+    this.interrupt();
+    this.#addTurn('user', text);
+    const content = [{ type: 'input_text', text }];
+    this.#send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
+    this.#send({ type: 'response.create' });
+    return true;
+  }
+
   /** Stops the answer, as speaking does. */
   interrupt(): void {
     if (this.#answering) this.#send({ type: 'response.cancel' });
