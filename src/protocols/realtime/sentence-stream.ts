@@ -1,7 +1,8 @@
 /** Splits a text into sentences; longer ones than the limit in characters are split again. */
 export type SplitSentences = (text: string, longest: number) => readonly string[];
 
-/** The first sound must come soon, so that a long first sentence is spoken in parts. */
+/** The first sound must come soon, so that a first sentence is spoken in parts: at a comma, or if it is long. */
+const firstClause = /^[\s\S]{20,}?[,;:–—]\s+(?=\S)/u;
 const longestFirst = 100;
 const longest = 240;
 
@@ -15,6 +16,12 @@ export class SentenceStream {
   /** The sentences that are complete now. Whether one is complete is known when the next one has begun. */
   push(text: string): readonly string[] {
     this.#pending += text;
+    const clause = this.#begun ? undefined : firstClause.exec(this.#pending)?.[0];
+    if (clause !== undefined) {
+      this.#begun = true;
+      this.#pending = this.#pending.slice(clause.length);
+      return [...this.split(clause, longest), ...this.push('')];
+    }
     const sentences = this.split(this.#pending, this.#begun ? longest : longestFirst);
     const complete = sentences.slice(0, -1);
     if (complete.length === 0) return complete;
