@@ -404,6 +404,18 @@ describe('realtime: the connection', () => {
     expect(talk.asked[0]?.ticket.signal.aborted).toBe(true);
   });
 
+  test('more than a hundred connections: are closed with 1013', async () => {
+    const talk = await connected(saying('Yes.'));
+    await talk.opened;
+    const address = `ws://127.0.0.1:${talk.world.port}/v1/realtime`;
+    const others = Array.from({ length: 100 }, () => new WebSocket(address));
+    onTestFinished(() => {
+      for (const other of others) other.terminate();
+    });
+    const codes = await Promise.race(others.map((other) => new Promise((resolve) => other.on('close', resolve))));
+    expect(codes).toBe(1013);
+  });
+
   test('the server stops: the connection is closed with 1001', async () => {
     const talk = await connected(saying('Yes.'));
     await talk.opened;

@@ -10,10 +10,21 @@ const realtimeFamily: Family = {
   errorReply: (error) => json({ error: openaiError(error, error.message, null) }, error.status, retryHeaders(error)),
 };
 
+/** Each may hold megabytes of audio and text. */
+const mostConnections = 100;
+
 /** A spoken conversation over a WebSocket. */
 export function realtimeSockets(parts: RealtimeParts): Omit<SocketEndpoint, 'access'>[] {
   const row = { summary: 'A spoken conversation.', family: realtimeFamily, protocols: ['realtime'] };
-  const open: SocketEndpoint['open'] = (call, socket) => openConnection(call, socket, parts);
+  let connections = 0;
+  const open: SocketEndpoint['open'] = (call, socket) => {
+    if (connections >= mostConnections) return socket.close(1013, 'too many connections; try again later');
+    connections += 1;
+    socket.signal.addEventListener('abort', () => {
+      connections -= 1;
+    });
+    openConnection(call, socket, parts);
+  };
   return [
     { ...row, match: 'ending', path: '/v1/realtime', open },
     { ...row, match: 'exact', path: '/realtime', open },

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import { decodeEvent, readEnvelope } from './decode.ts';
@@ -342,6 +343,41 @@ describe('events that cannot be honoured', () => {
     for (const message of ['', '[]', '{', 'null', Buffer.from('{}')])
       expect(() => readEnvelope(message)).toThrow('JSON');
     expect(() => readEnvelope('{}')).toThrow('type');
+  });
+
+  test('any event at all: is handled, or refused with a sentence', () => {
+    const types = [
+      ...['session.update', 'transcription_session.update', 'input_audio_buffer.append', 'input_audio_buffer.commit'],
+      ...['conversation.item.create', 'conversation.item.truncate', 'response.create', 'response.cancel'],
+    ];
+    const value = fc.oneof(fc.jsonValue(), fc.constantFrom('audio', 'text', 'message', 'function_call', 'server_vad'));
+    const inner = fc.dictionary(
+      fc.constantFrom('type', 'audio', 'content', 'role', 'tools', 'turn_detection', 'instructions', 'input', 'voice'),
+      value,
+    );
+    const names = fc.constantFrom(
+      'session',
+      'response',
+      'item',
+      'audio',
+      'item_id',
+      'audio_end_ms',
+      'previous_item_id',
+    );
+    const event = fc.tuple(fc.constantFrom(...types), fc.dictionary(names, fc.oneof(inner, value)));
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 8 }), (events) => {
+        const talk = world();
+        for (const [type, fields] of events) {
+          try {
+            talk.send({ ...fields, type });
+          } catch (error) {
+            expect(error).toBeInstanceOf(AppError);
+          }
+        }
+        talk.session.close();
+      }),
+    );
   });
 
   test('fields without effect: are named, and the others take effect', () => {
