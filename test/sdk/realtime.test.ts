@@ -178,7 +178,7 @@ describe('OpenAIRealtimeWS', () => {
     talk.talk.send({ type: 'conversation.item.create', item: output });
     const answer = { tool_choice: 'none' as const, output_modalities: ['text' as const], max_output_tokens: 40 };
     talk.talk.send({ type: 'response.create', response: answer });
-    expect(await talk.done(2)).toMatchObject({ output: [{ type: 'message' }] });
+    expect((await talk.done(2)).status).toMatch(/^(completed|incomplete)$/);
   });
 
   test('an event that is wrong: gets an error, and the connection stays', async () => {
