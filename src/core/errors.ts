@@ -70,6 +70,9 @@ const catalogue = {
     'host-refused': ({ host }: Texts<'host'>) =>
       `This server does not answer to the name ${host}. Start it with --allowedhosts ${host} to allow it.`,
   }),
+  ...withStatus(426, {
+    'upgrade-required': ({ path }: Texts<'path'>) => `${path} is a WebSocket: open it with ws: or wss:.`,
+  }),
   ...withStatus(429, {
     'key-rate-limited': ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
       `This key is over its rate. Please try again in ${retryAfterSeconds} seconds.`,

@@ -92,6 +92,7 @@ const rows: readonly (Row | string)[] = [
   [reading, 'POST', bare('/chat/completions/input_tokens', '/responses/input_tokens'), 'chat'],
   [reading, 'POST', ['/v1/messages/count_tokens'], 'chat'],
   [talked(making), 'SOCKET', bare('/realtime'), 'audio'],
+  [information, 'GET', bare('/realtime')],
   [making, 'POST', ['/audio/speech', '/audio/transcriptions', '/audio/translations'], 'audio'],
   [legacy(making), 'POST', bare('/images/generations', '/images/edits', '/images/variations'), 'images'],
   [information, 'GET', [...bare('/models', '/models/'), '/audio/voices', '/audio/models']],

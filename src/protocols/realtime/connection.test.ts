@@ -4,6 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { TaskServices } from '../../core/task-services.ts';
 import { sentencesOf } from '../../engines/speech/sentences.ts';
+import type { Call } from '../../http/call.ts';
 import type { HttpServerOptions } from '../../http/server.ts';
 import { serve } from '../../http/testing/world.ts';
 import {
@@ -15,7 +16,7 @@ import {
   startEvent,
 } from '../testing/doubles.ts';
 import { scriptedSpeech } from '../testing/spoken.ts';
-import { realtimeSockets } from './routes.ts';
+import { realtimeEndpoints, realtimeSockets } from './routes.ts';
 
 interface WireEvent {
   readonly type: string;
@@ -423,4 +424,15 @@ describe('realtime: the connection', () => {
     await talk.world.drain();
     expect(await closed).toBe(1001);
   });
+});
+
+test('realtime: a request without an upgrade is told that it is a WebSocket', async () => {
+  const endpoints = realtimeEndpoints.map((endpoint) => ({
+    ...{ ...endpoint, access: 'open' as const, rateLimited: false },
+    handle: (call: Call) => endpoint.handle(call, undefined),
+  }));
+  const world = await serve(endpoints);
+  const reply = await fetch(`http://127.0.0.1:${world.port}/v1/realtime`);
+  expect([reply.status, reply.headers.get('upgrade')]).toEqual([426, 'websocket']);
+  expect(await reply.json()).toMatchObject({ error: { message: expect.stringContaining('is a WebSocket') } });
 });
