@@ -389,6 +389,39 @@ describe('realtime: the connection', () => {
     });
   });
 
+  test('a response that is cancelled while it is spoken: releases the model, and is no failure', async () => {
+    const errors: unknown[] = [];
+    const over: string[] = [];
+    const watchExchange = () => ({
+      errored: (error: unknown) => void errors.push(error),
+      ended: (how: string) => void over.push(how),
+    });
+    const { speech } = scriptedSpeech();
+    // A voice that never comes to an end.
+    const endless: typeof speech.speak = async function* (_request, { signal }) {
+      yield { type: 'audio', bytes: Buffer.from('pcm!') };
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    const calling: GenerationEvent[] = [
+      startEvent(),
+      { type: 'text-delta', text: 'One moment. Yes.' },
+      { type: 'tool-start', index: 0, id: 'call_7', name: 'weather' },
+      { type: 'tool-end', index: 0 },
+      finishEvent({ reason: 'tool-calls' }),
+    ];
+    const services = { speech: { ...speech, speak: endless } };
+    const talk = await connected(calling, { services, server: { watchExchange } });
+    await talk.opened;
+    talk.send({ type: 'response.create' });
+    await talk.next('response.output_audio.delta');
+    talk.send({ type: 'response.cancel' });
+    expect((await talk.next('response.done')).response).toMatchObject({
+      status: 'cancelled',
+      output: [{ status: 'incomplete', content: [{ transcript: 'One moment. ' }] }],
+    });
+    await expect.poll(() => [talk.used(), over, errors]).toEqual([0, ['sent'], []]);
+  });
+
   test('the client leaves in the middle of a response: it is aborted, and the model released', async () => {
     const talk = await connected(async function* () {
       yield startEvent();

@@ -52,9 +52,12 @@ export async function respond(job: ResponseJob, parts: RespondParts): Promise<vo
   } catch (error) {
     end = { type: 'failed', error: asAppError(error) };
   }
-  if (end?.type === 'failed') watch?.errored?.(end.error);
+  // What a cancelled response ends with is no failure.
+  const failed = end?.type === 'failed' && !job.signal.aborted;
+  if (end?.type === 'failed' && failed) watch?.errored?.(end.error);
+  const gone = job.signal.aborted && !writer.finished;
   writer.finish(end ?? { type: 'completed' });
-  watch?.ended?.(end?.type === 'failed' ? 'failed' : 'sent');
+  watch?.ended?.(gone ? 'client-gone' : failed ? 'failed' : 'sent');
 }
 
 type Attempt = ResponseEnd | { readonly type: 'too-long'; readonly error: AppError };
@@ -154,13 +157,19 @@ class Speaker {
   readonly #done: Promise<void>;
   #error: unknown;
   #waiting = 0;
+  #over = false;
   #rested: () => void = () => undefined;
 
   constructor(private readonly parts: SpeakerParts) {
-    this.#done = this.#run().catch((error: unknown) => {
-      this.#error = error;
-      this.#rested();
-    });
+    this.#done = this.#run()
+      .catch((error: unknown) => {
+        this.#error = error;
+      })
+      .finally(() => {
+        // Also when the response was cancelled, with sentences left.
+        this.#over = true;
+        this.#rested();
+      });
   }
 
   say(sentence: string): void {
@@ -170,7 +179,7 @@ class Speaker {
 
   /** Resolves when all sentences so far are spoken. */
   async rest(): Promise<void> {
-    if (this.#waiting > 0 && this.#error === undefined) {
+    if (this.#waiting > 0 && !this.#over) {
       await new Promise<void>((resolve) => {
         this.#rested = resolve;
       });

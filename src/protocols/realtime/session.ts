@@ -1,3 +1,4 @@
+import { Aborted } from '../../core/abort-cause.ts';
 import { asAppError } from '../../core/errors.ts';
 import { AudioBuffer, rateOf, samplesOf, wavOf } from './audio-buffer.ts';
 import { Conversation, type Item, type ItemPart, type MessageItem, refused, truncate } from './conversation.ts';
@@ -402,7 +403,7 @@ export class Session {
     const active = this.#active;
     this.#active = undefined;
     active?.writer.finish({ type: 'cancelled', reason });
-    active?.stop.abort();
+    active?.stop.abort(new Aborted('cancelled'));
   }
 }
 
