@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { busyBench } from './busy.ts';
 import { cacheBench } from './cache.ts';
 import { clusterBench } from './cluster.ts';
 import { composerBench } from './composer.ts';
@@ -31,6 +32,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   sampling: samplingBench,
   serve: serveBench,
   fair: fairBench,
+  busy: busyBench,
   cache: cacheBench,
   memory: memoryBench,
   speech: speechBench,
@@ -60,6 +62,7 @@ const { values, positionals } = parseArgs({
     peer: { type: 'string' },
     'peer-pid': { type: 'string' },
     'peer-command': { type: 'string' },
+    gpu: { type: 'boolean', default: false },
     document: { type: 'boolean', default: false },
   },
 });
@@ -83,6 +86,7 @@ const options = {
   threads,
   model: values.model,
   cpuBuild: values.cpubuild,
+  gpu: values.gpu,
   peer: { ...(url && { url }), ...(pid && { pid }), ...(command && { command }) },
   log: (line: string) => console.log(`   ${line}`),
 };

@@ -31,13 +31,13 @@ function world(models?: Pick<ListedModel, 'name' | 'state'>[]) {
     uptimeSeconds: 9,
     draftAccepted: 1,
     draftRejected: 2,
-  } as Performance;
+  } as { -readonly [Key in keyof Performance]: Performance[Key] };
   const text = { performance: () => performance, state: (): TextState => ({ type: 'none' }) };
   const all = createMetrics({ startedAt: 1000, version: '1.2.3', models: models && (async () => models) });
   const exposition = () => all.exposition(text);
   const lines = async () => (await exposition()).text.split('\n');
   const watch = (model: string) => all.watch(model, () => text);
-  return { metrics: watch('mini'), tasks: all.tasks, watch, exposition, lines };
+  return { performance, metrics: watch('mini'), tasks: all.tasks, watch, exposition, lines };
 }
 
 /** One generation from its beginning to its end. */
@@ -94,6 +94,26 @@ test('metrics: running requests are counted until they end, however they end', a
       'parley_errors_total{code="engine-lost"} 1',
     ]),
   );
+});
+
+test('metrics: has the present numbers of threads, and how often they changed', async () => {
+  const { performance, lines } = world();
+  expect((await lines()).filter((line) => line.startsWith('parley_thread'))).toEqual([]);
+  performance.threads = { decode: 1, prefill: 2, changes: 3 };
+  expect(await lines()).toEqual(
+    expect.arrayContaining([
+      'parley_threads{phase="decode"} 1',
+      'parley_threads{phase="prefill"} 2',
+      'parley_thread_changes_total 3',
+    ]),
+  );
+});
+
+test('metrics: with several models, each has its threads after a generation', async () => {
+  const { metrics, performance, lines } = world([{ name: 'mini', state: 'ready' }]);
+  performance.threads = { decode: 1, prefill: 2, changes: 3 };
+  generate(metrics);
+  expect(await lines()).toContain('parley_threads{model="mini",phase="decode"} 1');
 });
 
 test('metrics: two concurrent requests share their steps', async () => {

@@ -379,6 +379,18 @@ test('note: passes notes of the worker on', () => {
   expect(seen).toEqual(['starting', 'note: The disk is full']);
 });
 
+test('threads: starts with all of them, follows the worker, and keeps the count of changes over a restart', () => {
+  const { worker, host } = world({}, { threads: 4, batchThreads: 8 });
+  expect(host.threads()).toBeUndefined();
+  worker().say({ type: 'loaded', model });
+  expect(host.threads()).toEqual({ decode: 4, prefill: 8, changes: 0 });
+  worker().say({ type: 'threads', decode: 3, prefill: 8, changes: 1 });
+  worker().say({ type: 'threads', decode: 3, prefill: 4, changes: 2 });
+  expect(host.threads()).toEqual({ decode: 3, prefill: 4, changes: 3 });
+  worker().exit({ signal: 'SIGSEGV' });
+  expect(host.threads()).toBeUndefined();
+});
+
 describe('LlamaHost: unusable GPU', () => {
   const reason = 'the provided PTX was compiled with an unsupported toolchain';
   const death = {

@@ -8,9 +8,11 @@ import {
   type GenerationSink,
   type RunningGeneration,
   type SavedStates,
+  type StepTimes,
   type TextEngine,
   type TextModel,
   type TextState,
+  type ThreadUse,
   type TokenizeOptions,
   type TokenPiece,
 } from '../../core/text-service.ts';
@@ -41,6 +43,8 @@ export class LlamaHost implements TextEngine {
   readonly #process: EngineProcess<ToWorker, FromWorker>;
   readonly #generations = new Map<number, GenerationSink>();
   #model: TextModel | undefined;
+  #steps: StepTimes = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
+  #threads: ThreadUse | undefined;
   /** Layers on cards, as the running worker has told. */
   #gpuLayers: number | undefined;
   #cards: readonly CardUse[] = [];
@@ -138,6 +142,15 @@ export class LlamaHost implements TextEngine {
     }
   }
 
+  /** Of all its processes. */
+  steps(): StepTimes {
+    return this.#steps;
+  }
+
+  threads(): ThreadUse | undefined {
+    return this.#process.state().type === 'ready' ? this.#threads : undefined;
+  }
+
   /** The cards that the model uses, with their memory when it was loaded. */
   cardUse(): readonly CardUse[] {
     return this.#process.state().type === 'ready' ? this.#cards : [];
@@ -179,6 +192,8 @@ export class LlamaHost implements TextEngine {
         const { layers, gpuLayers, devices, cards, cpuVariant, notes, ...facts } = message.model;
         this.#cards = cards;
         this.#model = { name: this.options.name, path: this.options.model, ...facts };
+        // The count of changes goes on after a restart.
+        this.#threads = threadsAtStart(this.options, this.#threads?.changes);
         observer?.loaded?.(message.model);
         this.#process.becameReady();
         return;
@@ -192,6 +207,14 @@ export class LlamaHost implements TextEngine {
       case 'note':
         observer?.note?.(message.text);
         return;
+      case 'step-times':
+        this.#steps = added(this.#steps, message.times);
+        return;
+      case 'threads': {
+        const { decode, prefill } = message;
+        this.#threads = { decode, prefill, changes: (this.#threads?.changes ?? 0) + message.changes };
+        return;
+      }
       case 'answer':
         this.#process.calls.answer(message.id, message.value);
         return;
@@ -237,4 +260,13 @@ export class LlamaHost implements TextEngine {
     if (failed) return failedForGood([...this.#failedBuilds, failed], facts);
     return loadReason(exit.lastLines, howItDied(exit));
   }
+}
+
+function added(sum: StepTimes, more: StepTimes): StepTimes {
+  const names = Object.keys(sum) as (keyof StepTimes)[];
+  return Object.fromEntries(names.map((name) => [name, sum[name] + more[name]])) as StepTimes;
+}
+
+function threadsAtStart({ threads, batchThreads }: LoadOptions, changes = 0): ThreadUse {
+  return { decode: threads, prefill: batchThreads, changes };
 }

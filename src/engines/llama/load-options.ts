@@ -43,6 +43,8 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     batchSize,
     microBatchSize: settings.ubatchsize > 0 ? settings.ubatchsize : batchSize,
     batchThreads: settings.blasthreads > 0 ? settings.blasthreads : facts.threads,
+    // The rounding of attention depends on the number of threads.
+    fixedThreads: settings.fixedthreads || settings.deterministic,
     backend: backend(settings),
     gpuLayers: settings.autofit || settings.gpulayers < 0 ? ('auto' as const) : settings.gpulayers,
     memoryMarginMegabytes: settings.autofitpadding,

@@ -12,6 +12,7 @@ import { Slot } from './memory/slot.ts';
 import { GpuBuildError } from './native/cuda-libraries.ts';
 import { NativeLoadError, readCards } from './native/weights.ts';
 import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
+import { stepThreads } from './step-threads.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
 let serving: Awaited<ReturnType<typeof serve>> | undefined;
@@ -112,9 +113,19 @@ async function serve(loaded: Loaded) {
     breakers: undefined,
     reasoning: 'unknown',
     snapshots: undefined,
+    samplers: undefined,
     misses: new CacheMissLog((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
   };
-  const loop = new BatchLoop(context, context.memory === 'plain' ? worker.slots : [], send, now, options.deterministic);
+  const loop = new BatchLoop({
+    context,
+    slots: context.memory === 'plain' ? worker.slots : [],
+    send,
+    now,
+    apart: options.deterministic,
+    onCard: loaded.info.gpuLayers > 0,
+    samplers: () => worker.samplers,
+    threads: stepThreads(loaded, send, now),
+  });
   const tell = (text: string) => send({ type: 'note', text });
   worker.snapshots = await openSnapshotCache(loaded, worker.slots, (work) => loop.between(work), tell);
   const places = new SavedStateSlots(worker.slots, options.statePlaces, now);

@@ -88,7 +88,7 @@ export async function loadModel(
     inputs: projector?.inputs ?? { image: false, audio: false },
     notes,
   };
-  return { native, vocabulary, context, projector, draft, options, contextSize, info, gpus };
+  return { native, vocabulary, context, projector, draft, options, contextSize, info, threadpools, gpus };
 }
 
 /** The flag that requests a GPU. */
