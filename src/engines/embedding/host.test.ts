@@ -18,6 +18,7 @@ const options: EmbeddingOptions = {
   metadataOverrides: [],
   tensorOverrides: [],
   threads: 1,
+  fixedThreads: false,
   flashAttention: true,
   cpuLevel: 'best',
   cpuBuild: undefined,

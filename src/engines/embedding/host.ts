@@ -75,7 +75,7 @@ function cutApart(bytes: Uint8Array, counts: readonly number[], dimensions: numb
 }
 
 type GpuOptions = 'backend' | 'gpuLayers' | 'devices' | 'mainGpu' | 'failedGpuBuilds';
-type CpuOptions = 'threads' | 'flashAttention' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants';
+type CpuOptions = 'threads' | 'fixedThreads' | 'flashAttention' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants';
 type WeightOptions = 'tensorSplit' | 'splitMode' | 'loadMode' | 'metadataOverrides' | 'tensorOverrides';
 
 /** Load options, as JSON. Most of them are those of text models. */
