@@ -62,6 +62,7 @@ const { values, positionals } = parseArgs({
     peer: { type: 'string' },
     'peer-pid': { type: 'string' },
     'peer-command': { type: 'string' },
+    gpu: { type: 'boolean', default: false },
     document: { type: 'boolean', default: false },
   },
 });
@@ -85,6 +86,7 @@ const options = {
   threads,
   model: values.model,
   cpuBuild: values.cpubuild,
+  gpu: values.gpu,
   peer: { ...(url && { url }), ...(pid && { pid }), ...(command && { command }) },
   log: (line: string) => console.log(`   ${line}`),
 };

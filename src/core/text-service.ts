@@ -54,6 +54,9 @@ export type TextState =
 
 export type AbortOutcome = 'stopped' | 'pending' | 'refused';
 
+/** Where the time of an engine's steps went so far, in milliseconds: computing their batches, sampling, and all of it. */
+export type StepTimes = Readonly<Record<'steps' | 'rows' | 'computeMs' | 'sampleMs' | 'totalMs', number>>;
+
 /** How many threads compute now, which an engine may change on a busy machine. */
 export interface ThreadUse {
   readonly decode: number;
@@ -82,6 +85,8 @@ export interface Performance {
   readonly idle: boolean;
   readonly uptimeSeconds: number;
   readonly idleSeconds: number;
+  /** Missing in engines that do not tell it. */
+  readonly steps?: StepTimes | undefined;
   /** Missing without a loaded model, and in engines that do not tell it. */
   readonly threads?: ThreadUse | undefined;
 }
@@ -171,6 +176,7 @@ export interface TextEngine {
   /** Missing in engines without a prompt cache. */
   cacheReport?(): Promise<CacheReport>;
   /** Missing in engines that do not tell it. */
+  steps?(): StepTimes;
   threads?(): ThreadUse | undefined;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
   /** Each token by itself, special ones included. */

@@ -278,3 +278,19 @@ test('metrics: tasks are counted by kind, outcome and duration', async () => {
   expect(all).toContain('parley_tasks_total{kind="embedding",outcome="failed"} 1');
   expect(all).toContain('parley_task_duration_seconds_sum{kind="speech"} 2.1');
 });
+
+test('metrics: memory of the cards that models use', async () => {
+  let cards = [{ name: 'CUDA0', description: 'a card', freeBytes: 60, totalBytes: 100, heldBytes: 30 }];
+  const all = createMetrics({ startedAt: 0, version: '1', cards: async () => cards });
+  const text = { performance: () => ({}) as Performance, state: (): TextState => ({ type: 'none' }) };
+  const lines = async () =>
+    (await all.exposition(text)).text.split('\n').filter((line) => line.startsWith('parley_gpu_memory_bytes'));
+  expect(await lines()).toEqual([
+    'parley_gpu_memory_bytes{card="CUDA0",kind="free"} 60',
+    'parley_gpu_memory_bytes{card="CUDA0",kind="total"} 100',
+    'parley_gpu_memory_bytes{card="CUDA0",kind="used"} 40',
+    'parley_gpu_memory_bytes{card="CUDA0",kind="models"} 30',
+  ]);
+  cards = [];
+  expect(await lines()).toEqual([]);
+});

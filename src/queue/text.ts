@@ -269,8 +269,8 @@ export function textService({
     performance: (): Performance => {
       const { waiting, running } = queue;
       const report = log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
-      const threads = source.peek()?.threads?.();
-      return threads ? { ...report, threads } : report;
+      const engine = source.peek();
+      return { ...report, steps: engine?.steps?.(), threads: engine?.threads?.() };
     },
   };
 }

@@ -234,9 +234,9 @@ const soonMs = 250;
 /** A number that was raised is taken back as a failure within this time. */
 const doubtMs = 30_000;
 
-/** Trials cost less than 4 % of the time, and soon much less while the machine stays as it is. */
+/** Trials cost less than 4 % of the time, and less than 2 % while the machine stays as it is. */
 function waitAfter(loss: number, failures: number): number {
-  const longest = Math.max(30_000, loss * 25);
+  const longest = failures > 2 ? Math.max(60_000, loss * 50) : Math.max(30_000, loss * 25);
   return Math.min(Math.max(1000, loss * 25 * 2 ** Math.min(failures, 12)), longest);
 }
 

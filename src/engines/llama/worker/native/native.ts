@@ -166,6 +166,8 @@ function bind({ base: baseLibrary, ggml: ggmlLibrary, llama: llamaLibrary, backe
     sequenceVector: llama('nullable llama_get_embeddings_seq(pointer context, int32 sequence)'),
     placeVector: llama('nullable llama_get_embeddings_ith(pointer context, int32 index)'),
     logits: llama('nullable llama_get_logits_ith(pointer context, int32 index)'),
+    /** Waits for the card, where a decode returns before it is computed. */
+    synchronize: llama('void llama_synchronize(pointer context)'),
 
     vocabularySize: llama('int32 llama_vocab_n_tokens(pointer vocab)'),
     vocabularyType: llama('int32 llama_vocab_type(pointer vocab)'),
