@@ -50,8 +50,8 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   install: installBench,
 };
 
-/** Need a GPU, Chromium or the npm registry, so they run only when named. */
-const onlyByName = ['gpu', 'pages', 'composer', 'install'];
+/** Need a GPU, Chromium or the npm registry, or keep the machine busy, so they run only when named. */
+const onlyByName = ['busy', 'gpu', 'pages', 'composer', 'install'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

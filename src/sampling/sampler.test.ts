@@ -4,7 +4,7 @@ import { defaultSampling, type Sampling, samplerStages } from '../core/sampling-
 import type { Candidates } from './candidates.ts';
 import { logprobsOf } from './logprobs.ts';
 import { Random } from './random.ts';
-import { mixGuidance, noToken, Sampler, type SamplerOptions } from './sampler.ts';
+import { forbiddenLogit, mixGuidance, noToken, Sampler, type SamplerOptions } from './sampler.ts';
 import { anyLogits, idsOf, probabilitiesOf } from './testing/candidates.ts';
 
 /** Every sampler off: what is left is a draw from the raw distribution. */
@@ -185,6 +185,16 @@ test('Sampler: with many tokens, a ban chooses the token that a very low logit w
       expect(banned.pick(row(step), text, step)).toBe(lowered.pick(low, text, step));
     }
   }
+});
+
+test('forbiddenLogit: finds the lowest logit in a vocabulary of any size', () => {
+  fc.assert(
+    fc.property(fc.array(fc.float({ min: -50, max: 50 }), { minLength: 1, maxLength: 11 }), (numbers) => {
+      const logits = Float32Array.from(numbers);
+      const lowest = Math.min(...logits.filter((logit) => !Number.isNaN(logit)), 0);
+      expect(forbiddenLogit(logits)).toBe(lowest < 0 ? lowest - 8 : 0);
+    }),
+  );
 });
 
 test('Sampler: banned tokens are 0 if no logit is negative', () => {
