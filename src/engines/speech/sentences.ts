@@ -38,6 +38,19 @@ export function sentencesOf(text: string, longest: number): readonly string[] {
   }
 }
 
+/** Cuts the first sentence once, behind the first seam that is not too early, if it is much longer than `length`. */
+export function shortStart(sentences: readonly string[], length: number): readonly string[] {
+  const [first = '', ...rest] = sentences;
+  if (first.length <= 1.5 * length) return sentences;
+  for (const mark of [/[;:\u2014,]\s/gu, /\s(?=(?:and|or|but|because|which|that|when|while|where|who)\s)/gu, /\s/gu]) {
+    for (const { index, 0: seam } of first.matchAll(mark)) {
+      const end = index + seam.length;
+      if (end >= length / 3 && end <= 1.5 * length) return [first.slice(0, end), first.slice(end), ...rest];
+    }
+  }
+  return sentences;
+}
+
 /** The end of the sentence, behind its mark and what belongs to it; undefined if the mark does not end a sentence. */
 function endOfSentence(text: string, index: number, mark: string): number | undefined {
   if (mark === '\n') return endOfLine(text, index);
