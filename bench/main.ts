@@ -17,6 +17,7 @@ import type { BenchOptions } from './options.ts';
 import { pagesBench } from './pages.ts';
 import { remoteBench } from './remote.ts';
 import { type Row, table } from './report.ts';
+import { roundTripBench } from './round-trip.ts';
 import { samplingBench } from './sampling.ts';
 import { serveBench } from './serve.ts';
 import { speechBench } from './speech.ts';
@@ -44,10 +45,11 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   pages: pagesBench,
   composer: composerBench,
   install: installBench,
+  roundtrip: roundTripBench,
 };
 
-/** Need a GPU, Chromium or the npm registry, so they run only when named. */
-const onlyByName = ['gpu', 'pages', 'composer', 'install'];
+/** Need a GPU, Chromium, the npm registry or a pack, so they run only when named. */
+const onlyByName = ['gpu', 'pages', 'composer', 'install', 'roundtrip'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -60,6 +62,8 @@ const { values, positionals } = parseArgs({
     peer: { type: 'string' },
     'peer-pid': { type: 'string' },
     'peer-command': { type: 'string' },
+    ear: { type: 'string', multiple: true, default: [] },
+    sounds: { type: 'string' },
     document: { type: 'boolean', default: false },
   },
 });
@@ -84,6 +88,8 @@ const options = {
   model: values.model,
   cpuBuild: values.cpubuild,
   peer: { ...(url && { url }), ...(pid && { pid }), ...(command && { command }) },
+  ears: values.ear,
+  sounds: values.sounds,
   log: (line: string) => console.log(`   ${line}`),
 };
 const all: Row[] = [];
