@@ -23,7 +23,7 @@ const sameWords: Readonly<Record<string, string>> = {
 
 /** The words of a text: numbers and symbols as they are read, without case and punctuation. */
 export function heardWords(text: string): readonly string[] {
-  const words = readableText(text, 'en')
+  const words = readableText(text, 'en-us')
     .toLowerCase()
     .replace(/[\u2018\u2019]/g, "'")
     .replace(/\b([a-z])\.(?=[a-z]\b)/g, '$1 ')

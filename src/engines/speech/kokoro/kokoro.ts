@@ -75,11 +75,9 @@ async function readParts(folder: string): Promise<Uint8Array> {
   return Buffer.concat(parts);
 }
 
-function readable(sent: string, voice: string): ReturnType<Synthesiser['readable']> {
+function readable(text: string, voice: string): ReturnType<Synthesiser['readable']> {
   const language = spokenLanguage(readBlend(voice));
-  const text = readableText(sent, language.startsWith('en') ? 'en' : 'other');
-  if (!/[\p{L}\p{N}]/u.test(text)) return { text, notes: [] };
-  return { text, notes: [] };
+  return { text: readableText(text, language === 'en-us' || language === 'en-gb' ? language : 'other'), notes: [] };
 }
 
 function unheeded({ language, instruction, voice }: SpeechRequest): readonly string[] {
