@@ -54,16 +54,17 @@ export function kokoroPhonemes(ipa: Ipa, language: SpokenLanguage): string {
   const plain = ipa
     // eSpeak names the language of foreign words.
     .replace(/\([a-z][a-z-]*\)/g, '')
-    .replace(/[\n\u200d]+/g, ' ');
+    .replace(/[\n\u200d]+/g, ' ')
+    .replace(/-/g, '');
   const words = plain.split(/\s+/).filter((word) => word !== '');
-  return words
-    .map((word) =>
-      word
-        .split('_')
-        .map((phoneme) => symbolsOf(phoneme, language))
-        .join(''),
-    )
-    .join(' ');
+  const phonemes = words.map((word) =>
+    word
+      .split('_')
+      .map((phoneme) => symbolsOf(phoneme, language))
+      .join(''),
+  );
+  // eSpeak links words with a second one.
+  return phonemes.join(' ').replaceAll('ɹɹ', 'ɹ');
 }
 
 function symbolsOf(phoneme: string, language: SpokenLanguage): string {
@@ -99,10 +100,15 @@ export function clausesOf(text: string): readonly { readonly text: string; reado
   return clauses;
 }
 
+/** Letters that are spelled: eSpeak would read `A` alone as the article. */
+function spelled(clause: string): string {
+  return clause.replace(/(?<![\p{L}'])(?:[A-Z] ){1,20}[A-Z](?!\p{L})/gu, (letters) => letters.replaceAll(' ', '.'));
+}
+
 /** The phonemes of a text with its punctuation; `speak` is eSpeak. */
 export function phonemesOf(text: string, language: SpokenLanguage, speak: (clause: string) => Ipa): string {
   const parts = clausesOf(text).map(({ text: clause, mark }) => {
-    const spoken = /[\p{L}\p{N}]/u.test(clause) ? kokoroPhonemes(speak(clause), language) : '';
+    const spoken = /[\p{L}\p{N}]/u.test(clause) ? kokoroPhonemes(speak(spelled(clause)), language) : '';
     return spoken + mark;
   });
   return parts.join('').replace(/\s+/g, ' ').trim();
