@@ -23,6 +23,10 @@ describe('heardWords', () => {
     ["I don't know.", "i don't know"],
     ['It’s well-known.', "it's well known"],
     ['Mr. Brown', 'mister brown'],
+    ['Every one comes to-morrow', 'everyone comes tomorrow'],
+    ['the F.B.I. and the FBI', 'the fbi and the fbi'],
+    ['at 8 a.m.', 'at eight am'],
+    ['one hundred and five', 'one hundred five'],
   ])('%j', (text, words) => {
     expect(heardWords(text).join(' ')).toBe(words);
   });

@@ -21,12 +21,18 @@ const sameWords: Readonly<Record<string, string>> = {
   '0': 'oh',
 };
 
+/** Spellings of a hundred years ago, which some recognisers have learned. */
+const oldSpellings = /\b(to)-(?=(?:day|night|morrow)\b)|\b(any|every|some) (?=(?:one|body|thing)\b)/g;
+
 /** The words of a text: numbers and symbols as they are read, without case and punctuation. */
 export function heardWords(text: string): readonly string[] {
   const words = readableText(text, 'en-us')
     .toLowerCase()
     .replace(/[\u2018\u2019]/g, "'")
+    .replace(oldSpellings, '$1$2')
     .replace(/\b([a-z])\.(?=[a-z]\b)/g, '$1 ')
+    // Letters that are spelled are one word, however they are written.
+    .replace(/\b[a-z](?: [a-z]\b)+/g, (letters) => letters.replaceAll(' ', ''))
     .replace(/[^a-z0-9' ]+/g, ' ')
     .replace(/(^|\s)'+|'+(?=\s|$)/g, ' ')
     .trim()

@@ -10,7 +10,7 @@ export const paces = { least: 0.25, most: 4 } as const;
 export const spokenNotes = {
   text: 'Up to --ttsmaxlen words; more is refused. A style in brackets at its beginning is taken off: it is the instruction.',
   voice:
-    'A name of the list, its position there, or any other: known names have a fixed voice of the same sound where there is one, others always the same voice. Samples of --ttsdir are listed, but no engine here can imitate them: x-parley-notes tells who speaks instead.',
+    'A name of the list, its position there, or a name of OpenAI. Voices of the voices pack can be mixed, such as af_heart(2)+am_adam, and there any other name is refused; the other engines give it a fixed voice. Samples of --ttsdir are listed, but no engine here can imitate them: x-parley-notes tells who speaks instead.',
   language: 'A voice has its own language; x-parley-notes says so where it is another one.',
 } as const;
 

@@ -38,15 +38,19 @@ export function sentencesOf(text: string, longest: number): readonly string[] {
   }
 }
 
-/** Cuts the first sentence once, behind the first seam that is not too early, if it is much longer than `length`. */
+/** Where a first sentence is cut: behind a mark, else before a conjunction, else behind a word. */
+const earlySeams = [/[;:\u2014,]\s/gu, /\s(?=(?:and|or|but|because|when|while|where|which)\s)/gu, /\s/gu] as const;
+
+/** Cuts the first sentence once if it is much longer than `length`, at the best seam nearest to that. */
 export function shortStart(sentences: readonly string[], length: number): readonly string[] {
   const [first = '', ...rest] = sentences;
   if (first.length <= 1.5 * length) return sentences;
-  for (const mark of [/[;:\u2014,]\s/gu, /\s(?=(?:and|or|but|because|which|that|when|while|where|who)\s)/gu, /\s/gu]) {
-    for (const { index, 0: seam } of first.matchAll(mark)) {
-      const end = index + seam.length;
-      if (end >= length / 3 && end <= 1.5 * length) return [first.slice(0, end), first.slice(end), ...rest];
-    }
+  for (const seam of earlySeams) {
+    const ends = Array.from(first.matchAll(seam), ({ index, 0: found }) => index + found.length)
+      .filter((end) => end >= length / 3 && end <= 1.5 * length)
+      .sort((one, other) => Math.abs(one - length) - Math.abs(other - length));
+    const [end] = ends;
+    if (end !== undefined) return [first.slice(0, end), first.slice(end), ...rest];
   }
   return sentences;
 }
