@@ -24,6 +24,7 @@ import { speechBench } from './speech.ts';
 import { startBench } from './start.ts';
 import { streamBench } from './stream.ts';
 import { transcriptionBench } from './transcription.ts';
+import { voicesBench } from './voices.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>>> = {
   engine: engineBench,
@@ -46,10 +47,11 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   composer: composerBench,
   install: installBench,
   roundtrip: roundTripBench,
+  voices: voicesBench,
 };
 
 /** Need a GPU, Chromium, the npm registry or a pack, so they run only when named. */
-const onlyByName = ['gpu', 'pages', 'composer', 'install', 'roundtrip'];
+const onlyByName = ['gpu', 'pages', 'composer', 'install', 'roundtrip', 'voices'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

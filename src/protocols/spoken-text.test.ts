@@ -175,6 +175,7 @@ describe('exactVoice', () => {
     ['nova', 'af_heart'],
     ['onyx', 'am_echo'],
     ['kobo', 'am_echo'],
+    ['slt', 'af_heart'],
     ['af_heart+am_echo', 'af_heart+am_echo'],
     ['af_heart(2)+echo(1)', 'af_heart(2)+am_echo(1)'],
     [' af_heart ( 0.5 ) + am_echo ', 'af_heart(0.5)+am_echo'],

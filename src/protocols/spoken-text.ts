@@ -75,10 +75,10 @@ function splitInstruction(sent: string): { readonly text: string; readonly instr
   return { text, instruction };
 }
 
-/** Names of voices in other products. Each always means the same voice here, of the same sound where there is one. */
+/** Names of voices in other products, and of the built-in ones. Each always means the same voice here, of the same sound where there is one. */
 const knownVoices = {
-  male: 'onyx echo ash ballad fable verse cedar kobo shouty aiden ryan eric dylan uncle_fu',
-  female: 'alloy nova shimmer coral sage marin cheery sleepy chatty serena ono_anna sohee vivian',
+  male: 'onyx echo ash ballad fable verse cedar kobo shouty aiden ryan eric dylan uncle_fu rms awb kal16 kal',
+  female: 'alloy nova shimmer coral sage marin cheery sleepy chatty serena ono_anna sohee vivian slt',
 } as const;
 
 interface VoiceChoice {
