@@ -1,6 +1,7 @@
 import { wavFile } from '../src/audio/testing/waves.ts';
 import { ChunkCutter } from '../src/engines/transcription/cut.ts';
-import { openMoonshine, type Recogniser, soundRate } from '../src/engines/transcription/recogniser.ts';
+import { openMoonshine } from '../src/engines/transcription/moonshine.ts';
+import { type Recogniser, soundRate } from '../src/engines/transcription/recogniser.ts';
 import { VoiceActivity } from '../src/engines/transcription/worker/voice-activity.ts';
 import type { BenchOptions } from './options.ts';
 import { childrenOf, cpuMicroseconds, residentMegabytes } from './process-figures.ts';

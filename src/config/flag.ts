@@ -66,6 +66,8 @@ interface TextShape {
   readonly holds?: 'file' | 'folder' | 'json' | 'json-file';
   /** File extension that may be omitted. */
   readonly ending?: string;
+  /** Names of what needs no file. */
+  readonly words?: readonly string[];
   readonly secret?: true;
 }
 

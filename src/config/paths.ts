@@ -34,8 +34,12 @@ function filesOf(key: FlagKey, value: FlagValue): readonly string[] {
   const definition = flagOf(key);
   if (definition.unsupported || !('holds' in definition) || !value) return [];
   if (definition.holds === 'json-file') return String(value).trimStart().startsWith('{') ? [] : [String(value)];
-  if (definition.holds !== 'file') return [];
+  if (definition.holds !== 'file' || isWord(definition, value)) return [];
   return Array.isArray(value) ? value.map(String) : [String(value)];
+}
+
+function isWord(definition: object, value: FlagValue): boolean {
+  return 'words' in definition && (definition.words as readonly string[]).includes(String(value));
 }
 
 function endingOf(key: FlagKey): string {
