@@ -96,7 +96,7 @@ const stepMs = 10;
 
 /** whisper.cpp by FFI, from a folder with its library and those of ggml for all processors. The processor is used only. */
 export async function openLibrary(folder: string, model: string): Promise<WhisperDriver> {
-  const native = bind(folder);
+  const native = loadLibrary(folder);
   const context = await native.load(model);
   return {
     suppressesNonSpeech: true,
@@ -105,7 +105,8 @@ export async function openLibrary(folder: string, model: string): Promise<Whispe
   };
 }
 
-function bind(folder: string) {
+/** Throws if it is of another version. */
+export function loadLibrary(folder: string) {
   // The default stacks of koffi overflow.
   koffi.config({ ...koffi.config(), sync_stack_size: 16 << 20, async_stack_size: 16 << 20, async_heap_size: 1 << 20 });
   const ggml = koffi.load(join(folder, 'libggml.so'));
@@ -192,7 +193,7 @@ function bind(folder: string) {
     return { language: functions.languageCode(functions.language(context)) as string, segments };
   }
 
-  return { library, ggml, load, run, free: (context: unknown) => void functions.free(context) };
+  return { library, ggml, version, load, run, free: (context: unknown) => void functions.free(context) };
 }
 
 /** On another thread. */
