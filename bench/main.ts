@@ -17,12 +17,14 @@ import type { BenchOptions } from './options.ts';
 import { pagesBench } from './pages.ts';
 import { remoteBench } from './remote.ts';
 import { type Row, table } from './report.ts';
+import { roundTripBench } from './round-trip.ts';
 import { samplingBench } from './sampling.ts';
 import { serveBench } from './serve.ts';
 import { speechBench } from './speech.ts';
 import { startBench } from './start.ts';
 import { streamBench } from './stream.ts';
 import { transcriptionBench } from './transcription.ts';
+import { voicesBench } from './voices.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>>> = {
   engine: engineBench,
@@ -44,10 +46,12 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   pages: pagesBench,
   composer: composerBench,
   install: installBench,
+  roundtrip: roundTripBench,
+  voices: voicesBench,
 };
 
-/** Need a GPU, Chromium or the npm registry, so they run only when named. */
-const onlyByName = ['gpu', 'pages', 'composer', 'install'];
+/** Need a GPU, Chromium, the npm registry or a pack, so they run only when named. */
+const onlyByName = ['gpu', 'pages', 'composer', 'install', 'roundtrip', 'voices'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -60,6 +64,8 @@ const { values, positionals } = parseArgs({
     peer: { type: 'string' },
     'peer-pid': { type: 'string' },
     'peer-command': { type: 'string' },
+    ear: { type: 'string', multiple: true, default: [] },
+    sounds: { type: 'string' },
     document: { type: 'boolean', default: false },
   },
 });
@@ -84,6 +90,8 @@ const options = {
   model: values.model,
   cpuBuild: values.cpubuild,
   peer: { ...(url && { url }), ...(pid && { pid }), ...(command && { command }) },
+  ears: values.ear,
+  sounds: values.sounds,
   log: (line: string) => console.log(`   ${line}`),
 };
 const all: Row[] = [];

@@ -21,6 +21,10 @@ export interface BenchOptions {
   readonly cpuBuild: string | undefined;
   /** Another server to measure beside Parley: one that runs, or the command that starts it. */
   readonly peer: { readonly url?: string; readonly pid?: number; readonly command?: string };
+  /** Flags of the recognisers that the round trip is heard by; each item is those of one. */
+  readonly ears: readonly string[];
+  /** Where the round trip keeps what was spoken, to be heard again by other ears. */
+  readonly sounds: string | undefined;
   readonly log: (line: string) => void;
 }
 

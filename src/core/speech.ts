@@ -33,6 +33,8 @@ export interface Voice {
   readonly language: string;
   readonly description: string;
   readonly sound?: 'female' | 'male';
+  /** Other names for it, such as those of OpenAI. */
+  readonly aliases?: readonly string[];
   /** A file of the sample folder: listed, but no voice of the engine. */
   readonly sample?: true;
 }
@@ -45,6 +47,8 @@ export interface SpeechFacts {
 export interface SpeechService {
   readonly name: string;
   readonly maxWords: number;
+  /** Voices can be mixed (`a(2)+b`), and a name that is none of the list is refused. */
+  readonly exactVoices?: boolean;
   /** Known before it is loaded: the voices of the engine, then the samples. */
   voices(): Promise<readonly Voice[]>;
   speak(request: SpeechRequest, ticket: Ticket): AsyncIterable<SpeechEvent>;

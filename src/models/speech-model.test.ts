@@ -14,10 +14,19 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-function world(own: Partial<Settings> = {}) {
+const noPack = (): never => {
+  throw new Error('the pack voices is not installed. Type: parley pack add voices');
+};
+const pack = () => ({ model: '/m', voices: '/v', espeak: '/e' });
+
+function world(own: Partial<Settings> = {}, findPack: typeof pack = noPack) {
   const lines: string[] = [];
   const terminal = { line: (text: string) => lines.push(text) } as unknown as Terminal;
-  const model = speechModel({ ...defaultSettings, ...own }, { terminal, text: { name: '', file: undefined } });
+  const model = speechModel(
+    { ...defaultSettings, ...own },
+    { terminal, text: { name: '', file: undefined } },
+    findPack,
+  );
   if (!model) throw new Error('there is no voice');
   return { ...model, lines };
 }
@@ -47,6 +56,27 @@ describe('speechModel: built-in', () => {
     expect(await spec.need()).toBeGreaterThan(2 ** 26);
     const lifecycle = spec.make();
     expect(lifecycle.state()).toEqual({ type: 'loading', progress: 0 });
+  });
+});
+
+describe('speechModel: the pack voices', () => {
+  test('is the default once it is installed, loaded at its first use and unloaded when idle', async () => {
+    const { given, spec, voices, exactVoices, lines } = world({}, pack);
+    expect(given).toBe(false);
+    expect(exactVoices).toBe(true);
+    expect(spec).toMatchObject({ name: 'kokoro', auxiliary: true, keepMs: 600_000 });
+    expect((await voices())[0]?.name).toBe('af_heart');
+    expect(await spec.need()).toBeGreaterThan(2 ** 29);
+    expect(lines).toEqual([]);
+  });
+
+  test('--ttsmodel flite: the built-in voice', () => {
+    expect(world({ ttsmodel: 'flite' }, pack).spec.name).toBe('flite');
+  });
+
+  test('--ttsmodel kokoro: fails without the pack, with what to do', async () => {
+    expect(world({ ttsmodel: 'kokoro' }, pack).given).toBe(true);
+    await expect(world({ ttsmodel: 'kokoro' }).spec.need()).rejects.toThrow('Type: parley pack add voices');
   });
 });
 

@@ -7,6 +7,8 @@ import type { Settings } from '../config/flags.ts';
 import type { SpeechEngine, SpeechFacts, SpeechService, Voice } from '../core/speech.ts';
 import type { TaskObserver } from '../engines/host/task-engine.ts';
 import { fliteVoices, SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
+import { findVoicesPack, type KokoroFiles } from '../engines/speech/kokoro/pack.ts';
+import { kokoroVoices } from '../engines/speech/kokoro/voices.ts';
 import { espeakFolders, readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
@@ -14,21 +16,86 @@ import { lifecycles } from './lifecycle.ts';
 import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
-export type SpeechModel = TaskModel<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;
+export type SpeechModel = TaskModel<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords' | 'exactVoices'>;
 
 /** Memory of Flite: its program, and a fresh memory for each sentence. */
 const fliteBytes = 250 * 2 ** 20;
 
-/** The voice of `--ttsmodel`, or the built-in one. */
-export function speechModel(settings: Settings, { terminal }: ModelTools): SpeechModel | undefined {
-  return settings.ttsmodel === '' ? fliteModel(settings, terminal) : voiceModel(settings, terminal);
+/** Memory of Kokoro: its weights in single precision, and what the longest sentence needs, measured. */
+const kokoroBytes = 1250 * 2 ** 20;
+
+/** The voice of `--ttsmodel`, of the pack `voices` if it is installed, or the built-in one. */
+export function speechModel(
+  settings: Settings,
+  { terminal }: ModelTools,
+  findPack: () => KokoroFiles = findVoicesPack,
+): SpeechModel | undefined {
+  switch (settings.ttsmodel) {
+    case '': {
+      const pack = packOrReason(findPack);
+      if (typeof pack === 'object') return { ...kokoroModel(settings, terminal, () => pack), given: false };
+      return fliteModel(settings, terminal, `The built-in voice speaks: ${pack}`);
+    }
+    case 'flite':
+      return fliteModel(settings, terminal);
+    case 'kokoro':
+      return kokoroModel(settings, terminal, findPack);
+    default:
+      return voiceModel(settings, terminal);
+  }
 }
 
-function fliteModel({ ttsdir, ttsmaxlen }: Settings, terminal: Terminal): SpeechModel | undefined {
+/** The pack, or why it cannot be used. */
+function packOrReason(findPack: () => KokoroFiles): KokoroFiles | string {
+  try {
+    return findPack();
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function kokoroModel(settings: Settings, terminal: Terminal, findPack: () => KokoroFiles): SpeechModel {
+  const name = 'kokoro';
+  const threads = engineThreads(settings.ttsthreads, settings);
+  const observer = speechConsole(name, terminal);
+  const make = lifecycles('speech', (parts) => {
+    const options: SpeechOptions = { name, engine: { type: 'kokoro', ...findPack(), threads } };
+    return new SpeechHost({ ...parts, entry, options, observer });
+  });
+  return {
+    given: true,
+    maxWords: settings.ttsmaxlen,
+    exactVoices: true,
+    voices: async () => [...kokoroVoices, ...(await samplesIn(settings.ttsdir))],
+    spec: {
+      name,
+      kind: 'speech',
+      ...builtIn,
+      need: async () => {
+        if (settings.ttsgpu) terminal.line('--ttsgpu has no effect: speech is computed on the CPU.');
+        findPack();
+        return kokoroBytes;
+      },
+      make,
+    },
+  };
+}
+
+/** `hint` is shown once, when the voice is first used. */
+function fliteModel({ ttsdir, ttsmaxlen }: Settings, terminal: Terminal, hint?: string): SpeechModel | undefined {
   const path = fliteProgram();
   if (path === undefined) return undefined;
   const name = 'flite';
-  const observer = speechConsole(name, terminal);
+  let untold = hint;
+  const lines = speechConsole(name, terminal);
+  const observer: TaskObserver<SpeechFacts> = {
+    ...lines,
+    loaded: (facts) => {
+      lines.loaded?.(facts);
+      if (untold !== undefined) terminal.line(untold);
+      untold = undefined;
+    },
+  };
   const options: SpeechOptions = { name, engine: { type: 'flite', path } };
   const make = lifecycles('speech', (parts) => new SpeechHost({ ...parts, entry, options, observer }));
   return {

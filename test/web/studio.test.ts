@@ -126,6 +126,7 @@ describe.skipIf(withoutBrowser)('draw and sound pages', () => {
     await expect
       .poll(() => page.getByRole('combobox', { name: 'Language' }).locator('option').first().textContent())
       .toBe('Auto-detect');
+    await page.getByText('parley pack add voices').waitFor();
     await page.getByLabel('Text to speak').fill('The weather in Paris is lovely today.');
     await page.getByLabel('Voice').selectOption({ label: 'Awb (Scottish, male)' });
     await page.getByLabel('Format').selectOption('wav');

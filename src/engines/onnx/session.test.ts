@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Network, writeModel } from '../../../scripts/conversion/onnx-file.ts';
 import { openNative } from './native.ts';
 import { OnnxSession, type OnnxValue } from './session.ts';
+import { elementTypes, typedModel } from './testing/typed-model.ts';
 
 /** `sum = left · factor + right`, of any length. */
 const small: Network = {
@@ -58,6 +59,21 @@ describe('OnnxSession.run', () => {
     session.release();
     for (let round = 0; round < 20; round += 1) await open(small).then((other) => other.release());
     expect([...(sum?.data ?? [])]).toEqual([7]);
+  });
+
+  test('supports whole numbers as input', async () => {
+    const { float32, int64 } = elementTypes;
+    const data = new Uint8Array(Float32Array.of(10, 20, 30).buffer);
+    const lookup = typedModel({
+      nodes: [{ operation: 'Gather', inputs: ['table', 'index'], output: 'found' }],
+      weights: [{ name: 'table', type: float32, shape: [3], data }],
+      input: { name: 'index', type: int64 },
+      output: { name: 'found', type: float32 },
+    });
+    const session = await OnnxSession.open(lookup, { threads: 1 });
+    const { found } = await session.run({ index: { data: BigInt64Array.of(2n, 0n), shape: [2] } });
+    expect(found).toEqual(row(30, 10));
+    session.release();
   });
 
   test('supports concurrent runs', async () => {

@@ -17,7 +17,7 @@ export class SpeechHost
 
 export interface SpeechOptions {
   readonly name: string;
-  readonly engine: FliteOptions | SherpaOptions;
+  readonly engine: FliteOptions | SherpaOptions | KokoroOptions;
 }
 
 export interface FliteOptions {
@@ -29,6 +29,15 @@ export interface FliteOptions {
 export interface SherpaOptions {
   readonly type: 'sherpa';
   readonly model: VoiceModel;
+  readonly threads: number;
+}
+
+export interface KokoroOptions {
+  readonly type: 'kokoro';
+  /** Folders with the parts of the model, with the voices, and with eSpeak. */
+  readonly model: string;
+  readonly voices: string;
+  readonly espeak: string;
   readonly threads: number;
 }
 

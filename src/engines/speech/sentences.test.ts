@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { sentencesOf } from './sentences.ts';
+import { sentencesOf, shortStart } from './sentences.ts';
 
 const said = (text: string, longest = 240): string[] => sentencesOf(text, longest).map((sentence) => sentence.trim());
 
@@ -165,6 +165,25 @@ describe('sentencesOf: any text', () => {
   ])('100,000 characters of %s take bounded time', (_, unit) => {
     const text = unit.repeat(Math.ceil(100_000 / unit.length));
     expect(sentencesOf(text, 240).join('')).toBe(text);
+  });
+});
+
+describe('shortStart', () => {
+  const comma = 'When the weather was lovely we set out along the river, but nobody had told us about the bridge.';
+
+  test('cuts a long first sentence behind a comma, and no other', () => {
+    expect(shortStart([comma, comma], 50)).toEqual([comma.slice(0, 56), comma.slice(56), comma]);
+  });
+
+  test('cuts before a conjunction without a comma, else behind a word', () => {
+    const joined = 'The weather was lovely on that day and nobody had told us about the bridge at the end of it';
+    expect(shortStart([joined], 40)[0]).toBe('The weather was lovely on that day ');
+    const words = 'one two three four five six seven eight nine ten eleven twelve thirteen fourteen';
+    expect(shortStart([words], 30)[0]).toBe('one two three four five six ');
+  });
+
+  test.each(['Short.', '', 'x'.repeat(300)])('%.10j stays whole', (sentence) => {
+    expect(shortStart([sentence], 40)).toEqual([sentence]);
   });
 });
 

@@ -38,6 +38,23 @@ export function sentencesOf(text: string, longest: number): readonly string[] {
   }
 }
 
+/** Where a first sentence is cut: behind a mark, else before a conjunction, else behind a word. */
+const earlySeams = [/[;:\u2014,]\s/gu, /\s(?=(?:and|or|but|because|when|while|where|which)\s)/gu, /\s/gu] as const;
+
+/** Cuts the first sentence once if it is much longer than `length`, at the best seam nearest to that. */
+export function shortStart(sentences: readonly string[], length: number): readonly string[] {
+  const [first = '', ...rest] = sentences;
+  if (first.length <= 1.5 * length) return sentences;
+  for (const seam of earlySeams) {
+    const ends = Array.from(first.matchAll(seam), ({ index, 0: found }) => index + found.length)
+      .filter((end) => end >= length / 3 && end <= 1.5 * length)
+      .sort((one, other) => Math.abs(one - length) - Math.abs(other - length));
+    const [end] = ends;
+    if (end !== undefined) return [first.slice(0, end), first.slice(end), ...rest];
+  }
+  return sentences;
+}
+
 /** The end of the sentence, behind its mark and what belongs to it; undefined if the mark does not end a sentence. */
 function endOfSentence(text: string, index: number, mark: string): number | undefined {
   if (mark === '\n') return endOfLine(text, index);

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
 import type { Attachments } from '../host/channel.ts';
 import type { SpeechTold } from './host.ts';
-import { EncoderCache, type Synthesiser, speak } from './speak.ts';
+import { EncoderCache, piecesOf, type Synthesiser, speak } from './speak.ts';
 
 const rate = 16_000;
 const request = (text: string, own: Partial<SpeechRequest> = {}): SpeechRequest => ({
@@ -132,6 +132,12 @@ describe('speak', () => {
     expect(story.filter((entry) => entry.startsWith('say')).length).toBeGreaterThan(3);
     expect(Math.max(...story.map(({ length }) => length))).toBeLessThanOrEqual(244);
   });
+});
+
+test('piecesOf: the first piece is short for an engine that takes long', () => {
+  const text = 'When the weather was lovely we set out along the river, but nobody had told us about the bridge.';
+  expect(piecesOf(text)).toEqual([text]);
+  expect(piecesOf(text, { firstPiece: 50 })).toEqual([text.slice(0, 56), text.slice(56)]);
 });
 
 describe('speak: nothing to say', () => {

@@ -2,7 +2,7 @@ import { type AudioEncoder, type EncodeOptions, openEncoder } from '../../audio/
 import type { SpeechFormat, SpeechRequest, Voice } from '../../core/speech.ts';
 import type { TaskTools } from '../host/task-worker.ts';
 import type { SpeechTold } from './host.ts';
-import { sentencesOf } from './sentences.ts';
+import { sentencesOf, shortStart } from './sentences.ts';
 
 /** In characters. Longer sentences are split, so that the first audio comes soon and an abort takes effect soon. */
 const longestSentence = 240;
@@ -16,7 +16,7 @@ export async function speak(
   request: SpeechRequest,
   { tell, room, signal, watch }: TaskTools<SpeechTold>,
 ): Promise<void> {
-  const { text, notes } = synthesiser.readable(request.text);
+  const { text, notes } = synthesiser.readable(request.text, request);
   tell({ type: 'start', notes: [...notes, ...synthesiser.unheeded(request)] });
   const { format, streamed } = request;
   let encoder: AudioEncoder | undefined;
@@ -26,10 +26,10 @@ export async function speak(
     if (bytes.length > 0) tell({ type: 'audio' }, [bytes]);
   };
   try {
-    for (const sentence of sentencesOf(text, longestSentence)) {
+    for (const sentence of piecesOf(text, synthesiser)) {
       if (signal.aborted) return;
       if (!/[\p{L}\p{N}\p{S}]/u.test(sentence)) continue;
-      const { samples, rate } = await synthesiser.say(sentence, request, watch);
+      const { samples, rate } = await synthesiser.say(sentence, request, watch, signal);
       encoder ??= await encoders.take(format, { rate, streamed });
       heard = rate;
       seconds += samples.length / rate;
@@ -51,6 +51,12 @@ export async function speak(
     encoder?.close();
     if (heard !== undefined) encoders.restock(format, { rate: heard, streamed });
   }
+}
+
+/** The sentences of a text; the first one is short for an engine that takes long. */
+export function piecesOf(text: string, { firstPiece }: Pick<Synthesiser, 'firstPiece'> = {}): readonly string[] {
+  const sentences = sentencesOf(text, longestSentence);
+  return firstPiece === undefined ? sentences : shortStart(sentences, firstPiece);
 }
 
 export type OpenEncoder = (format: SpeechFormat, options: EncodeOptions) => Promise<AudioEncoder>;
@@ -103,11 +109,14 @@ export interface Sound {
 /** Synthesises sentences; implemented by each speech engine. */
 export interface Synthesiser {
   readonly voices: readonly Voice[];
+  /** In characters: the first piece of a text is cut after a comma to be about this short, because the engine takes long. */
+  readonly firstPiece?: number;
   /** The text in readable form, and notes about what is dropped. Throws if nothing is left. */
-  readable(text: string): { readonly text: string; readonly notes: readonly string[] };
+  readable(text: string, manner: Manner): { readonly text: string; readonly notes: readonly string[] };
   /** Notes about ignored fields of the request. */
   unheeded(request: SpeechRequest): readonly string[];
-  say(sentence: string, manner: Manner, watch: TaskTools<never>['watch']): Promise<Sound>;
+  /** May stop in the middle when the signal is aborted. */
+  say(sentence: string, manner: Manner, watch: TaskTools<never>['watch'], signal?: AbortSignal): Promise<Sound>;
 }
 
 export type Manner = Pick<SpeechRequest, 'voice' | 'speed'>;

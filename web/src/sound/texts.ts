@@ -8,6 +8,8 @@ export const texts = {
     title: 'Text to speech',
     noModel: 'No speech model is loaded. Start the server with',
     flag: '--ttsmodel',
+    morePacks: 'For natural voices in seven languages, run',
+    packCommand: 'parley pack add voices',
     text: 'Text to speak',
     placeholder: 'Type or paste text',
     voice: 'Voice',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { voiceLabel } from './voices.ts';
+import { isBuiltIn, voiceLabel } from './voices.ts';
 
 test.each([
   ['slt', 'Slt (American, female)'],
@@ -16,4 +16,10 @@ test.each([
   ['alloy', 'Alloy'],
 ])('voiceLabel: %s reads %s', (id, label) => {
   expect(voiceLabel(id)).toBe(label);
+});
+
+test('isBuiltIn: knows the list of the built-in engine', () => {
+  expect(isBuiltIn(['slt', 'rms', 'aunt.wav'])).toBe(true);
+  expect(isBuiltIn(['af_heart', 'am_adam'])).toBe(false);
+  expect(isBuiltIn([])).toBe(false);
 });

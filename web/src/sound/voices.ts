@@ -24,6 +24,11 @@ const kokoroAccents: Readonly<Record<string, string>> = {
   z: 'zh',
 };
 
+/** Whether a list is that of the built-in engine: the pack has better voices. */
+export function isBuiltIn(voices: readonly string[]): boolean {
+  return voices.some((id) => Object.hasOwn(builtIn, id));
+}
+
 /** A readable name for the id of a voice, such as `Bella (American, female)` for `af_bella`. */
 export function voiceLabel(id: string): string {
   const [name, ...facts] = builtIn[id] ?? kokoro(id) ?? piper(id) ?? sample(id) ?? numbered(id) ?? [titled(id)];

@@ -2,15 +2,27 @@ import type { SpeechFacts, SpeechRequest } from '../../../core/speech.ts';
 import { serveTasks } from '../../host/task-worker.ts';
 import { openFlite } from '../flite/flite.ts';
 import type { SpeechOptions, SpeechTold } from '../host.ts';
+import { openKokoro } from '../kokoro/kokoro.ts';
 import { openSherpa } from '../sherpa/sherpa.ts';
-import { EncoderCache, speak } from '../speak.ts';
+import { EncoderCache, type Synthesiser, speak } from '../speak.ts';
 
 /** Speech worker process: one model, one request at a time. */
 serveTasks<SpeechOptions, SpeechFacts, SpeechRequest, SpeechTold>(async ({ name, engine }) => {
-  const synthesiser = engine.type === 'flite' ? await openFlite(engine) : await openSherpa(engine);
+  const synthesiser = await open(engine);
   const encoders = new EncoderCache();
   return {
     facts: { name, voices: synthesiser.voices },
     run: (request, _attachments, tools) => speak({ synthesiser, encoders }, request, tools),
   };
 });
+
+function open(engine: SpeechOptions['engine']): Promise<Synthesiser> {
+  switch (engine.type) {
+    case 'flite':
+      return openFlite(engine);
+    case 'sherpa':
+      return openSherpa(engine);
+    case 'kokoro':
+      return openKokoro(engine);
+  }
+}
