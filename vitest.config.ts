@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
 const serverless = [
   'test/architecture.test.ts',
   'test/bundle.test.ts',
+  'test/docs/**/*.test.ts',
   'test/lock-file.test.ts',
   'test/updates.test.ts',
 ];

@@ -32,6 +32,7 @@ export async function cacheBench(options: BenchOptions): Promise<Row[]> {
     context: 4096,
     parallel: 1,
     batch: 512,
+    gpu: options.gpu,
   };
   const turns = options.quick ? 6 : 20;
   const rows: Row[] = [];

@@ -71,7 +71,7 @@ function parleyContender({ pid, port, stop }: ServerProcess): Contender {
   return { name: 'Parley', host: '127.0.0.1', port, processes: () => [pid, ...childrenOf(pid)], stop };
 }
 
-async function startPeer(peer: BenchOptions['peer'], shape: Shape): Promise<Contender | undefined> {
+export async function startPeer(peer: BenchOptions['peer'], shape: Shape): Promise<Contender | undefined> {
   if (peer.command === undefined) {
     if (peer.url === undefined) return undefined;
     const { pid } = peer;

@@ -4,8 +4,10 @@ import { cachedModel } from './model-cache.ts';
 import { nonsense } from './nonsense.ts';
 import type { BenchOptions } from './options.ts';
 import type { RandomModelOptions } from './random-model.ts';
-import type { Row } from './report.ts';
+import type { Goal, Row } from './report.ts';
 import { firstTokenMs } from './serve.ts';
+import { median } from './statistics.ts';
+import { samplingShare, stepSeconds } from './step-seconds.ts';
 import { greedy, type SamplingFields, streamCompletion, wordsFor } from './text-stream.ts';
 
 /** One line of the table: a way of choosing tokens, and how many streams there are at once. */
@@ -13,6 +15,11 @@ interface Load {
   readonly title: string;
   readonly sampling: SamplingFields;
   readonly streams: readonly number[];
+  readonly replyTokens: number;
+  /** Of the peer, at 32 streams; 1 at any other number. */
+  readonly goalAt32?: number;
+  /** The most that sampling may take of a step with 32 streams, in percent. */
+  readonly mostSampling?: number;
 }
 
 interface Case {
@@ -20,6 +27,8 @@ interface Case {
   readonly weights: RandomModelOptions;
   readonly loads: readonly Load[];
 }
+
+const allStreams = [1, 2, 4, 8, 16, 32, 64];
 
 /** What most apps send. */
 const usual: SamplingFields = { temperature: 0.8, top_k: 40, top_p: 0.95, min_p: 0.05, repeat_penalty: 1, rep_pen: 1 };
@@ -31,16 +40,17 @@ const cases: readonly Case[] = [
   {
     name: '7.3 B, vocabulary 36k',
     weights: { layers: 32, width: 4096, heads: 32, kvHeads: 8, feedForward: 14_336, vocabulary: 36_000 },
-    loads: [{ title: 'usual', sampling: usual, streams: [1, 2, 4, 8, 16, 32, 64] }],
+    loads: [{ title: 'usual', sampling: usual, streams: allStreams, replyTokens: 128 }],
   },
   {
     name: '4.7 B, vocabulary 152k',
     weights: { layers: 24, width: 3584, heads: 28, kvHeads: 4, feedForward: 11_264, vocabulary: 152_000 },
     loads: [
-      { title: 'usual', sampling: usual, streams: [1, 4, 16, 32] },
-      { title: 'min-p, no top-k', sampling: minP, streams: [1, 4, 16, 32] },
-      { title: 'top-p and penalty, no top-k', sampling: topP, streams: [1, 4, 16, 32] },
-      { title: 'temperature 0', sampling: greedy, streams: [1, 4, 16, 32] },
+      { title: 'usual', sampling: usual, streams: allStreams, replyTokens: 128, goalAt32: 2, mostSampling: 10 },
+      { title: 'temperature 0', sampling: greedy, streams: allStreams, replyTokens: 128 },
+      { title: 'min-p, no top-k', sampling: minP, streams: allStreams, replyTokens: 128 },
+      // Some servers need a second for 70 of these tokens.
+      { title: 'top-p and penalty, no top-k', sampling: topP, streams: allStreams, replyTokens: 24, mostSampling: 25 },
     ],
   },
 ];
@@ -68,18 +78,14 @@ export async function gpuBench(options: BenchOptions): Promise<Row[]> {
 async function measureCase(options: BenchOptions, model: string, { name, loads }: Case): Promise<Row[]> {
   const shape = { model, threads: options.threads ?? 4, context: contextTokens, parallel, batch: 512, gpu: true };
   const contenders = await startContenders(options, shape);
-  const rounds = options.quick ? 1 : 3;
-  const replyTokens = options.quick ? 64 : 256;
+  const rounds = options.quick ? 1 : 5;
   const rows: Row[] = [];
   try {
-    for (const { title, sampling, streams } of loads) {
-      for (const count of streams) {
-        const speeds = await inTurns(contenders, rounds, (contender, round) =>
-          tokensPerSecond(contender, { sampling, streams: count, replyTokens, number: round * 100 + count }),
+    for (const load of loads) {
+      for (const streams of load.streams) {
+        rows.push(
+          ...(await measureLoad(options, contenders, { name: `${name}, ${load.title}`, load, streams, rounds })),
         );
-        const what = `${name}, ${title}, ${count} at once`;
-        rows.push(compared({ bench: 'gpu', what, unit: 'tokens/s' }, speeds, { atLeast: 1 }));
-        options.log(`${what}: ${speeds.parley.map((speed) => speed.toFixed(0)).join(', ')} tokens/s`);
       }
     }
     const words = await wordsFor(contenders[0] as Contender, longPromptTokens);
@@ -89,6 +95,46 @@ async function measureCase(options: BenchOptions, model: string, { name, loads }
     for (const contender of contenders) await contender.stop();
   }
   return rows;
+}
+
+interface Cell {
+  readonly name: string;
+  readonly load: Load;
+  readonly streams: number;
+  readonly rounds: number;
+}
+
+async function measureLoad(
+  { log }: BenchOptions,
+  contenders: readonly Contender[],
+  { name, load, streams, rounds }: Cell,
+): Promise<Row[]> {
+  const { sampling, replyTokens, goalAt32 = 1, mostSampling } = load;
+  const shares: number[] = [];
+  const speeds = await inTurns(contenders, rounds, async (contender, round) => {
+    const before = await stepSeconds(contender);
+    const speed = await tokensPerSecond(contender, { sampling, streams, replyTokens, number: round * 100 + streams });
+    const after = await stepSeconds(contender);
+    if (before && after && round > 0) shares.push(samplingShare(before, after));
+    return speed;
+  });
+  const what = `${name}, ${streams} at once`;
+  const row = (part: string, value: number, goal?: Goal): Row => {
+    return { bench: 'gpu', what: `${what}: ${part}`, value, unit: '%', ...(goal && { goal }) };
+  };
+  const peerSpeeds = speeds.peer?.map((speed) => speed.toFixed(0)).join(', ') ?? 'none';
+  log(`${what}: ${speeds.parley.map((speed) => speed.toFixed(0)).join(', ')} tokens/s; peer: ${peerSpeeds}`);
+  const ratioGoal = { atLeast: streams === 32 ? goalAt32 : 1 };
+  const shareGoal = streams === 32 && mostSampling !== undefined ? { atMost: mostSampling } : undefined;
+  return [
+    compared({ bench: 'gpu', what, unit: 'tokens/s' }, speeds, ratioGoal),
+    ...(shares.length > 0 ? [row('sampling, of a step', median(shares) * 100, shareGoal)] : []),
+    ...(rounds >= 5 ? [row('spread', spread(speeds.parley) * 100, { atMost: 5 })] : []),
+  ];
+}
+
+function spread(values: readonly number[]): number {
+  return (Math.max(...values) - Math.min(...values)) / median(values);
 }
 
 /** One round more than counted, which warms both up; who goes first changes from round to round. */

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { busyBench } from './busy.ts';
 import { cacheBench } from './cache.ts';
 import { clusterBench } from './cluster.ts';
 import { composerBench } from './composer.ts';
@@ -33,6 +34,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   sampling: samplingBench,
   serve: serveBench,
   fair: fairBench,
+  busy: busyBench,
   cache: cacheBench,
   memory: memoryBench,
   speech: speechBench,
@@ -66,6 +68,7 @@ const { values, positionals } = parseArgs({
     'peer-command': { type: 'string' },
     ear: { type: 'string', multiple: true, default: [] },
     sounds: { type: 'string' },
+    gpu: { type: 'boolean', default: false },
     document: { type: 'boolean', default: false },
   },
 });
@@ -89,6 +92,7 @@ const options = {
   threads,
   model: values.model,
   cpuBuild: values.cpubuild,
+  gpu: values.gpu,
   peer: { ...(url && { url }), ...(pid && { pid }), ...(command && { command }) },
   ears: values.ear,
   sounds: values.sounds,

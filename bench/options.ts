@@ -19,6 +19,8 @@ export interface BenchOptions {
   readonly model: string | undefined;
   /** The CPU build that Parley is to use beside a peer that was built for it; the best one when it is left out. */
   readonly cpuBuild: string | undefined;
+  /** The servers side by side have all layers on a card. */
+  readonly gpu: boolean;
   /** Another server to measure beside Parley: one that runs, or the command that starts it. */
   readonly peer: { readonly url?: string; readonly pid?: number; readonly command?: string };
   /** Flags of the recognisers that the round trip is heard by; each item is those of one. */

@@ -21,7 +21,7 @@ interface Wave {
 /** The same requests to Parley and to a peer, in turn, with more and more of them at once. */
 export async function serveBench(options: BenchOptions): Promise<Row[]> {
   const shape = { model: await benchModel(options), threads: options.threads ?? 2, context: 1024, parallel: 16 };
-  const contenders = await startContenders(options, { ...shape, batch: 512 });
+  const contenders = await startContenders(options, { ...shape, batch: 512, gpu: options.gpu });
   const rounds = options.quick ? 2 : 5;
   const replyTokens = options.quick ? 32 : 128;
   const rows: Row[] = [];

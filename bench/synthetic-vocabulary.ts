@@ -5,7 +5,7 @@ const letters = [...'etaoinshrdlucmfwygpbvkxqjz'];
 
 /**
  * A vocabulary in the manner of SentencePiece: three special tokens, every byte, then pieces of up to three letters with
- * and without a space before them. Any text can be written with it, English at about three characters a token.
+ * and without a space before them, then of four. Any text can be written with it, English at about three characters a token.
  */
 export function syntheticVocabulary(
   size: number,
@@ -39,5 +39,8 @@ function* pieces(): Generator<string> {
   for (const a of [...letters, ...capitals]) yield `${space}${a}`;
   for (const start of spaced) {
     for (const a of letters) for (const b of letters) for (const c of letters) yield `${start}${a}${b}${c}`;
+  }
+  for (const a of letters) {
+    for (const b of letters) for (const c of letters) for (const d of letters) yield `${a}${b}${c}${d}`;
   }
 }

@@ -31,6 +31,27 @@ export function streamCompletion(
   return streamText(server, '/v1/completions', { ...sampling, ...toTheEnd, prompt, max_tokens: tokens });
 }
 
+/** When the tokens of a completion come until the signal, which ends it. The list grows meanwhile. */
+export function arrivalsUntil(server: Contender, prompt: string, tokens: number, stop: AbortSignal) {
+  const { host, port } = server;
+  const body = JSON.stringify({ model: 'bench', ...greedy, ...toTheEnd, prompt, max_tokens: tokens });
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const reader = new EventReader();
+  const ended = new Promise<void>((resolve, reject) => {
+    const failed = (error: Error) => (stop.aborted ? resolve() : reject(error));
+    const options = { host, port, path: '/v1/completions', method: 'POST', headers, agent: false, signal: stop };
+    const outgoing = request(options, (response) => {
+      response.setEncoding('utf8');
+      response.on('data', (piece: string) => reader.read(piece, performance.now()));
+      response.on('error', failed);
+      response.on('end', resolve);
+    });
+    outgoing.on('error', failed);
+    outgoing.end(body);
+  });
+  return { arrivals: reader.arrivals as readonly number[], ended };
+}
+
 /** How many words of nonsense make about so many tokens; that is the model's affair. */
 export async function wordsFor(server: Contender, tokens: number): Promise<number> {
   const words = 100;

@@ -9,6 +9,7 @@ import { DiskStore } from '../src/engines/llama/worker/cache/disk-store.ts';
 import { KeyFile } from '../src/keys/key-file.ts';
 import { Keyring } from '../src/keys/keyring.ts';
 import { download } from '../src/library/download.ts';
+import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
@@ -118,6 +119,16 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
       title: 'Animals',
       folder: 'Home',
       turns: { b: { text: 'A dog.', reasoning: 'Ears.' } },
+    });
+  },
+  // Made by `parley pack build cuda`.
+  'cuda-built.json': async (path) => {
+    expect(readFacts(readFileSync(path, 'utf8'))).toMatchObject({
+      version: '3.21.1',
+      system: 'linux-x64',
+      toolkit: '13.0.88',
+      architectures: ['90'],
+      libraries: ['/usr/local/cuda/lib64/libcudart.so.13', '/usr/local/cuda/lib64/libcublas.so.13'],
     });
   },
   // Installed by `parley pack add`.

@@ -22,6 +22,7 @@ const usage = `Usage: parley [model.gguf] [port] [flags]
        parley models             list local models
        parley pull SOURCE        download a model
        parley pack add NAME      download an engine
+       parley pack build cuda    compile an engine
        parley pack verify        check downloaded engines
        parley doctor             check this installation
        parley licenses           print all licences`;

@@ -1,3 +1,4 @@
+import type { CardUse } from './card-memory.ts';
 import type { EngineSource } from './engine-source.ts';
 import type { Ticket } from './ticket.ts';
 
@@ -48,6 +49,8 @@ export interface EmbeddingFacts {
   readonly architecture: string;
   readonly parameters: number;
   readonly sizeBytes: number;
+  /** The cards that it uses, right after it was loaded. */
+  readonly cards?: readonly CardUse[];
 }
 
 export interface EmbeddingService

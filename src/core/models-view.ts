@@ -1,3 +1,4 @@
+import type { CardUse } from './card-memory.ts';
 import type { TextModel } from './text-service.ts';
 
 /** A model that can be requested by name, loaded or not. */
@@ -63,6 +64,8 @@ export interface ModelMemory {
   load(kind: string, name: string): Promise<void>;
   /** Resolves when it is unloaded; running requests finish first. */
   unload(kind: string, name: string): Promise<void>;
+  /** The cards that loaded models use. */
+  cards?(): Promise<readonly CardUse[]>;
 }
 
 /** What the header of a model file says. */

@@ -54,6 +54,17 @@ export type TextState =
 
 export type AbortOutcome = 'stopped' | 'pending' | 'refused';
 
+/** Where the time of an engine's steps went so far, in milliseconds: computing their batches, sampling, and all of it. */
+export type StepTimes = Readonly<Record<'steps' | 'rows' | 'computeMs' | 'sampleMs' | 'totalMs', number>>;
+
+/** How many threads compute now, which an engine may change on a busy machine. */
+export interface ThreadUse {
+  readonly decode: number;
+  readonly prefill: number;
+  /** How often one of them has changed. */
+  readonly changes: number;
+}
+
 /** Figures of the last finished generation and of the queue. */
 export interface Performance {
   readonly processMsPerToken: number;
@@ -74,6 +85,10 @@ export interface Performance {
   readonly idle: boolean;
   readonly uptimeSeconds: number;
   readonly idleSeconds: number;
+  /** Missing in engines that do not tell it. */
+  readonly steps?: StepTimes | undefined;
+  /** Missing without a loaded model, and in engines that do not tell it. */
+  readonly threads?: ThreadUse | undefined;
 }
 
 /** A queue slot for several generations in a row, without other requests in between. */
@@ -160,6 +175,9 @@ export interface TextEngine {
   tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]>;
   /** Missing in engines without a prompt cache. */
   cacheReport?(): Promise<CacheReport>;
+  /** Missing in engines that do not tell it. */
+  steps?(): StepTimes;
+  threads?(): ThreadUse | undefined;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
   /** Each token by itself, special ones included. */
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;

@@ -31,3 +31,18 @@ test('fitOf: more context and more concurrent requests need more memory', () => 
   expect(need({ contextSize: 32768 })).toBeGreaterThan(need({}));
   expect(need({ sequences: 4 })).toBeGreaterThan(need({}));
 });
+
+test('fitOf: layers that fit on graphics cards need no main memory', () => {
+  const card = (free: number) => ({ description: 'a card', freeBytes: free * gigabyte });
+  expect(fitOf(shape, wish, gigabyte)).not.toHaveProperty('cards');
+  expect(fitOf(shape, wish, gigabyte, [card(24)])).toMatchObject({
+    verdict: 'fits',
+    cards: { layers: 33, of: 33, names: 'a card', freeBytes: 24 * gigabyte },
+  });
+  const { needBytes } = fitOf(shape, wish, gigabyte);
+  const half = fitOf(shape, wish, needBytes * 0.6, [card(3), card(1)]);
+  expect(half.cards?.layers).toBeGreaterThan(10);
+  expect(half.cards?.layers).toBeLessThan(20);
+  expect(half).toMatchObject({ verdict: 'tight', cards: { names: 'a card, a card' } });
+  expect(fitOf(shape, wish, needBytes / 4, [card(3)]).verdict).toBe('large');
+});

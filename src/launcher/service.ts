@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { isNewerConfig, newerConfig, readConfigFile } from '../config/config-file.ts';
 import { defaultSettings, type FlagKey, type Layer, type Settings, settingsFrom } from '../config/flags.ts';
 import { validated } from '../config/load.ts';
+import type { CardMemory } from '../core/card-memory.ts';
 import type { Product } from '../core/product.ts';
+import { layersThatFit } from '../engines/llama/card-placement.ts';
 import { contextSizeFor, type ModelShape, memoryNeed, readModelFile } from '../engines/llama/load-options.ts';
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
@@ -27,6 +29,8 @@ export interface LauncherParts {
   readonly exists: (path: string) => boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly availableBytes: () => number;
+  /** Graphics cards that an installed build can use. */
+  readonly cards?: () => Promise<readonly Pick<CardMemory, 'description' | 'freeBytes'>[]>;
   readonly quit: () => void;
 }
 
@@ -85,7 +89,8 @@ export class LauncherService {
       contextSizeGiven: contextSize > 0 && contextSize !== defaultSettings.contextsize,
       sequences,
     };
-    return { ...facts, layers: shape.layers, fit: fitOf(shape, options, this.parts.availableBytes()) };
+    const cards = (await this.parts.cards?.()) ?? [];
+    return { ...facts, layers: shape.layers, fit: fitOf(shape, options, this.parts.availableBytes(), cards) };
   }
 
   async load(path: string): Promise<Problems | object> {
@@ -177,15 +182,32 @@ export function configName(asked: string, kind: 'config' | 'template'): string |
 /** Leaves a tenth of the memory to other programs. */
 const comfortable = 0.9;
 
-/** Whether a model fits into free memory: `fits` with a reserve, `tight` without, `large` not at all. */
+/**
+ * Whether a model fits into free memory: `fits` with a reserve, `tight` without, `large` not at all. Layers that fit on graphics
+ * cards, as they are placed without flags, need no main memory.
+ */
 export function fitOf(
   shape: ModelShape,
   options: { readonly contextSize: number; readonly contextSizeGiven: boolean; readonly sequences: number },
   availableBytes: number,
+  cards: readonly Pick<CardMemory, 'description' | 'freeBytes'>[] = [],
 ) {
   const { trainedContext } = shape;
   const contextSize = trainedContext > 0 ? contextSizeFor(options, trainedContext) : options.contextSize;
   const needBytes = memoryNeed(shape, contextSize, options.sequences);
-  const verdict = needBytes <= availableBytes * comfortable ? 'fits' : needBytes <= availableBytes ? 'tight' : 'large';
-  return { needBytes, availableBytes, verdict, contextSize };
+  const layers = layersThatFit({
+    modelBytes: shape.sizeBytes,
+    cacheBytes: shape.cacheBytesPerToken * contextSize * options.sequences,
+    fixedBytes: defaultSettings.batchsize * (shape.computeBytesPerToken ?? 0),
+    layers: shape.layers,
+    freeBytes: cards.map(({ freeBytes }) => freeBytes),
+    marginBytes: defaultSettings.autofitpadding * 2 ** 20,
+    split: [],
+  });
+  const rest = needBytes * (1 - layers / (shape.layers + 1));
+  const verdict = rest <= availableBytes * comfortable ? 'fits' : rest <= availableBytes ? 'tight' : 'large';
+  const names = cards.map(({ description }) => description).join(', ');
+  const freeBytes = cards.reduce((sum, card) => sum + card.freeBytes, 0);
+  const onCards = cards.length > 0 ? { layers, of: shape.layers + 1, names, freeBytes } : undefined;
+  return { needBytes, availableBytes, verdict, contextSize, ...(onCards && { cards: onCards }) };
 }

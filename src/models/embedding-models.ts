@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
+import type { CardNeed } from '../core/card-memory.ts';
 import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
 import { sameName } from '../core/model-names.ts';
 import { EmbeddingHost, type EmbeddingOptions } from '../engines/embedding/host.ts';
@@ -20,7 +21,7 @@ import { engineConsole } from './engine-console.ts';
 import { lifecycles } from './lifecycle.ts';
 import { remoteEmbedding } from './remote-task-models.ts';
 import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
-import { displayName, engineThreads } from './text-engine.ts';
+import { displayName, engineThreads, knownBuilds } from './text-engine.ts';
 
 type EmbeddingModel = TaskModel<EmbeddingEngine>;
 
@@ -40,8 +41,9 @@ export function embeddingModel(settings: Settings, { terminal }: ModelTools): Em
   const options = () => embeddingOptions(settings, { path }, noShape);
   const need = async (): Promise<number> => needOf(await readModelFile(path), settings);
   const name = displayName(path);
+  const cardNeed = async () => embeddingCardNeed(await readModelFile(path), options());
   return {
-    spec: { name, kind: 'embedding', need, make: maker(name, options, terminal) },
+    spec: { name, kind: 'embedding', need, cardNeed, make: maker(name, options, terminal) },
     given: true,
     file: () => {
       const stat = statSync(path, { throwIfNoEntry: false });
@@ -58,8 +60,12 @@ export function textEmbeddingModel(settings: Settings, { text, terminal }: Model
   if (!file || !(isFile || settings.embeddingsmodel === '')) return undefined;
   const options = () => embeddingOptions(settings, { path: file.path }, file.shape);
   const need = async (): Promise<number> => needOf(file, settings);
+  const cardNeed = async () => embeddingCardNeed(file, options());
   const { keepMs } = builtIn;
-  return { given: false, spec: { name, kind: 'embedding', keepMs, need, make: maker(name, options, terminal) } };
+  return {
+    given: false,
+    spec: { name, kind: 'embedding', keepMs, need, cardNeed, make: maker(name, options, terminal) },
+  };
 }
 
 /** The embedding model that is part of the package. */
@@ -75,6 +81,11 @@ const entry = fileURLToPath(new URL('../engines/embedding/worker/main.js', impor
 function needOf({ shape }: ModelFile, { embeddingsmaxctx }: Settings): number {
   const trained = shape.trainedContext || embeddingsmaxctx;
   return memoryNeed(shape, embeddingsmaxctx > 0 ? Math.min(embeddingsmaxctx, trained) : trained, 1);
+}
+
+/** Weights, and some for computing. The built-in model is too small to count. */
+function embeddingCardNeed({ shape }: ModelFile, { backend, devices }: EmbeddingOptions): CardNeed | undefined {
+  return backend === 'cpu' ? undefined : { bytes: memoryNeed(shape, 0, 1), devices };
 }
 
 /** The flags of embeddings, and those of computation that do not concern the text model alone. */
@@ -101,7 +112,11 @@ export function embeddingOptions(
 function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal): EmbeddingModel['spec']['make'] {
   return lifecycles('embedding', (parts) => {
     const chosen = options();
-    return new EmbeddingHost({ ...parts, entry, options: chosen, observer: consoleObserver(name, chosen, terminal) });
+    const observer = consoleObserver(name, chosen, terminal);
+    const host = { ...parts, entry, options: chosen, observer };
+    if (chosen.backend === 'cpu') return new EmbeddingHost(host);
+    const { gpuBuilds: installed, canBuild } = knownBuilds(observer);
+    return new EmbeddingHost(host, { installed, canBuild });
   });
 }
 

@@ -1,8 +1,12 @@
+import { type CardNeed, namedCards } from '../core/card-memory.ts';
+
 /** A loaded model, as the eviction policy sees it. */
 export interface Resident {
   /** Unique. */
   readonly id: string;
   readonly bytes: number;
+  /** What it holds of cards, by their names, or will hold once it is loaded. */
+  readonly cards?: ReadonlyMap<string, number> | CardNeed;
   /** Milliseconds of a monotonic clock. */
   readonly lastUsed: number;
   /** Never evicted. */
@@ -18,12 +22,20 @@ export interface MemoryBudget {
   readonly bytes: number;
   /** The most models that may be loaded. */
   readonly count: number;
+  /** What all models together may hold of each card; a card that is not known is not limited. */
+  readonly cards?: readonly CardBudget[];
+}
+
+export interface CardBudget {
+  readonly name: string;
+  readonly bytes: number;
 }
 
 /** The model to be loaded. */
 export interface Newcomer {
   readonly bytes: number;
   readonly auxiliary?: boolean;
+  readonly cards?: CardNeed | undefined;
 }
 
 /**
@@ -63,7 +75,35 @@ export function fits(residents: readonly Resident[], newcomer: Newcomer, budget:
   // A model that needs no memory always fits.
   if (newcomer.auxiliary && newcomer.bytes === 0) return true;
   const counted = residents.filter(({ auxiliary }) => !auxiliary).length;
-  return (newcomer.auxiliary || counted < budget.count) && sum(residents) + newcomer.bytes <= budget.bytes;
+  const fitsMemory = (newcomer.auxiliary || counted < budget.count) && sum(residents) + newcomer.bytes <= budget.bytes;
+  return fitsMemory && fitsCards(residents, newcomer.cards, budget.cards ?? []);
+}
+
+/**
+ * Whether a model fits on its cards beside these. A model that is larger than its cards gets all that can be freed there, and the
+ * rest of its layers stay in main memory: too small a card is no reason to refuse it.
+ */
+function fitsCards(
+  residents: readonly Resident[],
+  need: CardNeed | undefined,
+  budgets: readonly CardBudget[],
+): boolean {
+  if (!need || need.bytes === 0) return true;
+  const own = namedCards(budgets, need.devices);
+  const all = own.reduce((total, { bytes }) => total + bytes, 0);
+  const held = (some: readonly Resident[]): number =>
+    some.reduce((total, { cards }) => total + heldOf(cards, own, budgets), 0);
+  const most = all - held(residents.filter(({ pinned }) => pinned));
+  return all - held(residents) >= Math.min(need.bytes, Math.max(0, most));
+}
+
+function heldOf(cards: Resident['cards'], own: readonly CardBudget[], budgets: readonly CardBudget[]): number {
+  if (cards === undefined) return 0;
+  if ('bytes' in cards) {
+    const shares = namedCards(budgets, cards.devices).some((card) => own.includes(card));
+    return shares ? cards.bytes : 0;
+  }
+  return own.reduce((total, { name }) => total + (cards.get(name) ?? 0), 0);
 }
 
 const sum = (residents: readonly Resident[]): number => residents.reduce((total, { bytes }) => total + bytes, 0);

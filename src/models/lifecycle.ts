@@ -1,3 +1,4 @@
+import type { CardMemory, CardNeed, CardUse } from '../core/card-memory.ts';
 import { readText } from '../core/read-text.ts';
 import { spawnChild } from '../engines/host/child.ts';
 import type { EngineProcessParts, StartTimer } from '../engines/host/engine-process.ts';
@@ -12,6 +13,10 @@ export interface Lifecycle {
   settled(): Promise<void>;
   /** Memory in use, once it is known. */
   bytes?(): number | undefined;
+  /** What it holds of graphics cards. */
+  cardUse?(): readonly CardUse[];
+  /** The memory of its cards now. */
+  cards?(): Promise<readonly CardMemory[]>;
 }
 
 export type LifecycleState =
@@ -38,6 +43,8 @@ export interface ModelSpec<Loaded extends Lifecycle = Lifecycle> {
   readonly keepMs?: number;
   /** Expected memory in bytes, from the model file. Throws if the file cannot be read. */
   need(): Promise<number>;
+  /** Expected memory on graphics cards; undefined for none. */
+  cardNeed?(): Promise<CardNeed | undefined>;
   make(): Loaded;
 }
 
@@ -60,6 +67,8 @@ export interface Listed {
   readonly resident: boolean;
   readonly inUse: number;
   readonly bytes: number | undefined;
+  /** What it holds of graphics cards. */
+  readonly cards: readonly CardUse[];
   /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */
   readonly expiresAt: number;
 }
@@ -72,6 +81,8 @@ export interface HostedEngine {
   stop(): Promise<void>;
   state(): { readonly type: string; readonly progress?: number; readonly reason?: string };
   settled(): Promise<void>;
+  cardUse?(): readonly CardUse[];
+  cards?(): Promise<readonly CardMemory[]>;
 }
 
 /** Lifecycle of an engine of any kind, for the registry. */
@@ -104,7 +115,23 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
   bytes(): number | undefined {
     return this.engine.state().type === 'ready' ? residentBytes(this.engine.pid) : undefined;
   }
+
+  cardUse(): readonly CardUse[] {
+    return this.engine.cardUse?.() ?? [];
+  }
+
+  /** What was known at the load, if the engine does not answer soon. */
+  async cards(): Promise<readonly CardMemory[]> {
+    const known = this.cardUse();
+    if (known.length === 0 || !this.engine.cards) return known;
+    const late = new Promise<readonly CardMemory[]>((resolve) => engineTimer(longestAnswerMs, () => resolve(known)));
+    const now = await Promise.race([this.engine.cards(), late]);
+    return now.length > 0 ? now : known;
+  }
 }
+
+/** Metrics and loads wait for it. */
+const longestAnswerMs = 2000;
 
 /** What every engine process is started with. */
 type ProcessParts = Required<Pick<EngineProcessParts<never, never>, 'capability' | 'spawn' | 'startTimer' | 'proven'>>;

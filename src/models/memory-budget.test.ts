@@ -6,9 +6,10 @@ import { memoryBudget } from './memory-budget.ts';
 import type { Registry } from './registry.ts';
 
 const gigabyte = 2 ** 30;
+const cardBudgets = [{ name: 'CUDA0', bytes: 8 * gigabyte }];
 
 function room(settings: Partial<Settings>, models: readonly Partial<Listed>[] = []) {
-  const registry = { list: () => models } as unknown as Registry;
+  const registry = { list: () => models, cardBudgets } as unknown as Registry;
   return memoryBudget({ ...defaultSettings, ...settings }, () => registry);
 }
 
@@ -36,4 +37,8 @@ test('memoryBudget: includes the memory of loaded models, not of unloaded ones',
 
 test('memoryBudget: --maxmodels is the count', () => {
   expect(room({ routermode: true, maxmodels: 3 }).count).toBe(3);
+});
+
+test('memoryBudget: includes the cards that the registry knows', () => {
+  expect(room({ routermode: true }).cards).toEqual(cardBudgets);
 });

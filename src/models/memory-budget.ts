@@ -11,7 +11,8 @@ export function memoryBudget(settings: Settings, registry: () => Registry): Memo
   const held = registry()
     .list()
     .reduce((sum, { resident, bytes = 0 }) => sum + (resident ? bytes : 0), 0);
-  return { bytes: availableBytes() + held, count: settings.maxmodels || Number.POSITIVE_INFINITY };
+  const count = settings.maxmodels || Number.POSITIVE_INFINITY;
+  return { bytes: availableBytes() + held, count, cards: registry().cardBudgets };
 }
 
 /** Available memory. Linux counts reclaimable memory, other systems only unused memory. */

@@ -2,6 +2,7 @@ import type { ServerTools } from '../chat/server-tools/loop.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
+import { besideModel, cardNeed } from '../engines/llama/card-placement.ts';
 import type { LlamaObserver } from '../engines/llama/host.ts';
 import { expectedContextSize, type ModelFile, memoryNeed } from '../engines/llama/load-options.ts';
 import { noTextEngine } from '../engines/none.ts';
@@ -76,6 +77,7 @@ export async function prepareModel(config: ModelConfig, terminal: Terminal): Pro
       name,
       kind: 'text',
       need: async () => (file ? memoryNeed(file.shape, contextSize, settings.parallelrequests) : 0),
+      ...(options && { cardNeed: async () => cardNeed(options, await besideModel(options)) }),
       make: () => {
         const engine = make(known !== undefined);
         return new EngineLifecycle(engine, () => {

@@ -1,3 +1,4 @@
+import type { CardNeed } from '../core/card-memory.ts';
 import type { Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 
@@ -24,6 +25,8 @@ export class RegistryEntry {
   /** Memory when it was last loaded, which is better than the estimate. */
   #measured: number | undefined;
   #estimated: number | undefined;
+  #heldOnCards = 0;
+  #cardNeed: CardNeed | undefined;
   #keepMs: number;
   #expiresAt = Number.POSITIVE_INFINITY;
   #timer: { cancel(): void } | undefined;
@@ -64,7 +67,8 @@ export class RegistryEntry {
   listed(): Listed {
     const { resident, expiresAt } = this;
     const { name, kind } = this.spec;
-    return { name, kind, state: this.state(), resident, inUse: this.#uses, bytes: this.#bytes(), expiresAt };
+    const cards = this.#lifecycle?.cardUse?.() ?? [];
+    return { name, kind, state: this.state(), resident, inUse: this.#uses, bytes: this.#bytes(), cards, expiresAt };
   }
 
   get expiresAt(): number {
@@ -74,7 +78,30 @@ export class RegistryEntry {
   asResident(): Resident {
     const { pinned = false, auxiliary = false } = this.spec;
     const bytes = this.#bytes() ?? 0;
-    return { id: this.id, bytes, lastUsed: this.#lastUsed, pinned, auxiliary, busy: this.#uses > 0 };
+    const cards = this.#cards();
+    return {
+      id: this.id,
+      bytes,
+      ...(cards && { cards }),
+      lastUsed: this.#lastUsed,
+      pinned,
+      auxiliary,
+      busy: this.#uses > 0,
+    };
+  }
+
+  /** What it holds of cards, or is expected to hold while it is being loaded. */
+  #cards(): Resident['cards'] {
+    const used = this.#lifecycle?.cardUse?.() ?? [];
+    if (used.length > 0) return new Map(used.map(({ name, heldBytes }) => [name, heldBytes]));
+    return this.#lifecycle?.state().type === 'ready' ? undefined : this.#cardNeed;
+  }
+
+  /** Expected memory on cards. What it held last may be a part only, if there was no more. */
+  async cardNeed(): Promise<CardNeed | undefined> {
+    const expected = await this.spec.cardNeed?.();
+    this.#cardNeed = expected && { ...expected, bytes: Math.max(this.#heldOnCards, expected.bytes) };
+    return this.#cardNeed;
   }
 
   async need(): Promise<number> {
@@ -171,6 +198,7 @@ export class RegistryEntry {
   async #leave(lifecycle: Lifecycle, why: UnloadReason): Promise<void> {
     this.#timer?.cancel();
     this.#measured = lifecycle.bytes?.() ?? this.#measured;
+    this.#heldOnCards = (lifecycle.cardUse?.() ?? []).reduce((sum, { heldBytes }) => sum + heldBytes, 0);
     if (this.#uses > 0) {
       await new Promise<void>((resolve) => {
         this.#drained = resolve;

@@ -1,6 +1,7 @@
+import type { CardMemory, CardNeed, CardUse } from '../core/card-memory.ts';
 import { AppError } from '../core/errors.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
-import { evict, fits, type MemoryBudget, type Resident } from './eviction.ts';
+import { type CardBudget, evict, fits, type MemoryBudget, type Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import { RegistryEntry, type RegistryEntryParts } from './registry-entry.ts';
 
@@ -30,6 +31,7 @@ interface Load {
   /** `measuring` until its memory is known, `waiting` until that memory is free, `entering` while it is loaded. */
   phase: 'measuring' | 'waiting' | 'entering';
   need: number;
+  cards: CardNeed | undefined;
   announced: boolean;
   /** Later loads that were started first, with memory that it needs. */
   readonly passedBy: Set<RegistryEntry>;
@@ -47,6 +49,8 @@ export class Registry {
   readonly #loads = new Set<Load>();
   /** The memory budget while nothing was being loaded. */
   #idleBudget: MemoryBudget | undefined;
+  /** What models may hold of each card, as it was when no model was being loaded. */
+  #cardBudgets: readonly CardBudget[] = [];
   #closed = false;
 
   constructor(private readonly parts: RegistryParts) {}
@@ -62,6 +66,17 @@ export class Registry {
   /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */
   expiresAt(kind: string, name: string): number {
     return this.#find(kind, name)?.expiresAt ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** What all models together may hold of each card that is known: a model that was loaded has used it. */
+  get cardBudgets(): readonly CardBudget[] {
+    return this.#cardBudgets;
+  }
+
+  /** The cards that loaded models use, with their memory now and what all models hold of it. */
+  async cards(): Promise<readonly CardUse[]> {
+    const asked = this.#entries.map(async ({ lifecycle }) => (await lifecycle?.cards?.()) ?? []);
+    return withHeld((await Promise.all(asked)).flat(), this.list());
   }
 
   /** The loaded model of this name; loads nothing. */
@@ -164,12 +179,15 @@ export class Registry {
 
   /** Never rejects: errors go to the requests that wait for the load. */
   async #measure(entry: RegistryEntry): Promise<void> {
-    const load: Load = { entry, phase: 'measuring', need: 0, announced: false, passedBy: new Set() };
+    const load: Load = { entry, phase: 'measuring', need: 0, cards: undefined, announced: false, passedBy: new Set() };
     this.#loads.add(load);
     try {
       // It may be being evicted.
       await entry.gone();
       load.need = await entry.need();
+      load.cards = await entry.cardNeed();
+      // Other programs use the cards too.
+      if (load.cards) this.#knowCards(await this.cards());
     } catch (error) {
       if (this.#loads.has(load)) this.#settle(load, asLoadError(entry.spec.name, error));
       return;
@@ -192,7 +210,7 @@ export class Registry {
   #tryToStart(load: Load): void {
     const { entry, need } = load;
     const budget = this.#budget();
-    const newcomer = { bytes: need, auxiliary: entry.spec.auxiliary ?? false };
+    const newcomer = { bytes: need, auxiliary: entry.spec.auxiliary ?? false, cards: load.cards };
     const residents = this.#entries.filter((other) => other !== entry && other.resident);
     const earlier = this.#earlier(load);
     const stays = this.#afterwards(residents, earlier);
@@ -260,6 +278,16 @@ export class Registry {
     return now;
   }
 
+  /** While a model is being loaded, it has a part of what is counted for it. */
+  #knowCards(cards: readonly CardUse[]): void {
+    if ([...this.#loads].some(({ phase }) => phase === 'entering')) return;
+    const others = this.#cardBudgets.filter(({ name }) => !cards.some((card) => card.name === name));
+    this.#cardBudgets = [
+      ...others,
+      ...cards.map(({ name, freeBytes, heldBytes }) => ({ name, bytes: freeBytes + heldBytes })),
+    ].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  }
+
   #announce(load: Load, leaving: readonly RegistryEntry[]): void {
     if (load.announced && leaving.length === 0) return;
     load.announced = true;
@@ -284,6 +312,8 @@ export class Registry {
   #settle(load: Load, error?: AppError): void {
     const { entry } = load;
     this.#loads.delete(load);
+    const used = entry.listed().cards;
+    if (used.length > 0) this.#knowCards(withHeld(used, this.list()));
     if (error) this.parts.observer?.failed?.(entry.spec.name, reasonOf(error));
     for (const one of this.#loadRequests.filter((other) => other.entry === entry)) {
       this.#loadRequests.splice(this.#loadRequests.indexOf(one), 1);
@@ -293,6 +323,19 @@ export class Registry {
     }
     this.#startLoads();
   }
+}
+
+/** Each card once, with what all models hold of it. */
+function withHeld(cards: readonly CardMemory[], models: readonly Listed[]): readonly CardUse[] {
+  const held = models.flatMap(({ cards: used }) => used);
+  const byName = new Map(cards.map((card) => [card.name, card]));
+  return [...byName.values()].map(({ name, description, freeBytes, totalBytes }) => ({
+    name,
+    description,
+    freeBytes,
+    totalBytes,
+    heldBytes: held.reduce((sum, one) => sum + (one.name === name ? one.heldBytes : 0), 0),
+  }));
 }
 
 function loadFailed(model: string, reason: string): AppError {

@@ -9,6 +9,7 @@ import { spawnChild } from '../engines/host/child.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
 import { type LoadOptions, loadOptions, type ModelFile } from '../engines/llama/load-options.ts';
+import { findNvcc } from '../packs/toolkit.ts';
 import type { BatchingSettings } from '../queue/batching.ts';
 import { engineTimer, type HostedEngine } from './lifecycle.ts';
 
@@ -52,8 +53,16 @@ export function createTextEngine(
     startTimer: engineTimer,
     observer,
     proven,
-    gpuBuilds: [...installedBuilds((sentence) => observer.note?.(`Not used: ${sentence}`)).keys()],
+    ...knownBuilds(observer),
   });
+}
+
+/** The installed builds of llama.cpp, and whether one can be compiled here. */
+export function knownBuilds({ note }: Pick<LlamaObserver, 'note'>) {
+  return {
+    gpuBuilds: [...installedBuilds((sentence) => note?.(`Not used: ${sentence}`)).keys()],
+    canBuild: process.platform === 'linux' && findNvcc(process.env) !== undefined,
+  };
 }
 
 /** How many threads an engine should have, where its own flag or the common one says nothing. */

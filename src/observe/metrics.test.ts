@@ -31,13 +31,13 @@ function world(models?: Pick<ListedModel, 'name' | 'state'>[]) {
     uptimeSeconds: 9,
     draftAccepted: 1,
     draftRejected: 2,
-  } as Performance;
+  } as { -readonly [Key in keyof Performance]: Performance[Key] };
   const text = { performance: () => performance, state: (): TextState => ({ type: 'none' }) };
   const all = createMetrics({ startedAt: 1000, version: '1.2.3', models: models && (async () => models) });
   const exposition = () => all.exposition(text);
   const lines = async () => (await exposition()).text.split('\n');
   const watch = (model: string) => all.watch(model, () => text);
-  return { metrics: watch('mini'), tasks: all.tasks, watch, exposition, lines };
+  return { performance, metrics: watch('mini'), tasks: all.tasks, watch, exposition, lines };
 }
 
 /** One generation from its beginning to its end. */
@@ -94,6 +94,26 @@ test('metrics: running requests are counted until they end, however they end', a
       'parley_errors_total{code="engine-lost"} 1',
     ]),
   );
+});
+
+test('metrics: has the present numbers of threads, and how often they changed', async () => {
+  const { performance, lines } = world();
+  expect((await lines()).filter((line) => line.startsWith('parley_thread'))).toEqual([]);
+  performance.threads = { decode: 1, prefill: 2, changes: 3 };
+  expect(await lines()).toEqual(
+    expect.arrayContaining([
+      'parley_threads{phase="decode"} 1',
+      'parley_threads{phase="prefill"} 2',
+      'parley_thread_changes_total 3',
+    ]),
+  );
+});
+
+test('metrics: with several models, each has its threads after a generation', async () => {
+  const { metrics, performance, lines } = world([{ name: 'mini', state: 'ready' }]);
+  performance.threads = { decode: 1, prefill: 2, changes: 3 };
+  generate(metrics);
+  expect(await lines()).toContain('parley_threads{model="mini",phase="decode"} 1');
 });
 
 test('metrics: two concurrent requests share their steps', async () => {
@@ -257,4 +277,20 @@ test('metrics: tasks are counted by kind, outcome and duration', async () => {
   expect(all).toContain('parley_tasks_total{kind="speech",outcome="stopped"} 1');
   expect(all).toContain('parley_tasks_total{kind="embedding",outcome="failed"} 1');
   expect(all).toContain('parley_task_duration_seconds_sum{kind="speech"} 2.1');
+});
+
+test('metrics: memory of the cards that models use', async () => {
+  let cards = [{ name: 'CUDA0', description: 'a card', freeBytes: 60, totalBytes: 100, heldBytes: 30 }];
+  const all = createMetrics({ startedAt: 0, version: '1', cards: async () => cards });
+  const text = { performance: () => ({}) as Performance, state: (): TextState => ({ type: 'none' }) };
+  const lines = async () =>
+    (await all.exposition(text)).text.split('\n').filter((line) => line.startsWith('parley_gpu_memory_bytes'));
+  expect(await lines()).toEqual([
+    'parley_gpu_memory_bytes{card="CUDA0",kind="free"} 60',
+    'parley_gpu_memory_bytes{card="CUDA0",kind="total"} 100',
+    'parley_gpu_memory_bytes{card="CUDA0",kind="used"} 40',
+    'parley_gpu_memory_bytes{card="CUDA0",kind="models"} 30',
+  ]);
+  cards = [];
+  expect(await lines()).toEqual([]);
 });

@@ -1,8 +1,9 @@
+import type { CardUse } from '../core/card-memory.ts';
 import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { Performance, TextService } from '../core/text-service.ts';
+import type { Performance, StepTimes, TextService, ThreadUse } from '../core/text-service.ts';
 import { countExchange, exchangeMetrics } from './exchange-metrics.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import {
@@ -24,6 +25,8 @@ interface ServerFacts {
 interface MetricsParts extends ServerFacts {
   /** Spans of `--trace` so far, by whether the collector got them. */
   readonly spans?: (() => Readonly<Record<string, number>>) | undefined;
+  /** The graphics cards that loaded models use. */
+  readonly cards?: (() => Promise<readonly CardUse[]>) | undefined;
   /** All models, if there may be several: then each metric of a model has its name as a label. */
   readonly models?: (() => Promise<readonly Pick<ListedModel, 'name' | 'state'>[]>) | undefined;
 }
@@ -48,6 +51,16 @@ export function createMetrics(parts: MetricsParts) {
     // Drops removed models.
     modelReady.reset();
     for (const { name, state: own } of models) modelReady.set({ model: name }, own === 'ready' ? 1 : 0);
+  }
+
+  async function setCards(): Promise<void> {
+    const cards = (await parts.cards?.()) ?? [];
+    // Drops cards that no model uses any more.
+    all.own.cardMemory.reset();
+    for (const { name, freeBytes, totalBytes, heldBytes } of cards) {
+      const figures = { free: freeBytes, total: totalBytes, used: totalBytes - freeBytes, models: heldBytes };
+      for (const [kind, bytes] of Object.entries(figures)) all.own.cardMemory.set({ card: name, kind }, bytes);
+    }
   }
 
   const turnCame = (waited: number) => all.own.waited.observe({}, waited / 1000);
@@ -78,14 +91,19 @@ export function createMetrics(parts: MetricsParts) {
     exchange: (record: ExchangeRecord) => countExchange(all.exchanges, record),
     /** The Prometheus text of this moment, with its content type; the queue is that of the given model. */
     async exposition(text: Pick<TextService, 'performance' | 'state'>) {
-      const { waiting, estimateSeconds, uptimeSeconds } = text.performance();
+      const { waiting, estimateSeconds, uptimeSeconds, steps, threads } = text.performance();
       for (const count of counts.values()) count.update();
+      // With several models, each has its figures after its last generation.
+      if (!parts.models) {
+        setSteps(all.own, {}, steps);
+        setThreads(all.own, {}, threads);
+      }
       all.llama.deferred.set({}, waiting);
       all.own.estimate.set({}, estimateSeconds);
       all.own.uptime.set({}, uptimeSeconds);
       all.own.memory.set({}, process.memoryUsage.rss());
       for (const [outcome, count] of Object.entries(parts.spans?.() ?? {})) all.spans.raiseTo({ outcome }, count);
-      await setReady(text);
+      await Promise.all([setReady(text), setCards()]);
       return { contentType: expositionType, text: exposition(all.all) };
     },
   };
@@ -168,10 +186,28 @@ class ModelCount {
     llama.acceptedTokens.inc(labels, draftAccepted);
     llama.promptSpeed.set(labels, perSecond(timings.processedTokens, timings.promptMs));
     llama.predictedSpeed.set(labels, perSecond(usage.completionTokens, timings.generationMs));
+    setSteps(own, labels, performance.steps);
+    setThreads(own, labels, performance.threads);
     own.requests.inc({ ...labels, outcome: event.reason });
     own.promptDuration.observe(labels, (timings.initMs + timings.promptMs) / 1000);
     own.duration.observe(labels, (timings.initMs + timings.promptMs + timings.generationMs) / 1000);
   }
+}
+
+function setSteps(own: OwnMetrics, labels: Labels, times: StepTimes | undefined): void {
+  if (!times) return;
+  const { steps, rows, computeMs, sampleMs, totalMs } = times;
+  own.steps.raiseTo(labels, steps);
+  own.stepRows.raiseTo(labels, rows);
+  const phases = { compute: computeMs, sample: sampleMs, other: Math.max(0, totalMs - computeMs - sampleMs) };
+  for (const [phase, ms] of Object.entries(phases)) own.stepSeconds.raiseTo({ ...labels, phase }, ms / 1000);
+}
+
+function setThreads({ threads, threadChanges }: OwnMetrics, labels: Labels, use: ThreadUse | undefined): void {
+  if (!use) return;
+  threads.set({ ...labels, phase: 'decode' }, use.decode);
+  threads.set({ ...labels, phase: 'prefill' }, use.prefill);
+  threadChanges.raiseTo(labels, use.changes);
 }
 
 function perSecond(tokens: number, milliseconds: number): number {
@@ -246,6 +282,8 @@ function taskMetrics({ counter, gauge, seconds }: Make) {
   };
 }
 
+type OwnMetrics = ReturnType<typeof ownMetrics>;
+
 function ownMetrics({ counter, gauge, seconds }: Make, { startedAt, version }: ServerFacts) {
   gauge('parley_info', 'The version of the server.').set({ version }, 1);
   gauge('process_start_time_seconds', 'When the server began, in seconds since 1970.').set({}, startedAt / 1000);
@@ -260,7 +298,19 @@ function ownMetrics({ counter, gauge, seconds }: Make, { startedAt, version }: S
     duration: seconds('parley_generation_duration_seconds', 'From the turn of a request to its last token.'),
     estimate: gauge('parley_queue_estimate_seconds', 'How long a request that came now would wait for its turn.'),
     uptime: gauge('parley_uptime_seconds', 'How long the server has been up.'),
+    steps: counter('parley_steps_total', 'Steps of the text engine on this machine.'),
+    stepRows: counter('parley_step_rows_total', 'Tokens that were computed in these steps, of prompts and replies.'),
+    stepSeconds: counter('parley_step_seconds_total', 'Time of the steps: computing, sampling, and all else.'),
+    threads: gauge(
+      'parley_threads',
+      'Threads that compute replies (decode) and prompts (prefill); fewer while the processor is busy.',
+    ),
+    threadChanges: counter('parley_thread_changes_total', 'How often the number of threads was changed.'),
     modelReady: gauge('parley_model_ready', '1 when the text model is loaded.'),
+    cardMemory: gauge(
+      'parley_gpu_memory_bytes',
+      'Memory of the graphics cards that loaded models use: free, total, used by all programs, and taken by models here.',
+    ),
     memory: gauge(
       'process_resident_memory_bytes',
       'Memory of the server itself; the model lives in a process of its own.',

@@ -22,6 +22,7 @@ const lock = `
 @node-llama-cpp/linux-x64-cuda-ext 3.21.1 177 1PuURowccBcks3CCoMe1mTHh5vD0V5bFHMUEgtbI/OSDjpP+Pdbn+lf42CGUrepTzR8kCH1HovQ7d8q6/vuIKA==
 @node-llama-cpp/win-x64-cuda 3.21.1 139 PLz70neFEMkQTlmJqG1ujUtCSgHasLPMxQ9rLkqQVmZYAXqkRj+45TIHCjdn3XqUeaoun0vrO9rRaxZ8NVq9jg==
 @node-llama-cpp/win-x64-cuda-ext 3.21.1 175 L2MxLVEYPDDe4O8EDWPmX6brldc9+Vt9hNoT/anj3pSnmrjkQcmaoKhHs6oP5qhEhb5Uog0rj6lgzNGtJO3p9Q==
+node-llama-cpp 3.21.1 36 E3N0Ev2Va0wzydvXYFwM9Hvyo07PoWjt8T/9GMc43Cvt8YkV/NU/tYUgEMC1grTPv2o9PRjQi0G3Wb5P/awiMg==
 @fugood/node-whisper-linux-x64-vulkan 1.1.1 16 ChtrCOVpJ8Lh1pWnrgJlPaLWLEmzpd/T5V0fS8t+mBL7mPFNuWiu72MHBfMaYtweecJD5BKw+FIdoqCVMRb90g==
 @fugood/node-whisper-linux-arm64-vulkan 1.1.1 16 QQT/9FMqbmTETtvKT0Ej2zTG+XkSrG8QzE5RG/g58EfRDx6vJu1BOuRy6QymsXTyePPQkW3QLiLLzIuefyjXxw==
 @fugood/node-whisper-win32-x64-vulkan 1.1.1 12 q/BDnLq8/8l1z8rWPZEg+dSaeMcbng0kqpl7wJb9fFAxWPP0l1EigFwMngGcRUgepn9vzqKpLDWatD+588CUcw==
@@ -68,6 +69,12 @@ function locked(...names: readonly string[]): PackPackage[] {
     return found;
   });
 }
+
+/** Has the source of the llama.cpp that the engine packages were made from, as a git bundle. */
+export const cudaSource: PackPackage = locked('node-llama-cpp')[0] as PackPackage;
+
+/** Versions of llama.cpp and ggml, and the commit, that the engine packages are made from. */
+export const engineSource = { llama: '0.4.0', ggml: '0.23.0', commit: '5b4ebc5' } as const;
 
 /** The same packages on several systems; `SYSTEM` in a name stands for the system. */
 const on = (systems: readonly string[], ...names: readonly string[]): Pack['packages'] =>

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, normalize, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { DownloadError, type DownloadParts, download, readIntegrity } from '../library/download.ts';
+import { DownloadError, type DownloadParts, download, fileHash, readIntegrity } from '../library/download.ts';
 import { readArchive } from '../library/tar.ts';
 import type { PackPackage } from './catalogue.ts';
 import { checkPackage, type Files, writeManifest } from './manifest.ts';
@@ -34,6 +34,34 @@ export async function stagePackage(wanted: PackPackage, folder: string, parts: I
     await rm(archive, { force: true });
     await rm(unpacked, { recursive: true, force: true });
   }
+}
+
+/** Stages a package that was made here: `fill` writes its files. */
+export async function stageFolder(
+  wanted: PackPackage,
+  folder: string,
+  fill: (into: string) => Promise<void>,
+): Promise<void> {
+  const { unpacked, staged } = stagesOf(wanted, folder);
+  await rm(unpacked, { recursive: true, force: true });
+  await mkdir(unpacked, { recursive: true });
+  try {
+    await fill(unpacked);
+    await writeManifest(unpacked, wanted, await filesIn(unpacked));
+    await rm(staged, { recursive: true, force: true });
+    await rename(unpacked, staged);
+  } finally {
+    await rm(unpacked, { recursive: true, force: true });
+  }
+}
+
+async function filesIn(folder: string): Promise<Files> {
+  const found = (await readdir(folder)).map(async (name) => {
+    const path = join(folder, name);
+    const sha256 = (await fileHash(path, 'sha256')).toString('hex');
+    return [name, { bytes: (await stat(path)).size, sha256 }] as const;
+  });
+  return Object.fromEntries(await Promise.all(found));
 }
 
 /** Replaces the installed package by the staged one. The old one is deleted last. */

@@ -268,7 +268,9 @@ export function textService({
     contextSize: () => source.contextSize(),
     performance: (): Performance => {
       const { waiting, running } = queue;
-      return log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
+      const report = log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
+      const engine = source.peek();
+      return { ...report, steps: engine?.steps?.(), threads: engine?.threads?.() };
     },
   };
 }

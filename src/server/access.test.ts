@@ -1,33 +1,16 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
-import { defaultSettings, type Settings } from '../config/flags.ts';
-import { fixedTextSource } from '../core/text-source.ts';
-import { noTextEngine } from '../engines/none.ts';
+import type { Settings } from '../config/flags.ts';
 import type { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import { accessOf, accessTable } from './access.ts';
-import { type App, createApp } from './app.ts';
+import { builtApp } from './testing/built-app.ts';
 
 /** A whole server without any model, behind a password. */
 async function guarded(own: Partial<Settings> = {}): Promise<string> {
-  const app = await builtApp(own);
+  const app = await builtApp({ password: 'secret', ...own });
   const { port } = await app.server.listen();
   onTestFinished(() => app.server.close());
   return `http://127.0.0.1:${port}`;
-}
-
-async function builtApp(own: Partial<Settings> = {}): Promise<App> {
-  const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
-  return createApp({
-    settings: { ...defaultSettings, port: 0, host: '127.0.0.1', password: 'secret', ...own },
-    source: fixedTextSource(noTextEngine(4096)),
-    format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
-    product: { name: 'Parley', version: '1.2.3' },
-    observer: {},
-    warn: () => undefined,
-    onError: () => undefined,
-    shutdown: () => undefined,
-  });
 }
 
 const post = (address: string, headers: Record<string, string> = {}) =>

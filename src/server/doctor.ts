@@ -172,8 +172,8 @@ async function builtIn({ ownFiles }: Machine): Promise<readonly Part[]> {
   );
 }
 
+/** Not of `cuda`, which cannot be loaded without a card: the section of the cards tells that. */
 const packProbes: Readonly<Record<string, Probe>> = {
-  cuda: 'llama cuda',
   vision: 'fabric',
   diffusion: 'bare diffusion',
   music: 'bare music',
@@ -213,8 +213,10 @@ function packagesOf({ packages }: Pack, system: System): readonly PackPackage[] 
 }
 
 const buildNames: Partial<Record<GpuBuild, string>> = {
+  'cuda-built': 'CUDA (compiled here)',
   cuda: 'CUDA',
   'cuda-ext': 'CUDA 12',
+  'cuda-system': 'CUDA (of the system)',
   vulkan: 'Vulkan',
   metal: 'Metal',
 };
@@ -236,7 +238,9 @@ async function graphicsCards({ builds, cards, catalogue, system, probe }: Machin
 
 async function cardsOf(build: GpuBuild, present: readonly string[], probe: Machine['probe']): Promise<Part> {
   const name = buildNames[build] ?? build;
-  const advice = 'Install or update the graphics driver; until then Parley computes on the processor (--usecpu).';
+  const compile =
+    build === 'cuda' || build === 'cuda-ext' ? ', or parley pack build cuda compiles it for this card' : '';
+  const advice = `Install or update the graphics driver${compile}; until then Parley computes on the processor (--usecpu).`;
   const result = await probe(`llama ${build}`);
   if (result.type === 'failed') return problem(name, `cannot be used: ${result.reason}`, advice);
   const found = (result.devices ?? []).filter(({ graphics }) => graphics);

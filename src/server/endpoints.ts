@@ -66,6 +66,7 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
         swap: models?.swap,
         memory,
         library,
+        hasKeyFile: keys !== undefined,
         fileFacts: modelFileFacts(),
         availableBytes,
       }),

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { type Product, reportFacts } from '../core/product.ts';
+import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { createHttpServer } from '../http/server.ts';
 import { allowedPlaces } from '../launcher/folders.ts';
 import { Launched } from '../launcher/launched.ts';
@@ -19,6 +20,8 @@ import { embeddedModel } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { guardFaults } from './guard-faults.ts';
 import { openBrowser } from './open-browser.ts';
+import { runProbe } from './probe.ts';
+import { probedCards } from './probed-cards.ts';
 import { launcherVariable, type Stops } from './stops.ts';
 
 export interface LauncherParts {
@@ -60,6 +63,11 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     exists: existsSync,
     environment: process.env,
     availableBytes,
+    cards: probedCards({
+      builds: () => [...installedBuilds().keys()],
+      probe: runProbe,
+      now: () => performance.now(),
+    }),
     quit: end,
   });
   const tellAddress = (): void => {

@@ -1,22 +1,23 @@
-import { progressOf, type Terminal } from '../observe/terminal.ts';
+import { rm } from 'node:fs/promises';
+import { progressOf } from '../observe/terminal.ts';
+import { workFolder } from '../packs/build-cuda.ts';
+import { builtLibrary, cudaBuilt } from '../packs/built.ts';
 import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue.ts';
 import { type CheckParts, checkPack, type PackState, unsharedPackages } from '../packs/check.ts';
-import { type InstallParts, placePackage, removePackage, stagePackage } from '../packs/install.ts';
+import { placePackage, removePackage, stagePackage } from '../packs/install.ts';
 import type { PackageState } from '../packs/manifest.ts';
 import { askNpm } from './npm-package.ts';
+import { type BuildCommand, buildCommand } from './pack-build.ts';
 
-export interface PackCommand extends CheckParts {
+export interface PackCommand extends CheckParts, BuildCommand {
   readonly words: readonly string[];
-  readonly terminal: Terminal;
-  readonly fetch: typeof fetch;
-  readonly findPackage?: InstallParts['findPackage'];
-  readonly signal?: AbortSignal;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now: () => number;
 }
 
 const usage = `parley pack list            the packs that there are, what each brings, and which are here
 parley pack add NAME        fetch one, checked by its hash; what broke off is taken up again by the same command
+parley pack build cuda      compile the CUDA engine for the cards of this machine (Linux; needs the CUDA toolkit, cmake and git)
+                            --source FILE: the npm package of the source, or a folder with it, on a machine without network
+                            --arch 90: another compute capability; --jobs N: files that are compiled at once
 parley pack remove NAME     delete it
 parley pack verify [NAME]   check every file of what is installed
 parley pack repair [NAME]   fetch again what is broken`;
@@ -28,8 +29,10 @@ const forAll: readonly string[] = ['verify', 'repair'];
 
 /** `parley pack`: resolves to the exit code. */
 export async function packCommand(command: PackCommand): Promise<number> {
-  const { words, terminal, catalogue = packs } = command;
+  const { words, terminal } = command;
+  const catalogue = known(command);
   const [word = 'list', name, ...rest] = words;
+  if (word === 'build') return buildCommand(words.slice(1), command, usage);
   if (word === 'list' && name === undefined) {
     for (const line of await listLines(command)) terminal.line(line);
     return 0;
@@ -48,9 +51,12 @@ export async function packCommand(command: PackCommand): Promise<number> {
   return action(pack, command);
 }
 
+/** The packs of the catalogue, and the one that is compiled. */
+const known = ({ catalogue = [...packs, cudaBuilt] }: PackCommand): readonly Pack[] => catalogue;
+
 async function eachInstalled(action: Action, command: PackCommand): Promise<number> {
   const codes: number[] = [];
-  for (const pack of command.catalogue ?? packs) {
+  for (const pack of known(command)) {
     const { type } = await checkPack(pack, command, 'quick');
     if (type !== 'absent' && type !== 'unsupported') codes.push(await action(pack, command));
   }
@@ -59,6 +65,7 @@ async function eachInstalled(action: Action, command: PackCommand): Promise<numb
 }
 
 async function add(pack: Pack, command: PackCommand): Promise<number> {
+  if (pack === cudaBuilt) return buildCommand(['cuda'], command, usage);
   const { terminal, folder } = command;
   const { type, packages } = await checkPack(pack, command, 'quick');
   if (type === 'unsupported') return unsupported(pack, command);
@@ -73,6 +80,7 @@ async function remove(pack: Pack, command: PackCommand): Promise<number> {
   const { terminal, folder } = command;
   const packages = await unsharedPackages(pack, command);
   const removed = await Promise.all(packages.map((one) => removePackage(one, folder)));
+  if (pack === cudaBuilt) await rm(workFolder(folder), { recursive: true, force: true });
   terminal.line(removed.some(Boolean) ? `${pack.name} is gone.` : `${pack.name} was not here.`);
   return 0;
 }
@@ -96,6 +104,7 @@ async function inspect(pack: Pack, command: PackCommand): Promise<PackState> {
 async function repair(pack: Pack, command: PackCommand): Promise<number> {
   const { type, packages } = await inspect(pack, command);
   if (type !== 'broken') return exitCodes[type];
+  if (pack === cudaBuilt) return buildCommand(['cuda'], command, usage);
   const wanted = packages.filter(({ state }) => state.type === 'broken' || state.type === 'missing');
   const again = wanted.map((one) => one.wanted);
   if (!(await install(pack, again, command))) return 3;
@@ -125,17 +134,18 @@ async function install(pack: Pack, wanted: readonly PackPackage[], command: Pack
 }
 
 async function listLines(command: PackCommand): Promise<string[]> {
-  const { catalogue = packs } = command;
+  const catalogue = known(command);
   const width = Math.max(...catalogue.map(({ name }) => name.length));
   return Promise.all(
     catalogue.map(async (pack) => {
-      const status = packStatus(pack, await checkPack(pack, command, 'quick'));
+      const status = packStatus(pack, await checkPack(pack, command, 'quick'), command);
       return `${pack.name.padEnd(width)}  ${status}  ${pack.brings} (${pack.licence})`;
     }),
   );
 }
 
-function packStatus(pack: Pack, { type, packages }: PackState): string {
+function packStatus(pack: Pack, { type, packages }: PackState, { folder }: PackCommand): string {
+  if (pack === cudaBuilt && type !== 'unsupported' && type !== 'broken') return builtStatus(type, folder);
   if (type === 'unsupported') return `not for this system: it has ${systems(pack)}.`;
   if (type === 'broken') return `broken: parley pack repair ${pack.name}.`;
   if (type === 'outdated') return `update available: parley pack add ${pack.name}.`;
@@ -144,14 +154,24 @@ function packStatus(pack: Pack, { type, packages }: PackState): string {
   return `${missing.reduce((sum, { wanted }) => sum + wanted.megabytes, 0)} MB to fetch.`;
 }
 
+function builtStatus(type: PackState['type'], folder: string): string {
+  const built = type === 'absent' ? undefined : builtLibrary(folder);
+  if (!built) return 'not compiled: parley pack build cuda.';
+  const facts = `toolkit ${built.toolkit}, for ${built.architectures.join(', ')}`;
+  return type === 'outdated'
+    ? `of another version of the engine (${facts}): parley pack build cuda.`
+    : `compiled here (${facts}).`;
+}
+
 /** The result of a thorough check. */
 function verdict(pack: Pack, { type, packages }: PackState): string {
-  if (type === 'absent') return `not installed. Type: parley pack add ${pack.name}`;
+  const how = pack === cudaBuilt ? 'build cuda' : `add ${pack.name}`;
+  if (type === 'absent') return `not installed. Type: parley pack ${how}`;
   if (type === 'broken') {
     const damage = packages.flatMap(({ wanted, state }) => damageOf(wanted, state));
     return `broken: ${damage.join('; ')}.`;
   }
-  if (type === 'outdated') return `intact, but of another version; update available: parley pack add ${pack.name}`;
+  if (type === 'outdated') return `intact, but of another version; update available: parley pack ${how}`;
   const counts = packages.map(({ state }) => (state.type === 'installed' ? state.files : undefined));
   if (counts.includes(undefined)) {
     return 'no damage found. It was installed without a list of its files, so only versions and main files were checked.';

@@ -100,6 +100,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     version: product.version,
     models: models?.list,
     spans: tracer?.counts,
+    cards: async () => (await parts.memory?.cards?.()) ?? [],
   });
   const { inspect } = settings;
   const inspected = new RequestStore({ count: inspect, now: () => Date.now(), tick: () => performance.now() });

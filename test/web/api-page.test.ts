@@ -39,6 +39,20 @@ describe.skipIf(withoutBrowser)('pages of a password-protected server', () => {
     // The refusal without the key was meant.
     expect(faults.get(page)?.filter((fault) => !fault.includes('401'))).toEqual([]);
 
+    // A narrow page has the list behind a button; the link to the content keeps the address.
+    const chosen = page.url();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const list = page.getByRole('navigation', { name: 'Endpoints' });
+    await list.waitFor({ state: 'hidden' });
+    await page.getByRole('link', { name: 'Skip to content' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main');
+    expect(page.url()).toBe(chosen);
+    await page.getByRole('button', { name: 'Endpoints' }).click();
+    await list.getByRole('link', { name: 'POST /v1/chat/completions/input_tokens', exact: true }).click();
+    await page.getByRole('heading', { name: '/v1/chat/completions/input_tokens' }).waitFor();
+    await list.waitFor({ state: 'hidden' });
+
     // A browser without scripts has a plain list, and a form that answers once it has the key.
     const plain = await open(`${server.base}/api?plain=1`, {
       javaScriptEnabled: false,

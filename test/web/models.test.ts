@@ -141,6 +141,14 @@ describe.skipIf(withoutBrowser)('models', () => {
     hub.close();
   });
 
+  test('keys: without --keyfile the settings say so, and how to make a key', async () => {
+    const server = await start(['--nomodel', '--admin']);
+    const page = await open(`${server.base}/#/settings/keys`);
+    await page.getByText('The server was started without --keyfile.').waitFor();
+    await page.getByText('parley keys add NAME', { exact: true }).waitFor();
+    await server.stop();
+  });
+
   test('keys: the settings say how to make one, and list each with its rules and use', async () => {
     const path = join(folder, 'keys.json');
     const server = await start(['--nomodel', '--admin', '--password', 'sesame', '--keyfile', path]);

@@ -25,7 +25,10 @@ export const memoryFlags = flagTable({
     also: ['--batchthreads', '--threadsbatch', '--threads-batch'],
     defaultText: '0, same as --threads',
     min: -1,
-  }).help('Threads for prompt processing.'),
+  }).help('Threads for prompt processing, at most.'),
+  fixedthreads: toggle({ label: 'Fixed number of threads', also: ['--fixed-threads'] }).help(
+    'Always use all threads of --threads and --blasthreads. By default fewer are used while other programs keep the processor busy.',
+  ),
   device: text('NAMES', '', { label: 'Devices', also: ['-dev'], defaultText: 'all' }).help(
     'Compute devices to use: names, separated by commas.',
   ),

@@ -46,7 +46,7 @@ export const mainFlags = flagTable({
     also: ['-t'],
     defaultText: 'physical cores available to the process, at most 64',
     min: -1,
-  }).help('Threads for text generation. 0 or less chooses automatically.'),
+  }).help('Threads for text generation, at most (see --fixedthreads). 0 or less chooses automatically.'),
   usecuda: list('choice', 'OPTION', {
     label: 'CUDA',
     also: ['--usecublas', '--usehipblas'],

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { EmbeddingFacts } from '../../core/embedding.ts';
 import { AppError, plainError } from '../../core/errors.ts';
+import type { ChildExit } from '../host/child.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
+import type { GpuBuild } from '../llama/load-options.ts';
 import { type EmbeddingEvent, EmbeddingHost, type EmbeddingOptions, type EmbeddingTask, startsOver } from './host.ts';
 
 const options: EmbeddingOptions = {
@@ -23,6 +25,8 @@ const options: EmbeddingOptions = {
   cpuBuild: undefined,
   skipCpuVariants: 0,
   failedGpuBuilds: [],
+  memoryMarginMegabytes: 1024,
+  layersBefore: undefined,
 };
 const facts: EmbeddingFacts = {
   dimensions: 2,
@@ -118,23 +122,37 @@ test('EmbeddingHost: an abort stops the task with its reason', async () => {
 
 describe('EmbeddingHost: restart', () => {
   const exit = { code: null, signal: null, lastLines: [] } as const;
+  const startOver = (ended: ChildExit, before: EmbeddingOptions, installed: readonly GpuBuild[] = []) =>
+    startsOver(ended, before, { installed, canBuild: false })?.options;
 
   test('uses the next lower CPU build after an illegal instruction', () => {
-    const next = startsOver({ ...exit, signal: 'SIGILL' }, options);
+    const next = startOver({ ...exit, signal: 'SIGILL' }, options);
     expect(next?.skipCpuVariants).toBe(1);
-    expect(startsOver({ ...exit, signal: 'SIGILL' }, { ...options, skipCpuVariants: 24 })).toBeUndefined();
+    expect(startOver({ ...exit, signal: 'SIGILL' }, { ...options, skipCpuVariants: 24 })).toBeUndefined();
   });
 
   test('uses the CPU after a GPU error', () => {
     const lastLines = ['CUDA error: no kernel image is available for execution on the device'];
     const onCard = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
-    expect(startsOver({ ...exit, lastLines }, onCard)).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
-    expect(startsOver({ ...exit, lastLines }, options)).toBeUndefined();
+    expect(startOver({ ...exit, lastLines }, onCard)).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
+    expect(startOver({ ...exit, lastLines }, options)).toBeUndefined();
+  });
+
+  test('uses the next GPU build after a GPU error, and the CPU if the card is full', () => {
+    const onCard = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
+    const builds = ['cuda', 'vulkan', 'none'] as const;
+    const lastLines = ['CUDA error: no kernel image is available for execution on the device'];
+    expect(startOver({ ...exit, lastLines }, onCard, builds)).toMatchObject({
+      backend: 'auto',
+      failedGpuBuilds: ['cuda'],
+    });
+    const full = ['allocating 9.00 MiB on device 0: cudaMalloc failed: out of memory'];
+    expect(startOver({ ...exit, lastLines: full }, onCard, builds)).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
   });
 
   test('keeps the options after other exits', () => {
-    expect(startsOver({ ...exit, signal: 'SIGSEGV' }, options)).toBeUndefined();
-    expect(startsOver({ ...exit, code: 1, lastLines: ['out of memory'] }, options)).toBeUndefined();
+    expect(startOver({ ...exit, signal: 'SIGSEGV' }, options)).toBeUndefined();
+    expect(startOver({ ...exit, code: 1, lastLines: ['out of memory'] }, options)).toBeUndefined();
   });
 
   test('notes the reason for using the CPU instead of the GPU', () => {
@@ -155,7 +173,7 @@ describe('EmbeddingHost: restart', () => {
       observer,
     }).start();
     fakes.worker().exit({ signal: 'SIGABRT', lastLines: ['CUDA error: out of memory'] });
-    expect(notes).toEqual(['Embeddings cannot be computed on the GPU (out of memory); the CPU does it.']);
+    expect(notes).toEqual(['Embeddings cannot be computed on the GPU (CUDA error: out of memory); the CPU does it.']);
     expect(fakes.worker().sent[0]).toMatchObject({ options: { backend: 'cpu', gpuLayers: 0 } });
   });
 

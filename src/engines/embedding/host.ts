@@ -1,3 +1,4 @@
+import type { CardMemory, CardUse } from '../../core/card-memory.ts';
 import type {
   Embedded,
   EmbeddingEngine,
@@ -10,25 +11,28 @@ import { AppError } from '../../core/errors.ts';
 import type { ChildExit } from '../host/child.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { TaskEngine, type TaskEngineParts, type Told } from '../host/task-engine.ts';
-import { gpuFailure, loadReason, withLowerCpuBuild } from '../llama/gpu-builds.ts';
+import { cardMemoryFailure, gpuFailure, type Known, loadReason } from '../llama/gpu-failure.ts';
 import type { LoadOptions } from '../llama/load-options.ts';
+import { type StartOver, startOver } from '../llama/start-over.ts';
 
 type Parts = TaskEngineParts<EmbeddingOptions, EmbeddingFacts>;
 type Event<Type extends EmbeddingEvent['type']> = Extract<EmbeddingEvent, { type: Type }>;
+
+/** For a question that needs no computation, beside other tasks. */
+const longestAnswerMs = 5000;
 
 /** Host of the embedding worker process. */
 export class EmbeddingHost
   extends TaskEngine<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>
   implements EmbeddingEngine
 {
-  constructor(parts: Omit<Parts, 'startsOver' | 'loadReason'>) {
+  constructor(parts: Omit<Parts, 'startsOver' | 'loadReason'>, known: Known = { installed: [], canBuild: false }) {
     super({
       ...parts,
       startsOver: (exit, options) => {
-        const next = startsOver(exit, options);
-        const failure = next && next.backend !== options.backend ? gpuFailure(exit.lastLines) : undefined;
-        if (failure) parts.observer?.note?.(`Embeddings cannot be computed on the GPU (${failure}); the CPU does it.`);
-        return next;
+        const next = startsOver(exit, options, known);
+        if (next?.note !== undefined) parts.observer?.note?.(next.note);
+        return next?.options;
       },
       loadReason: (exit) => loadReason(exit.lastLines, howItDied(exit)),
     });
@@ -46,6 +50,21 @@ export class EmbeddingHost
     return ranked;
   }
 
+  /** The cards that the model uses, with their memory when it was loaded. */
+  cardUse(): readonly CardUse[] {
+    return this.state().type === 'ready' ? (this.facts()?.cards ?? []) : [];
+  }
+
+  /** The memory of the cards now; none without a loaded model. */
+  async cards(): Promise<readonly CardMemory[]> {
+    if (this.cardUse().length === 0) return [];
+    try {
+      return (await this.#only('cards', { type: 'cards' }, AbortSignal.timeout(longestAnswerMs))).event.cards;
+    } catch {
+      return [];
+    }
+  }
+
   async #only<Type extends EmbeddingEvent['type']>(type: Type, task: EmbeddingTask, signal: AbortSignal) {
     let found: Told<Event<Type>> | undefined;
     for await (const result of this.run(task, signal)) {
@@ -56,11 +75,21 @@ export class EmbeddingHost
   }
 }
 
-/** After an illegal instruction the next lower CPU build is used, after a GPU error the CPU. */
-export function startsOver(exit: ChildExit, options: EmbeddingOptions): EmbeddingOptions | undefined {
-  const lower = withLowerCpuBuild(exit, options);
-  if (lower || options.backend === 'cpu' || !gpuFailure(exit.lastLines)) return lower;
-  return { ...options, backend: 'cpu', gpuLayers: 0 };
+/** After an illegal instruction the next lower CPU build is used, after a GPU error the next GPU build, and in the end the CPU. */
+export function startsOver(
+  exit: ChildExit,
+  options: EmbeddingOptions,
+  known: Known,
+): StartOver<EmbeddingOptions> | undefined {
+  if (options.backend === 'cpu') return startOver(exit, options, { ...known, gpuLayers: undefined, hasWorked: false });
+  const full = cardMemoryFailure(exit.lastLines);
+  const next = full ? undefined : startOver(exit, options, { ...known, gpuLayers: undefined, hasWorked: false });
+  const failure = full ?? gpuFailure(exit.lastLines);
+  if (next || !failure) return next;
+  return {
+    options: { ...options, backend: 'cpu', gpuLayers: 0 },
+    note: `Embeddings cannot be computed on the GPU (${failure}); the CPU does it.`,
+  };
 }
 
 function cutApart(bytes: Uint8Array, counts: readonly number[], dimensions: number): Float32Array[][] {
@@ -74,7 +103,14 @@ function cutApart(bytes: Uint8Array, counts: readonly number[], dimensions: numb
   );
 }
 
-type GpuOptions = 'backend' | 'gpuLayers' | 'devices' | 'mainGpu' | 'failedGpuBuilds';
+type GpuOptions =
+  | 'backend'
+  | 'gpuLayers'
+  | 'layersBefore'
+  | 'devices'
+  | 'mainGpu'
+  | 'memoryMarginMegabytes'
+  | 'failedGpuBuilds';
 type CpuOptions = 'threads' | 'flashAttention' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants';
 type WeightOptions = 'tensorSplit' | 'splitMode' | 'loadMode' | 'metadataOverrides' | 'tensorOverrides';
 
@@ -88,7 +124,8 @@ export interface EmbeddingOptions extends Pick<LoadOptions, GpuOptions | CpuOpti
 
 export type EmbeddingTask =
   | { readonly type: 'embed'; readonly request: EmbeddingRequest }
-  | { readonly type: 'rank'; readonly request: RankRequest };
+  | { readonly type: 'rank'; readonly request: RankRequest }
+  | { readonly type: 'cards' };
 
 /** All vectors are one attachment; `counts` is the number of vectors per input. */
 interface EmbeddedVectors extends Omit<Embedded, 'vectors'> {
@@ -97,4 +134,7 @@ interface EmbeddedVectors extends Omit<Embedded, 'vectors'> {
   readonly dimensions: number;
 }
 
-export type EmbeddingEvent = EmbeddedVectors | ({ readonly type: 'ranked' } & Ranked);
+export type EmbeddingEvent =
+  | EmbeddedVectors
+  | ({ readonly type: 'ranked' } & Ranked)
+  | { readonly type: 'cards'; readonly cards: readonly CardMemory[] };

@@ -4,14 +4,11 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
   engineVersion,
-  failedForGood,
-  fallBackNote,
   gpuBuilds,
-  gpuFailure,
   type InstalledBuilds,
   installedBuilds,
-  loadReason,
   nextGpuBuild,
+  type OtherCuda,
   packagesFor,
 } from './gpu-builds.ts';
 import type { GpuBuild } from './load-options.ts';
@@ -28,8 +25,10 @@ function found(names: readonly string[], system = { platform: 'linux', arch: 'x6
     mkdirSync(bins, { recursive: true });
     if (extension) writeFileSync(join(bins, 'libggml-cuda.so'), '');
   }
-  return installedBuilds(undefined, (name) => (names.includes(name) ? join(folder, name) : undefined), system);
+  return installedBuilds(undefined, (name) => (names.includes(name) ? join(folder, name) : undefined), system, noOther);
 }
+
+const noOther: OtherCuda = { built: () => undefined, system: () => undefined };
 
 describe('packagesFor', () => {
   test.each([
@@ -83,7 +82,7 @@ describe('installedBuilds', () => {
     const builds = (version: string) => {
       writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ version }));
       const find = (asked: string) => (asked === name ? join(folder, name) : undefined);
-      return installedBuilds((sentence) => told.push(sentence), find, { platform: 'linux', arch: 'x64' });
+      return installedBuilds((sentence) => told.push(sentence), find, { platform: 'linux', arch: 'x64' }, noOther);
     };
     expect([...builds(engineVersion).keys()].sort()).toEqual(['cuda', 'none']);
     expect(told).toEqual([]);
@@ -93,66 +92,78 @@ describe('installedBuilds', () => {
     ]);
   });
 
+  const cpuPackage = '@node-llama-cpp/linux-x64';
+  const built = {
+    version: engineVersion,
+    system: 'linux-x64',
+    toolkit: '13.0.88',
+    architectures: ['90'],
+    libraries: ['/cuda/libcublas.so.13'],
+    library: '/packs/libggml-cuda.so',
+  };
+
+  /** With the CPU package, and these other CUDA libraries. */
+  function withOther(other: Partial<OtherCuda>) {
+    const folder = mkdtempSync(join(root, 'packages-'));
+    mkdirSync(join(folder, 'bins', 'some-system'), { recursive: true });
+    const told: string[] = [];
+    const builds = installedBuilds(
+      (sentence) => told.push(sentence),
+      (name) => (name === cpuPackage ? folder : undefined),
+      { platform: 'linux', arch: 'x64' },
+      { ...noOther, ...other },
+    );
+    return { builds, told };
+  }
+
+  test('a library that was compiled here is used with any package', () => {
+    const { builds, told } = withOther({ built: () => built });
+    expect([...builds.keys()].sort()).toEqual(['cuda-built', 'none']);
+    expect(builds.get('cuda-built')).toMatchObject({ folder: builds.get('none')?.folder, gpuLibrary: built.library });
+    expect(told).toEqual([]);
+  });
+
+  test.each([
+    [{ version: '3.0.0' }, 'for another version of the engine (3.0.0, not 3.21.1). Type: parley pack build cuda'],
+    [{ system: 'linux-arm64' }, 'for another system (linux-arm64, not linux-x64). Type: parley pack build cuda'],
+  ])('a compiled library with %j is not used, with the reason', (changes, sentence) => {
+    const { builds, told } = withOther({ built: () => ({ ...built, ...changes }) });
+    expect([...builds.keys()]).toEqual(['none']);
+    expect(told).toEqual([expect.stringContaining(sentence)]);
+  });
+
+  test('a library of the system is used with any package; a wrong one is named only without another CUDA build', () => {
+    const system = { library: '/usr/lib/libggml-cuda.so', base: '/usr/lib/libggml-base.so.0' };
+    expect(withOther({ system: () => system }).builds.get('cuda-system')).toMatchObject({
+      gpuLibrary: system.library,
+      systemBase: system.base,
+    });
+    const refuse: OtherCuda['system'] = (tell) => {
+      tell('it is of another version');
+      return undefined;
+    };
+    expect(withOther({ system: refuse }).told).toEqual(['it is of another version']);
+    expect(withOther({ system: refuse, built: () => built }).told).toEqual([]);
+  });
+
   test('contains at least the CPU on this machine', () => {
     expect(installedBuilds().get('none')?.folder).toBeTruthy();
   });
 });
 
-/** As it was printed on a card whose driver is older than the toolkit of the package. */
-const oldDriver = [
-  'llama_context: graph splits = 1',
-  'CUDA error: the provided PTX was compiled with an unsupported toolchain',
-  '  current device: 0, in function ggml_cuda_kernel_launch at common.cuh:1234',
-  '  cudaGetLastError()',
-  'ggml-cuda.cu:108: CUDA error',
-];
-
-describe('gpuFailure', () => {
-  test('the reason above the last lines', () => {
-    expect(gpuFailure(oldDriver)).toBe('the provided PTX was compiled with an unsupported toolchain');
-  });
-
-  test.each([
-    [['HIP error: no kernel image is available'], 'no kernel image is available'],
-    [
-      [
-        "terminate called after throwing an instance of 'vk::DeviceLostError'",
-        '  what():  vk::Queue::submit: ErrorDeviceLost',
-      ],
-      'vk::Queue::submit: ErrorDeviceLost',
-    ],
-    [['ggml_vulkan: Device memory allocation of size 9 failed.'], 'Device memory allocation of size 9 failed.'],
-    [
-      ['something', 'src/ggml-cuda/mmq.cu:9: ggml-cuda assert failed'],
-      'src/ggml-cuda/mmq.cu:9: ggml-cuda assert failed',
-    ],
-  ])('%j: %j', (lines, reason) => {
-    expect(gpuFailure(lines)).toBe(reason);
-  });
-
-  test.each([
-    [[]],
-    [['llama_model_load: error loading model: unknown model architecture']],
-    [['ggml_cuda_init: found 1 CUDA devices', 'load failed: not enough memory']],
-    [['ggml_vulkan: 0 = llvmpipe']],
-  ])('%j: undefined', (lines) => {
-    expect(gpuFailure(lines)).toBeUndefined();
-  });
-});
-
 describe('nextGpuBuild', () => {
-  const all: GpuBuild[] = ['none', 'vulkan', 'cuda-ext', 'cuda'];
+  const all: GpuBuild[] = ['none', 'vulkan', 'cuda-system', 'cuda-ext', 'cuda', 'cuda-built'];
 
-  test('without a flag: CUDA, older CUDA, Vulkan, CPU', () => {
+  test('without a flag: CUDA as compiled here, of the pack, for CUDA 12, of the system; then Vulkan and the CPU', () => {
     const order: GpuBuild[] = [];
     for (let next = nextGpuBuild('auto', all, order); next; next = nextGpuBuild('auto', all, order)) order.push(next);
-    expect(order).toEqual(['cuda', 'cuda-ext', 'vulkan', 'none']);
+    expect(order).toEqual(['cuda-built', 'cuda', 'cuda-ext', 'cuda-system', 'vulkan', 'none']);
   });
 
   test('a backend flag is never replaced', () => {
-    expect(nextGpuBuild('cuda', all, [])).toBe('cuda');
-    expect(nextGpuBuild('cuda', all, ['cuda'])).toBe('cuda-ext');
-    expect(nextGpuBuild('cuda', all, ['cuda', 'cuda-ext'])).toBeUndefined();
+    expect(nextGpuBuild('cuda', all, [])).toBe('cuda-built');
+    expect(nextGpuBuild('cuda', all, ['cuda-built', 'cuda'])).toBe('cuda-ext');
+    expect(nextGpuBuild('cuda', all, ['cuda-built', 'cuda', 'cuda-ext', 'cuda-system'])).toBeUndefined();
     expect(nextGpuBuild('vulkan', all, ['vulkan'])).toBeUndefined();
     expect(nextGpuBuild('cpu', all, [])).toBe('none');
   });
@@ -166,54 +177,4 @@ describe('nextGpuBuild', () => {
     expect(gpuBuilds.auto.at(-1)).toBe('none');
     expect([...gpuBuilds.cuda, ...gpuBuilds.vulkan]).not.toContain('none');
   });
-});
-
-describe('GPU messages', () => {
-  const failure = 'the driver is too old';
-
-  test('fallBackNote: reason, fallback and what may help', () => {
-    expect(fallBackNote('cuda', failure, 'vulkan')).toBe(
-      'CUDA cannot be used here (the driver is too old); going on with Vulkan. What may help: a newer NVIDIA driver, or ' +
-        'the package @node-llama-cpp/linux-x64-cuda-ext (made with CUDA 12, needs the libraries of CUDA 12 on this machine), or --usecpu.',
-    );
-  });
-
-  test('fallBackNote: recommends nothing that was tried or is in use', () => {
-    const told = fallBackNote('cuda-ext', failure, 'none');
-    expect(told).toContain('CUDA 12 (cuda-ext) cannot be used here');
-    expect(told).toContain('going on with the CPU');
-    expect(told).not.toContain('linux-x64-cuda-ext');
-    expect(told).not.toContain('--usecpu');
-  });
-
-  test('failedForGood: reason and what to try', () => {
-    expect(failedForGood('cuda', failure, ['cuda'])).toMatch(
-      /^CUDA cannot be used here: the driver is too old\. What may help: .*driver.*cuda-ext.*--usevulkan.*--usecpu\.$/,
-    );
-    expect(failedForGood('vulkan', failure, ['vulkan'])).toMatch(/newer graphics driver.*--usecpu/);
-  });
-});
-
-test.each([
-  [
-    [
-      "llama_model_load: error loading model: unknown model architecture: 'abc'",
-      'llama_model_load_from_file_impl: failed to load model',
-    ],
-    "unknown model architecture: 'abc'",
-  ],
-  [
-    [
-      'CUDA error: the driver is too old',
-      '  current device: 0, in function f at g.cu:1',
-      'ggml-cuda.cu:108: CUDA error',
-    ],
-    'the driver is too old',
-  ],
-  [['ggml_vulkan: unable to allocate 900 MB', 'something failed later'], 'unable to allocate 900 MB'],
-  [['load: printing all EOG tokens', 'common: invalid magic'], 'invalid magic'],
-  [['all is well', 'still loading'], 'the engine process died of SIGKILL'],
-  [[], 'the engine process died of SIGKILL'],
-])('loadReason: of %j the most specific line', (lines, expected) => {
-  expect(loadReason(lines, 'the engine process died of SIGKILL')).toBe(expected);
 });

@@ -1,23 +1,33 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownFolder } from '../../core/data-folder.ts';
+import { type BuiltLibrary, builtLibrary, builtProblem } from '../../packs/built.ts';
+import { systemOf } from '../../packs/catalogue.ts';
 import { packageFolder, wrongVersion } from '../package-folder.ts';
 import type { GpuBuild, LoadOptions } from './load-options.ts';
+import { type SystemCuda, systemCuda } from './system-cuda.ts';
 
 /** The required version of the engine packages. */
 export const engineVersion = '3.21.1';
 
-/** The folder of the libraries of a build, and its GPU library if that is in another package. */
+/** The folder of the libraries of a build, and its GPU library if that is elsewhere. */
 export interface BuildFiles {
   readonly folder: string;
   readonly gpuLibrary?: string;
+  /** Of a library that was compiled here. */
+  readonly built?: Pick<BuiltLibrary, 'architectures' | 'libraries'>;
+  /** The base library that a CUDA library of the system needs. */
+  readonly systemBase?: string;
 }
 
 export type InstalledBuilds = ReadonlyMap<GpuBuild, BuildFiles>;
 
 /** The packages of a build, in the order of preference; every package can also run on the CPU alone. */
 const endings: Readonly<Record<GpuBuild, readonly string[]>> = {
+  'cuda-built': [],
   cuda: ['-cuda'],
   'cuda-ext': ['-cuda'],
+  'cuda-system': [],
   vulkan: ['-vulkan'],
   metal: ['-metal'],
   none: ['', '-vulkan', '-metal', '-cuda'],
@@ -28,11 +38,23 @@ export function packagesFor(build: GpuBuild, platform: string, arch: string): st
   return endings[build].map((ending) => `@node-llama-cpp/${system}-${arch}${ending}`);
 }
 
-/** The installed builds. `tell` is called with a sentence for each package of another version, which is not used. */
+/** Where CUDA libraries that are in no package come from. */
+export interface OtherCuda {
+  readonly built: () => BuiltLibrary | undefined;
+  readonly system: (tell: (sentence: string) => void) => SystemCuda | undefined;
+}
+
+const ofThisMachine: OtherCuda = {
+  built: () => builtLibrary(ownFolder('packs')),
+  system: (tell) => (process.platform === 'linux' ? systemCuda(tell) : undefined),
+};
+
+/** The installed builds. `tell` is called with a sentence for each package or library of another version, which is not used. */
 export function installedBuilds(
   tell: (sentence: string) => void = () => undefined,
   installed: (name: string) => string | undefined = packageFolder,
   { platform, arch }: Pick<NodeJS.Process, 'platform' | 'arch'> = process,
+  other: OtherCuda = ofThisMachine,
 ): InstalledBuilds {
   const found = new Map<GpuBuild, BuildFiles>();
   const told = new Set<string>();
@@ -52,7 +74,27 @@ export function installedBuilds(
       found.set(build, { folder, ...(gpuLibrary && { gpuLibrary }) });
     }
   }
+  addOtherCuda(found, systemOf({ platform, arch }), other, tell);
   return found;
+}
+
+/** They are used with the other libraries of any package: all are made from the same source. */
+function addOtherCuda(
+  found: Map<GpuBuild, BuildFiles>,
+  system: string,
+  other: OtherCuda,
+  tell: (sentence: string) => void,
+): void {
+  const folder = found.get('none')?.folder;
+  if (folder === undefined) return;
+  const built = other.built();
+  const problem = built && builtProblem(built, { version: engineVersion, system });
+  if (problem) tell(problem);
+  else if (built) found.set('cuda-built', { folder, gpuLibrary: built.library, built });
+  // Nobody misses a library of the system beside one of ours.
+  const hasCuda = gpuBuilds.cuda.some((build) => found.has(build));
+  const theirs = other.system(hasCuda ? () => undefined : tell);
+  if (theirs) found.set('cuda-system', { folder, gpuLibrary: theirs.library, systemBase: theirs.base });
 }
 
 /** A package has one folder under `bins`, named for its system. */
@@ -70,21 +112,6 @@ function fallbackLibrary(packageFolderPath: string | undefined): string | undefi
   return ['libggml-cuda.so', 'ggml-cuda.dll'].map((file) => join(folder, 'fallback', file)).find(existsSync);
 }
 
-/** The reason of a GPU failure in the last lines; the very last is often just "…/ggml-cuda.cu:108: CUDA error". */
-export function gpuFailure(lines: readonly string[]): string | undefined {
-  const said = lines.map((line) => /\b(?:CUDA|HIP|MUSA|Metal) error: (?<reason>.*\S)/.exec(line)?.groups?.reason);
-  const unexplained = lines.findLast((line) => /\bggml-(cuda|vulkan|metal)\b.*(error|abort|assert)/i.test(line));
-  return said.findLast((found) => found !== undefined) ?? vulkanReason(lines) ?? unexplained?.trim();
-}
-
-/** Vulkan prints `ggml_vulkan: … failed`, or the C++ runtime an uncaught `vk::…Error`. */
-function vulkanReason(lines: readonly string[]): string | undefined {
-  const thrown = lines.findLast((line) => /vk::\w*Error|ErrorDeviceLost|ErrorOutOfDeviceMemory/.test(line));
-  const printed = lines.findLast((line) => /^ggml_vulkan: .*(error|failed|unable)/i.test(line));
-  const text = thrown ?? printed;
-  return text?.replace(/^(ggml_vulkan:|\s*what\(\):)\s*/, '').trim();
-}
-
 /** The next best build; a backend that was requested by a flag is not replaced. */
 export function nextGpuBuild(
   backend: LoadOptions['backend'],
@@ -96,18 +123,10 @@ export function nextGpuBuild(
 
 /** The builds for a backend, the fastest first. `none` is the CPU alone. */
 export const gpuBuilds: Readonly<Record<LoadOptions['backend'], readonly GpuBuild[]>> = {
-  auto: ['cuda', 'cuda-ext', 'vulkan', 'metal', 'none'],
-  cuda: ['cuda', 'cuda-ext'],
+  auto: ['cuda-built', 'cuda', 'cuda-ext', 'cuda-system', 'vulkan', 'metal', 'none'],
+  cuda: ['cuda-built', 'cuda', 'cuda-ext', 'cuda-system'],
   vulkan: ['vulkan'],
   cpu: ['none'],
-};
-
-const title: Readonly<Record<GpuBuild, string>> = {
-  cuda: 'CUDA',
-  'cuda-ext': 'CUDA 12 (cuda-ext)',
-  vulkan: 'Vulkan',
-  metal: 'Metal',
-  none: 'the CPU',
 };
 
 /** More CPU builds than any package has: more illegal instructions than this have another cause. */
@@ -120,43 +139,4 @@ export function withLowerCpuBuild<Options extends Pick<LoadOptions, 'skipCpuVari
 ): Options | undefined {
   const skipCpuVariants = options.skipCpuVariants + 1;
   return signal === 'SIGILL' && skipCpuVariants <= maximumVariants ? { ...options, skipCpuVariants } : undefined;
-}
-
-/** A sentence for the console if a build cannot be used and another one can. */
-export function fallBackNote(failed: GpuBuild, reason: string, next: GpuBuild): string {
-  return `${title[failed]} cannot be used here (${reason}); going on with ${title[next]}. ${whatToTry(failed, [next])}`;
-}
-
-/** The end of a sentence that begins with the model's name. */
-export function failedForGood(failed: GpuBuild, reason: string, installed: readonly GpuBuild[]): string {
-  const tried = installed.filter((build) => build === 'cuda-ext');
-  return `${title[failed]} cannot be used here: ${reason}. ${whatToTry(failed, tried)}`;
-}
-
-const cudaExt =
-  '@node-llama-cpp/linux-x64-cuda-ext (made with CUDA 12, needs the libraries of CUDA 12 on this machine)';
-
-function whatToTry(failed: GpuBuild, tried: readonly GpuBuild[]): string {
-  if (failed !== 'cuda' && failed !== 'cuda-ext') {
-    return 'A newer graphics driver may help; --usecpu uses the processor alone.';
-  }
-  const tries = [
-    'a newer NVIDIA driver',
-    ...(failed === 'cuda' && !tried.includes('cuda-ext') ? [`the package ${cudaExt}`] : []),
-    ...(tried.includes('vulkan') ? [] : ['--usevulkan']),
-    ...(tried.includes('none') ? [] : ['--usecpu']),
-  ];
-  return `What may help: ${tries.join(', or ')}.`;
-}
-
-/** The line of standard error that best explains a failed load, as the end of a sentence. */
-export function loadReason(lines: readonly string[], fallback: string): string {
-  const failure = gpuFailure(lines);
-  if (failure !== undefined) return failure;
-  const telling = lines.filter((line) =>
-    /error|failed|invalid|unknown|unsupported|unable|not enough|out of memory/i.test(line),
-  );
-  const best =
-    telling.find((line) => /error loading model|unable to allocate|out of memory/i.test(line)) ?? telling.at(-1);
-  return best === undefined ? fallback : best.replace(/^\s*(\w+:\s*)+(error loading model:\s*)?(?=\S)/, '').trim();
 }

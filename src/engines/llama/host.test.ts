@@ -33,6 +33,7 @@ const model: LoadedModel = {
   layers: 2,
   gpuLayers: 0,
   devices: [],
+  cards: [],
   cpuVariant: 'x64',
   inputs: { image: true, audio: false },
   notes: [],
@@ -378,6 +379,18 @@ test('note: passes notes of the worker on', () => {
   expect(seen).toEqual(['starting', 'note: The disk is full']);
 });
 
+test('threads: starts with all of them, follows the worker, and keeps the count of changes over a restart', () => {
+  const { worker, host } = world({}, { threads: 4, batchThreads: 8 });
+  expect(host.threads()).toBeUndefined();
+  worker().say({ type: 'loaded', model });
+  expect(host.threads()).toEqual({ decode: 4, prefill: 8, changes: 0 });
+  worker().say({ type: 'threads', decode: 3, prefill: 8, changes: 1 });
+  worker().say({ type: 'threads', decode: 3, prefill: 4, changes: 2 });
+  expect(host.threads()).toEqual({ decode: 3, prefill: 4, changes: 3 });
+  worker().exit({ signal: 'SIGSEGV' });
+  expect(host.threads()).toBeUndefined();
+});
+
 describe('LlamaHost: unusable GPU', () => {
   const reason = 'the provided PTX was compiled with an unsupported toolchain';
   const death = {
@@ -422,6 +435,21 @@ describe('LlamaHost: unusable GPU', () => {
     expect(seen).toContainEqual(expect.stringContaining('going on with CUDA 12'));
   });
 
+  test('with a backend flag: names the reason of every build that was tried', () => {
+    const { host, worker } = world({ gpuBuilds: ['cuda', 'cuda-ext', 'none'], canBuild: true }, { backend: 'cuda' });
+    worker().exit(death);
+    const missing = 'libcublas.so.12: cannot open shared object file: No such file or directory';
+    worker().say({ type: 'load-failed', reason: null });
+    worker().exit({
+      code: 3,
+      signal: null,
+      lastLines: [`load_backend: failed to load /p/libggml-cuda.so: ${missing}`],
+    });
+    const { reason: told } = host.state() as { reason: string };
+    expect(told).toContain(`CUDA cannot be used here: ${reason}; CUDA 12 (cuda-ext): ${missing}. What may help:`);
+    expect(told).toContain('parley pack build cuda');
+  });
+
   test('a build that has worked before is tried again', () => {
     const { worker, workers } = world({ gpuBuilds: ['cuda', 'none'] });
     worker().say({ type: 'loaded', model });
@@ -433,5 +461,50 @@ describe('LlamaHost: unusable GPU', () => {
     const { host, worker } = world({ gpuBuilds: ['cuda', 'none'] });
     worker().exit({ signal: 'SIGABRT', lastLines: ['GGML_ASSERT(n > 0) failed'] });
     expect(host.state().type).toBe('failed');
+  });
+});
+
+describe('LlamaHost: a card without enough memory', () => {
+  const full = {
+    code: 3,
+    signal: null,
+    lastLines: [
+      'ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9.00 MiB on device 0: cudaMalloc failed: out of memory',
+      'llama_model_load: error loading model: unable to allocate CUDA0 buffer',
+    ],
+  } as const;
+  const layersOf = (workers: readonly { sent: readonly ToWorker[] }[]) =>
+    workers.map(({ sent }) => (sent[0]?.type === 'load' ? sent[0].options.gpuLayers : undefined));
+
+  test.each(['auto', 33] as const)('with %s layers: goes on with fewer, and says so', (gpuLayers) => {
+    const { host, worker, workers, seen } = world({ gpuBuilds: ['cuda', 'none'] }, { gpuLayers });
+    for (const placed of [33, 24]) {
+      worker().say({ type: 'placed', gpuLayers: placed });
+      worker().say({ type: 'load-failed', reason: null });
+      worker().exit(full);
+    }
+    worker().say({ type: 'loaded', model });
+    expect(host.state().type).toBe('ready');
+    expect(layersOf(workers)).toEqual([gpuLayers, 24, 16]);
+    expect(seen.filter((line) => line.startsWith('note'))).toEqual([
+      expect.stringMatching(/no memory for 33 layers .*out of memory.*; going on with 24\./),
+      expect.stringMatching(/no memory for 24 layers .*; going on with 16\./),
+    ]);
+  });
+
+  test('after all: on the CPU, with the same build', () => {
+    const { worker, workers } = world({ gpuBuilds: ['cuda', 'none'] }, { gpuLayers: 8, layersBefore: 33 });
+    worker().say({ type: 'placed', gpuLayers: 8 });
+    worker().exit(full);
+    expect(layersOf(workers)).toEqual([8, 0]);
+  });
+
+  test('while it computes: starts again with fewer layers', () => {
+    const { worker, workers, seen } = world({ gpuBuilds: ['cuda', 'none'] });
+    worker().say({ type: 'placed', gpuLayers: 4 });
+    worker().say({ type: 'loaded', model });
+    worker().exit({ signal: 'SIGABRT', lastLines: ['CUDA error: out of memory', 'ggml-cuda.cu:108: CUDA error'] });
+    expect(layersOf(workers)).toEqual(['auto', 3]);
+    expect(seen.at(-2)).toContain('going on with 3');
   });
 });

@@ -1,3 +1,4 @@
+import type { CardMemory, CardUse } from '../../core/card-memory.ts';
 import { reviveError } from '../../core/errors.ts';
 import { abortedUnstarted } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
@@ -7,9 +8,11 @@ import {
   type GenerationSink,
   type RunningGeneration,
   type SavedStates,
+  type StepTimes,
   type TextEngine,
   type TextModel,
   type TextState,
+  type ThreadUse,
   type TokenizeOptions,
   type TokenPiece,
 } from '../../core/text-service.ts';
@@ -18,15 +21,18 @@ import { EngineProcess, type EngineProcessParts } from '../host/engine-process.t
 import { howItDied } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
 import type { TaskObserver } from '../host/task-engine.ts';
-import { failedForGood, fallBackNote, gpuFailure, loadReason, nextGpuBuild, withLowerCpuBuild } from './gpu-builds.ts';
+import { type FailedBuild, failedForGood, loadReason } from './gpu-failure.ts';
 import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
 import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
+import { failedBuild, startOver } from './start-over.ts';
 
 type ProcessParts = Pick<EngineProcessParts<ToWorker, FromWorker>, 'spawn' | 'entry' | 'startTimer' | 'proven'>;
 
 export interface LlamaHostParts extends ProcessParts {
   /** The installed builds of the engine. */
   readonly gpuBuilds?: readonly GpuBuild[];
+  /** Whether a CUDA build can be compiled here. */
+  readonly canBuild?: boolean;
   readonly observer?: LlamaObserver;
 }
 
@@ -37,18 +43,27 @@ export class LlamaHost implements TextEngine {
   readonly #process: EngineProcess<ToWorker, FromWorker>;
   readonly #generations = new Map<number, GenerationSink>();
   #model: TextModel | undefined;
+  #steps: StepTimes = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
+  #threads: ThreadUse | undefined;
+  /** Layers on cards, as the running worker has told. */
+  #gpuLayers: number | undefined;
+  #cards: readonly CardUse[] = [];
+  readonly #failedBuilds: FailedBuild[] = [];
 
   constructor(
     /** Without the builds that have failed. */
     private options: LoadOptions,
     private readonly parts: LlamaHostParts,
   ) {
-    const { gpuBuilds: _, ...process } = parts;
+    const { gpuBuilds: _, canBuild: __, ...process } = parts;
     this.#process = new EngineProcess<ToWorker, FromWorker>({
       ...process,
       capability: 'text',
       closingMs: options.diskCache ? closingMs.writing : closingMs.plain,
-      opening: () => ({ type: 'load', options: this.options }),
+      opening: () => {
+        this.#gpuLayers = undefined;
+        return { type: 'load', options: this.options };
+      },
       receive: (message) => this.#receive(message),
       startsOver: (exit) => this.#startsOver(exit),
       loadReason: (exit) => this.#loadReason(exit),
@@ -127,6 +142,30 @@ export class LlamaHost implements TextEngine {
     }
   }
 
+  /** Of all its processes. */
+  steps(): StepTimes {
+    return this.#steps;
+  }
+
+  threads(): ThreadUse | undefined {
+    return this.#process.state().type === 'ready' ? this.#threads : undefined;
+  }
+
+  /** The cards that the model uses, with their memory when it was loaded. */
+  cardUse(): readonly CardUse[] {
+    return this.#process.state().type === 'ready' ? this.#cards : [];
+  }
+
+  /** The memory of the cards now; none without a loaded model. */
+  async cards(): Promise<readonly CardMemory[]> {
+    if (this.cardUse().length === 0) return [];
+    try {
+      return await this.#process.call<readonly CardMemory[]>((id) => ({ type: 'cards', id }));
+    } catch {
+      return [];
+    }
+  }
+
   get states(): SavedStates | undefined {
     if (this.#process.state().type !== 'ready') return undefined;
     const ask = <Answer>(action: StatesAction) => this.#process.call<Answer>((id) => ({ type: 'states', id, action }));
@@ -150,18 +189,32 @@ export class LlamaHost implements TextEngine {
         observer?.progress?.(message.fraction);
         return;
       case 'loaded': {
-        const { layers, gpuLayers, devices, cpuVariant, notes, ...facts } = message.model;
+        const { layers, gpuLayers, devices, cards, cpuVariant, notes, ...facts } = message.model;
+        this.#cards = cards;
         this.#model = { name: this.options.name, path: this.options.model, ...facts };
+        // The count of changes goes on after a restart.
+        this.#threads = threadsAtStart(this.options, this.#threads?.changes);
         observer?.loaded?.(message.model);
         this.#process.becameReady();
         return;
       }
+      case 'placed':
+        this.#gpuLayers = message.gpuLayers;
+        return;
       case 'load-failed':
         this.#process.couldNotLoad(message.reason ?? undefined);
         return;
       case 'note':
         observer?.note?.(message.text);
         return;
+      case 'step-times':
+        this.#steps = added(this.#steps, message.times);
+        return;
+      case 'threads': {
+        const { decode, prefill } = message;
+        this.#threads = { decode, prefill, changes: (this.#threads?.changes ?? 0) + message.changes };
+        return;
+      }
       case 'answer':
         this.#process.calls.answer(message.id, message.value);
         return;
@@ -184,31 +237,36 @@ export class LlamaHost implements TextEngine {
   }
 
   #startsOver(exit: ChildExit): boolean {
-    const next = withLowerCpuBuild(exit, this.options) ?? this.#withOtherGpuBuild(exit);
-    if (next) this.options = next;
-    return next !== undefined;
+    const next = startOver(exit, this.options, this.#workerFacts());
+    if (!next) return false;
+    this.options = next.options;
+    if (next.failed) this.#failedBuilds.push(next.failed);
+    if (next.note !== undefined) this.parts.observer?.note?.(next.note);
+    return true;
   }
 
-  #gpuBuild({ backend, failedGpuBuilds } = this.options): GpuBuild | undefined {
-    return nextGpuBuild(backend, this.parts.gpuBuilds ?? [], failedGpuBuilds);
-  }
-
-  /** A card that failed during the load is not used again if another build can be used. */
-  #withOtherGpuBuild({ lastLines }: ChildExit): LoadOptions | undefined {
-    const failed = this.#gpuBuild();
-    const failure = gpuFailure(lastLines);
-    // A card that has worked before is tried again.
-    if (!failure || this.#model || failed === undefined || failed === 'none') return undefined;
-    const options = { ...this.options, failedGpuBuilds: [...this.options.failedGpuBuilds, failed] };
-    const next = this.#gpuBuild(options);
-    if (next !== undefined) this.parts.observer?.note?.(fallBackNote(failed, failure, next));
-    return next && options;
+  #workerFacts() {
+    return {
+      installed: this.parts.gpuBuilds ?? [],
+      canBuild: this.parts.canBuild ?? false,
+      gpuLayers: this.#gpuLayers,
+      hasWorked: this.#model !== undefined,
+    };
   }
 
   #loadReason(exit: ChildExit): string {
-    const failure = gpuFailure(exit.lastLines);
-    const build = this.#gpuBuild();
-    if (failure && build && build !== 'none') return failedForGood(build, failure, this.parts.gpuBuilds ?? []);
+    const facts = this.#workerFacts();
+    const failed = failedBuild(exit, this.options, facts);
+    if (failed) return failedForGood([...this.#failedBuilds, failed], facts);
     return loadReason(exit.lastLines, howItDied(exit));
   }
+}
+
+function added(sum: StepTimes, more: StepTimes): StepTimes {
+  const names = Object.keys(sum) as (keyof StepTimes)[];
+  return Object.fromEntries(names.map((name) => [name, sum[name] + more[name]])) as StepTimes;
+}
+
+function threadsAtStart({ threads, batchThreads }: LoadOptions, changes = 0): ThreadUse {
+  return { decode: threads, prefill: batchThreads, changes };
 }

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import type { Settings } from '../../config/flags.ts';
 import { readDiskCache } from '../../config/paths.ts';
+import type { CardUse } from '../../core/card-memory.ts';
 import { AppError } from '../../core/errors.ts';
 import type { TextModel } from '../../core/text-service.ts';
 import { type GgufHeader, numberOf, readGguf, textOf } from '../../gguf/gguf.ts';
 
-/** The backend of an engine package, besides the CPU. */
-export type GpuBuild = 'cuda' | 'cuda-ext' | 'vulkan' | 'metal' | 'none';
+/** The backend of an engine package, besides the CPU. `cuda-built` was compiled here, `cuda-system` came with the system. */
+export type GpuBuild = 'cuda-built' | 'cuda' | 'cuda-ext' | 'cuda-system' | 'vulkan' | 'metal' | 'none';
 
 export const cacheTypes = { f16: 1, bf16: 30, q8_0: 8, q5_1: 7, q4_0: 2 } as const;
 
@@ -42,6 +43,8 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     batchSize,
     microBatchSize: settings.ubatchsize > 0 ? settings.ubatchsize : batchSize,
     batchThreads: settings.blasthreads > 0 ? settings.blasthreads : facts.threads,
+    // The rounding of attention depends on the number of threads.
+    fixedThreads: settings.fixedthreads || settings.deterministic,
     backend: backend(settings),
     gpuLayers: settings.autofit || settings.gpulayers < 0 ? ('auto' as const) : settings.gpulayers,
     memoryMarginMegabytes: settings.autofitpadding,
@@ -80,6 +83,8 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     skipCpuVariants: 0,
     /** GPU builds that have failed on this machine. */
     failedGpuBuilds: [] as readonly GpuBuild[],
+    /** Layers of the first load on a card that had no memory for them; `gpuLayers` is lower then. */
+    layersBefore: undefined as number | undefined,
   };
 }
 
@@ -118,7 +123,7 @@ function cpuLevel({ failsafe, noavx2 }: Settings): 'best' | 'no-avx2' | 'no-avx'
 }
 
 /** Numbers after --usecuda and --usevulkan choose devices as well as --device does. */
-function devices({ device, usecuda, usevulkan }: Settings): string[] {
+function devices({ device, usecuda, usevulkan }: Settings): readonly string[] {
   const named = device.split(',').map((name) => name.trim());
   const numbered = [...(usecuda ?? []), ...(usevulkan ?? [])].map(String).filter((value) => /^\d+$/.test(value));
   return [...named, ...numbered].filter((name) => name !== '');
@@ -187,6 +192,8 @@ export interface LoadedModel extends Omit<TextModel, 'name' | 'path'> {
   readonly layers: number;
   readonly gpuLayers: number;
   readonly devices: readonly string[];
+  /** The cards that it uses, right after it was loaded. */
+  readonly cards: readonly CardUse[];
   readonly cpuVariant: string;
   readonly notes: readonly string[];
 }
@@ -230,10 +237,20 @@ export async function readModelFile(path: string) {
   return { path, shape: modelShape(header), chatTemplate: textOf(header, 'tokenizer.chat_template') };
 }
 
-/** `trainedContext` is 0 if the file does not say it; `cacheBytesPerToken` is for keys and values of all layers at 16 bits. */
-export type ModelShape = ReturnType<typeof modelShape>;
+/** What a file says about its model. */
+export interface ModelShape {
+  readonly architecture: string;
+  readonly layers: number;
+  /** 0 if the file does not say it. */
+  readonly trainedContext: number;
+  readonly sizeBytes: number;
+  /** Keys and values of all layers at 16 bits. */
+  readonly cacheBytesPerToken: number;
+  /** Roughly what the buffers for computing take per token of a batch. */
+  readonly computeBytesPerToken?: number;
+}
 
-function modelShape(header: GgufHeader) {
+function modelShape(header: GgufHeader): ModelShape {
   const { architecture } = header;
   const fact = (name: string) => numberOf(header, `${architecture}.${name}`);
   const layers = fact('block_count') ?? 0;
@@ -250,5 +267,13 @@ function modelShape(header: GgufHeader) {
     trainedContext: fact('context_length') ?? 0,
     sizeBytes,
     cacheBytesPerToken: 2 * layers * keyValueHeads * (keys + values),
+    computeBytesPerToken: computeBytes(header, fact),
   };
+}
+
+/** Numbers of 32 bits: the scores of all tokens, and some copies of the activations. */
+function computeBytes({ metadata }: GgufHeader, fact: (name: string) => number | undefined): number {
+  const tokens = metadata.get('tokenizer.ggml.tokens')?.value;
+  const vocabulary = typeof tokens === 'object' ? tokens.length : 0;
+  return 4 * (vocabulary + 16 * (fact('embedding_length') ?? 0) + 2 * (fact('feed_forward_length') ?? 0));
 }

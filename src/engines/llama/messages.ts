@@ -1,7 +1,7 @@
 import type { PlainError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { PromptProgress } from '../../core/text-service.ts';
+import type { PromptProgress, StepTimes, ThreadUse } from '../../core/text-service.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 
 /** How long a worker may take to end after its channel was closed: with a disk cache it writes its snapshots. */
@@ -12,7 +12,7 @@ export type ToWorker = { readonly type: 'load'; readonly options: LoadOptions } 
 
 type Question =
   | { readonly type: 'generate'; readonly request: GenerationRequest; readonly seed: number }
-  | { readonly type: 'abort' | 'cache' }
+  | { readonly type: 'abort' | 'cache' | 'cards' }
   | { readonly type: 'states'; readonly action: StatesAction }
   | { readonly type: 'tokenize'; readonly text: string; readonly addSpecial: boolean; readonly parseSpecial: boolean }
   | { readonly type: 'pieces'; readonly tokens: readonly number[] }
@@ -26,14 +26,20 @@ export type StatesAction =
 /** From the worker to the server. All pieces of one step of the batch are in one message: messages are what costs. */
 export type FromWorker =
   | { readonly type: 'progress'; readonly fraction: number }
+  /** Sent before the weights are read, because the process may die of them. */
+  | { readonly type: 'placed'; readonly gpuLayers: number }
   | { readonly type: 'loaded'; readonly model: LoadedModel }
   /** Without a reason the library has given it on standard error. */
   | { readonly type: 'load-failed'; readonly reason: string | null }
   /** Information for people; no request fails. */
   | { readonly type: 'note'; readonly text: string }
+  /** Sent when a number has changed; `changes` since the last message. */
+  | ({ readonly type: 'threads' } & ThreadUse)
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refused'; readonly id: number; readonly error: PlainError }
-  | { readonly type: 'step'; readonly pieces: readonly Piece[] };
+  | { readonly type: 'step'; readonly pieces: readonly Piece[] }
+  /** Of the steps since the last such message; about once a second. */
+  | { readonly type: 'step-times'; readonly times: StepTimes };
 
 /** An event of a generation, with the generation's id and errors as plain data. */
 export type Piece = { readonly id: number } & (

@@ -1,3 +1,4 @@
+import type { CardMemory, CardUse } from '../../core/card-memory.ts';
 import type { MemoryBudget } from '../eviction.ts';
 import type { Lifecycle, LifecycleState, ModelSpec, UnloadReason } from '../lifecycle.ts';
 import { Registry } from '../registry.ts';
@@ -14,7 +15,20 @@ export class FakeLifecycle implements Lifecycle {
   constructor(
     readonly name: string,
     private readonly size: number | undefined,
+    /** What it holds of the card. */
+    readonly onCard = 0,
+    private readonly freeOnCard: () => number = () => 0,
   ) {}
+
+  cardUse(): readonly CardUse[] {
+    if (this.#state.type !== 'ready' || this.onCard === 0) return [];
+    const card = { name: 'CUDA0', description: 'fake', totalBytes: 100, freeBytes: this.freeOnCard() };
+    return [{ ...card, heldBytes: this.onCard }];
+  }
+
+  async cards(): Promise<readonly CardMemory[]> {
+    return this.cardUse();
+  }
 
   start(): void {}
 
@@ -53,6 +67,8 @@ export interface FakeModel {
   readonly pinned?: boolean;
   readonly auxiliary?: boolean;
   readonly keepMs?: number;
+  /** What it takes of the card. */
+  readonly onCard?: number;
   /** Whether the test calls `become`; ready at once otherwise. */
   readonly manual?: boolean;
   readonly broken?: string;
@@ -64,12 +80,22 @@ export function fakeRegistry(
   {
     room = { bytes: 100, count: 10 },
     keepMs = Number.POSITIVE_INFINITY,
-  }: { room?: MemoryBudget; keepMs?: number } = {},
+    otherPrograms = () => 0,
+  }: {
+    room?: MemoryBudget;
+    keepMs?: number;
+    /** What other programs hold of the card, which has 100. */
+    otherPrograms?: () => number;
+  } = {},
 ) {
   let now = 0;
   let timers: { at: number; action: () => void }[] = [];
   const lifecycles: FakeLifecycle[] = [];
   const log: string[] = [];
+  const freeOnCard = (): number => {
+    const loaded = lifecycles.filter((one) => one.state().type === 'ready');
+    return loaded.reduce((free, { onCard }) => free - onCard, 100 - otherPrograms());
+  };
   const spec = (name: string, model: FakeModel): ModelSpec<FakeLifecycle> => ({
     name,
     kind: 'text',
@@ -80,16 +106,17 @@ export function fakeRegistry(
       if (model.broken) throw new Error(model.broken);
       return model.bytes ?? 10;
     },
+    ...(model.onCard !== undefined && { cardNeed: async () => ({ bytes: model.onCard ?? 0, devices: [] }) }),
     make: () => {
-      const lifecycle = new FakeLifecycle(name, model.measured);
+      const lifecycle = new FakeLifecycle(name, model.measured, model.onCard, freeOnCard);
       lifecycles.push(lifecycle);
       if (!model.manual) lifecycle.become({ type: 'ready' });
       return lifecycle;
     },
   });
   const specs = Object.entries(models).map(([name, model]) => spec(name, model));
-  const registry = new Registry({
-    memoryBudget: () => room,
+  const registry: Registry = new Registry({
+    memoryBudget: () => ({ ...room, cards: registry.cardBudgets }),
     now: () => now,
     defaultKeepMs: () => keepMs,
     startTimer: (milliseconds, action) => {

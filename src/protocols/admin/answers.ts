@@ -26,7 +26,7 @@ const models = a.object({
   models: a.list(model),
   available_bytes: a.count,
   router: a.flag,
-  admin: a.object({ enabled: a.flag, allowed: a.flag }),
+  admin: a.object({ enabled: a.flag, allowed: a.flag, key_file: a.flag }),
   last_failure: a.orNull(a.open({ reason: a.text })),
 });
 

@@ -34,6 +34,7 @@ async function ask(path: string, world: World = {}, authorization?: string) {
   const endpoints = modelStatusEndpoints({
     access: { enabled: true, password: 'key' },
     memory: { list: () => list },
+    hasKeyFile: false,
     fileFacts: async () => facts,
     availableBytes: () => 9e9,
     ...world.services,
@@ -79,7 +80,7 @@ describe('/api/extra/models', () => {
       ],
       available_bytes: 9e9,
       router: false,
-      admin: { enabled: true, allowed: false },
+      admin: { enabled: true, allowed: false, key_file: false },
       last_failure: null,
     });
   });
@@ -126,6 +127,11 @@ describe('/api/extra/models', () => {
     const swap = { options: async () => [], reload: async () => false, failure: () => failure };
     const answer = await ask(path, { services: { swap } }, 'Bearer key');
     expect(answer).toMatchObject({ admin: { enabled: true, allowed: true }, last_failure: failure });
+  });
+
+  test('key_file: whether the server has one, also while it is empty', async () => {
+    const answer = await ask(path, { services: { hasKeyFile: true } });
+    expect(answer).toMatchObject({ admin: { key_file: true } });
   });
 });
 

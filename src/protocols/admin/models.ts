@@ -26,6 +26,8 @@ export interface ModelStatusServices {
   readonly swap?: ModelSwap | undefined;
   readonly memory?: Pick<ModelMemory, 'list'> | undefined;
   readonly library?: Pick<ModelLibrary, 'list'> | undefined;
+  /** Whether the server has a key file (`--keyfile`), which may be empty. */
+  readonly hasKeyFile: boolean;
   readonly fileFacts: (path: string) => Promise<ModelFileFacts | undefined>;
   readonly availableBytes: () => number;
 }
@@ -53,7 +55,7 @@ interface ModelStatus {
 
 export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoint<ModelStatusContext>[] {
   const row = endpointRow({ method: 'GET', match: 'ending', queued: false, family: adminFamily });
-  const { access, swap, library, availableBytes } = services;
+  const { access, swap, library, hasKeyFile, availableBytes } = services;
   return [
     row(
       '/api/extra/models',
@@ -63,7 +65,7 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
           models: [...(await textModels(context, services)), ...taskModels(services)],
           available_bytes: availableBytes(),
           router: context.models?.byName ?? false,
-          admin: { enabled: access.enabled, allowed: mayAdminister(access, call) },
+          admin: { enabled: access.enabled, allowed: mayAdminister(access, call), key_file: hasKeyFile },
           last_failure: swap?.failure?.() ?? null,
         }),
     ),

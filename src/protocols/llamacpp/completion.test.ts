@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent, TokenLogprob } from '../../core/events.ts';
 import { callOf, finishEvent, play, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { jsonOf, textOf } from '../testing/reply-text.ts';
 import { CompletionRecord, lineTooShallow, recordOf } from './completion.ts';
-import { ask, bodyOf, llamacppParts, scripted, textOf } from './testing/world.ts';
+import { ask, llamacppParts, scripted } from './testing/world.ts';
 
 const timings = { initMs: 1, promptMs: 20, generationMs: 50, processedTokens: 4 };
 const finish = finishEvent({ timings });
@@ -27,7 +28,7 @@ const spokenTimings = {
 test('completion: a whole reply has every field of the dialect', async () => {
   const { parts, asked } = scripted(script);
   const reply = await ask(parts, complete({ prompt: 'Say', n_predict: 9, seed: 42, stop: ['END'] }));
-  expect(await bodyOf(reply)).toEqual({
+  expect(await jsonOf(reply)).toEqual({
     index: 0,
     content: 'Hello\n',
     tokens: [],
@@ -50,7 +51,7 @@ test('completion: a whole reply has every field of the dialect', async () => {
 
 test('completion: returns the seed that was used', async () => {
   const settings = async (seed: number) =>
-    bodyOf(await ask(scripted([startEvent({ seed }), finish]).parts, complete({ prompt: '' })));
+    jsonOf(await ask(scripted([startEvent({ seed }), finish]).parts, complete({ prompt: '' })));
   expect(await settings(77)).toMatchObject({ generation_settings: { seed: 77 } });
   expect(await settings(2 ** 31)).toMatchObject({ generation_settings: { seed: 0 } });
 });
@@ -72,7 +73,7 @@ test('completion: a stream is pieces and a last object, without an end mark', as
 test('response_fields: returned under the requested path', async () => {
   const { parts } = scripted(script);
   const response_fields = ['content', 'generation_settings/n_predict', 'timings/cache_n', 'prompt/x', 'nowhere/at/all'];
-  expect(await bodyOf(await ask(parts, complete({ prompt: 'Say', n_predict: 9, response_fields })))).toEqual({
+  expect(await jsonOf(await ask(parts, complete({ prompt: 'Say', n_predict: 9, response_fields })))).toEqual({
     content: 'Hello\n',
     'generation_settings/n_predict': 9,
     'timings/cache_n': 3,
@@ -87,7 +88,7 @@ test('completion: the pieces of a stream add up to the whole reply', async () =>
         .split('\n\n')
         .slice(0, -1);
       const pieces = frames.map((frame) => JSON.parse(frame.slice('data: '.length)));
-      const whole = (await bodyOf(await ask(parts, complete({ prompt: '' })))) as Record<string, unknown>;
+      const whole = (await jsonOf(await ask(parts, complete({ prompt: '' })))) as Record<string, unknown>;
       expect(pieces.map(({ content }) => content).join('')).toBe(whole.content);
       const { generation_settings: streamed, ...last } = pieces.at(-1);
       const { generation_settings: settings, ...rest } = whole;
@@ -104,7 +105,7 @@ test.each([
   [finishEvent({ reason: 'aborted', cause: 'aborted' }), 'none', ''],
 ])('completion: %o is returned as %s', async (end, type, word) => {
   const { parts } = scripted([startEvent(), end]);
-  expect(await bodyOf(await ask(parts, complete({ prompt: '' })))).toMatchObject({
+  expect(await jsonOf(await ask(parts, complete({ prompt: '' })))).toMatchObject({
     stop_type: type,
     stopping_word: word,
   });
@@ -112,7 +113,7 @@ test.each([
 
 test('completion: a list of prompts gives a list of replies in order', async () => {
   const { parts, asked } = scripted(script);
-  expect(await bodyOf(await ask(parts, complete({ prompt: ['a', 'b'] })))).toMatchObject([
+  expect(await jsonOf(await ask(parts, complete({ prompt: ['a', 'b'] })))).toMatchObject([
     { index: 0, prompt: 'a' },
     { index: 1, prompt: 'b' },
   ]);
@@ -148,7 +149,7 @@ const withTokens: GenerationEvent[] = [
 
 test('n_probs: other names with post_sampling_probs', async () => {
   const { parts, asked } = scripted(withTokens);
-  expect(await bodyOf(await ask(parts, complete({ prompt: '', n_probs: 1 })))).toMatchObject({
+  expect(await jsonOf(await ask(parts, complete({ prompt: '', n_probs: 1 })))).toMatchObject({
     tokens: [],
     completion_probabilities: [
       {
@@ -161,7 +162,7 @@ test('n_probs: other names with post_sampling_probs', async () => {
     ],
   });
   expect(asked[0]?.request.logprobs).toBe(1);
-  expect(await bodyOf(await ask(parts, complete({ prompt: '', n_probs: 1, post_sampling_probs: true })))).toMatchObject(
+  expect(await jsonOf(await ask(parts, complete({ prompt: '', n_probs: 1, post_sampling_probs: true })))).toMatchObject(
     {
       completion_probabilities: [{ id: 5, prob: 0.5, top_probs: [{ prob: 0.5 }] }],
     },
@@ -172,7 +173,7 @@ test('n_probs: every predicted token has its figures, also the end token', async
   const end: TokenLogprob = { ...choice('</s>', 2, -1), top: [] };
   const ended = [...withTokens.slice(0, -1), { ...delta(''), logprobs: [end] } as GenerationEvent, finish];
   const body = { prompt: '', n_probs: 1, return_tokens: true };
-  expect(await bodyOf(await ask(scripted(ended).parts, complete(body)))).toMatchObject({
+  expect(await jsonOf(await ask(scripted(ended).parts, complete(body)))).toMatchObject({
     tokens: [5, 2],
     completion_probabilities: [{ id: 5 }, { id: 2, token: '</s>' }],
   });
@@ -180,7 +181,7 @@ test('n_probs: every predicted token has its figures, also the end token', async
 
 test('return_tokens: returns token numbers', async () => {
   const { parts, asked } = scripted(withTokens);
-  const whole = (await bodyOf(await ask(parts, complete({ prompt: '', return_tokens: true })))) as object;
+  const whole = (await jsonOf(await ask(parts, complete({ prompt: '', return_tokens: true })))) as object;
   expect(whole).toMatchObject({ tokens: [5] });
   expect(whole).not.toHaveProperty('completion_probabilities');
   expect(asked[0]?.request.logprobs).toBe(0);
@@ -193,7 +194,7 @@ test('n_predict: 0 only evaluates the prompt', async () => {
   const usage = { promptTokens: 7, cachedTokens: 3, completionTokens: 0 };
   const timings = { initMs: 0, promptMs: 4, generationMs: 0, processedTokens: 4 };
   const { parts, asked } = scripted([startEvent(), finishEvent({ reason: 'length', cause: 'limit', usage, timings })]);
-  expect(await bodyOf(await ask(parts, complete({ prompt: 'warm', n_predict: 0 })))).toMatchObject({
+  expect(await jsonOf(await ask(parts, complete({ prompt: 'warm', n_predict: 0 })))).toMatchObject({
     content: '',
     tokens_predicted: 0,
     has_new_line: false,
@@ -226,7 +227,7 @@ test('completion: an early error keeps its status, a late one is in the stream',
     '',
   ]);
   const whole = await ask(late, complete({ prompt: 'a' }));
-  expect([whole.status, await bodyOf(whole)]).toEqual([
+  expect([whole.status, await jsonOf(whole)]).toEqual([
     500,
     { error: { code: 500, message: error.message, type: 'server_error' } },
   ]);
@@ -243,12 +244,12 @@ test('completion: a trimmed prompt and ignored fields are in the body and header
   const { parts } = scripted([startEvent({ droppedTokens: 12 }), finish], { overflow: 'trim' });
   const reply = await ask(parts, complete({ prompt: 'x', cache_prompt: true, id_slot: 1 }));
   expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '12', 'x-parley-ignored': 'id_slot' });
-  expect(await bodyOf(reply)).toMatchObject({ truncated: true });
+  expect(await jsonOf(reply)).toMatchObject({ truncated: true });
 });
 
 test('completion: warnings of the engine are in the body', async () => {
   const { parts } = scripted([startEvent(), { type: 'warning', code: 'x', text: 'Mind the gap.' }, finish]);
-  expect(await bodyOf(await ask(parts, complete({ prompt: '' })))).toMatchObject({ warnings: ['Mind the gap.'] });
+  expect(await jsonOf(await ask(parts, complete({ prompt: '' })))).toMatchObject({ warnings: ['Mind the gap.'] });
 });
 
 test('logit_bias: by token number and by text', async () => {
@@ -277,7 +278,7 @@ test('n_indent: ends the text and stops the generation', async () => {
   const { parts, asked } = scripted(() =>
     play([startEvent(), delta('if x:\n  a\n'), delta('b = 1'), delta('c'), finish]),
   );
-  expect(await bodyOf(await ask(parts, complete({ prompt: '', n_indent: 2 })))).toMatchObject({
+  expect(await jsonOf(await ask(parts, complete({ prompt: '', n_indent: 2 })))).toMatchObject({
     content: 'if x:\n  a\n',
     stop_type: 'limit',
   });
@@ -289,7 +290,7 @@ test('t_max_predict_ms: ends the text after a whole line', async () => {
   const { parts } = scripted([startEvent(), delta('a'), delta('b'), delta('\n'), delta('c'), finish], {
     now: () => (time += 60),
   });
-  expect(await bodyOf(await ask(parts, complete({ prompt: '', t_max_predict_ms: 100 })))).toMatchObject({
+  expect(await jsonOf(await ask(parts, complete({ prompt: '', t_max_predict_ms: 100 })))).toMatchObject({
     content: 'ab\n',
     stop_type: 'limit',
   });
@@ -324,7 +325,7 @@ test.each<[object, string]>([
   [{ prompt: 'x', logit_bias: [[1]] }, 'logit_bias must be pairs of a token number or a text with a number or false.'],
 ])('completion: refuses %j: %s', async (body, message) => {
   const reply = await ask(scripted(script).parts, complete(body));
-  expect([reply.status, await bodyOf(reply)]).toEqual([
+  expect([reply.status, await jsonOf(reply)]).toEqual([
     400,
     { error: { code: 400, message, type: 'invalid_request_error' } },
   ]);

@@ -2,14 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import { callOf } from '../testing/doubles.ts';
 import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
-import { ask, bodyOf, llamacppParts } from './testing/world.ts';
+import { jsonOf } from '../testing/reply-text.ts';
+import { ask, llamacppParts } from './testing/world.ts';
 
 const answer = async (body: unknown, own = {}) => {
   const reply = await ask(
     llamacppParts({ taskServices: scriptedOthers().taskServices, ...own }),
     callOf('/embedding', body),
   );
-  return { status: reply.status, headers: reply.headers ?? {}, body: await bodyOf(reply) };
+  return { status: reply.status, headers: reply.headers ?? {}, body: await jsonOf(reply) };
 };
 
 test('embedding: vectors in arrays, normalised as requested', async () => {
@@ -66,7 +67,7 @@ const rerank = async (body: unknown, own = {}) => {
     llamacppParts({ taskServices: scriptedOthers().taskServices, ...own }),
     callOf('/v1/rerank', body),
   );
-  return { status: reply.status, headers: reply.headers ?? {}, body: (await bodyOf(reply)) as never };
+  return { status: reply.status, headers: reply.headers ?? {}, body: (await jsonOf(reply)) as never };
 };
 const scored = (...scores: number[]) => ({
   taskServices: {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { callOf, finishEvent, readyState, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { jsonOf } from '../testing/reply-text.ts';
 import { decodePrompts, promptText, readPieces } from './prompts.ts';
-import { ask, bodyOf, llamacppParts } from './testing/world.ts';
+import { ask, llamacppParts } from './testing/world.ts';
 
 const png = 'iVBORw0KGgo=';
 const pieces = (value: unknown) => decodePrompts(value, readyState()).map((prompt) => prompt.pieces);
@@ -101,7 +102,7 @@ const infill = (body: object) => callOf('/infill', body);
 test('infill: uses the marks of the model', async () => {
   const { parts, asked } = vocabulary(triple);
   const body = { input_prefix: 'a(', input_suffix: ')', prompt: 'b', n_predict: 4 };
-  expect(await bodyOf(await ask(parts, infill(body)))).toMatchObject({ content: 'x', stop: true });
+  expect(await jsonOf(await ask(parts, infill(body)))).toMatchObject({ content: 'x', stop: true });
   expect(asked[0]?.request).toMatchObject({ prompt: '<fim_prefix>a(<fim_suffix>)<fim_middle>b', maxTokens: 4 });
 });
 
@@ -128,7 +129,7 @@ test('infill: cuts the code to what is near the gap', async () => {
 
 test('infill: refuses a model without marks, and names them', async () => {
   const reply = await ask(vocabulary(['<fim_prefix>']).parts, infill({}));
-  expect([reply.status, await bodyOf(reply)]).toEqual([
+  expect([reply.status, await jsonOf(reply)]).toEqual([
     501,
     {
       error: {
@@ -159,7 +160,7 @@ test.each<[object, string]>([
   ],
 ])('infill: refuses %j: %s', async (body, message) => {
   const reply = await ask(vocabulary(triple).parts, infill(body));
-  expect([reply.status, await bodyOf(reply)]).toMatchObject([400, { error: { message } }]);
+  expect([reply.status, await jsonOf(reply)]).toMatchObject([400, { error: { message } }]);
 });
 
 test('infill: accepts other fields of editors', async () => {

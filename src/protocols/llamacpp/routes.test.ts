@@ -1,26 +1,16 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import type { TextModel, TextState } from '../../core/text-service.ts';
-import { callOf, finishEvent, scriptedText, startEvent } from '../testing/doubles.ts';
+import type { TextState } from '../../core/text-service.ts';
+import { callOf, finishEvent, readyState, scriptedText, startEvent } from '../testing/doubles.ts';
+import { jsonOf, textOf } from '../testing/reply-text.ts';
 import { llamacppFamily } from './errors.ts';
 import { SlotWatch } from './status.ts';
-import { ask, bodyOf, find, llamacppParts, plainControls, textOf } from './testing/world.ts';
+import { ask, find, llamacppParts, plainControls } from './testing/world.ts';
 
-const model: TextModel = {
-  name: 'mini',
-  path: '/models/mini.gguf',
-  contextSize: 4096,
-  trainedContext: 8192,
-  vocabularySize: 32000,
-  vocabularyType: 2,
-  embeddingLength: 512,
-  parameters: 1,
-  sizeBytes: 1,
+const { model } = readyState({
   description: 'llama 1B Q4_K - Medium',
   chatTemplate: "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}{% endfor %}",
-  specialTokens: { bos: '<s>', eos: '</s>' },
-  inputs: { image: false, audio: false },
-};
+});
 
 const inState = (state: TextState) => llamacppParts({ text: scriptedText([], { state: () => state }).text });
 const get = (path: string, own = {}) => callOf(path, '', { method: 'GET', ...own });
@@ -44,7 +34,7 @@ test.each<[TextState, number, object]>([
   for (const path of ['/health', '/v1/health']) {
     const reply = await ask(inState(state), get(path));
     expect(reply.status).toBe(status);
-    expect(await bodyOf(reply)).toEqual(body);
+    expect(await jsonOf(reply)).toEqual(body);
   }
 });
 
@@ -62,12 +52,12 @@ test.each([
 
 test('props: modalities of the loaded model', async () => {
   const inputs = { image: true, audio: false };
-  const body = await bodyOf(await ask(inState({ type: 'ready', model: { ...model, inputs } }), get('/props')));
+  const body = await jsonOf(await ask(inState({ type: 'ready', model: { ...model, inputs } }), get('/props')));
   expect(body).toMatchObject({ modalities: { vision: true, audio: false, video: false } });
 });
 
 test('props: has every field that clients read', async () => {
-  expect(await bodyOf(await ask(inState({ type: 'ready', model }), get('/props')))).toEqual({
+  expect(await jsonOf(await ask(inState({ type: 'ready', model }), get('/props')))).toEqual({
     default_generation_settings: {
       params: expect.objectContaining({
         temperature: 0.7,
@@ -112,7 +102,7 @@ test('props: has every field that clients read', async () => {
 
 test('props: the default settings of a request', async () => {
   const parts = llamacppParts({ applyDefaults: (body) => ({ temperature: 0.3, ...body }) });
-  expect(await bodyOf(await ask(parts, get('/props')))).toMatchObject({
+  expect(await jsonOf(await ask(parts, get('/props')))).toMatchObject({
     default_generation_settings: { params: { temperature: 0.3 } },
   });
 });
@@ -122,7 +112,7 @@ test.each<TextState>([
   { type: 'loading', name: 'mini', progress: 0.5 },
   { type: 'failed', name: 'mini', reason: 'the file is cut off' },
 ])('props: a text model %o gives no facts of a model', async (state) => {
-  expect(await bodyOf(await ask(inState(state), get('/props')))).toMatchObject({
+  expect(await jsonOf(await ask(inState(state), get('/props')))).toMatchObject({
     chat_template: null,
     model_path: '',
     model_ftype: '',
@@ -138,7 +128,7 @@ test('props: the chat template, also before the model is loaded', async () => {
   const chatTemplate = '{% for tool in tools %}{% endfor %}';
   for (const state of [{ type: 'ready', model } as const, { type: 'loading', name: 'mini', progress: 0 } as const]) {
     const parts = { ...inState(state), chatTemplate };
-    expect(await bodyOf(await ask(parts, get('/props')))).toMatchObject({
+    expect(await jsonOf(await ask(parts, get('/props')))).toMatchObject({
       chat_template: chatTemplate,
       chat_template_caps: { supports_tools: true },
     });
@@ -151,7 +141,7 @@ test('props: does not have the folder of the model', async () => {
 });
 
 test('slots: a slot without a task has few fields', async () => {
-  expect(await bodyOf(await ask(llamacppParts(), get('/slots')))).toEqual([
+  expect(await jsonOf(await ask(llamacppParts(), get('/slots')))).toEqual([
     { id: 0, n_ctx: 4096, speculative: false, is_processing: false },
   ]);
 });
@@ -163,12 +153,12 @@ test('slots: figures of the running task, no texts', async () => {
   slots.event(startEvent({ promptTokens: 7, cachedTokens: 3, maxTokens: 10 }), job);
   slots.promptProgress({ done: 2, total: 4 });
   const parts = llamacppParts({ slots });
-  expect(await bodyOf(await ask(parts, get('/slots')))).toMatchObject([
+  expect(await jsonOf(await ask(parts, get('/slots')))).toMatchObject([
     { is_processing: true, id_task: 0, n_prompt_tokens: 7, n_prompt_tokens_processed: 2, n_prompt_tokens_cache: 3 },
   ]);
   slots.event({ type: 'text-delta', text: 'a secret\n' }, job);
   const reply = await ask(parts, get('/slots'));
-  expect(await bodyOf(reply)).toMatchObject([
+  expect(await jsonOf(reply)).toMatchObject([
     {
       n_prompt_tokens_processed: 4,
       next_token: [{ has_next_token: true, has_new_line: true, n_remain: 9, n_decoded: 1 }],
@@ -176,7 +166,7 @@ test('slots: figures of the running task, no texts', async () => {
   ]);
   expect(await textOf(reply)).not.toContain('secret');
   slots.event(finishEvent(), job);
-  expect(await bodyOf(await ask(parts, get('/slots')))).toMatchObject([
+  expect(await jsonOf(await ask(parts, get('/slots')))).toMatchObject([
     { is_processing: false, next_token: [{ has_next_token: false, n_remain: 0, n_decoded: 5 }] },
   ]);
 });
@@ -218,7 +208,7 @@ test('metrics: text, with the start time of the process in a header', async () =
 
 test('lora-adapters: listed without their folder', async () => {
   const parts = llamacppParts({ loras: [{ path: '/home/somebody/style.gguf', scale: 0.5 }] });
-  expect(await bodyOf(await ask(parts, get('/lora-adapters')))).toEqual([
+  expect(await jsonOf(await ask(parts, get('/lora-adapters')))).toEqual([
     { id: 0, path: 'style.gguf', scale: 0.5, task_name: '', prompt_prefix: '' },
   ]);
 });
@@ -233,13 +223,13 @@ test.each([
 ])('%s %s: refused with %i', async (method, path, status) => {
   const reply = await ask(llamacppParts(), callOf(path, {}, { method }));
   expect(reply.status).toBe(status);
-  if (status === 501) expect(await bodyOf(reply)).toMatchObject({ error: { code: 501, type: 'not_supported_error' } });
+  if (status === 501) expect(await jsonOf(reply)).toMatchObject({ error: { code: 501, type: 'not_supported_error' } });
 });
 
 test('errors: a busy server answers clients of both dialects in one body', async () => {
   const reply = llamacppFamily.errorReply(new AppError('busy', { retryAfterSeconds: 2 }));
   expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
-  expect(await bodyOf(reply)).toEqual({
+  expect(await jsonOf(reply)).toEqual({
     error: { code: 503, message: 'Server is busy; please try again later.', type: 'unavailable_error' },
     detail: { msg: 'Server is busy; please try again later.', type: 'service_unavailable' },
   });
@@ -247,7 +237,7 @@ test('errors: a busy server answers clients of both dialects in one body', async
 
 test('errors: a prompt that does not fit has its two numbers', async () => {
   const reply = llamacppFamily.errorReply(new AppError('context-overflow', { promptTokens: 9, contextSize: 8 }));
-  expect(await bodyOf(reply)).toEqual({
+  expect(await jsonOf(reply)).toEqual({
     error: {
       code: 400,
       message: 'The prompt has 9 tokens, and the context of 8 must have room for a reply too.',

@@ -3,9 +3,9 @@ import { AppError } from '../../core/errors.ts';
 import { json } from '../../http/call.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
 import { callOf } from '../testing/doubles.ts';
+import { jsonOf } from '../testing/reply-text.ts';
 import { llamacppFamily } from './errors.ts';
 import { answeringBoth } from './routes.ts';
-import { bodyOf } from './testing/world.ts';
 
 const endpoint = (path: string, own: Partial<PlainEndpoint>): PlainEndpoint => ({
   method: 'POST',
@@ -21,7 +21,7 @@ const endpoint = (path: string, own: Partial<PlainEndpoint>): PlainEndpoint => (
 const others = endpoint('/completions', {});
 const ours = endpoint('/completion', { family: llamacppFamily });
 const both = answeringBoth(others, ours);
-const ask = async (body: unknown) => bodyOf(await both.handle(callOf('/completions', body), undefined));
+const ask = async (body: unknown) => jsonOf(await both.handle(callOf('/completions', body), undefined));
 
 test.each([{ n_predict: 5 }, { cache_prompt: false }, { id_slot: 0 }, { n_probs: 2 }, { return_tokens: true }])(
   'answeringBoth: %j is a request of the llama.cpp server',
@@ -57,7 +57,7 @@ test('answeringBoth: errors have the form of the dialect of the request', async 
   });
   const reply = await failing.handle(callOf('/completions', { n_predict: 5 }), undefined);
   expect(reply.status).toBe(400);
-  expect(await bodyOf(reply)).toEqual({
+  expect(await jsonOf(reply)).toEqual({
     error: { code: 400, message: 'prompt must be a text.', type: 'invalid_request_error' },
   });
 });
@@ -85,5 +85,5 @@ test.each([
   [{}, '/embeddings'],
 ])('answeringBoth: embeddings with %j are those of %s', async (body, path) => {
   const shared = answeringBoth(endpoint('/embeddings', {}), endpoint('/embedding', { family: llamacppFamily }));
-  expect(await bodyOf(await shared.handle(callOf('/embeddings', body), undefined))).toBe(path);
+  expect(await jsonOf(await shared.handle(callOf('/embeddings', body), undefined))).toBe(path);
 });

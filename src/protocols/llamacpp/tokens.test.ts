@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { callOf, scriptedChat, scriptedText } from '../testing/doubles.ts';
-import { ask, bodyOf, llamacppParts } from './testing/world.ts';
+import { jsonOf } from '../testing/reply-text.ts';
+import { ask, llamacppParts } from './testing/world.ts';
 
 const answer = async (path: string, body: unknown, own = {}) => {
   const reply = await ask(llamacppParts(own), callOf(path, body));
-  return reply.status === 200 ? bodyOf(reply) : reply.status;
+  return reply.status === 200 ? jsonOf(reply) : reply.status;
 };
 
 test.each<[unknown, unknown]>([

@@ -3,27 +3,10 @@ import type { Performance, TextService, TextState } from '../../core/text-servic
 import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
-import { callOf, seeing } from '../testing/doubles.ts';
+import { callOf, idlePerformance, seeing } from '../testing/doubles.ts';
 import { cacheEndpoint, type InfoParts, infoEndpoints } from './info.ts';
 
-const before: Performance = {
-  processMsPerToken: 0,
-  evalMsPerToken: 0,
-  promptTokens: 0,
-  processedTokens: 0,
-  reusedTokens: 0,
-  completionTokens: 0,
-  seed: -1,
-  draftAccepted: 0,
-  draftRejected: 0,
-  generations: 0,
-  stop: 'none',
-  waiting: 0,
-  estimateSeconds: 0,
-  idle: true,
-  uptimeSeconds: 1,
-  idleSeconds: 1,
-};
+const before: Performance = { ...idlePerformance, seed: -1, uptimeSeconds: 1, idleSeconds: 1 };
 
 /** A test double: a service of which only the state and the figures are asked. */
 function parts(state: TextState, own: Partial<InfoParts> = {}, performance = before): InfoParts {

@@ -2,48 +2,26 @@ import { expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import {
-  type AbortOutcome,
-  emptyCacheReport,
-  type Performance,
-  type TextModel,
-  type TextService,
-  type TextState,
-} from '../../core/text-service.ts';
+import { type AbortOutcome, emptyCacheReport, type Performance, type TextService } from '../../core/text-service.ts';
 import type { Ticket } from '../../core/ticket.ts';
 import { schemaToGrammar as convert } from '../../grammar/convert.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { ResumableStreams } from '../../http/resumable-streams.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
+import { idlePerformance, readyState } from '../testing/doubles.ts';
+import { jsonOf, textOf } from '../testing/reply-text.ts';
 import { type NativeContext, type NativeServices, nativeEndpoints } from './routes.ts';
 
-const model: TextModel = {
-  name: 'mini',
-  path: '/models/mini.gguf',
-  contextSize: 4096,
-  trainedContext: 8192,
-  vocabularySize: 32000,
-  vocabularyType: 2,
-  embeddingLength: 512,
-  parameters: 1,
-  sizeBytes: 1,
-  description: '',
-  chatTemplate: undefined,
-  specialTokens: { bos: '<s>', eos: '</s>' },
-  inputs: { image: false, audio: false },
-};
-const ready: TextState = { type: 'ready', model };
-const idle: Performance = {
+const ready = readyState();
+const lastFigures: Performance = {
+  ...idlePerformance,
   processMsPerToken: 2,
   evalMsPerToken: 10,
   promptTokens: 50,
   processedTokens: 50,
-  reusedTokens: 0,
   completionTokens: 20,
   seed: 99,
-  draftAccepted: 0,
-  draftRejected: 0,
   generations: 3,
   stop: 'stop-text',
   waiting: 1,
@@ -94,7 +72,7 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
     lastLogprobs: () => undefined,
     state: () => ready,
     contextSize: () => 4096,
-    performance: () => idle,
+    performance: () => lastFigures,
     ...own,
   };
   return { service, seen };
@@ -160,15 +138,6 @@ async function ask(
     return endpoint.family.errorReply(asAppError(error));
   }
 }
-
-async function textOf(reply: Reply): Promise<string> {
-  if ('body' in reply) return String(reply.body);
-  let all = '';
-  for await (const piece of reply.stream) all += piece;
-  return all;
-}
-
-const jsonOf = async (reply: Reply): Promise<unknown> => JSON.parse(await textOf(reply));
 
 test.each(['/api/v1/generate', '/api/latest/generate', '/behind/a/proxy/api/v1/generate'])(
   '%s: answers with the whole text',

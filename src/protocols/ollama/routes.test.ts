@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { TextState } from '../../core/text-service.ts';
-import type { Call, Reply } from '../../http/call.ts';
+import type { Call } from '../../http/call.ts';
 import { type Route, router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { jsonOf, textOf } from '../testing/reply-text.ts';
 import { ollamaEndpoints } from './routes.ts';
 import { type OllamaParts, ollamaParts } from './testing/parts.ts';
 
@@ -24,14 +25,6 @@ async function ask(parts: OllamaParts, method: string, path: string, body?: unkn
   }
 }
 
-async function textOf(reply: Reply): Promise<string> {
-  if ('body' in reply) return String(reply.body);
-  let all = '';
-  for await (const piece of reply.stream) all += piece;
-  return all;
-}
-
-const jsonOf = async (reply: Reply): Promise<unknown> => JSON.parse(await textOf(reply));
 const noModel = (state: TextState = { type: 'none' }) =>
   scriptedText([], { state: () => state, tokenize: async () => [] }).text;
 

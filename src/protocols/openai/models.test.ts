@@ -7,25 +7,11 @@ import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
-import { callOf, dialectParts, scriptedText } from '../testing/doubles.ts';
+import { callOf, dialectParts, readyState, scriptedText } from '../testing/doubles.ts';
 import { scriptedEmbedding } from '../testing/embedding.ts';
 import { modelsEndpoints } from './models.ts';
 
-const model: TextModel = {
-  name: 'mini',
-  path: '/models/mini.gguf',
-  contextSize: 4096,
-  trainedContext: 8192,
-  vocabularySize: 32_000,
-  vocabularyType: 2,
-  embeddingLength: 512,
-  parameters: 17,
-  sizeBytes: 99,
-  description: 'tiny',
-  chatTemplate: undefined,
-  specialTokens: { bos: '<s>', eos: '</s>' },
-  inputs: { image: false, audio: false },
-};
+const { model } = readyState({ parameters: 17, sizeBytes: 99, description: 'tiny' });
 
 async function get(
   path: string,

@@ -56,7 +56,7 @@ export function seeing(inputs: TextModel['inputs'] = { image: true, audio: true 
   return readyState({ inputs });
 }
 
-const idle: Performance = {
+export const idlePerformance: Performance = {
   processMsPerToken: 0,
   evalMsPerToken: 0,
   promptTokens: 0,
@@ -117,7 +117,7 @@ export function scriptedText(script: Script, own: Partial<TextService> = {}) {
     lastLogprobs: () => undefined,
     state: () => ({ type: 'ready', model }),
     contextSize: () => model.contextSize,
-    performance: () => idle,
+    performance: () => idlePerformance,
     ...own,
   };
   return { text, asked };

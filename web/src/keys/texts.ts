@@ -9,7 +9,9 @@ export const texts = {
   refresh: 'Refresh',
   loading: 'Loading …',
   failed: (reason: string) => `Cannot list the keys: ${reason}`,
-  empty: 'There are no keys. Make one on the machine of the server; the command says how to start the server with it.',
+  noFile:
+    'The server was started without --keyfile. Make a key on its machine; the command says how to start the server with it.',
+  empty: 'There are no keys. Make one on the machine of the server; it works within a second.',
   locked: 'Enter the password to see the keys.',
   enterPassword: 'Enter password',
   adminOff: 'To see the keys here, start the server with --admin.',

@@ -50,6 +50,10 @@ export const texts = {
     large: 'Too large for the free memory',
     need: (need: string, free: string, context: string) =>
       `: about ${need} of ${free} free, with a context of ${context} tokens.`,
+    cards: (layers: number, of: number, names: string, free: string) =>
+      layers === of
+        ? `All layers fit on the graphics card (${names}, ${free} free).`
+        : `${layers} of ${of} layers fit on the graphics card (${names}, ${free} free).`,
     smaller: 'Choose a smaller model or a smaller context size.',
     damaged: (name: string, reason: string) =>
       `${name} is not a model file: ${reason}. Choose a GGUF file, or download it again.`,

@@ -67,6 +67,8 @@ export interface Fit {
   readonly availableBytes: number;
   readonly verdict: 'fits' | 'tight' | 'large';
   readonly contextSize: number;
+  /** How many layers fit on the graphics cards. */
+  readonly cards?: { readonly layers: number; readonly of: number; readonly names: string; readonly freeBytes: number };
 }
 
 export interface ModelFacts {

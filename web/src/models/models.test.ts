@@ -8,7 +8,7 @@ const two = {
     { ...status, id: 'koboldcpp/b', name: 'b', default: false, state: 'unloaded' },
   ],
   router: true,
-  admin: { enabled: true, allowed: true },
+  admin: { enabled: true, allowed: true, key_file: false },
   last_failure: null,
 };
 

@@ -41,7 +41,7 @@ function answer(models: readonly ModelStatus[], own: Partial<ModelsAnswer> = {})
     models,
     available_bytes: 0,
     router: false,
-    admin: { enabled: true, allowed: true },
+    admin: { enabled: true, allowed: true, key_file: false },
     last_failure: null,
     ...own,
   };

@@ -5,7 +5,7 @@ export interface ModelsAnswer {
   readonly available_bytes: number;
   /** Whether requests choose a text model by its id. */
   readonly router: boolean;
-  readonly admin: { readonly enabled: boolean; readonly allowed: boolean };
+  readonly admin: { readonly enabled: boolean; readonly allowed: boolean; readonly key_file: boolean };
   readonly last_failure: { readonly name: string; readonly reason: string } | null;
 }
 

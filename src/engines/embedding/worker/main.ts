@@ -1,5 +1,6 @@
 import type { EmbeddingFacts } from '../../../core/embedding.ts';
 import { serveTasks } from '../../host/task-worker.ts';
+import { cardUse, readCards } from '../../llama/worker/native/weights.ts';
 import type { EmbeddingEvent, EmbeddingOptions, EmbeddingTask } from '../host.ts';
 import { Embedder } from './embedder.ts';
 import { pairMarks } from './inputs.ts';
@@ -21,9 +22,13 @@ serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(asyn
   });
   await embedder.warmUp();
   return {
-    facts,
+    facts: { ...facts, cards: cardUse(model.before, readCards(native, model.gpus)) },
     atOnce: tasksAtOnce,
     run: async (task, _, { tell, signal }) => {
+      if (task.type === 'cards') {
+        tell({ type: 'cards', cards: readCards(native, model.gpus) });
+        return;
+      }
       if (task.type === 'rank') {
         tell({ type: 'ranked', ...(await embedder.rank(task.request, signal)) });
         return;

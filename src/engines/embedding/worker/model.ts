@@ -1,11 +1,14 @@
+import type { CardMemory } from '../../../core/card-memory.ts';
 import type { EmbeddingFacts, Pooling } from '../../../core/embedding.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { LoadTools } from '../../host/task-worker.ts';
+import { layersThatFit } from '../../llama/card-placement.ts';
+import { readModelFile } from '../../llama/load-options.ts';
 import { openEngine, watchedEngine } from '../../llama/worker/load/library.ts';
 import { Context } from '../../llama/worker/memory/context.ts';
 import { makeThreadpools, metadata, type Threadpools } from '../../llama/worker/native/native.ts';
 import type { ContextParams, Pointer } from '../../llama/worker/native/structs.ts';
-import { gpuDevices, loadWeights } from '../../llama/worker/native/weights.ts';
+import { gpuDevices, loadWeights, readCards } from '../../llama/worker/native/weights.ts';
 import { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 import { checkedWeights, weights } from '../../weights.ts';
 import type { EmbeddingOptions } from '../host.ts';
@@ -23,7 +26,9 @@ export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadT
   const gpus = gpuDevices(native, options);
   if (gpus.length === 0 && options.backend !== 'cpu')
     tools.note('No usable GPU was found: embeddings are computed on the CPU.');
-  const layers = gpus.length === 0 ? 0 : options.gpuLayers === 'auto' ? allLayers : options.gpuLayers;
+  const before = readCards(native, gpus);
+  const layers = gpus.length === 0 ? 0 : await chooseLayers(options, path, before);
+  if (gpus.length > 0 && layers < allLayers) tools.note(`${layers} layers of the embedding model are on the GPU.`);
   const pointer = await loadWeights(native, { ...options, model: path }, gpus, layers, tools.progress);
   const architecture = metadata(native, pointer, 'general.architecture');
   const causal = metadata(native, pointer, `${architecture}.attention.causal`) !== 'false';
@@ -33,6 +38,8 @@ export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadT
   return {
     native,
     pointer,
+    gpus,
+    before,
     vocabulary,
     causal,
     /** For a query and a document, if the file has one. */
@@ -46,6 +53,26 @@ export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadT
       sizeBytes: Number(native.modelSize(pointer)),
     } satisfies EmbeddingFacts,
   };
+}
+
+/** As many as fit beside what other models and programs have on the cards. */
+async function chooseLayers(
+  { gpuLayers, memoryMarginMegabytes, tensorSplit }: EmbeddingOptions,
+  path: string,
+  cards: readonly CardMemory[],
+): Promise<number> {
+  if (gpuLayers !== 'auto') return gpuLayers;
+  const { shape } = await readModelFile(path);
+  const fitting = layersThatFit({
+    modelBytes: shape.sizeBytes,
+    cacheBytes: shape.cacheBytesPerToken * batchLimit.tokens,
+    fixedBytes: (shape.computeBytesPerToken ?? 0) * batchLimit.tokens,
+    layers: shape.layers,
+    freeBytes: cards.map(({ freeBytes }) => freeBytes),
+    marginBytes: memoryMarginMegabytes * 2 ** 20,
+    split: tensorSplit,
+  });
+  return fitting > shape.layers ? allLayers : fitting;
 }
 
 /** In the order of the enumeration of llama.cpp. */

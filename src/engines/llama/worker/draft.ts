@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { type LoadOptions, readModelFile } from '../load-options.ts';
@@ -156,11 +155,6 @@ async function draftWeights(
     const why = error instanceof NativeLoadError ? 'the engine refuses it' : (error as Error).message;
     throw new Error(`the draft model ${path} cannot be loaded: ${why}`);
   }
-}
-
-/** The least graphics memory of the draft model. */
-export function draftBytes({ draft }: Pick<LoadOptions, 'draft'>): number {
-  return draft?.model && draft.model.gpuLayers > 0 ? statSync(draft.model.path).size : 0;
 }
 
 type TokenTexts = Pick<Vocabulary, 'size' | 'bytes'>;

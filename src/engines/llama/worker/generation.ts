@@ -10,6 +10,7 @@ import type { RequestGrammar } from './grammar.ts';
 import type { DecodeResult } from './memory/context.ts';
 import { type PromptScores, tokenChoice } from './memory/prompt-scores.ts';
 import type { Slot } from './memory/slot.ts';
+import { ThreadSampler } from './sampler-threads/sampler-pool.ts';
 import { type OutputText, TextHistory } from './text/output-text.ts';
 import type { PromptPlan } from './text/prompt.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
@@ -24,7 +25,8 @@ interface GenerationParts {
   readonly slot: Slot;
   /** The same text after the negative prompt, computed in step with the slot; guidance moves away from its logits. */
   readonly negative: Slot | undefined;
-  readonly sampler: Sampler;
+  /** On this thread, or on another one. */
+  readonly sampler: Sampler | ThreadSampler;
   readonly grammar: RequestGrammar | undefined;
   readonly budget: ReasoningBudget | undefined;
   readonly output: OutputText;
@@ -55,6 +57,8 @@ export class Generation {
   #pendingLogprobs: TokenLogprob[] = [];
   #firstDecodeAt: number | undefined;
   #firstTokenAt: number | undefined;
+  /** `startChoosing` has settled this batch. */
+  #settled = false;
   /** Logits after the negative prompt, if they were computed in a separate batch. */
   #steeredFrom: Float32Array | undefined;
   readonly #history: TextHistory;
@@ -117,13 +121,26 @@ export class Generation {
     for (const one of [slot, negative]) one.fill(together ? half : Math.min(half, one.remaining - 1));
   }
 
+  /** The batch was computed: asks for a token, and returns true, if another thread chooses it. `advance` takes it. */
+  startChoosing(): boolean {
+    const { slot, sampler, plan, budget, output } = this.parts;
+    if (!(sampler instanceof ThreadSampler)) return false;
+    slot.settle();
+    this.#settled = true;
+    const place = this.#placeOfLogits();
+    if (place === undefined || this.aborted || plan.maxTokens === 0 || budget?.forced !== undefined) return false;
+    sampler.ask(slot.context.logitsAddress(place), slot.length, output.forbidden);
+    return true;
+  }
+
   /** The batch was computed: chooses a token if its logits are there. */
   advance(pieces: Piece[]): void {
     const { slot, negative, cachedTokens, plan } = this.parts;
     // The next batch overwrites the logits.
     const scored = this.parts.scores?.read(slot) ?? [];
     if (scored.length > 0) pieces.push({ type: 'prompt-logprobs', id: this.id, tokens: scored });
-    slot.settle();
+    if (!this.#settled) slot.settle();
+    this.#settled = false;
     negative?.settle();
     const place = this.#placeOfLogits();
     if (this.aborted) {
@@ -201,6 +218,7 @@ export class Generation {
     const { slot, negative, sampler, budget, output, request } = this.parts;
     const forced = budget?.forced;
     if (forced !== undefined && request.logprobs === undefined) return forced;
+    if (sampler instanceof ThreadSampler) return sampler.answer();
     const logits = slot.context.logits(place);
     if (negative) {
       const scale = request.guidance?.scale ?? 1;
@@ -315,8 +333,9 @@ export class Generation {
   }
 
   #describe(token: number, alternatives: number): TokenLogprob {
-    const { logprob, top } = logprobsOf(this.parts.sampler.candidates, token, alternatives);
-    const { vocabulary } = this.parts;
+    const { vocabulary, sampler } = this.parts;
+    if (sampler instanceof ThreadSampler) throw new Error('another thread keeps no distribution');
+    const { logprob, top } = logprobsOf(sampler.candidates, token, alternatives);
     const likeliest = top.map((one) => tokenChoice(vocabulary, one.token, one.logprob));
     return { ...tokenChoice(vocabulary, token, logprob), top: likeliest };
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AppError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
 import type { Generation } from './generation.ts';
-import { BatchLoop, bridges, nextReader } from './loop.ts';
+import { BatchLoop, bridges, type LoopParts, nextReader } from './loop.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 
@@ -29,6 +29,7 @@ function fakeContext(results: DecodeResult[] = []) {
       size = 0;
     },
     decodeNow: decode,
+    synchronize: () => undefined,
     decode: async () => {
       inTheMiddle?.();
       return decode();
@@ -54,10 +55,12 @@ interface Play {
   /** Tokens that it writes. */
   readonly reply: number;
   readonly advance?: () => void;
+  /** Another thread samples for it. */
+  readonly onThread?: boolean;
 }
 
 function fakeGeneration(
-  { id, prompt, reply, advance }: Play,
+  { id, prompt, reply, advance, onThread = false }: Play,
   slot: Slot,
   add: (count: number) => void,
   ended: () => void,
@@ -85,6 +88,7 @@ function fakeGeneration(
       inBatch = Math.min(room, remaining);
       add(inBatch);
     },
+    startChoosing: () => onThread,
     advance: (pieces: Piece[]) => {
       advance?.();
       remaining -= inBatch;
@@ -106,7 +110,7 @@ function fakeGeneration(
   return generation;
 }
 
-function world(results: DecodeResult[] = [], apart = false) {
+function world(results: DecodeResult[] = [], changes: Partial<LoopParts> = {}) {
   const { context, batches, add, whileDecoding } = fakeContext(results);
   const messages: FromWorker[] = [];
   let ended = 0;
@@ -123,13 +127,13 @@ function world(results: DecodeResult[] = [], apart = false) {
     },
     dropFiller: () => fillers.push(`dropped ${sequence}`),
   })) as unknown as Slot[];
-  const loop = new BatchLoop(
+  const loop = new BatchLoop({
     context,
     slots,
-    (message) => messages.push(message),
-    () => 0,
-    apart,
-  );
+    send: (message) => messages.push(message),
+    now: () => 0,
+    ...changes,
+  });
   const oneEnded = () => {
     ended += 1;
     if (ended === wanted) allEnded();
@@ -147,7 +151,7 @@ function world(results: DecodeResult[] = [], apart = false) {
       if (ended >= count) allEnded();
     });
   const pieces = () => messages.flatMap((message) => (message.type === 'step' ? message.pieces : []));
-  return { loop, begin, over, batches, pieces, messages, whileDecoding, fillers };
+  return { loop, begin, over, batches, pieces, messages, whileDecoding, fillers, context };
 }
 
 test('BatchLoop: reads a prompt in batches and writes a reply token by token', async () => {
@@ -331,7 +335,7 @@ test('BatchLoop: a request starts at once if idle', () => {
 });
 
 test('deterministic: each request is computed alone, with one message per step', async () => {
-  const { begin, over, batches, messages, fillers } = world([], true);
+  const { begin, over, batches, messages, fillers } = world([], { apart: true });
   for (const id of [1, 3, 4]) begin({ id, prompt: 1, reply: 3 });
   await over(3);
   expect(batches).toEqual(Array(9).fill(1));
@@ -340,7 +344,7 @@ test('deterministic: each request is computed alone, with one message per step',
 });
 
 test('BatchLoop: a failing generation does not affect other ones', async () => {
-  const { begin, over, pieces } = world(['ok', 'failed'], true);
+  const { begin, over, pieces } = world(['ok', 'failed'], { apart: true });
   begin({ id: 1, prompt: 1, reply: 2 });
   begin({ id: 2, prompt: 1, reply: 2 });
   await over(2);
@@ -364,6 +368,40 @@ test('BatchLoop: nothing runs between a start and its batch, which applies seque
   await Promise.all([over(1), rest]);
   expect(order).toEqual(['begun', 'computed', 'between']);
   expect(batches).toEqual([5]);
+});
+
+test('BatchLoop: with a card, the pieces of a step are sent while the next one is computed', async () => {
+  const { begin, over, messages, context } = world([], { onCard: true });
+  const sentBefore: number[] = [];
+  context.synchronize = () => {
+    sentBefore.push(messages.filter(({ type }) => type === 'step').length);
+  };
+  begin({ id: 1, prompt: 1, reply: 3 });
+  await over(1);
+  expect(sentBefore).toEqual([0, 1, 2]);
+  expect(messages.filter(({ type }) => type === 'step')).toHaveLength(3);
+});
+
+test('BatchLoop: tokens that other threads choose are taken last', async () => {
+  const order: string[] = [];
+  const { begin, over } = world([], { samplers: () => ({ go: () => order.push('go') }) });
+  for (const id of [1, 2]) {
+    begin({ id, prompt: 1, reply: 1, onThread: id === 1, advance: () => order.push(`advance ${id}`) });
+  }
+  await over(2);
+  expect(order).toEqual(['go', 'advance 2', 'advance 1']);
+});
+
+test('BatchLoop: tells once in a while how long its steps took', async () => {
+  let time = 0;
+  const { loop, begin, over, messages } = world([], { now: () => ++time });
+  begin({ id: 1, prompt: 1, reply: 2 });
+  await over(1);
+  await loop.between(async () => undefined);
+  const [told, ...more] = messages.flatMap((message) => (message.type === 'step-times' ? [message.times] : []));
+  expect(told).toMatchObject({ steps: 2, rows: 2, computeMs: 2, sampleMs: 2 });
+  expect(told?.totalMs).toBeGreaterThan(4);
+  expect(more).toEqual([]);
 });
 
 const book = { name: 'book', remaining: 4000 };

@@ -5,30 +5,45 @@ import type { Generation } from './generation.ts';
 import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
+import type { SamplerPool } from './sampler-threads/sampler-pool.ts';
+import type { StepThreads } from './step-threads.ts';
+import { StepClock } from './step-times.ts';
 
-/** A smaller batch is computed faster than on another thread. */
-const smallBatch = 63;
+/** A smaller batch is computed faster than on another thread. A card only begins it then, which takes no time. */
+const smallBatch = { processor: 63, card: 255 };
 /** Further prompts are begun in the same step only within this time. */
 const longestReadingMs = 200;
+
+export interface LoopParts {
+  readonly context: Context;
+  /** The slots that may compute a filler token; none if the memory cannot remove it. */
+  readonly slots: readonly Slot[];
+  readonly send: (message: FromWorker) => void;
+  readonly now: () => number;
+  /** Computes each generation alone: its tokens must not depend on other requests (see `steadyPortion`). */
+  readonly apart?: boolean;
+  /** Layers are on a card: a decode returns before it is computed, and a pass over the weights costs as much as many rows. */
+  readonly onCard?: boolean;
+  readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
+  /** Missing where the number of threads is fixed. */
+  readonly threads?: Pick<StepThreads, 'before' | 'after'> | undefined;
+}
 
 /** The loop of the worker: fills a batch with the next tokens of every generation, computes it, and lets each sample. */
 export class BatchLoop {
   readonly #active = new Set<Generation>();
+  /** Not sent yet. */
+  #pieces: Piece[] = [];
+  readonly #clock: StepClock;
   readonly #between: (() => Promise<void>)[] = [];
   readonly #beginnings: (() => void)[] = [];
   #running = false;
   #chunk = 128;
   #turn = 0;
 
-  constructor(
-    private readonly context: Context,
-    /** The slots that may compute a filler token; none if the memory cannot remove it. */
-    private readonly slots: readonly Slot[],
-    private readonly send: (message: FromWorker) => void,
-    private readonly now: () => number,
-    /** Computes each generation alone: its tokens must not depend on other requests (see `steadyPortion`). */
-    private readonly apart = false,
-  ) {}
+  constructor(private readonly parts: LoopParts) {
+    this.#clock = new StepClock((times) => parts.send({ type: 'step-times', times }), parts.now);
+  }
 
   add(generation: Generation): void {
     this.#active.add(generation);
@@ -54,7 +69,7 @@ export class BatchLoop {
       if (generation.id !== id) continue;
       generation.aborted = true;
       // The others lose this one batch, which is computed again without it.
-      this.context.abortDecode();
+      this.parts.context.abortDecode();
     }
   }
 
@@ -62,70 +77,90 @@ export class BatchLoop {
     this.#running = true;
     while (this.#active.size + this.#between.length + this.#beginnings.length > 0) {
       const work = this.#between.shift();
-      if (work) await work();
+      if (work) {
+        this.#flush();
+        await work();
+      }
       // Right before the batch: the library copies sequences with it, and nothing may change them until then.
       for (const begin of this.#beginnings.splice(0)) begin();
       // The caller may add more in the same turn.
       await undefined;
-      const pieces: Piece[] = [];
-      await this.#step(pieces);
-      if (pieces.length > 0) this.send({ type: 'step', pieces });
-      // Lets messages in: aborts, questions, requests.
-      await nextTurn();
+      const startedAt = this.parts.now();
+      await this.#step();
+      const last = this.#active.size === 0;
+      // With a card, this is done while it computes the next step.
+      if (!this.parts.onCard || last) await this.#sendAndReceive();
+      this.#clock.ended(startedAt, last);
     }
     this.#running = false;
   }
 
-  /** First one token for each generation in decode, then prefill: whole batches if nothing decodes, otherwise a short chunk. */
-  async #step(pieces: Piece[]): Promise<void> {
-    this.#dropAborted(pieces);
-    const writers = [...this.#active].filter(({ readingPrompt }) => !readingPrompt);
-    if (writers.length > 0) await this.#write(writers, pieces);
-    await this.#read(writers.length > 0, pieces);
+  #flush(): void {
+    if (this.#pieces.length === 0) return;
+    this.parts.send({ type: 'step', pieces: this.#pieces });
+    this.#pieces = [];
   }
 
-  async #write(writers: readonly Generation[], pieces: Piece[]): Promise<void> {
-    if (this.apart) {
-      for (const writer of writers) await this.#compute([writer], [], this.context.batchCapacity, pieces);
+  /** Sends what the last step gave, and lets messages in: aborts, questions, requests. */
+  async #sendAndReceive(): Promise<void> {
+    this.#flush();
+    await nextTurn();
+  }
+
+  /** First one token for each generation in decode, then prefill: whole batches if nothing decodes, otherwise a short chunk. */
+  async #step(): Promise<void> {
+    this.#dropAborted();
+    const writers = [...this.#active].filter(({ readingPrompt }) => !readingPrompt);
+    if (writers.length > 0) await this.#write(writers);
+    await this.#read(writers.length > 0);
+  }
+
+  async #write(writers: readonly Generation[]): Promise<void> {
+    const { context, slots, apart, onCard } = this.parts;
+    if (apart) {
+      for (const writer of writers) await this.#compute([writer], [], context.batchCapacity);
       return;
     }
     const writing = writers.map(({ slot }) => slot);
-    const idle = bridges(writing, this.slots);
+    const idle = bridges(writing, slots, onCard ? longestGap.card : longestGap.processor);
     try {
-      await this.#compute(writers, idle, this.context.batchCapacity, pieces);
+      await this.#compute(writers, idle, context.batchCapacity);
     } finally {
       for (const slot of idle) slot.dropFiller();
     }
   }
 
   /** Reads several short prompts in one step: generations that start together are computed together from then on. */
-  async #read(busy: boolean, pieces: Piece[]): Promise<void> {
-    const startedAt = this.now();
+  async #read(busy: boolean): Promise<void> {
+    const startedAt = this.parts.now();
     for (;;) {
       const readers = [...this.#active].filter(({ readingPrompt, aborted }) => readingPrompt && !aborted);
       const reader = nextReader(readers, this.#turn++);
       if (!reader) return;
-      await this.#readOn(reader, busy, pieces);
-      if (reader.readingPrompt || this.now() - startedAt >= longestReadingMs) return;
+      await this.#readOn(reader, busy);
+      if (reader.readingPrompt || this.parts.now() - startedAt >= longestReadingMs) return;
     }
   }
 
-  async #readOn(reader: Generation, busy: boolean, pieces: Piece[]): Promise<void> {
+  async #readOn(reader: Generation, busy: boolean): Promise<void> {
+    const { context, now } = this.parts;
     if (reader.atMedium) {
+      this.#flush();
       const result = await reader.computeMedium().catch((): DecodeResult => 'failed');
-      this.#after(reader, result, pieces);
+      this.#after(reader, result);
       return;
     }
-    const startedAt = this.now();
-    const computed = await this.#compute([reader], [], busy ? this.#chunk : this.context.batchCapacity, pieces);
+    const startedAt = now();
+    const computed = await this.#compute([reader], [], busy ? this.#chunk : context.batchCapacity);
     if (busy && computed >= this.#chunk) {
-      this.#chunk = nextChunk(this.#chunk, this.now() - startedAt, this.context.batchCapacity);
+      this.#chunk = nextChunk(this.#chunk, now() - startedAt, context.batchCapacity);
     }
   }
 
   /** Computes one batch; returns its number of tokens. */
-  async #compute(generations: readonly Generation[], idle: readonly Slot[], limit: number, pieces: Piece[]) {
-    const { context } = this;
+  async #compute(generations: readonly Generation[], idle: readonly Slot[], limit: number): Promise<number> {
+    const { context, now, threads } = this.parts;
+    const isPrefill = generations[0]?.readingPrompt === true;
     context.clearBatch();
     const share = Math.floor(context.batchCapacity / (generations.length + idle.length));
     const parts = [
@@ -136,14 +171,50 @@ export class BatchLoop {
     for (const { fill } of parts.sort((a, b) => a.slot.sequence - b.slot.sequence)) fill();
     const { size } = context;
     if (size === 0) return 0;
-    const result = size <= smallBatch ? context.decodeNow() : await context.decode();
-    for (const generation of generations) this.#after(generation, result, pieces);
+    const startedAt = now();
+    threads?.before(isPrefill, size);
+    const result = await this.#decode(size);
+    threads?.after(result);
+    const computedAt = now();
+    if (result === 'ok') this.#sample(generations);
+    else for (const generation of generations) this.#after(generation, result);
+    this.#clock.computed(size, startedAt, computedAt);
     return size;
   }
 
-  #after(generation: Generation, result: DecodeResult, pieces: Piece[]): void {
+  async #decode(size: number): Promise<DecodeResult> {
+    const { context, onCard } = this.parts;
+    if (!onCard) return size <= smallBatch.processor ? context.decodeNow() : context.decode();
+    const result = size <= smallBatch.card ? context.decodeNow() : await context.decode();
+    await this.#sendAndReceive();
+    context.synchronize();
+    return result;
+  }
+
+  /** Other threads sample for some generations, while this one does for the rest. */
+  #sample(generations: readonly Generation[]): void {
+    const elsewhere: Generation[] = [];
+    const here: Generation[] = [];
+    for (const generation of generations) (this.#startChoosing(generation) ? elsewhere : here).push(generation);
+    if (elsewhere.length > 0) this.parts.samplers?.()?.go();
+    for (const generation of here) this.#after(generation, 'ok');
+    for (const generation of elsewhere) this.#after(generation, 'ok');
+  }
+
+  #startChoosing(generation: Generation): boolean {
     try {
-      if (result === 'ok') generation.advance(pieces);
+      return generation.startChoosing();
+    } catch (error) {
+      generation.fail(asAppError(error), this.#pieces);
+      return false;
+    }
+  }
+
+  #after(generation: Generation, result: DecodeResult): void {
+    const pieces = this.#pieces;
+    try {
+      if (generation.finished) this.#active.delete(generation);
+      else if (result === 'ok') generation.advance(pieces);
       else if (result === 'aborted') generation.interrupt(pieces);
       else generation.fail(decodeFailure(result), pieces);
     } catch (error) {
@@ -152,10 +223,10 @@ export class BatchLoop {
     if (generation.finished) this.#active.delete(generation);
   }
 
-  #dropAborted(pieces: Piece[]): void {
+  #dropAborted(): void {
     for (const generation of this.#active) {
       if (!generation.aborted) continue;
-      generation.interrupt(pieces);
+      generation.interrupt(this.#pieces);
       this.#active.delete(generation);
     }
   }
@@ -180,8 +251,8 @@ export function nextReader<Reader extends { readonly remaining: number }>(
   return oldestFirst.reduce((least, reader) => (reader.remaining < least.remaining ? reader : least), oldest);
 }
 
-/** On small models, a pass over the weights costs about as much as this many more rows; on large ones more. */
-const longestGap = 3;
+/** A pass over the weights costs about as much as this many more rows: of a small model on the processor, or on a card. */
+const longestGap = { processor: 3, card: 12 };
 
 /**
  * The idle slots that should compute a filler token: the library computes only consecutive sequences in one pass over the weights.
@@ -190,8 +261,9 @@ const longestGap = 3;
 export function bridges<Neighbour extends Pick<Slot, 'sequence' | 'computed' | 'capacity'>>(
   writing: readonly Neighbour[],
   all: readonly Neighbour[],
+  longest = longestGap.processor,
 ): Neighbour[] {
-  const longest = Math.max(...writing.map(({ computed }) => computed));
+  const longestText = Math.max(...writing.map(({ computed }) => computed));
   const found: Neighbour[] = [];
   let gap: Neighbour[] = [];
   let begun = false;
@@ -200,8 +272,10 @@ export function bridges<Neighbour extends Pick<Slot, 'sequence' | 'computed' | '
       gap.push(slot);
       continue;
     }
-    const worth = begun && gap.length <= longestGap;
-    if (worth && gap.every(({ computed, capacity }) => computed <= longest && computed < capacity)) found.push(...gap);
+    const worth = begun && gap.length <= longest;
+    if (worth && gap.every(({ computed, capacity }) => computed <= longestText && computed < capacity)) {
+      found.push(...gap);
+    }
     begun = true;
     gap = [];
   }

@@ -9,8 +9,10 @@ import { type Loaded, loadModel } from './load/model.ts';
 import { BatchLoop } from './loop.ts';
 import { portionSize } from './memory/batch-size.ts';
 import { Slot } from './memory/slot.ts';
-import { NativeLoadError } from './native/weights.ts';
+import { GpuBuildError } from './native/cuda-libraries.ts';
+import { NativeLoadError, readCards } from './native/weights.ts';
 import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
+import { stepThreads } from './step-threads.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
 let serving: Awaited<ReturnType<typeof serve>> | undefined;
@@ -25,13 +27,15 @@ async function receive(message: ToWorker): Promise<void> {
   if (message.type === 'load') {
     try {
       const progress = (fraction: number) => send({ type: 'progress', fraction });
-      const loaded = await loadModel(message.options, progress, parent.watch);
+      const placed = (gpuLayers: number) => send({ type: 'placed', gpuLayers });
+      const loaded = await loadModel(message.options, progress, parent.watch, placed);
       serving = await serve(loaded);
       // After this time without the server, unfinished writes are lost.
       parent.watch.serving(closingMs.writing);
       send({ type: 'loaded', model: loaded.info });
     } catch (error) {
-      const reason = error instanceof NativeLoadError ? null : (error as Error).message;
+      const unexplained = error instanceof NativeLoadError || error instanceof GpuBuildError;
+      const reason = unexplained ? null : (error as Error).message;
       parent.send({ type: 'load-failed', reason }, [], () => process.exit(3));
     }
     return;
@@ -51,6 +55,9 @@ async function receive(message: ToWorker): Promise<void> {
     }
     case 'cache':
       await answer(message.id, () => cacheReport(worker));
+      return;
+    case 'cards':
+      await answer(message.id, () => readCards(worker.loaded.native, worker.loaded.gpus));
       return;
     case 'states': {
       const { places } = serving;
@@ -106,9 +113,19 @@ async function serve(loaded: Loaded) {
     breakers: undefined,
     reasoning: 'unknown',
     snapshots: undefined,
+    samplers: undefined,
     misses: new CacheMissLog((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
   };
-  const loop = new BatchLoop(context, context.memory === 'plain' ? worker.slots : [], send, now, options.deterministic);
+  const loop = new BatchLoop({
+    context,
+    slots: context.memory === 'plain' ? worker.slots : [],
+    send,
+    now,
+    apart: options.deterministic,
+    onCard: loaded.info.gpuLayers > 0,
+    samplers: () => worker.samplers,
+    threads: stepThreads(loaded, send, now),
+  });
   const tell = (text: string) => send({ type: 'note', text });
   worker.snapshots = await openSnapshotCache(loaded, worker.slots, (work) => loop.between(work), tell);
   const places = new SavedStateSlots(worker.slots, options.statePlaces, now);

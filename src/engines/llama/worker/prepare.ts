@@ -4,7 +4,7 @@ import type { GenerationRequest } from '../../../core/request.ts';
 import { splitBans } from '../../../sampling/bans.ts';
 import { type DryBreakers, dryBreakers } from '../../../sampling/dry.ts';
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
-import { Sampler } from '../../../sampling/sampler.ts';
+import { Sampler, type SamplerOptions } from '../../../sampling/sampler.ts';
 import type { FromWorker, Piece, ToWorker } from '../messages.ts';
 import type { CacheMissLog, SnapshotCache } from './cache/snapshot-cache.ts';
 import { drafter } from './draft.ts';
@@ -24,6 +24,7 @@ import { readMedia } from './media/projector.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
 import type { Slot } from './memory/slot.ts';
 import { chooseSlot, commonPrefix, planReuse } from './memory/snapshot.ts';
+import { SamplerPool, samplerThreads } from './sampler-threads/sampler-pool.ts';
 import { OutputText } from './text/output-text.ts';
 import { type MarkedTokens, type PromptPlan, planPrompt } from './text/prompt.ts';
 import { checkedTokens, type Vocabulary } from './text/vocabulary.ts';
@@ -42,6 +43,8 @@ export interface WorkerContext {
   reasoning: ReasoningSetup | undefined | 'unknown';
   /** Set once its stores are open. */
   snapshots: SnapshotCache | undefined;
+  /** Started with the second request at the same time, if sampling on several threads is worth it. */
+  samplers: SamplerPool | undefined;
   readonly misses: CacheMissLog;
 }
 
@@ -160,7 +163,8 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
   const { promptLogprobs: alternatives } = request;
   const scores = alternatives === undefined ? undefined : new PromptScores(vocabulary, plan, alternatives);
   if (scores) slot.scored = plan.tokens.length - 1;
-  const sampler = new Sampler(request.sampling, {
+  const draft = drafter(loaded, request, slot.sequence);
+  const options: SamplerOptions = {
     vocabularySize: vocabulary.size,
     contextSize: loaded.contextSize,
     seed: planned.seed,
@@ -170,13 +174,17 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
     ...dryOption(worker, request),
     ...(grammar ? { grammar } : {}),
     keepDistribution: request.logprobs !== undefined,
-  });
+  };
+  // What needs more than its own row of logits and its text is sampled on the main thread.
+  const alone = !grammar && !draft && !negative && !scores && planned.spans.length === 0;
+  const pool = alone && request.logprobs === undefined ? samplerPool(worker) : undefined;
+  const onThread = pool?.sampler(request.sampling, options, slot.tokens);
   return new Generation({
     ...planned,
     vocabulary,
     slot,
     negative,
-    sampler,
+    sampler: onThread ?? new Sampler(request.sampling, options),
     grammar,
     budget,
     output: new OutputText(vocabulary, request, bans),
@@ -184,14 +192,24 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
     cachedTokens,
     miss,
     scores,
-    draft: drafter(loaded, request, slot.sequence),
+    draft,
     now,
     ended: () => {
+      pool?.leave(onThread);
       if (grammar) worker.grammars.giveBack(grammar);
       // What could not be saved is computed again.
       worker.snapshots?.ended(slot).catch(() => undefined);
     },
   });
+}
+
+function samplerPool(worker: WorkerContext): SamplerPool | undefined {
+  const { info, options, vocabulary } = worker.loaded;
+  if (worker.samplers || worker.slots.filter(({ busy }) => busy).length < 2) return worker.samplers;
+  const shape = { vocabularySize: vocabulary.size, sequences: options.sequences, gpuLayers: info.gpuLayers };
+  const threads = samplerThreads(shape);
+  if (threads > 0) worker.samplers = new SamplerPool(shape, threads);
+  return worker.samplers;
 }
 
 async function promptPlan(

@@ -57,14 +57,3 @@ export function scripted(script: Script, own: Partial<LlamacppParts> = {}) {
   const { text, asked } = scriptedText(script);
   return { parts: llamacppParts({ text, ...own }), asked };
 }
-
-export async function textOf(reply: Reply): Promise<string> {
-  if ('body' in reply) return String(reply.body);
-  let all = '';
-  for await (const frame of reply.stream) all += frame;
-  return all;
-}
-
-export async function bodyOf(reply: Reply): Promise<unknown> {
-  return JSON.parse(await textOf(reply));
-}

@@ -12,7 +12,9 @@ import {
   packagesFor,
 } from '../../gpu-builds.ts';
 import type { GpuBuild, LoadOptions } from '../../load-options.ts';
+import { checkArchitectures, checkSystemBase, GpuBuildError, preload, whyNotLoaded } from '../native/cuda-libraries.ts';
 import { type Native, type NativeMedia, openFabric, openLibraries, variantName } from '../native/native.ts';
+import { allCards } from '../native/weights.ts';
 
 export interface Engine {
   readonly native: Native;
@@ -40,12 +42,35 @@ export function openEngine(options: EngineOptions): Engine {
   const variant = paths.find((path) => variantName(path) === name);
   if (variant) {
     native.backendLoad(variant);
-    if (build !== 'none') gpuLibraries(native, files).map(native.backendLoad);
+    if (build !== 'none') openGpuAloud(native, build, files);
   } else {
     native.backendLoadAll(native.folder);
   }
   native.backendInit();
   return { native, media, cpuVariant: name ?? 'builtin' };
+}
+
+function openGpuAloud(native: Native, build: GpuBuild, files: BuildFiles | undefined): void {
+  try {
+    openGpu(native, build, files);
+  } catch (error) {
+    if (error instanceof GpuBuildError && !error.isTold) process.stderr.write(`CUDA error: ${error.message}\n`);
+    throw error;
+  }
+}
+
+/** Throws `GpuBuildError` for a CUDA build that cannot be used. Vulkan is part of the usual packages: without a card nobody misses it. */
+function openGpu(native: Native, build: GpuBuild, files: BuildFiles | undefined): void {
+  if (files?.built) {
+    checkArchitectures(files.built.architectures);
+    preload(files.built.libraries);
+  }
+  if (files?.systemBase) checkSystemBase(files.systemBase);
+  const libraries = gpuLibraries(native, files);
+  const loaded = libraries.filter((path) => native.backendLoad(path) !== null);
+  if (!build.startsWith('cuda')) return;
+  if (loaded.length === 0) throw new GpuBuildError(libraries.map(whyNotLoaded).join('; ') || 'it has no CUDA library');
+  if (allCards(native).length === 0) throw new GpuBuildError('no NVIDIA card is found', true);
 }
 
 /** The package for images and audio has one GPU library. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { layersThatFit, stretchedRopeBase, withSize } from './model.ts';
+import { stretchedRopeBase, withSize } from './model.ts';
 
 test.each([
   ['llama ?B Q6_K', 41_234_567, 'llama 41M Q6_K'],
@@ -12,19 +12,6 @@ test.each([
   ['qwen2 1.5B Q4_K - Medium', 1_540_000_000, 'qwen2 1.5B Q4_K - Medium'],
 ])('withSize: %s with %d parameters is %s', (description, parameters, expected) => {
   expect(withSize(description, parameters)).toBe(expected);
-});
-
-const gigabyte = 2 ** 30;
-const model = { modelBytes: 6 * gigabyte, layers: 31, cacheBytes: 2 * gigabyte, marginBytes: gigabyte };
-
-test.each([
-  [24, 32],
-  [9, 32],
-  [5, 16],
-  [1, 0],
-  [0, 0],
-])('layersThatFit: with %i GiB free, %i of 31 + 1 layers of a quarter GiB go to the GPU', (free, expected) => {
-  expect(layersThatFit({ ...model, freeBytes: free * gigabyte })).toBe(expected);
 });
 
 test('stretchedRopeBase: unchanged for a context within the training', () => {

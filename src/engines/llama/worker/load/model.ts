@@ -1,7 +1,9 @@
+import type { CardMemory } from '../../../../core/card-memory.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
+import { besideModel, layersThatFit, placedBytes } from '../../card-placement.ts';
 import { cacheTypes, contextSizeFor, type LoadedModel, type LoadOptions } from '../../load-options.ts';
-import { draftBytes, openDraft } from '../draft.ts';
-import { openProjector, projectorBytes } from '../media/projector.ts';
+import { openDraft } from '../draft.ts';
+import { openProjector } from '../media/projector.ts';
 import { steadyNotes } from '../memory/batch-size.ts';
 import { Context, contextParams } from '../memory/context.ts';
 import { makeThreadpools, metadata, type Native } from '../native/native.ts';
@@ -12,22 +14,33 @@ import {
   withUntouchedGivenBack,
 } from '../native/process-memory.ts';
 import type { Pointer } from '../native/structs.ts';
-import { gpuDevices, loadWeights, NativeLoadError } from '../native/weights.ts';
+import { allCards, cardUse, gpuDevices, loadWeights, NativeLoadError, readCards } from '../native/weights.ts';
 import { fillMarks, Vocabulary } from '../text/vocabulary.ts';
 import { openEngine, watchedEngine } from './library.ts';
 
 /** The loaded model; `contextSize` is that of one sequence. */
 export type Loaded = Awaited<ReturnType<typeof loadModel>>;
 
-export async function loadModel(options: LoadOptions, progress: (fraction: number) => void, watch?: Watch) {
+/** `placed` is told how many layers go to cards, before the weights are read. */
+export async function loadModel(
+  options: LoadOptions,
+  progress: (fraction: number) => void,
+  watch?: Watch,
+  placed: (gpuLayers: number) => void = () => {},
+) {
   const opened = openEngine(options);
   const engine = watch ? watchedEngine(opened, watch, () => performance.now()) : opened;
   const { native } = engine;
   const notes: string[] = [];
   const gpus = gpuDevices(native, options);
-  const gpuLayers = gpus.length === 0 ? 0 : chooseLayers(native, options, gpus);
+  const before = readCards(native, gpus);
+  const gpuLayers = gpus.length === 0 ? 0 : await chooseLayers(options, before);
+  placed(gpuLayers);
   if (gpus.length === 0 && wantedGpu(options)) {
     notes.push(`No usable GPU was found: all layers stay on the CPU (${wantedGpu(options)} has no effect).`);
+  }
+  if (gpus.length > 1 && options.mainGpu >= 0) {
+    notes.push('--maingpu has no effect on a model that is split; --usecuda N or --device NAME puts it on one card.');
   }
   if (options.projector && options.backend === 'cuda') {
     notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
@@ -70,11 +83,12 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
     layers,
     gpuLayers: Math.min(gpuLayers, layers + 1),
     devices: gpus.map((device) => `${native.deviceName(device)}: ${native.deviceDescription(device)}`),
+    cards: cardUse(before, readCards(native, gpus)),
     cpuVariant: engine.cpuVariant,
     inputs: projector?.inputs ?? { image: false, audio: false },
     notes,
   };
-  return { native, vocabulary, context, projector, draft, options, contextSize, info };
+  return { native, vocabulary, context, projector, draft, options, contextSize, info, threadpools, gpus };
 }
 
 /** The flag that requests a GPU. */
@@ -86,24 +100,17 @@ function wantedGpu({ gpuLayers, backend }: LoadOptions): string | undefined {
 
 /** For returning unused pages to the system. Not with a graphics driver, which has threads and pinned pages, nor with mlock. */
 function sparedMemory(native: Native, { loadMode }: LoadOptions): ProcessMemory | undefined {
-  const anyGpu = gpuDevices(native, { backend: 'auto', gpuLayers: 'auto', devices: [] }).length > 0;
-  return anyGpu || loadMode.includes('mlock') ? undefined : openProcessMemory();
+  return allCards(native).length > 0 || loadMode.includes('mlock') ? undefined : openProcessMemory();
 }
 
-function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Pointer[]): number {
+async function chooseLayers(options: LoadOptions, cards: readonly CardMemory[]): Promise<number> {
   if (options.gpuLayers !== 'auto') return options.gpuLayers;
-  const freeBytes = gpus.reduce((sum, device) => {
-    const free: [number | null] = [null];
-    native.deviceMemory(device, free, [null]);
-    return sum + Number(free[0] ?? 0);
-  }, 0);
-  const { layers, sizeBytes, cacheBytesPerToken } = options.shape;
   return layersThatFit({
-    modelBytes: sizeBytes,
-    layers,
-    cacheBytes: options.offloadCache ? cacheBytesPerToken * options.contextSize : 0,
-    freeBytes,
-    marginBytes: options.memoryMarginMegabytes * 2 ** 20 + projectorBytes(options) + draftBytes(options),
+    ...placedBytes(options, await besideModel(options)),
+    layers: options.shape.layers,
+    freeBytes: cards.map(({ freeBytes }) => freeBytes),
+    marginBytes: options.memoryMarginMegabytes * 2 ** 20,
+    split: options.tensorSplit,
   });
 }
 
@@ -180,15 +187,6 @@ function shortNumber(count: number): string {
     if (count >= size * 0.9995) return `${Number((count / size).toFixed(count < 10 * size ? 1 : 0))}${unit}`;
   }
   return String(count);
-}
-
-type GpuFit = Readonly<Record<'modelBytes' | 'layers' | 'cacheBytes' | 'freeBytes' | 'marginBytes', number>>;
-
-/** How many layers fit with their share of the cache. The output layer counts as one more; the margin is for compute buffers. */
-export function layersThatFit({ modelBytes, layers, cacheBytes, freeBytes, marginBytes }: GpuFit): number {
-  const perLayer = (modelBytes + cacheBytes) / (layers + 1);
-  const fitting = Math.floor((freeBytes - marginBytes) / perLayer);
-  return Math.max(0, Math.min(layers + 1, fitting));
 }
 
 /** The RoPE base for a context beyond the trained one: the longest wavelengths cover the new context as they did the old one. */

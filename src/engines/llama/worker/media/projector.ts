@@ -192,11 +192,6 @@ export async function openProjector(
   return new Projector({ media, pointer, options: projector, width, contextSize, portion });
 }
 
-/** The least graphics memory of the projector. */
-export function projectorBytes({ projector }: LoadOptions): number {
-  return projector?.useGpu ? statSync(projector.path).size : 0;
-}
-
 /** LRU cache of encoded media, limited by bytes: images are sent again with every turn of their chat. */
 export class MediaStore {
   readonly #entries = new Map<string, { readonly medium: ReadMedium; readonly bytes: number }>();

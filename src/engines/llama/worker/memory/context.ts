@@ -119,10 +119,21 @@ export class Context {
     if (this.#decoding) this.#abortCell.fill(0n);
   }
 
-  /** A view on the library's buffer; the next decode overwrites it. */
-  logits(place: number): Float32Array {
+  /** Waits until the batch is computed: on a card, `decodeNow` only starts it. */
+  synchronize(): void {
+    this.native.synchronize(this.pointer);
+  }
+
+  /** Where the logits are in the library's buffer. */
+  logitsAddress(place: number): Pointer {
     const pointer = this.native.logits(this.pointer, place);
     if (!pointer) throw new Error('the engine has no logits for this token');
+    return pointer;
+  }
+
+  /** A view on the library's buffer; the next decode overwrites it. */
+  logits(place: number): Float32Array {
+    const pointer = this.logitsAddress(place);
     const known = this.#views.get(pointer);
     if (known) return known;
     const view = new Float32Array(this.native.view(pointer, this.vocabularySize * 4));

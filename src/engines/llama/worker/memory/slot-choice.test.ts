@@ -78,3 +78,43 @@ describe('chooseSlot: eviction', () => {
   test('none while all are active', () =>
     expect(chooseSlot([{ ...chat, busy: true }], range(0, 9), true)).toBeUndefined());
 });
+
+describe('chooseSlot: with many slots', () => {
+  const used = (count: number, changes: Record<number, Partial<SlotView>> = {}) =>
+    Array.from({ length: count }, (_, index) => ({
+      ...slot(range(index * 1000, index * 1000 + 100), 100 - index),
+      ...changes[index],
+    }));
+  const chosen = (slots: readonly SlotView[]) => {
+    const choice = chooseSlot(slots, range(90_000, 90_100), true);
+    return choice && slots.indexOf(choice.slot);
+  };
+
+  test('takes an old slot beside a busy one', () => {
+    // The higher the index, the older: the recent quarter is 0 to 3.
+    expect(chosen(used(16, { 12: { busy: true } }))).toBe(11);
+  });
+
+  test('never a recently used one beside a busy one', () => {
+    expect(chosen(used(16, { 1: { busy: true } }))).toBe(4);
+  });
+
+  test('requests that begin together get slots that follow each other, wave after wave', () => {
+    const slots = used(32);
+    let time = 1000;
+    for (let wave = 0; wave < 6; wave += 1) {
+      const taken: number[] = [];
+      for (let request = 0; request < 12; request += 1) {
+        const index = chosen(slots) as number;
+        taken.push(index);
+        slots[index] = { ...(slots[index] as SlotView), busy: true };
+      }
+      expect(Math.max(...taken) - Math.min(...taken)).toBeLessThan(14);
+      // They end in another order.
+      for (const index of taken.sort((a, b) => (a % 5) - (b % 5))) {
+        time += 1;
+        slots[index] = slot(range(time * 1000, time * 1000 + 100), time);
+      }
+    }
+  });
+});

@@ -46,7 +46,8 @@ export class Slot {
     /** Size of the steady portions; undefined if a batch may have any number of tokens. */
     readonly portion?: number,
   ) {
-    this.tokens = new Int32Array(capacity);
+    // Shared with the threads of the sampler.
+    this.tokens = new Int32Array(new SharedArrayBuffer(capacity * 4));
     this.#checkpoints = new Checkpoints(limits);
   }
 

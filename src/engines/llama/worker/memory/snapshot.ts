@@ -307,12 +307,15 @@ export interface SlotView extends KeptText {
   reach(index: number): number;
 }
 
+/** With so few slots, idle ones between busy ones cost little (see `bridges`), so the oldest is taken wherever it is. */
+const fewSlots = 5;
+
 /** Shorter prefixes are computed as fast as copied. */
 const worthCopying = 64;
 
 /**
  * The best slot for a prompt. A chat continues in its own slot. Anything else, such as a side task with the same system prompt, gets
- * an empty slot or the least recently used one, and copies the common prefix (`copyFrom`): that is far faster than computing it.
+ * an empty slot or one that was not used for long, and copies the common prefix (`copyFrom`): that is far faster than computing it.
  * `atHand` tokens of the prompt then need no computing.
  */
 export function chooseSlot<View extends SlotView>(slots: readonly View[], wanted: Int32Array, canCopy: boolean) {
@@ -324,13 +327,40 @@ export function chooseSlot<View extends SlotView>(slots: readonly View[], wanted
   const own = mostKept(free.filter(({ slot, common }) => isSameChat(slot, wanted, common)));
   const source = canCopy ? mostKept(measured) : undefined;
   if (own && (!source || own.kept >= source.kept)) return { slot: own.slot, copyFrom: undefined, atHand: own.kept };
-  const age = ({ cached, usedAt }: SlotView): number => (cached.length === 0 ? -1 : usedAt);
-  const [oldest] = free.sort((a, b) => age(a.slot) - age(b.slot));
+  const oldest = slots.length > fewSlots ? nearestOf(old(free), slots) : byAge(free)[0];
   if (!oldest) return undefined;
   const copied = source && source.slot !== oldest.slot && source.kept >= Math.max(worthCopying, oldest.kept + 1);
   return copied
     ? { slot: oldest.slot, copyFrom: source.slot, atHand: source.kept }
     : { slot: oldest.slot, copyFrom: undefined, atHand: oldest.kept };
+}
+
+/** Empty ones first, then the least recently used. */
+function byAge<Measured extends { readonly slot: SlotView }>(free: readonly Measured[]): Measured[] {
+  const age = ({ slot: { cached, usedAt } }: Measured): number => (cached.length === 0 ? -1 : usedAt);
+  return [...free].sort((a, b) => age(a) - age(b));
+}
+
+/** All but the most recently used quarter. */
+function old<Measured extends { readonly slot: SlotView }>(free: readonly Measured[]): Measured[] {
+  return byAge(free).slice(0, Math.ceil(free.length * 0.75));
+}
+
+/** Requests that come together mostly find room in so many slots. */
+const neighbourhood = 16;
+
+/**
+ * The one nearest to a busy slot: sequences that follow each other are computed in one pass. If none is busy, the one that most others
+ * follow, for the requests that come next.
+ */
+function nearestOf<Measured extends { readonly slot: SlotView }>(list: readonly Measured[], all: readonly SlotView[]) {
+  const busy = all.flatMap(({ busy: isBusy }, index) => (isBusy ? [index] : []));
+  const placed = list.map((one) => ({ one, index: all.indexOf(one.slot) })).sort((a, b) => a.index - b.index);
+  const room = (own: number) => placed.filter(({ index }) => index >= own && index < own + neighbourhood).length;
+  const distance = (own: number) => Math.min(...busy.map((index) => Math.abs(index - own)));
+  const cost = busy.length > 0 ? distance : (own: number) => -room(own);
+  const [best] = placed.sort((a, b) => cost(a.index) - cost(b.index));
+  return best?.one;
 }
 
 function mostKept<Measured extends { readonly kept: number }>(list: readonly Measured[]): Measured | undefined {

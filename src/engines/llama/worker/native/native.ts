@@ -141,6 +141,7 @@ function bind({ base: baseLibrary, ggml: ggmlLibrary, llama: llamaLibrary, backe
 
     contextNew: withParams('nullable llama_init_from_model(pointer model, llama_context_params params)'),
     attachThreadpool: llama('void llama_attach_threadpool(pointer context, pointer generation, pointer batch)'),
+    setThreads: llama('void llama_set_n_threads(pointer context, int32 generation, int32 batch)'),
     memory: llama('pointer llama_get_memory(pointer context)'),
     sequenceRemove: llama('bool llama_memory_seq_rm(pointer memory, int32 sequence, int32 from, int32 to)'),
     sequenceMove: llama('void llama_memory_seq_add(pointer memory, int32 sequence, int32 from, int32 to, int32 by)'),
@@ -165,6 +166,8 @@ function bind({ base: baseLibrary, ggml: ggmlLibrary, llama: llamaLibrary, backe
     sequenceVector: llama('nullable llama_get_embeddings_seq(pointer context, int32 sequence)'),
     placeVector: llama('nullable llama_get_embeddings_ith(pointer context, int32 index)'),
     logits: llama('nullable llama_get_logits_ith(pointer context, int32 index)'),
+    /** Waits for the card, where a decode returns before it is computed. */
+    synchronize: llama('void llama_synchronize(pointer context)'),
 
     vocabularySize: llama('int32 llama_vocab_n_tokens(pointer vocab)'),
     vocabularyType: llama('int32 llama_vocab_type(pointer vocab)'),
@@ -284,12 +287,30 @@ export type Threadpools = ReturnType<typeof makeThreadpools>;
 export function makeThreadpools(native: Native, threads: number, batchThreads: number) {
   const cpu = native.deviceByType(0);
   const create = cpu && native.registrySymbol(native.deviceRegistry(cpu), 'ggml_threadpool_new');
-  const pool = (count: number) => create && native.threadpoolNew(create, native.threadpoolDefaults(count));
-  const generation = pool(threads);
-  const batch = batchThreads === threads ? generation : pool(batchThreads);
+  const pools = new Map<number, Pointer | null>();
+  const pool = (count: number): Pointer | null => {
+    const known = pools.get(count);
+    if (known !== undefined) return known;
+    const made = create ? native.threadpoolNew(create, native.threadpoolDefaults(count)) : null;
+    pools.set(count, made);
+    return made;
+  };
+  const attached: Pointer[] = [];
+  const attach = (context: Pointer, generation: Pointer | null, batch: Pointer | null): void => {
+    if (generation && batch) native.attachThreadpool(context, generation, batch);
+  };
   return {
     attach: (context: Pointer): void => {
-      if (generation && batch) native.attachThreadpool(context, generation, batch);
+      attached.push(context);
+      attach(context, pool(threads), pool(batchThreads));
+    },
+    /** All attached contexts compute their next batches with so many threads. Each number has its own pool: spare threads would spin. */
+    use: (count: number): void => {
+      const own = pool(count);
+      for (const context of attached) {
+        attach(context, own, own);
+        native.setThreads(context, count, count);
+      }
     },
   };
 }

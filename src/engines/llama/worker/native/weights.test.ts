@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Native } from './native.ts';
-import { kvOverrides, tensorOverrides } from './weights.ts';
+import { cardUse, gpuDevices, kvOverrides, readCards, tensorOverrides } from './weights.ts';
 
 const entryBytes = 264;
 const text = (memory: Uint8Array, start: number) => {
@@ -75,4 +75,45 @@ test('tensorOverrides: pairs of pattern and device with a terminator, alive unti
 test('tensorOverrides: an unknown device is named in the error', () => {
   const { native } = fakeNative();
   expect(() => tensorOverrides(native, { tensorOverrides: [{ pattern: 'x', buffer: 'CUDA9' }] })).toThrow(/CUDA9/);
+});
+
+/** A processor and two cards. */
+function cardsNative(free: readonly number[] = [0, 10, 20]) {
+  const names = ['CPU', 'CUDA0', 'CUDA1'];
+  return {
+    deviceCount: () => 3,
+    device: (index: number) => index,
+    deviceType: (device: number) => (device === 0 ? 0 : 1),
+    deviceName: (device: number) => names[device],
+    deviceDescription: (device: number) => `card ${device}`,
+    deviceMemory: (device: number, into: number[], total: number[]) => {
+      into[0] = free[device] ?? 0;
+      total[0] = 30;
+    },
+  } as unknown as Native;
+}
+
+const anyCard = { backend: 'auto', gpuLayers: 'auto', devices: [], tensorSplit: [], mainGpu: -1 } as const;
+
+test('gpuDevices: all cards, those that are named, or none', () => {
+  const native = cardsNative();
+  expect(gpuDevices(native, { ...anyCard, tensorSplit: [] })).toEqual([1, 2]);
+  expect(gpuDevices(native, { ...anyCard, devices: ['1'], tensorSplit: [] })).toEqual([2]);
+  expect(gpuDevices(native, { ...anyCard, gpuLayers: 0, tensorSplit: [] })).toEqual([]);
+  expect(gpuDevices(native, { ...anyCard, backend: 'cpu', tensorSplit: [] })).toEqual([]);
+});
+
+test('gpuDevices: a card that is not here is refused', () => {
+  expect(() => gpuDevices(cardsNative(), { ...anyCard, devices: ['2'], tensorSplit: [] })).toThrow(
+    'the card 2 (--usecuda, --usevulkan, --device) is not here; there are 0 (CUDA0, card 1), 1 (CUDA1, card 2)',
+  );
+});
+
+test('readCards, cardUse: free and total memory, and what was taken in between', () => {
+  const [before, after] = [
+    [0, 10, 20],
+    [0, 4, 25],
+  ].map((free) => readCards(cardsNative(free), [1, 2] as never));
+  expect(before?.[0]).toEqual({ name: 'CUDA0', description: 'card 1', freeBytes: 10, totalBytes: 30 });
+  expect(cardUse(before ?? [], after ?? []).map(({ heldBytes }) => heldBytes)).toEqual([6, 0]);
 });

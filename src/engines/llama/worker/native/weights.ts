@@ -1,3 +1,5 @@
+import { type CardMemory, type CardUse, namedCards } from '../../../../core/card-memory.ts';
+import { placementProblem } from '../../card-placement.ts';
 import type { LoadOptions, MetadataOverride } from '../../load-options.ts';
 import type { Native } from './native.ts';
 import type { ModelParams, Pointer } from './structs.ts';
@@ -51,16 +53,48 @@ export async function loadWeights(
   }
 }
 
-/** The devices for the model: those named by the user, or every GPU. */
-export function gpuDevices(native: Native, options: Pick<LoadOptions, 'backend' | 'gpuLayers' | 'devices'>): Pointer[] {
+type CardOptions = Pick<LoadOptions, 'devices' | 'tensorSplit' | 'mainGpu'>;
+
+/** The devices for the model: those named by the user, or every GPU. Throws if flags name cards that are not here. */
+export function gpuDevices(
+  native: Native,
+  options: Pick<LoadOptions, 'backend' | 'gpuLayers'> & CardOptions,
+): readonly Pointer[] {
   if (options.backend === 'cpu' || options.gpuLayers === 0) return [];
+  const gpus = allCards(native);
+  if (gpus.length === 0) return [];
+  // Without their memory: asking for it takes some on every card.
+  const cards = gpus.map((device) => ({ ...cardNames(native, device), device }));
+  const problem = placementProblem(options, cards);
+  if (problem !== undefined) throw new Error(problem);
+  return namedCards(cards, options.devices).map(({ device }) => device);
+}
+
+/** Every GPU of the loaded backends. */
+export function allCards(native: Native): readonly Pointer[] {
   const all = Array.from({ length: native.deviceCount() }, (_, index) => native.device(index));
-  const gpus = all.filter((device) => [1, 2].includes(native.deviceType(device)));
-  if (options.devices.length === 0) return gpus;
-  const wanted = options.devices.map((name) => name.toLowerCase());
-  return gpus.filter(
-    (device, index) => wanted.includes(native.deviceName(device).toLowerCase()) || wanted.includes(String(index)),
-  );
+  return all.filter((device) => [1, 2].includes(native.deviceType(device)));
+}
+
+/** Free and total memory of these cards now. */
+export function readCards(native: Native, gpus: readonly Pointer[]): readonly CardMemory[] {
+  return gpus.map((device) => {
+    const [free, total]: [[number | null], [number | null]] = [[null], [null]];
+    native.deviceMemory(device, free, total);
+    return { ...cardNames(native, device), freeBytes: Number(free[0] ?? 0), totalBytes: Number(total[0] ?? 0) };
+  });
+}
+
+function cardNames(native: Native, device: Pointer) {
+  return { name: native.deviceName(device), description: native.deviceDescription(device) };
+}
+
+/** What a load has taken of each card. The driver's own memory for this process was taken before. */
+export function cardUse(before: readonly CardMemory[], after: readonly CardMemory[]): readonly CardUse[] {
+  return after.map((card, index) => ({
+    ...card,
+    heldBytes: Math.max(0, (before[index]?.freeBytes ?? card.freeBytes) - card.freeBytes),
+  }));
 }
 
 const overrideBytes = 264;

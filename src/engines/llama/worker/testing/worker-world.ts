@@ -61,10 +61,11 @@ export function workerWorld(options: WorldOptions = {}) {
     breakers: undefined,
     reasoning: 'unknown',
     snapshots: options.snapshots as SnapshotCache | undefined,
+    samplers: undefined,
     misses: new CacheMissLog((tokens) => vocabulary.detokenize(tokens, true), now),
   };
   const send = (message: FromWorker) => void messages.push(message);
-  const loop = new BatchLoop(context, slots, send, now);
+  const loop = new BatchLoop({ context, slots, send, now, samplers: () => worker.samplers });
 
   /** As the worker does it: a request that is being read is stopped there, any other one in the loop. */
   function abort(id: number): void {

@@ -1,0 +1,165 @@
+import { assert, integer, property } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { defaultSettings, type Settings } from '../../config/flags.ts';
+import { cardNeed, type Fit, layersThatFit, placedBytes, placementProblem } from './card-placement.ts';
+import { loadOptions } from './load-options.ts';
+
+const gigabyte = 2 ** 30;
+const shape = {
+  architecture: 'llama',
+  layers: 31,
+  trainedContext: 4096,
+  sizeBytes: 6 * gigabyte,
+  cacheBytesPerToken: 2 ** 17,
+  computeBytesPerToken: 2 ** 20,
+};
+const options = (settings: Partial<Settings> = {}) =>
+  loadOptions(
+    { ...defaultSettings, contextsize: 4096, batchsize: 512, ...settings },
+    { model: 'm.gguf', name: 'm', shape, threads: 1, contextSizeGiven: true },
+  );
+
+describe('placedBytes', () => {
+  const oneContext = 4096 * 2 ** 17;
+
+  test('weights, the cache of a context, and buffers for computing', () => {
+    expect(placedBytes(options())).toEqual({
+      modelBytes: shape.sizeBytes,
+      cacheBytes: oneContext,
+      fixedBytes: 512 * 2 ** 20,
+    });
+  });
+
+  test('every sequence has a context, and a negative prompt one more', () => {
+    expect(placedBytes(options({ parallelrequests: 4 })).cacheBytes).toBe(4 * oneContext);
+    expect(placedBytes(options({ parallelrequests: 4, enableguidance: true })).cacheBytes).toBe(5 * oneContext);
+  });
+
+  test.each<[Partial<Settings>, number]>([
+    [{ quantkv: 'q8_0' }, 0.53125],
+    [{ quantkv: 'q4_0' }, 0.28125],
+    [{ quantkv: 'q4_0', noflashattention: true }, 0.640625],
+    [{ lowvram: true }, 0],
+  ])('with %j the cache is %d of that', (settings, share) => {
+    expect(placedBytes(options(settings)).cacheBytes).toBe(share * oneContext);
+  });
+
+  test('a default context is limited by the training', () => {
+    const given = { ...options({ contextsize: 16_384 }), contextSizeGiven: false };
+    expect(placedBytes(given).cacheBytes).toBe(oneContext);
+  });
+
+  test('a projector and a draft model with the cache of its sequences', () => {
+    const draft = { sizeBytes: gigabyte, cacheBytesPerToken: 1000 };
+    const { fixedBytes } = placedBytes(options({ parallelrequests: 2 }), { projectorBytes: 77, draft });
+    expect(fixedBytes).toBe(512 * 2 ** 20 + 77 + gigabyte + 2 * 4096 * 1000);
+  });
+});
+
+describe('layersThatFit', () => {
+  /** A layer takes a quarter of a gigabyte. */
+  const fit = (...free: readonly number[]): Fit => ({
+    modelBytes: 6 * gigabyte,
+    cacheBytes: 2 * gigabyte,
+    fixedBytes: 0,
+    layers: 31,
+    freeBytes: free.map((one) => one * gigabyte),
+    marginBytes: gigabyte,
+    split: [],
+  });
+
+  test.each([
+    [24, 32],
+    [9, 32],
+    [5, 16],
+    [1, 0],
+    [0, 0],
+  ])('one card with %i GiB free takes %i of 31 + 1 layers', (free, expected) => {
+    expect(layersThatFit(fit(free))).toBe(expected);
+  });
+
+  test('two cards: what is free on both, less the margin of each', () => {
+    expect(layersThatFit(fit(3, 3))).toBe(16);
+    expect(layersThatFit(fit(3, 0))).toBe(8);
+    expect(layersThatFit(fit(5, 5))).toBe(32);
+  });
+
+  test('two cards, one full with another program: what is free on the other', () => {
+    expect(layersThatFit(fit(0.2, 5))).toBe(16);
+  });
+
+  test('with --tensor_split, the card that is full first limits all', () => {
+    expect(layersThatFit({ ...fit(5, 3), split: [1, 1] })).toBe(16);
+    expect(layersThatFit({ ...fit(5, 3), split: [2, 1] })).toBe(24);
+    expect(layersThatFit({ ...fit(5, 3), split: [1, 0] })).toBe(16);
+    expect(layersThatFit({ ...fit(5, 3), split: [1] })).toBe(16);
+    expect(layersThatFit({ ...fit(5, 3), split: [0, 0] })).toBe(24);
+  });
+
+  test('buffers, a projector and a draft model are there before the first layer', () => {
+    expect(layersThatFit({ ...fit(5), fixedBytes: 3 * gigabyte })).toBe(4);
+    expect(layersThatFit({ ...fit(5), fixedBytes: 9 * gigabyte })).toBe(0);
+  });
+
+  test('never more than there are, never less with more memory', () => {
+    const some = integer({ min: 0, max: 64 });
+    assert(
+      property(some, some, some, (one, two, more) => {
+        const layers = layersThatFit(fit(one, two));
+        expect(layers).toBeGreaterThanOrEqual(0);
+        expect(layersThatFit(fit(one, two + more))).toBeGreaterThanOrEqual(layers);
+        expect(layersThatFit(fit(one, two + more))).toBeLessThanOrEqual(32);
+      }),
+    );
+  });
+});
+
+describe('cardNeed', () => {
+  test('of all layers with the margin, of some by their share, of none', () => {
+    const all = cardNeed(options())?.bytes ?? 0;
+    expect(all).toBe(6 * gigabyte + 4096 * 2 ** 17 + 512 * 2 ** 20 + 1024 * 2 ** 20);
+    expect(cardNeed(options({ gpulayers: 16 }))?.bytes).toBe((6 * gigabyte + 4096 * 2 ** 17) / 2 + 512 * 2 ** 20);
+    expect(cardNeed(options({ gpulayers: 0 }))).toBeUndefined();
+    expect(cardNeed(options({ usecpu: true }))).toBeUndefined();
+  });
+
+  test('on the cards that flags name', () => {
+    expect(cardNeed(options({ usecuda: ['1'] }))?.devices).toEqual(['1']);
+    expect(cardNeed(options())?.devices).toEqual([]);
+  });
+});
+
+describe('placementProblem', () => {
+  const cards = [
+    { name: 'CUDA0', description: 'first' },
+    { name: 'CUDA1', description: 'second' },
+  ];
+  const none = { devices: [], tensorSplit: [], mainGpu: -1 };
+
+  test.each([
+    [none],
+    [{ ...none, devices: ['1'] }],
+    [{ ...none, devices: ['cuda0', '1'] }],
+    [{ ...none, tensorSplit: [7, 3] }],
+    [{ ...none, tensorSplit: [7, 3, 0, 0] }],
+    [{ ...none, mainGpu: 1 }],
+  ])('none with %j', (flags) => {
+    expect(placementProblem(flags, cards)).toBeUndefined();
+  });
+
+  test.each([
+    [
+      { ...none, devices: ['0', '3'] },
+      'the card 3 (--usecuda, --usevulkan, --device) is not here; there are 0 (CUDA0, first), 1 (CUDA1, second)',
+    ],
+    [{ ...none, devices: ['Vulkan0'] }, 'the card Vulkan0'],
+    [{ ...none, tensorSplit: [1, 1, 1] }, '--tensor_split has 3 shares, and the model uses 2 of the cards'],
+    [
+      { ...none, devices: ['1'], tensorSplit: [1, 1] },
+      '--tensor_split has 2 shares, and the model uses 1 of the cards',
+    ],
+    [{ ...none, mainGpu: 2 }, '--maingpu 2 is not here; there are 0'],
+  ])('with %j: %s', (flags, sentence) => {
+    expect(placementProblem(flags, cards)).toContain(sentence);
+  });
+});

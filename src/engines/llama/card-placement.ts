@@ -1,0 +1,132 @@
+import { stat } from 'node:fs/promises';
+import { type CardNeed, namedCards } from '../../core/card-memory.ts';
+import { expectedContextSize, type LoadOptions, type ModelShape, readModelFile } from './load-options.ts';
+
+/** Bytes of a value of the cache, compared with 16 bits. */
+const cacheShares: Readonly<Record<LoadOptions['cacheType'], number>> = {
+  f16: 1,
+  bf16: 1,
+  q8_0: 34 / 64,
+  q5_1: 24 / 64,
+  q4_0: 18 / 64,
+};
+
+type SizedOptions = Pick<
+  LoadOptions,
+  | 'shape'
+  | 'contextSize'
+  | 'contextSizeGiven'
+  | 'trainedContextOverride'
+  | 'metadataOverrides'
+  | 'sequences'
+  | 'guidance'
+  | 'microBatchSize'
+  | 'offloadCache'
+  | 'cacheType'
+  | 'flashAttention'
+>;
+
+/** Files that are loaded beside the model: a projector by its size, a draft model by its shape. */
+export interface BesideModel {
+  readonly projectorBytes: number;
+  readonly draft: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'> | undefined;
+}
+
+/** What flags load beside the model. A file that cannot be read is named when it is loaded. */
+export async function besideModel(
+  options: Pick<LoadOptions, 'projector' | 'draft' | 'deterministic'>,
+): Promise<BesideModel> {
+  const { projector, draft, deterministic } = options;
+  const eyes = projector?.useGpu ? await stat(projector.path).catch(() => undefined) : undefined;
+  const drafter = draft?.model && draft.model.gpuLayers !== 0 && !deterministic ? draft.model.path : undefined;
+  const file = drafter === undefined ? undefined : await readModelFile(drafter).catch(() => undefined);
+  return { projectorBytes: eyes?.size ?? 0, draft: file?.shape };
+}
+
+export const nothingBeside: BesideModel = { projectorBytes: 0, draft: undefined };
+
+/**
+ * What a model takes of a card. Weights and cache are divided by layers; the rest is there with the first layer: buffers for
+ * computing, the projector, the draft model. Every sequence has a context of its own.
+ */
+export function placedBytes(options: SizedOptions, beside: BesideModel = nothingBeside) {
+  const { shape, sequences, guidance, microBatchSize, offloadCache } = options;
+  const cells = expectedContextSize(options) * (sequences + (guidance ? 1 : 0));
+  const cacheBytes = offloadCache ? shape.cacheBytesPerToken * cells * cacheShare(options) : 0;
+  const draftCells = expectedContextSize(options) * sequences;
+  const { draft } = beside;
+  const draftBytes = draft ? draft.sizeBytes + (offloadCache ? draft.cacheBytesPerToken * draftCells : 0) : 0;
+  return {
+    modelBytes: shape.sizeBytes,
+    cacheBytes,
+    fixedBytes: microBatchSize * (shape.computeBytesPerToken ?? 0) + beside.projectorBytes + draftBytes,
+  };
+}
+
+/** Without flash attention only keys are quantised. */
+function cacheShare({ cacheType, flashAttention }: Pick<LoadOptions, 'cacheType' | 'flashAttention'>): number {
+  const share = cacheShares[cacheType];
+  return flashAttention ? share : (share + 1) / 2;
+}
+
+export interface Fit {
+  readonly modelBytes: number;
+  readonly cacheBytes: number;
+  readonly fixedBytes: number;
+  readonly layers: number;
+  /** Free memory of each card. */
+  readonly freeBytes: readonly number[];
+  /** Left free on each card. */
+  readonly marginBytes: number;
+  /** The shares of `--tensor_split`; without them layers are divided by free memory. */
+  readonly split: readonly number[];
+}
+
+/** How many layers fit with their share of the cache. The output layer counts as one more. */
+export function layersThatFit(fit: Fit): number {
+  const { modelBytes, cacheBytes, fixedBytes, layers } = fit;
+  const perLayer = (modelBytes + cacheBytes) / (layers + 1);
+  const fitting = Math.floor((usableBytes(fit) - fixedBytes) / perLayer);
+  return Math.max(0, Math.min(layers + 1, Number.isNaN(fitting) ? 0 : fitting));
+}
+
+/** With given shares, the card that is full first limits all of them. */
+function usableBytes({ freeBytes, marginBytes, split }: Fit): number {
+  const usable = freeBytes.map((free) => Math.max(0, free - marginBytes));
+  const whole = split.slice(0, usable.length).reduce((sum, share) => sum + share, 0);
+  if (whole === 0) return usable.reduce((sum, bytes) => sum + bytes, 0);
+  return Math.min(
+    ...usable.map((bytes, index) =>
+      (split[index] ?? 0) > 0 ? (bytes * whole) / (split[index] ?? 1) : Number.POSITIVE_INFINITY,
+    ),
+  );
+}
+
+type PlacementOptions = SizedOptions & Pick<LoadOptions, 'backend' | 'gpuLayers' | 'devices' | 'memoryMarginMegabytes'>;
+
+/** What a model takes of cards if all of its layers fit, or those that its flags name; undefined without cards. */
+export function cardNeed(options: PlacementOptions, beside?: BesideModel): CardNeed | undefined {
+  const { backend, gpuLayers, devices, shape } = options;
+  if (backend === 'cpu' || gpuLayers === 0) return undefined;
+  const { modelBytes, cacheBytes, fixedBytes } = placedBytes(options, beside);
+  const share = gpuLayers === 'auto' ? 1 : Math.min(1, gpuLayers / (shape.layers + 1));
+  const margin = gpuLayers === 'auto' ? options.memoryMarginMegabytes * 2 ** 20 : 0;
+  return { bytes: Math.ceil((modelBytes + cacheBytes) * share + fixedBytes + margin), devices };
+}
+
+type CardOptions = Pick<LoadOptions, 'devices' | 'tensorSplit' | 'mainGpu'>;
+
+/** Why flags name cards that are not here; undefined if they do not. */
+export function placementProblem(
+  { devices, tensorSplit, mainGpu }: CardOptions,
+  all: readonly { readonly name: string; readonly description: string }[],
+): string | undefined {
+  const here = `there ${all.length === 1 ? 'is' : 'are'} ${all.map(({ name, description }, index) => `${index} (${name}, ${description})`).join(', ')}`;
+  const missing = devices.find((device) => namedCards(all, [device]).length === 0);
+  if (missing !== undefined) return `the card ${missing} (--usecuda, --usevulkan, --device) is not here; ${here}`;
+  const cards = namedCards(all, devices).length;
+  const shares = tensorSplit.findLastIndex((share) => share > 0) + 1;
+  if (shares > cards) return `--tensor_split has ${shares} shares, and the model uses ${cards} of the cards; ${here}`;
+  if (mainGpu >= cards) return `--maingpu ${mainGpu} is not here; ${here}`;
+  return undefined;
+}

@@ -1,0 +1,118 @@
+import type { GpuBuild } from './load-options.ts';
+
+/** The reason of a GPU failure in the last lines; the very last is often just "…/ggml-cuda.cu:108: CUDA error". */
+export function gpuFailure(lines: readonly string[]): string | undefined {
+  const said = lines.map((line) => patterns.map((pattern) => pattern.exec(line)?.groups?.reason).find(Boolean));
+  const unexplained = lines.findLast((line) => /\bggml-(cuda|vulkan|metal)\b.*(error|abort|assert)/i.test(line));
+  return said.findLast((found) => found !== undefined) ?? vulkanReason(lines) ?? unexplained?.trim();
+}
+
+const patterns = [
+  /\b(?:CUDA|HIP|MUSA|Metal) error: (?<reason>.*\S)/,
+  /\bfailed to initialize (?:CUDA|ROCm|MUSA): (?<reason>.*\S)/,
+  /\bfailed to load \S*ggml-cuda\S*: (?<reason>.*\S)/,
+];
+
+/** Vulkan prints `ggml_vulkan: … failed`, or the C++ runtime an uncaught `vk::…Error`. */
+function vulkanReason(lines: readonly string[]): string | undefined {
+  const thrown = lines.findLast((line) => /vk::\w*Error|ErrorDeviceLost|ErrorOutOfDeviceMemory/.test(line));
+  const printed = lines.findLast((line) => /^ggml_vulkan: .*(error|failed|unable)/i.test(line));
+  const text = thrown ?? printed;
+  return text?.replace(/^(ggml_vulkan:|\s*what\(\):)\s*/, '').trim();
+}
+
+/** The line that says that a card, and not the main memory, is full. */
+export function cardMemoryFailure(lines: readonly string[]): string | undefined {
+  const line = lines.find((one) =>
+    /cudaMalloc failed: out of memory|(CUDA|HIP|MUSA) error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|ErrorOutOfDeviceMemory|ggml_vulkan: .*allocation of size \d+ failed|(unable|failed) to allocate (CUDA|ROCm|MUSA|Vulkan|Metal|MTL)\d* buffer/i.test(
+      one,
+    ),
+  );
+  return line?.replace(/^\s*(\w+:\s*)+(?=\S)/, '').trim();
+}
+
+/** How many layers to try after these did not fit: three quarters, half and a quarter of the first number, then none. */
+export function fewerLayers(tried: number, first: number): number | undefined {
+  return [3 / 4, 1 / 2, 1 / 4, 0].map((share) => Math.floor(first * share)).find((layers) => layers < tried);
+}
+
+export function fewerLayersNote(reason: string, tried: number, next: number): string {
+  const rest = next === 0 ? 'all layers stay on the CPU' : `going on with ${next}`;
+  return `The graphics card has no memory for ${tried} layers (${reason}); ${rest}. Fewer --gpulayers, a smaller --contextsize or fewer --parallelrequests need less.`;
+}
+
+const title: Readonly<Record<GpuBuild, string>> = {
+  'cuda-built': 'CUDA (compiled here)',
+  cuda: 'CUDA',
+  'cuda-ext': 'CUDA 12 (cuda-ext)',
+  'cuda-system': 'CUDA (libggml-cuda.so of the system)',
+  vulkan: 'Vulkan',
+  metal: 'Metal',
+  none: 'the CPU',
+};
+
+/** What is known of the machine, for advice. */
+export interface Known {
+  readonly installed: readonly GpuBuild[];
+  /** Whether there is a CUDA compiler. */
+  readonly canBuild: boolean;
+}
+
+/** A sentence for the console if a build cannot be used and another one can. Advice comes with the last CUDA build. */
+export function fallBackNote(failed: GpuBuild, reason: string, next: GpuBuild, known: Known): string {
+  const advice = isCuda(next) ? '' : ` ${whatToTry(failed, reason, known, [next])}`;
+  return `${title[failed]} cannot be used here (${reason}); going on with ${title[next]}.${advice}`;
+}
+
+export interface FailedBuild {
+  readonly build: GpuBuild;
+  readonly reason: string;
+}
+
+/** The end of a sentence that begins with the model's name. */
+export function failedForGood(failures: readonly FailedBuild[], known: Known): string {
+  const last = failures.at(-1);
+  if (!last) return 'no build can be used here';
+  const [first, ...others] = failures.map(({ build, reason }) => ({ name: title[build], reason }));
+  const more = others.map(({ name, reason }) => `; ${name}: ${reason}`).join('');
+  const advice = whatToTry(last.build, last.reason, known, []);
+  return `${first?.name} cannot be used here: ${first?.reason}${more}. ${advice}`;
+}
+
+const cudaExt =
+  '@node-llama-cpp/linux-x64-cuda-ext (made with CUDA 12, needs the libraries of CUDA 12 on this machine)';
+
+function isCuda(build: GpuBuild): boolean {
+  return build.startsWith('cuda');
+}
+
+function whatToTry(
+  failed: GpuBuild,
+  reason: string,
+  { installed, canBuild }: Known,
+  inUse: readonly GpuBuild[],
+): string {
+  if (!isCuda(failed)) return 'A newer graphics driver may help; --usecpu uses the processor alone.';
+  const lacksCuda12 = /\.so\.12\b.*cannot open/.test(reason);
+  const tries = [
+    ...(canBuild && !installed.includes('cuda-built') ? ['parley pack build cuda (compiles it for this card)'] : []),
+    ...(lacksCuda12 ? ['the libraries of CUDA 12 (libcublas.so.12, libcudart.so.12)'] : []),
+    'a newer NVIDIA driver',
+    ...(installed.includes('cuda-ext') ? [] : [`the package ${cudaExt}`]),
+    ...(inUse.includes('vulkan') ? [] : ['--usevulkan']),
+    ...(inUse.includes('none') ? [] : ['--usecpu']),
+  ];
+  return `What may help: ${tries.join(', or ')}.`;
+}
+
+/** The line of standard error that best explains a failed load, as the end of a sentence. */
+export function loadReason(lines: readonly string[], fallback: string): string {
+  const failure = gpuFailure(lines);
+  if (failure !== undefined) return failure;
+  const telling = lines.filter((line) =>
+    /error|failed|invalid|unknown|unsupported|unable|not enough|out of memory/i.test(line),
+  );
+  const best =
+    telling.find((line) => /error loading model|unable to allocate|out of memory/i.test(line)) ?? telling.at(-1);
+  return best === undefined ? fallback : best.replace(/^\s*(\w+:\s*)+(error loading model:\s*)?(?=\S)/, '').trim();
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import koffi from 'koffi';
+import { expect, test } from 'vitest';
+import { engineSource } from '../../packs/catalogue.ts';
+import { installedBuilds } from './gpu-builds.ts';
+import { systemCuda } from './system-cuda.ts';
+
+/** A machine with these files. */
+function found(files: Readonly<Record<string, string>>, { arch = 'x64', libraryPath = '' } = {}) {
+  const told: string[] = [];
+  const cuda = systemCuda((sentence) => told.push(sentence), {
+    exists: (path) => Object.hasOwn(files, path),
+    read: (path) => Buffer.from(files[path] ?? '', 'latin1'),
+    arch,
+    libraryPath,
+  });
+  return { cuda, told };
+}
+
+const same = `x\0${engineSource.ggml}\0${engineSource.commit}\0y`;
+
+test('systemCuda: the library of the same llama.cpp, in the usual folders', () => {
+  const folder = '/usr/lib/x86_64-linux-gnu';
+  const library = `${folder}/ggml/backends0/libggml-cuda.so`;
+  const base = `${folder}/libggml-base.so.0`;
+  expect(found({ [library]: '', [base]: same })).toEqual({ cuda: { library, base }, told: [] });
+  expect(found({})).toEqual({ cuda: undefined, told: [] });
+});
+
+test('systemCuda: LD_LIBRARY_PATH comes first, other architectures have other folders', () => {
+  const files = {
+    '/opt/llama/libggml-cuda.so': '',
+    '/opt/llama/libggml-base.so': same,
+    '/usr/lib/aarch64-linux-gnu/libggml-cuda.so': '',
+    '/usr/lib/aarch64-linux-gnu/libggml-base.so.0': same,
+  };
+  const libraryPath = 'relative:/opt/llama';
+  expect(found(files, { arch: 'arm64', libraryPath }).cuda?.library).toBe('/opt/llama/libggml-cuda.so');
+  expect(found(files, { arch: 'arm64' }).cuda?.library).toContain('aarch64');
+  expect(found(files).cuda).toBeUndefined();
+});
+
+test.each([
+  ['of another commit', `x\0${engineSource.ggml}\0abcdef0\0`],
+  ['of another version', `x\0${engineSource.ggml}1\0${engineSource.commit}\0`],
+  ['that says nothing', ''],
+])('systemCuda: a library %s is not used, with the reason', (_, content) => {
+  const { cuda, told } = found({ '/usr/lib/libggml-cuda.so': '', '/usr/lib/libggml-base.so.0': content });
+  expect(cuda).toBeUndefined();
+  expect(told).toEqual([expect.stringMatching(/^\/usr\/lib\/libggml-cuda\.so is not of the same llama\.cpp/)]);
+});
+
+test('systemCuda: a library without its base library is not used', () => {
+  expect(found({ '/usr/lib/libggml-cuda.so': '' }).told).toHaveLength(1);
+});
+
+test('engineSource: is what the installed engine package says', () => {
+  const folder = installedBuilds().get('none')?.folder ?? '';
+  const name = { linux: 'libggml-base.so', darwin: 'libggml-base.dylib', win32: 'ggml-base.dll' }[
+    process.platform as 'linux'
+  ];
+  const library = koffi.load(join(folder, name));
+  const ask = (text: string) => (library.func(text) as unknown as () => string)();
+  expect(ask('const char *ggml_version(void)')).toBe(engineSource.ggml);
+  expect(ask('const char *ggml_commit(void)')).toBe(engineSource.commit);
+  const content = readFileSync(join(folder, name), 'latin1');
+  expect(content).toContain(`\0${engineSource.ggml}\0`);
+  expect(content).toContain(`\0${engineSource.commit}\0`);
+});

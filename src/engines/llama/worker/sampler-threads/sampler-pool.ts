@@ -1,0 +1,170 @@
+import { availableParallelism } from 'node:os';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { Sampling } from '../../../../core/sampling-fields.ts';
+import type { SamplerOptions } from '../../../../sampling/sampler.ts';
+import type { Pointer } from '../native/structs.ts';
+import type { ThreadData, ToThread } from './sampler-thread.ts';
+import { failed, field, place, rowFields, sharedRows } from './shared-rows.ts';
+
+/** More threads than this wait for memory and not for the processor. */
+const mostThreads = 8;
+/** With fewer tokens to choose from, sampling takes less time than waking a thread. */
+const leastVocabulary = 16_000;
+/** Until a thread that does not answer counts as lost; it needs milliseconds. */
+const patienceMs = 20_000;
+
+const entry = new URL('./sampler-thread.js', import.meta.url);
+
+interface PoolOptions {
+  readonly vocabularySize: number;
+  /** The most sequences at once. */
+  readonly sequences: number;
+  readonly gpuLayers: number;
+}
+
+/**
+ * How many threads sample beside the main one. A card computes a step so fast that sampling for all sequences, one after the other, would
+ * take as long again. Without a card the processor is busy with the steps, which take far longer than sampling.
+ */
+export function samplerThreads(options: PoolOptions, processors = availableParallelism()): number {
+  const { vocabularySize, sequences, gpuLayers } = options;
+  if (gpuLayers === 0 || vocabularySize < leastVocabulary) return 0;
+  return Math.max(0, Math.min(mostThreads, sequences - 1, Math.floor(processors / 2)));
+}
+
+/** Samples for several sequences at the same time. Each sampler stays on one thread, with its state. */
+export class SamplerPool {
+  readonly #threads: readonly SamplerThread[];
+  #samplers = 0;
+  #onMain = 0;
+
+  constructor(options: PoolOptions, count: number, start: (data: ThreadData) => void = startThread) {
+    this.#threads = Array.from({ length: count }, () => new SamplerThread(options, start));
+  }
+
+  /**
+   * A sampler on the thread with the fewest; undefined if the main thread should sample itself: it takes its share, and a thread that
+   * still starts has none. Call `leave` at the end in either case.
+   */
+  sampler(settings: Sampling, options: SamplerOptions, history: Int32Array): ThreadSampler | undefined {
+    const thread = this.#threads
+      .filter(({ ready }) => ready)
+      .reduce<SamplerThread | undefined>(
+        (best, one) => (best && best.samplers <= one.samplers ? best : one),
+        undefined,
+      );
+    if (!thread || this.#onMain <= thread.samplers) {
+      this.#onMain += 1;
+      return undefined;
+    }
+    this.#samplers += 1;
+    return new ThreadSampler(thread, this.#samplers, settings, options, history);
+  }
+
+  leave(sampler: ThreadSampler | undefined): void {
+    if (sampler) sampler.remove();
+    else this.#onMain -= 1;
+  }
+
+  /** Starts what was asked for since the last step. */
+  go(): void {
+    for (const thread of this.#threads) thread.go();
+  }
+}
+
+/** The sampler of one request, on another thread: asked in each step, and answers after `go`. */
+export class ThreadSampler {
+  #row = 0;
+
+  constructor(
+    private readonly thread: SamplerThread,
+    private readonly id: number,
+    settings: Sampling,
+    options: SamplerOptions,
+    history: Int32Array,
+  ) {
+    thread.samplers += 1;
+    thread.send({ type: 'add', id, settings, options, history });
+  }
+
+  ask(logits: Pointer, length: number, forbidden: readonly number[]): void {
+    if (forbidden.length > 0) this.thread.send({ type: 'forbid', id: this.id, tokens: forbidden });
+    this.#row = this.thread.ask(this.id, logits, length);
+  }
+
+  /** Waits for the token: the thread has begun long before. */
+  answer(): number {
+    return this.thread.answer(this.#row);
+  }
+
+  remove(): void {
+    this.thread.samplers -= 1;
+    this.thread.send({ type: 'remove', id: this.id });
+  }
+}
+
+class SamplerThread {
+  samplers = 0;
+  readonly #port: MessagePort;
+  readonly #shared;
+  #step = 0;
+  #count = 0;
+
+  constructor({ vocabularySize, sequences }: PoolOptions, start: (data: ThreadData) => void) {
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    port1.unref();
+    this.#shared = sharedRows(sequences);
+    start({ port: port2, shared: this.#shared, vocabularySize });
+  }
+
+  /** Whether it waits for work: not while it starts, and never again after it was lost. */
+  get ready(): boolean {
+    return Atomics.load(this.#shared.control, place.ready) === 1;
+  }
+
+  send(message: ToThread): void {
+    this.#port.postMessage(message);
+  }
+
+  ask(sampler: number, address: Pointer, length: number): number {
+    const row = this.#count;
+    const { rows, addresses } = this.#shared;
+    rows[row * rowFields + field.sampler] = sampler;
+    rows[row * rowFields + field.length] = length;
+    addresses[row] = BigInt(address);
+    this.#count += 1;
+    return row;
+  }
+
+  go(): void {
+    if (this.#count === 0) return;
+    const { control } = this.#shared;
+    Atomics.store(control, place.count, this.#count);
+    this.#count = 0;
+    this.#step += 1;
+    Atomics.store(control, place.go, this.#step);
+    Atomics.notify(control, place.go);
+  }
+
+  answer(row: number): number {
+    const { control, rows } = this.#shared;
+    while (Atomics.load(control, place.done) !== this.#step) {
+      if (!this.ready) throw new Error('a thread of the sampler was lost');
+      const waited = Atomics.wait(control, place.done, this.#step - 1, patienceMs);
+      if (waited !== 'timed-out') continue;
+      Atomics.store(control, place.ready, 0);
+      throw new Error('a thread of the sampler does not answer');
+    }
+    const token = rows[row * rowFields + field.token] as number;
+    if (token === failed) throw new Error('the sampler failed');
+    return token;
+  }
+}
+
+function startThread(data: ThreadData): void {
+  const worker = new Worker(entry, { workerData: data, transferList: [data.port] });
+  worker.unref();
+  // Requests whose samplers it has are told by `answer`.
+  worker.on('error', () => Atomics.store(data.shared.control, place.ready, 0));
+}

@@ -1,0 +1,94 @@
+import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import koffi from 'koffi';
+import type { Sampling } from '../../../../core/sampling-fields.ts';
+import { Sampler, type SamplerOptions } from '../../../../sampling/sampler.ts';
+import { failed, field, place, rowFields, type SharedRows } from './shared-rows.ts';
+
+/** To the thread. They are read at the beginning of a step, in the order in which they were sent. */
+export type ToThread =
+  | {
+      readonly type: 'add';
+      readonly id: number;
+      readonly settings: Sampling;
+      readonly options: SamplerOptions;
+      /** The text, in shared memory. */
+      readonly history: Int32Array;
+    }
+  | { readonly type: 'remove'; readonly id: number }
+  /** For the next token only. */
+  | { readonly type: 'forbid'; readonly id: number; readonly tokens: readonly number[] };
+
+export interface ThreadData {
+  readonly port: MessagePort;
+  readonly shared: SharedRows;
+  readonly vocabularySize: number;
+}
+
+interface Running {
+  readonly sampler: Sampler;
+  readonly history: Int32Array;
+  forbidden: readonly number[];
+}
+
+const { port, shared, vocabularySize } = workerData as ThreadData;
+const { control, rows, addresses } = shared;
+const running = new Map<number, Running>();
+/** The library reuses its output buffer, so there are few addresses. */
+const views = new Map<bigint, Float32Array>();
+
+function take(message: ToThread): void {
+  if (message.type === 'add') {
+    const { id, settings, options, history } = message;
+    running.set(id, { sampler: new Sampler(settings, options), history, forbidden: [] });
+  } else if (message.type === 'remove') {
+    running.delete(message.id);
+  } else {
+    const one = running.get(message.id);
+    if (one) one.forbidden = message.tokens;
+  }
+}
+
+function logitsAt(address: bigint): Float32Array {
+  let view = views.get(address);
+  if (!view) {
+    view = new Float32Array(koffi.view(address, vocabularySize * 4) as ArrayBuffer);
+    views.set(address, view);
+  }
+  return view;
+}
+
+function choose(row: number): number {
+  const at = row * rowFields;
+  const one = running.get(rows[at + field.sampler] as number);
+  if (!one) return failed;
+  const { forbidden } = one;
+  one.forbidden = [];
+  return one.sampler.pick(
+    logitsAt(addresses[row] as bigint),
+    one.history,
+    rows[at + field.length] as number,
+    forbidden,
+  );
+}
+
+let step = 0;
+Atomics.store(control, place.ready, 1);
+// The thread ends with its process.
+for (;;) {
+  Atomics.wait(control, place.go, step);
+  if (Atomics.load(control, place.go) === step) continue;
+  step += 1;
+  for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) take(next.message as ToThread);
+  const count = Atomics.load(control, place.count);
+  for (let row = 0; row < count; row += 1) {
+    let token: number = failed;
+    try {
+      token = choose(row);
+    } catch {
+      // The main thread reports it for the request.
+    }
+    rows[row * rowFields + field.token] = token;
+  }
+  Atomics.store(control, place.done, step);
+  Atomics.notify(control, place.done);
+}

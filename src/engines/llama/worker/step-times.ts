@@ -1,0 +1,36 @@
+import type { StepTimes } from '../../../core/text-service.ts';
+
+/** How often the times are sent: a message per step would cost more than it tells. */
+const everyMs = 1000;
+
+/** Adds up where the time of the steps goes. */
+export class StepClock {
+  #times = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
+  #sentAt: number;
+
+  constructor(
+    private readonly send: (times: StepTimes) => void,
+    private readonly now: () => number,
+  ) {
+    this.#sentAt = now();
+  }
+
+  /** A batch was computed until `computedAt`, and its tokens were chosen until now. */
+  computed(rows: number, startedAt: number, computedAt: number): void {
+    const times = this.#times;
+    times.rows += rows;
+    times.computeMs += computedAt - startedAt;
+    times.sampleMs += this.now() - computedAt;
+  }
+
+  /** A step is over; `last` sends what is left. */
+  ended(startedAt: number, last: boolean): void {
+    const now = this.now();
+    this.#times.steps += 1;
+    this.#times.totalMs += now - startedAt;
+    if (!last && now - this.#sentAt < everyMs) return;
+    this.#sentAt = now;
+    this.send(this.#times);
+    this.#times = { steps: 0, rows: 0, computeMs: 0, sampleMs: 0, totalMs: 0 };
+  }
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+import { ThreadCount, threadLevels, widthClass } from './thread-count.ts';
+
+interface Machine {
+  readonly cores: number;
+  /** Busy programs at this time. */
+  readonly neighbours?: (now: number) => number;
+  /** Factor on each step. */
+  readonly noise?: () => number;
+}
+
+/** What a step takes: an equal share for each thread, and many missed barriers if there are more threads than free cores. */
+function stepMs({ cores, neighbours = () => 0, noise = () => 1 }: Machine, threads: number, now: number, work = 60) {
+  const busy = neighbours(now);
+  const free = Math.max(1, cores - busy);
+  const turns = threads === 1 ? Math.max(1, (1 + busy) / cores) : 1;
+  const waits = threads > free ? 1000 : 0;
+  return ((work / threads) * turns + waits) * noise();
+}
+
+/** Runs steps for a simulated time; returns how many, and how many of them had each number of threads. */
+function steps(machine: Machine, count: ThreadCount, { from = 0, seconds = 60, width = 16 } = {}) {
+  const used = new Map<number, number>();
+  let now = from;
+  let done = 0;
+  for (; now < from + seconds * 1000; done += 1) {
+    const threads = count.next(width, now);
+    used.set(threads, (used.get(threads) ?? 0) + 1);
+    const took = stepMs(machine, threads, now);
+    now += took;
+    count.took(took, now);
+  }
+  return { done, used, now };
+}
+
+const fixed = (machine: Machine, threads: number, seconds = 60) => {
+  let [now, done] = [0, 0];
+  for (; now < seconds * 1000; done += 1) now += stepMs(machine, threads, now);
+  return done;
+};
+
+/** A repeatable sequence of numbers from 0 to 1. */
+function random(seed = 1) {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}
+
+describe('ThreadCount: on an idle machine', () => {
+  test('all threads are kept, and trials cost less than 1 %', () => {
+    const machine = { cores: 2 };
+    const count = new ThreadCount(2);
+    const { done, used } = steps(machine, count);
+    expect(count.current).toBe(2);
+    expect(done).toBeGreaterThan(fixed(machine, 2) * 0.99);
+    expect(used.get(1)).toBeGreaterThan(0);
+  });
+
+  test('unsteady steps and short interruptions cost less than 2 %', () => {
+    const next = random();
+    const noise = () => (next() < 0.03 ? 1.5 + 2 * next() : 0.9 + 0.2 * next());
+    const undisturbed = fixed({ cores: 2, noise }, 2, 300);
+    const { done } = steps({ cores: 2, noise }, new ThreadCount(2), { seconds: 300 });
+    expect(done).toBeGreaterThan(undisturbed * 0.98);
+  });
+
+  test('a single very slow step lowers the number for less than a second', () => {
+    const count = new ThreadCount(2);
+    const once = { cores: 2, neighbours: (now: number) => (now > 10_000 && now < 10_030 ? 1 : 0) };
+    const { used } = steps(once, count, { seconds: 20 });
+    expect(count.current).toBe(2);
+    expect(used.get(1)).toBeLessThan(20);
+  });
+
+  test('the growing time of a long prompt is no reason for fewer threads', () => {
+    const count = new ThreadCount(2, { growing: true });
+    let [now, lowered] = [0, 0];
+    for (let chunk = 0; chunk < 64; chunk += 1) {
+      const threads = count.next(512, now);
+      if (threads < 2) lowered += 1;
+      const took = ((1 + chunk / 8) * 1000) / threads;
+      now += took;
+      count.took(took, now);
+    }
+    expect(count.current).toBe(2);
+    expect(lowered).toBeLessThan(5);
+  });
+});
+
+describe('ThreadCount: beside busy programs', () => {
+  test.each([1, 2])('with %d of them on two cores, at least 0.9 of the best fixed number', (busy) => {
+    const machine = { cores: 2, neighbours: () => busy };
+    const count = new ThreadCount(2);
+    const { done } = steps(machine, count);
+    expect(count.current).toBe(1);
+    expect(done).toBeGreaterThan(fixed(machine, 1) * 0.9);
+  });
+
+  test('one that starts later is noticed after one slow step', () => {
+    const count = new ThreadCount(2);
+    const { now } = steps({ cores: 2 }, count, { seconds: 10 });
+    const { used } = steps({ cores: 2, neighbours: () => 1 }, count, { from: now, seconds: 5 });
+    expect(count.current).toBe(1);
+    // The second one is the trial whether it was chance.
+    expect(used.get(2)).toBeLessThanOrEqual(2);
+  });
+
+  test('after its end all threads are used again within half a minute', () => {
+    const count = new ThreadCount(2);
+    const { now } = steps({ cores: 2, neighbours: () => 1 }, count);
+    steps({ cores: 2 }, count, { from: now, seconds: 31 });
+    expect(count.current).toBe(2);
+  });
+
+  test('steps that get much faster are a reason to try more threads at once', () => {
+    const count = new ThreadCount(2);
+    const { now } = steps({ cores: 2, neighbours: () => 2 }, count);
+    steps({ cores: 2 }, count, { from: now, seconds: 1 });
+    expect(count.current).toBe(2);
+  });
+
+  test('of many cores, those that are free are used', () => {
+    const count = new ThreadCount(8);
+    steps({ cores: 8, neighbours: () => 3 }, count);
+    expect(count.current).toBe(5);
+  });
+
+  test('one that comes and goes leaves three quarters of the better fixed number', () => {
+    const machine = { cores: 2, neighbours: (now: number) => (Math.floor(now / 3000) % 2) as number };
+    const { done } = steps(machine, new ThreadCount(2), { seconds: 300 });
+    const best = Math.max(fixed(machine, 1, 300), fixed(machine, 2, 300));
+    expect(done).toBeGreaterThan(best * 0.75);
+  });
+});
+
+test('ThreadCount: with a bound of 1 it is always 1', () => {
+  const { used } = steps({ cores: 2 }, new ThreadCount(1), { seconds: 5 });
+  expect([...used.keys()]).toEqual([1]);
+});
+
+describe('ThreadCount: prompts and replies', () => {
+  test('steps after a pause start with the number that other steps have found meanwhile', () => {
+    const [replies, prompts] = [new ThreadCount(4), new ThreadCount(8)];
+    const { now } = steps({ cores: 4, neighbours: () => 2 }, replies, { seconds: 10 });
+    expect(replies.current).toBe(2);
+    prompts.follow(replies, now);
+    expect(prompts.current).toBe(4);
+  });
+
+  test('steps that have seen the machine themselves keep their own number', () => {
+    const [replies, prompts] = [new ThreadCount(2), new ThreadCount(2)];
+    const { now } = steps({ cores: 2, neighbours: () => 1 }, replies, { seconds: 10 });
+    prompts.next(512, now);
+    prompts.took(500, now + 500);
+    prompts.follow(replies, now + 600);
+    expect(prompts.current).toBe(2);
+  });
+});
+
+test('ThreadCount: each width is compared with its own steps', () => {
+  const count = new ThreadCount(2);
+  let [now, ones] = [0, 0];
+  for (let step = 0; step < 2000; step += 1) {
+    const wide = step % 50 >= 25;
+    const threads = count.next(wide ? 16 : 1, now);
+    if (threads === 1) ones += 1;
+    const took = (wide ? 60 : 20) / threads;
+    now += took;
+    count.took(took, now);
+  }
+  expect(count.current).toBe(2);
+  expect(ones).toBeLessThan(20);
+});
+
+test('threadLevels: every number up to 14, and an eighth less at a time above', () => {
+  expect(threadLevels(4)).toEqual([1, 2, 3, 4]);
+  expect(threadLevels(1)).toEqual([1]);
+  expect(threadLevels(0)).toEqual([1]);
+  expect(threadLevels(32)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 25, 28, 32]);
+});
+
+test('widthClass: two classes for each doubling', () => {
+  expect([1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17].map(widthClass)).toEqual([1, 2, 3, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9]);
+});

@@ -1,0 +1,249 @@
+/**
+ * Finds the number of threads with which steps are fastest, from how long they take.
+ *
+ * The threads of the library spin at a barrier after each operation. If another program runs in place of one of them, all others
+ * wait for it several hundred times in a step: two threads can be twenty times slower than one. So a step that takes much longer
+ * than usual is followed by one with fewer threads, and the faster number is kept. Whether more are faster again is tried from time
+ * to time. Each trial is one step at first, and the time that it lost decides when the next one may be.
+ */
+export class ThreadCount {
+  readonly #levels: readonly number[];
+  readonly #usualDrift: number;
+  #level: number;
+  /** The level of the running trial; -1 without one. */
+  #trial = -1;
+  #trialClass = 0;
+  #trialSteps = 0;
+  #trialSum = 0;
+  /** The first trial comes at once: the machine may be busy from the beginning. */
+  #hasTried = false;
+  /** Level and class of the step that is being computed. */
+  #stepLevel: number;
+  #stepClass = 0;
+  #stepWidth = 1;
+  /** Milliseconds that slow steps have cost since the last trial with fewer threads. */
+  #debt = 0;
+  readonly #down: Direction = { at: 0, failures: 0 };
+  readonly #up: Direction = { at: 0, failures: 0 };
+  #raisedAt = Number.NEGATIVE_INFINITY;
+  #lastStepAt = Number.NEGATIVE_INFINITY;
+  /** Whether the next trial goes far, to half as many or to all threads, or only to the next level; after a failure the other one. */
+  #far = false;
+  /** By width class, in milliseconds per token: the mean of recent steps, and what a step takes if nothing disturbs it. */
+  readonly #mean = new Float64Array(widthClasses);
+  readonly #usual = new Float64Array(widthClasses);
+  /** How many steps the mean has, all with the present number of threads and without a long pause. */
+  readonly #steps = new Float64Array(widthClasses);
+  readonly #seenAt = new Float64Array(widthClasses);
+
+  /** With `growing` widths of one class may take longer and longer: chunks of a long prompt do. */
+  constructor(most: number, { growing = false } = {}) {
+    this.#levels = threadLevels(most);
+    this.#level = this.#levels.length - 1;
+    this.#stepLevel = this.#level;
+    this.#usualDrift = growing ? 0.3 : 0.002;
+  }
+
+  get #most(): number {
+    return this.#levels[this.#levels.length - 1] as number;
+  }
+
+  /** The number that is kept, apart from trials. */
+  get current(): number {
+    return this.#levels[this.#level] as number;
+  }
+
+  /** Takes over the number of other steps on the same machine, if it has not seen the machine for a while and they have. */
+  follow(other: ThreadCount, now: number): void {
+    if (now - this.#lastStepAt <= pauseMs || now - other.#lastStepAt > pauseMs) return;
+    const most = (other.current / other.#most) * this.#most;
+    const level = Math.max(
+      0,
+      this.#levels.findLastIndex((count) => count <= most),
+    );
+    if (level !== this.#level) this.#settle(level, now + soonMs);
+  }
+
+  /** The number for the next step, which computes `width` tokens. */
+  next(width: number, now: number): number {
+    const own = widthClass(width);
+    this.#stepClass = own;
+    this.#stepWidth = width;
+    if (now - (this.#seenAt[own] as number) > pauseMs) this.#steps[own] = 0;
+    if (this.#trial >= 0 && this.#trialClass !== own) this.#trial = -1;
+    if (this.#trial < 0) this.#begin(own, now);
+    this.#stepLevel = this.#trial >= 0 ? this.#trial : this.#level;
+    return this.#levels[this.#stepLevel] as number;
+  }
+
+  /** The step of `next` took this long. Not called for a step that was aborted. */
+  took(milliseconds: number, now: number): void {
+    const time = milliseconds / this.#stepWidth;
+    this.#lastStepAt = now;
+    if (this.#stepLevel === this.#trial) this.#tried(time, now);
+    else this.#stepped(time, now);
+  }
+
+  #begin(own: number, now: number): void {
+    const steps = this.#steps[own] as number;
+    const top = this.#levels.length - 1;
+    if (steps === 0) return;
+    if (this.#level > 0 && this.#debt > this.#bearable(own)) {
+      this.#trial = this.#lower();
+    } else if (steps < enoughSteps && this.#hasTried) {
+      return;
+    } else if (this.#level > 0 && now >= this.#down.at) {
+      this.#trial = this.#lower();
+    } else if (this.#level < top && now >= this.#up.at) {
+      this.#trial = this.#far ? top : this.#level + 1;
+    } else {
+      return;
+    }
+    this.#hasTried = true;
+    this.#trialClass = own;
+    this.#trialSteps = 0;
+    this.#trialSum = 0;
+  }
+
+  #lower(): number {
+    return this.#far ? this.#level >> 1 : this.#level - 1;
+  }
+
+  /** What slow steps may cost before fewer threads are tried: twice what the trial would lose on an idle machine, and more after failures. */
+  #bearable(own: number): number {
+    const loss = this.current / (this.#levels[this.#lower()] as number) - 1;
+    const step = (this.#usual[own] as number) * this.#stepWidth;
+    return 2 ** Math.min(1 + this.#down.failures, 5) * loss * step;
+  }
+
+  #stepped(time: number, now: number): void {
+    const own = this.#stepClass;
+    const [steps, mean, usual] = [this.#steps[own] as number, this.#mean[own] as number, this.#usual[own] as number];
+    this.#seenAt[own] = now;
+    this.#steps[own] = steps + 1;
+    this.#mean[own] = steps === 0 ? time : mean + (time - mean) * meanShare;
+    if (usual === 0) {
+      this.#usual[own] = time;
+      return;
+    }
+    if (time > usual * slow) this.#debt += (time - usual) * this.#stepWidth;
+    else this.#debt *= debtLeft;
+    // More threads may be free again: tried at once, but only once.
+    if ((this.#mean[own] as number) < usual * relieved && steps >= enoughSteps) {
+      this.#up.at = Math.min(this.#up.at, now);
+      this.#usual[own] = this.#mean[own] as number;
+    } else if (time < usual) {
+      this.#usual[own] = usual + (time - usual) * 0.05;
+    } else {
+      this.#usual[own] = usual + (Math.min(time, usual * slow) - usual) * this.#usualDrift;
+    }
+  }
+
+  #tried(time: number, now: number): void {
+    const mean = this.#mean[this.#trialClass] as number;
+    this.#seenAt[this.#trialClass] = now;
+    this.#trialSteps += 1;
+    this.#trialSum += time;
+    if (time > mean * faster) this.#reject(Math.max(time - mean, mean * 0.1) * this.#stepWidth, now);
+    else if (time < mean * muchFaster || this.#trialSteps === enoughTrials) this.#accept(now);
+  }
+
+  #reject(loss: number, now: number): void {
+    const isDown = this.#trial < this.#level;
+    const direction = isDown ? this.#down : this.#up;
+    direction.failures += 1;
+    direction.at = now + waitAfter(loss, direction.failures);
+    if (isDown) {
+      // Fewer threads are no faster: this is how long steps take now.
+      this.#debt = 0;
+      this.#usual[this.#trialClass] = this.#mean[this.#trialClass] as number;
+    }
+    this.#far = !this.#far;
+    this.#trial = -1;
+  }
+
+  #accept(now: number): void {
+    const own = this.#trialClass;
+    const isDown = this.#trial < this.#level;
+    const time = this.#trialSum / this.#trialSteps;
+    const soon = now + Math.max(soonSteps * time * this.#stepWidth, soonMs);
+    if (isDown && now - this.#raisedAt < doubtMs) {
+      // More threads were a mistake, and cost this much.
+      this.#up.failures += 1;
+      this.#up.at = now + waitAfter(this.#debt, this.#up.failures);
+    } else {
+      // One slow step may have been chance.
+      this.#up.failures = 0;
+      this.#up.at = soon;
+    }
+    if (!isDown) this.#raisedAt = now;
+    this.#settle(this.#trial, soon);
+    this.#mean[own] = time;
+    this.#usual[own] = time;
+    this.#steps[own] = this.#trialSteps;
+  }
+
+  /** Times with another number say nothing any more. */
+  #settle(level: number, nextTrialAt: number): void {
+    this.#level = level;
+    this.#trial = -1;
+    this.#far = false;
+    this.#debt = 0;
+    this.#down.failures = 0;
+    this.#down.at = nextTrialAt;
+    this.#up.at = Math.max(this.#up.at, nextTrialAt);
+    this.#steps.fill(0);
+    this.#usual.fill(0);
+  }
+}
+
+interface Direction {
+  /** No trial before this time. */
+  at: number;
+  /** Trials in a row that were no faster. */
+  failures: number;
+}
+
+/** Steps of a class before they are compared with others. */
+const enoughSteps = 3;
+/** After this time the machine may be another one. */
+const pauseMs = 2000;
+/** Share of the last step in the mean. */
+const meanShare = 0.25;
+/** Slower than usual, and the share of the debt that an undisturbed step leaves. */
+const slow = 1.5;
+const debtLeft = 0.9;
+/** Share of the usual time below which something must have ended that took part of the processor. */
+const relieved = 0.8;
+/** Share of the time that a trial must be below; `muchFaster` once, otherwise all of `enoughTrials`. */
+const faster = 0.92;
+const muchFaster = 0.65;
+const enoughTrials = 3;
+/** When to try again in the same direction after a success, and in the other one. */
+const soonSteps = 8;
+const soonMs = 250;
+/** A number that was raised is taken back as a failure within this time. */
+const doubtMs = 30_000;
+
+/** Trials cost less than 4 % of the time, and soon much less while the machine stays as it is. */
+function waitAfter(loss: number, failures: number): number {
+  const longest = Math.max(30_000, loss * 25);
+  return Math.min(Math.max(1000, loss * 25 * 2 ** Math.min(failures, 12)), longest);
+}
+
+/** The numbers to choose from, upwards: each one, and from 16 on about an eighth less at a time. */
+export function threadLevels(most: number): readonly number[] {
+  const levels: number[] = [];
+  for (let count = Math.max(1, most); count >= 1; count -= Math.max(1, Math.floor(count / 8))) levels.unshift(count);
+  return levels;
+}
+
+const widthClasses = 64;
+
+/** Widths that take about the same time per token: 1, 2, 3, 4, up to 6, 8, 12, 16, 24, … */
+export function widthClass(width: number): number {
+  if (width <= 2) return width;
+  const octave = 31 - Math.clz32(width - 1);
+  const half = width - 1 >= 3 * 2 ** (octave - 1) ? 1 : 0;
+  return Math.min(1 + octave * 2 + half, widthClasses - 1);
+}

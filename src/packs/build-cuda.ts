@@ -1,0 +1,293 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, createWriteStream, existsSync } from 'node:fs';
+import { copyFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { type DownloadParts, download, fileHash, readIntegrity } from '../library/download.ts';
+import { readArchive } from '../library/tar.ts';
+import { builtPackage, factsFile, libraryName } from './built.ts';
+import { cudaSource, engineSource } from './catalogue.ts';
+import { type InstallParts, placePackage, stageFolder } from './install.ts';
+import { runProgram } from './run-program.ts';
+import {
+  cardArchitectures,
+  type Environment,
+  findTools,
+  readToolkit,
+  runtimeLibraries,
+  type Toolkit,
+  type Tools,
+} from './toolkit.ts';
+
+/** A sentence for people: what is missing, and what to do. */
+export class BuildError extends Error {
+  override readonly name = 'BuildError';
+}
+
+export interface BuildParts extends DownloadParts, Pick<InstallParts, 'findPackage'> {
+  /** Where packs are installed. */
+  readonly folder: string;
+  /** `linux-x64` */
+  readonly system: string;
+  readonly environment: Environment;
+  /** The package of the source as a file, or a folder with the source; without it, it is downloaded. */
+  readonly source: string | undefined;
+  /** As CMake names them; without them, those of the cards. */
+  readonly architectures: readonly string[];
+  /** How many files are compiled at once. */
+  readonly jobs: number;
+  /** Called before the first file is compiled. */
+  readonly started: (plan: BuildPlan) => void;
+  readonly compiled: (done: number, total: number) => void;
+}
+
+export interface BuildPlan {
+  readonly toolkit: string;
+  readonly architectures: readonly string[];
+  readonly jobs: number;
+}
+
+/**
+ * Compiles the CUDA library of the engine from its own source, and installs it as a package. What is compiled stays in the work
+ * folder until it is installed, so that the same command goes on after an interruption.
+ */
+export async function buildCuda(parts: BuildParts): Promise<BuildPlan> {
+  const { folder, environment, jobs, signal } = parts;
+  const tools = findTools(environment);
+  const named = parts.source === undefined ? undefined : resolve(parts.source);
+  const isFolder = named !== undefined && (await stat(named).catch(() => undefined))?.isDirectory() === true;
+  checkTools(tools, isFolder);
+  const toolkit = await readToolkit(tools.nvcc as string, environment);
+  if (toolkit.libraries === undefined) {
+    throw new BuildError(
+      `the CUDA toolkit in ${toolkit.root} has no cuBLAS for linking (libcublas.so). Install its development files, such as libcublas-dev`,
+    );
+  }
+  const architectures =
+    parts.architectures.length > 0 ? parts.architectures : await cardArchitectures(environment).catch(() => []);
+  if (architectures.length === 0) {
+    throw new BuildError(
+      'nvidia-smi names no card. Name the compute capability of the card without its point, such as --arch 90 for 9.0',
+    );
+  }
+  const work = workFolder(folder);
+  await mkdir(work, { recursive: true });
+  const source = isFolder ? named : await unpackedSource(work, named, tools.git as string, parts);
+  const problem = await sourceProblem(source);
+  if (problem !== undefined) throw new BuildError(problem);
+  signal?.throwIfAborted();
+  const plan = { toolkit: toolkit.version, architectures, jobs };
+  parts.started(plan);
+  const library = await compile({ ...parts, tools, toolkit, architectures, work, source });
+  await install(library, toolkit, architectures, parts);
+  await rm(work, { recursive: true, force: true });
+  return plan;
+}
+
+export function workFolder(packsFolder: string): string {
+  return join(packsFolder, 'cuda-build');
+}
+
+/** Throws one sentence with everything that is missing. */
+export function checkTools(tools: Tools, sourceIsFolder: boolean): void {
+  const missing = [
+    ...(tools.nvcc
+      ? []
+      : ['the CUDA compiler nvcc (install the CUDA toolkit of NVIDIA, or set CUDA_HOME to its folder)']),
+    ...(tools.cmake ? [] : ['cmake (for example: apt install cmake)']),
+    ...(tools.compiler ? [] : ['a C++ compiler (for example: apt install g++)']),
+    ...(tools.ninja || tools.make ? [] : ['ninja or make (for example: apt install ninja-build)']),
+    ...(tools.git || sourceIsFolder ? [] : ['git (for example: apt install git)']),
+  ];
+  if (missing.length > 0) throw new BuildError(`this is missing: ${missing.join('; ')}`);
+}
+
+/** The source of the bundle in the package, which is downloaded unless its file is given. */
+async function unpackedSource(
+  work: string,
+  given: string | undefined,
+  git: string,
+  parts: BuildParts,
+): Promise<string> {
+  const source = join(work, 'source');
+  if ((await sourceProblem(source)) === undefined) return source;
+  await rm(source, { recursive: true, force: true });
+  const expected = readIntegrity(cudaSource.integrity);
+  const archive = given ?? join(work, 'source.tgz');
+  if (given !== undefined) {
+    const hash = await fileHash(given, 'sha512').catch((error: Error) => {
+      throw new BuildError(`${given} cannot be read: ${error.message}`);
+    });
+    if (!expected?.digest.equals(hash)) {
+      throw new BuildError(
+        `${given} is not the package ${cudaSource.name} ${cudaSource.version} (its SHA-512 differs), nor a folder`,
+      );
+    }
+  } else if (!existsSync(archive)) {
+    const { tarball } = await parts.findPackage(`${cudaSource.name}@${cudaSource.version}`);
+    await download({ url: tarball, target: archive, expected }, parts);
+  }
+  const bundle = join(work, 'source.bundle');
+  await extract(archive, 'package/llama/gitRelease.bundle', bundle);
+  const fresh = join(work, 'source.new');
+  await rm(fresh, { recursive: true, force: true });
+  const words = ['-c', 'advice.detachedHead=false', 'clone', '--quiet', bundle, fresh];
+  await step('git', git, words, work, parts);
+  await rm(bundle, { force: true });
+  // By one rename: an interrupted clone is no source.
+  await rename(fresh, source);
+  return source;
+}
+
+async function extract(archive: string, wanted: string, target: string): Promise<void> {
+  for await (const { name, content } of readArchive(archive)) {
+    if (name !== wanted) continue;
+    await pipeline(content, createWriteStream(target));
+    return;
+  }
+  throw new BuildError(`${archive} has no ${wanted}`);
+}
+
+/** Why a source is not that of the engine packages: another version would have other structures. */
+async function sourceProblem(source: string): Promise<string | undefined> {
+  const read = (name: string) => readFile(join(source, name), 'utf8').catch(() => '');
+  const found = {
+    llama: cmakeVersion(await read('CMakeLists.txt'), 'LLAMA'),
+    ggml: cmakeVersion(await read('ggml/CMakeLists.txt'), 'GGML'),
+  };
+  if (found.llama === undefined || found.ggml === undefined) return `${source} is not the source of llama.cpp`;
+  if (found.llama === engineSource.llama && found.ggml === engineSource.ggml) return undefined;
+  return `${source} is llama.cpp ${found.llama} with ggml ${found.ggml}; the engine is ${engineSource.llama} with ggml ${engineSource.ggml}`;
+}
+
+export function cmakeVersion(text: string, name: 'LLAMA' | 'GGML'): string | undefined {
+  const numbers = ['MAJOR', 'MINOR', 'PATCH'].map(
+    (part) => new RegExp(`set\\(${name}_VERSION_${part}\\s+(\\d+)\\)`).exec(text)?.[1],
+  );
+  return numbers.includes(undefined) ? undefined : numbers.join('.');
+}
+
+interface Compilation extends BuildParts {
+  readonly tools: Tools;
+  readonly toolkit: Toolkit;
+  readonly work: string;
+  readonly source: string;
+}
+
+/** Returns the path of the compiled library. */
+async function compile(parts: Compilation): Promise<string> {
+  const { tools, toolkit, architectures, work, source, jobs } = parts;
+  const options = [
+    ...(tools.ninja ? ['-G', 'Ninja', `-DCMAKE_MAKE_PROGRAM=${tools.ninja}`] : ['-G', 'Unix Makefiles']),
+    ...cmakeOptions(toolkit, architectures),
+  ];
+  // Another source, toolkit or card starts anew.
+  const key = createHash('sha256')
+    .update([source, ...options].join('\n'))
+    .digest('hex')
+    .slice(0, 12);
+  const build = join(work, `build-${key}`);
+  const cmake = tools.cmake as string;
+  await step('cmake', cmake, ['-S', source, '-B', build, ...options], work, parts);
+  await step('the compiler', cmake, ['--build', build, '--target', 'ggml-cuda', '-j', String(jobs)], work, {
+    ...parts,
+    line: (line) => {
+      const found = buildProgress(line);
+      if (found) parts.compiled(found.done, found.total);
+    },
+  });
+  const library = join(build, 'bin', libraryName);
+  if (!existsSync(library)) throw new BuildError(`the compiler has made no ${libraryName}`);
+  return library;
+}
+
+/**
+ * Only the backend is compiled. Its library has no version in its name, as in the engine packages, so that the loader takes the
+ * base library of the package for both; and it finds the libraries of the toolkit where they are now.
+ */
+function cmakeOptions({ nvcc, root, libraries }: Toolkit, architectures: readonly string[]): readonly string[] {
+  const switches = {
+    BUILD_SHARED_LIBS: true,
+    CMAKE_PLATFORM_NO_VERSIONED_SONAME: true,
+    GGML_BACKEND_DL: true,
+    GGML_CPU: false,
+    GGML_CUDA: true,
+    GGML_CUDA_NCCL: false,
+    GGML_NATIVE: false,
+    LLAMA_BUILD_APP: false,
+    LLAMA_BUILD_COMMON: false,
+    LLAMA_BUILD_EXAMPLES: false,
+    LLAMA_BUILD_SERVER: false,
+    LLAMA_BUILD_TESTS: false,
+    LLAMA_BUILD_TOOLS: false,
+    LLAMA_CURL: false,
+    LLAMA_OPENSSL: false,
+    LLAMA_USE_PREBUILT_UI: false,
+  };
+  return [
+    '-DCMAKE_BUILD_TYPE=Release',
+    `-DCMAKE_CUDA_COMPILER=${nvcc}`,
+    `-DCUDAToolkit_ROOT=${root}`,
+    `-DCMAKE_CUDA_ARCHITECTURES=${architectures.join(';')}`,
+    `-DCMAKE_BUILD_RPATH=$ORIGIN;${libraries}`,
+    ...Object.entries(switches).map(([name, on]) => `-D${name}=${on ? 'ON' : 'OFF'}`),
+  ];
+}
+
+/** Of a line of ninja (`[12/154] …`) or make (`[ 12%] …`). */
+export function buildProgress(line: string): { readonly done: number; readonly total: number } | undefined {
+  const [, done, total] = /^\[\s*(\d+)(?:\/(\d+)|%)\]/.exec(line) ?? [];
+  return done === undefined ? undefined : { done: Number(done), total: Number(total ?? 100) };
+}
+
+type StepParts = Pick<BuildParts, 'environment' | 'signal'> & { readonly line?: (line: string) => void };
+
+/** Runs a program with its output in the log. Throws the lines that say why it failed. */
+async function step(
+  name: string,
+  program: string,
+  words: readonly string[],
+  work: string,
+  { environment, signal, line }: StepParts,
+): Promise<void> {
+  const log = join(work, 'build.log');
+  const lines: string[] = [];
+  const code = await runProgram(program, words, {
+    environment: { ...environment, NINJA_STATUS: '[%f/%t] ' },
+    ...(signal && { signal }),
+    line: (text) => {
+      lines.push(text);
+      if (lines.length > 200) lines.shift();
+      appendFileSync(log, `${text}\n`);
+      line?.(text);
+    },
+  });
+  if (code !== 0) throw new BuildError(`${name} failed: ${failureOf(lines)}. All of its output: ${log}`);
+}
+
+/** The first line with an error, which mostly causes the others. */
+export function failureOf(lines: readonly string[]): string {
+  const index = lines.findIndex((line) => /\b(fatal|error)\b/i.test(line));
+  const told = index === -1 ? lines.slice(-1) : lines.slice(index, index + 2);
+  return told.map((line) => line.trim()).join(' ') || 'it said nothing';
+}
+
+async function install(
+  library: string,
+  { version: toolkit, libraries }: Toolkit,
+  architectures: readonly string[],
+  { folder, system }: BuildParts,
+): Promise<void> {
+  const facts = {
+    version: builtPackage.version,
+    system,
+    toolkit,
+    architectures,
+    libraries: runtimeLibraries(libraries ?? dirname(library), toolkit),
+  };
+  await stageFolder(builtPackage, folder, async (into) => {
+    await copyFile(library, join(into, libraryName));
+    await writeFile(join(into, 'package.json'), factsFile(facts));
+  });
+  await placePackage(builtPackage, folder);
+}

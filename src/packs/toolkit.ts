@@ -1,0 +1,121 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The programs that compile the CUDA library; undefined for one that is missing. */
+export interface Tools {
+  readonly nvcc: string | undefined;
+  readonly cmake: string | undefined;
+  readonly compiler: string | undefined;
+  readonly ninja: string | undefined;
+  readonly make: string | undefined;
+  readonly git: string | undefined;
+}
+
+export function findTools(environment: Environment): Tools {
+  const find = (...names: readonly string[]) => names.map((name) => onPath(name, environment)).find(Boolean);
+  const named = environment.CXX;
+  return {
+    nvcc: findNvcc(environment),
+    cmake: find('cmake'),
+    compiler: (named && find(named)) || find('c++', 'g++', 'clang++'),
+    ninja: find('ninja', 'ninja-build'),
+    make: find('make'),
+    git: find('git'),
+  };
+}
+
+/** On the PATH, or else in the usual folders of the CUDA toolkit, the latest version first. */
+export function findNvcc(environment: Environment, root = '/usr/local'): string | undefined {
+  const homes = [environment.CUDA_HOME, environment.CUDA_PATH].filter((home) => home !== undefined && home !== '');
+  const toolkits = listed(root)
+    .filter((name) => /^cuda(-\d[\d.]*)?$/.test(name))
+    .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+    .map((name) => join(root, name));
+  const inFolders = [...homes, ...toolkits].map((home) => join(home as string, 'bin', 'nvcc')).find(existsSync);
+  return onPath('nvcc', environment) ?? inFolders;
+}
+
+function onPath(name: string, { PATH = '' }: Environment): string | undefined {
+  if (name.includes('/')) return existsSync(name) ? resolve(name) : undefined;
+  return PATH.split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, name))
+    .find(existsSync);
+}
+
+function listed(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+export interface Toolkit {
+  readonly nvcc: string;
+  readonly root: string;
+  readonly version: string;
+  /** The folder of its libraries; undefined without cuBLAS. */
+  readonly libraries: string | undefined;
+}
+
+/** A program of the person may be a script that starts another, so the compiler is asked where its toolkit is. */
+export async function readToolkit(nvcc: string, environment: Environment): Promise<Toolkit> {
+  const said = await output(nvcc, ['--version'], environment);
+  const version = /\bV(\d+(?:\.\d+)+)/.exec(said)?.[1] ?? /release (\d+\.\d+)/.exec(said)?.[1];
+  if (version === undefined) throw new Error(`${nvcc} does not say its version`);
+  const dry = await output(nvcc, ['--dryrun', '-x', 'cu', '-c', '/dev/null', '-o', '/dev/null'], environment);
+  const top = /^#\$ TOP=(.+)$/m.exec(dry)?.[1];
+  const root = resolve(top ?? dirname(dirname(nvcc)));
+  return { nvcc, root, version, libraries: libraryFolder(root) };
+}
+
+function libraryFolder(root: string): string | undefined {
+  const targets = join(root, 'targets');
+  const folders = [
+    join(root, 'lib64'),
+    ...listed(targets).map((target) => join(targets, target, 'lib')),
+    join(root, 'lib'),
+    join(root, 'lib', process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu'),
+  ];
+  return folders.find((folder) => existsSync(join(folder, 'libcublas.so')));
+}
+
+/** The libraries that the compiled one needs, in the order in which they are loaded. */
+export function runtimeLibraries(folder: string, version: string): readonly string[] {
+  const major = version.split('.')[0];
+  return ['libcudart', 'libcublasLt', 'libcublas']
+    .map((name) => join(folder, `${name}.so.${major}`))
+    .filter(existsSync);
+}
+
+/** Compute capabilities of the cards of this machine as architectures (`9.0` is `90`), without repetitions. */
+export async function cardArchitectures(environment: Environment): Promise<readonly string[]> {
+  const program = onPath('nvidia-smi', environment);
+  if (program === undefined) return [];
+  const said = await output(program, ['--query-gpu=compute_cap', '--format=csv,noheader'], environment);
+  return readCapabilities(said);
+}
+
+export function readCapabilities(text: string): readonly string[] {
+  const found = [...text.matchAll(/^\s*(\d+)\.(\d+)\s*$/gm)].map(([, major, minor]) => `${major}${minor}`);
+  return [...new Set(found)];
+}
+
+const longestMs = 60_000;
+
+/** What a program writes, also if it fails: nvcc writes to standard error. */
+async function output(program: string, words: readonly string[], environment: Environment): Promise<string> {
+  const options = { env: environment as NodeJS.ProcessEnv, timeout: longestMs };
+  const { stdout, stderr } = await promisify(execFile)(program, words, options).catch(
+    (error: Error & { readonly stdout?: string; readonly stderr?: string }) => {
+      if (error.stdout === undefined) throw error;
+      return { stdout: error.stdout, stderr: error.stderr ?? '' };
+    },
+  );
+  return `${stdout}\n${stderr}`;
+}
