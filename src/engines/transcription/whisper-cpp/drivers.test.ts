@@ -46,7 +46,7 @@ function openBuild(model: string): WhisperDriver {
 const drivers: readonly (readonly [string, ((model: string) => WhisperDriver | Promise<WhisperDriver>) | undefined])[] =
   [
     // Loading it is tested with the whole server.
-  ['addon', real === undefined ? undefined : openBuild],
+    ['addon', real === undefined ? undefined : openBuild],
     ['library', libraryFolder === undefined ? undefined : (model) => openLibrary(libraryFolder, model)],
   ];
 
