@@ -1,5 +1,5 @@
 import { unlessAborted } from '../../../core/unless-aborted.ts';
-import type { WhisperDriver } from './recogniser.ts';
+import type { WhisperDriver } from './driver.ts';
 import type { WhisperResult } from './segments.ts';
 
 /** whisper.cpp as an addon of Node. */

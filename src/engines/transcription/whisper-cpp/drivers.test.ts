@@ -9,8 +9,9 @@ import { packageFolder } from '../../package-folder.ts';
 import type { Recogniser } from '../recogniser.ts';
 import { openAddon } from './addon.ts';
 import { chooseBuild, libraryPackage } from './choose.ts';
+import type { WhisperDriver } from './driver.ts';
 import { openLibrary } from './library.ts';
-import { type WhisperDriver, whisperRecogniser } from './recogniser.ts';
+import { whisperRecogniser } from './recogniser.ts';
 
 /** The folder of libwhisper.so: of the pack, or of a build of the same version for this system. */
 const libraryFolder = process.env.PARLEY_TEST_WHISPER_LIBRARY ?? folderOfPack();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import koffi from 'koffi';
-import type { WhisperDriver, WhisperTask } from './recogniser.ts';
+import type { WhisperDriver, WhisperTask } from './driver.ts';
 import type { WhisperResult } from './segments.ts';
 
 /** The version whose structures are described here. Others may have other ones. */

@@ -3,27 +3,9 @@ import type { RecogniserOptions } from '../host.ts';
 import type { Recogniser } from '../recogniser.ts';
 import { openAddon } from './addon.ts';
 import { chooseBuild } from './choose.ts';
+import type { WhisperDriver } from './driver.ts';
 import { readWhisperHeader } from './model-file.ts';
-import { spokenWords, type WhisperResult, wholeSegments } from './segments.ts';
-
-/** A build of whisper.cpp with a loaded model. */
-export interface WhisperDriver {
-  readonly suppressesNonSpeech: boolean;
-  /** Runs off the main thread. With `words`, each segment is a token. */
-  transcribe(samples: Float32Array, task: WhisperTask, signal: AbortSignal): Promise<WhisperResult>;
-  close(): Promise<void> | void;
-}
-
-export interface WhisperTask {
-  /** Two-letter code, or `auto`. */
-  readonly language: string;
-  readonly translate: boolean;
-  readonly prompt: string;
-  readonly temperature: number;
-  readonly words: boolean;
-  readonly suppressNonSpeech: boolean;
-  readonly threads: number;
-}
+import { spokenWords, wholeSegments } from './segments.ts';
 
 /** Watchdog time-out of a chunk. */
 const longestChunkMs = 5 * 60_000;
