@@ -1,6 +1,9 @@
 import { wavFile } from '../src/audio/testing/waves.ts';
 import { ChunkCutter } from '../src/engines/transcription/cut.ts';
-import { openMoonshine, type Recogniser, soundRate } from '../src/engines/transcription/recogniser.ts';
+import { openMoonshine } from '../src/engines/transcription/moonshine.ts';
+import { type Recogniser, soundRate } from '../src/engines/transcription/recogniser.ts';
+import { type EarsModel, earsModels, findEars } from '../src/engines/transcription/whisper-onnx/pack.ts';
+import { openWhisperOnnx } from '../src/engines/transcription/whisper-onnx/recogniser.ts';
 import { VoiceActivity } from '../src/engines/transcription/worker/voice-activity.ts';
 import type { BenchOptions } from './options.ts';
 import { childrenOf, cpuMicroseconds, residentMegabytes } from './process-figures.ts';
@@ -28,11 +31,33 @@ interface Cost {
  * Speech to text by the server, beside the bare recogniser that is given the same pieces: what decoding, finding the speech,
  * messages and HTTP add. Processor time is compared, since the clock tells more of whoever else uses the machine.
  */
-export async function transcriptionBench({ server, quick, threads = 2, log }: BenchOptions): Promise<Row[]> {
-  const minutes = quick ? 1 : 2;
-  const running = await startServer(server, { flags: ['--threads', String(threads)] });
+export async function transcriptionBench(options: BenchOptions): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { name } of [{ name: 'moonshine' }, ...earsModels.filter(isInstalled)]) {
+    rows.push(...(await measure(name, options)));
+  }
+  return rows;
+}
+
+/** With models of packs, if they are installed. */
+function isInstalled(model: EarsModel): boolean {
   try {
-    const recogniser = await openMoonshine(threads);
+    return findEars(model) !== '';
+  } catch {
+    return false;
+  }
+}
+
+async function openRecogniser(name: string, threads: number): Promise<Recogniser> {
+  const model = earsModels.find((each) => each.name === name);
+  return model ? openWhisperOnnx(findEars(model), { name, threads }) : openMoonshine(threads);
+}
+
+async function measure(name: string, { server, quick, threads = 2, log }: BenchOptions): Promise<Row[]> {
+  const minutes = quick ? 1 : 2;
+  const running = await startServer(server, { flags: ['--threads', String(threads), '--whispermodel', name] });
+  try {
+    const recogniser = await openRecogniser(name, threads);
     const sound = await talk(minutes * 60);
     const length = sound.length / soundRate;
     const file = wavFile([sound], soundRate);
@@ -45,22 +70,33 @@ export async function transcriptionBench({ server, quick, threads = 2, log }: Be
     for (let round = 0; round < (quick ? 1 : 3); round++) {
       own.push(await cost([running.pid, listener], () => ask(running, file)));
       bare.push(await cost([process.pid], () => recognised(recogniser, pieces)));
-      log([own, bare].map((costs) => `${costs.at(-1)?.processorSeconds.toFixed(2)} s`).join(', the bare recogniser '));
+      log(
+        `${name}: `.concat(
+          [own, bare].map((costs) => `${costs.at(-1)?.processorSeconds.toFixed(2)} s`).join(', the bare recogniser '),
+        ),
+      );
     }
     const share = (costs: readonly Cost[], of: keyof Cost): number => median(costs.map((each) => each[of])) / length;
     const row = (what: string, of: keyof Cost): Row => {
       const [value, peer] = [share(own, of), share(bare, of)];
-      return { bench: 'transcription', what, value, unit: '', peer: { value: peer, ratio: value / peer } };
+      return {
+        bench: 'transcription',
+        what: `${name}, ${what}`,
+        value,
+        unit: '',
+        peer: { value: peer, ratio: value / peer },
+      };
     };
     return [
       {
         ...row(`processor time ÷ length of the sound (${minutes} min)`, 'processorSeconds'),
         ratioGoal: { atMost: 1.5 },
       },
+      { bench: 'transcription', what: `${name}, first text of a sentence`, value: await firstText(running), unit: 's' },
       row(`time ÷ length of the sound, ${threads} threads`, 'seconds'),
       {
         bench: 'transcription',
-        what: 'memory of the engine after that',
+        what: `${name}, memory of the engine after that`,
         value: residentMegabytes(listener),
         unit: 'MB',
       },
@@ -68,6 +104,22 @@ export async function transcriptionBench({ server, quick, threads = 2, log }: Be
   } finally {
     await running.stop();
   }
+}
+
+/** From the request to the first delta of a stream. */
+async function firstText({ port }: ServerProcess): Promise<number> {
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(wavFile([await talk(1)], soundRate))]), 'sentence.wav');
+  form.append('stream', 'true');
+  const startedAt = performance.now();
+  const reply = await fetch(`http://127.0.0.1:${port}/v1/audio/transcriptions`, { method: 'POST', body: form });
+  const decoder = new TextDecoder();
+  let read = '';
+  for await (const piece of reply.body ?? []) {
+    read += decoder.decode(piece, { stream: true });
+    if (read.includes('transcript.text.delta')) return (performance.now() - startedAt) / 1000;
+  }
+  throw new Error(`the server answered ${JSON.stringify(read)}`);
 }
 
 async function cost(processes: readonly number[], work: () => Promise<void>): Promise<Cost> {

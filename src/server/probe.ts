@@ -14,6 +14,7 @@ export type Probe =
   | 'sherpa'
   | 'sharp'
   | `whisper${'' | '-vulkan' | '-cuda'}`
+  | 'whisper library'
   | `bare ${'diffusion' | 'music'}`;
 
 /** A processor or graphics card that a library can compute with. */

@@ -56,8 +56,8 @@ export const imageFlags = flagTable({
 });
 
 export const audioFlags = flagTable({
-  whispermodel: file({ label: 'Speech-to-text model' }).help(
-    'Whisper model (whisper.cpp) for speech to text. A small English model is built in.',
+  whispermodel: file({ label: 'Speech-to-text model', words: ['moonshine', 'whisper-base', 'whisper-small'] }).help(
+    'Whisper model (whisper.cpp) for speech to text. Without it, whisper-small or whisper-base of the packs ears-small and ears is used if one is installed (parley pack add ears), else moonshine, a small English model that is built in; each name selects one.',
   ),
   ttsmodel: file({ label: 'Text-to-speech model', metavar: 'PATH', words: ['flite', 'kokoro'] }).help(
     'Voice for text to speech: a Piper voice (.onnx with its .onnx.json), or the folder of a VITS, Kokoro, Kitten or Matcha model for sherpa-onnx. Without it, kokoro of the voices pack is used if it is installed (parley pack add voices), else flite, a small English voice that is built in; either name selects one.',

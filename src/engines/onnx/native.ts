@@ -24,6 +24,7 @@ const table = {
   createSession: [8, status, [pointer, 'const void *', 'size_t', pointer, out]],
   run: [9, status, [pointer, pointer, 'const char **', pointer, 'size_t', 'const char **', 'size_t', out]],
   createSessionOptions: [10, status, [out]],
+  disableArena: [19, status, [pointer]],
   setOptimizationLevel: [23, status, [pointer, 'int']],
   setThreads: [24, status, [pointer, 'int']],
   outputCount: [31, status, [pointer, out]],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Network, writeModel } from '../../../scripts/conversion/onnx-file.ts';
 import { openNative } from './native.ts';
-import { OnnxSession } from './session.ts';
+import { OnnxSession, type OnnxValue } from './session.ts';
 import { elementTypes, typedModel } from './testing/typed-model.ts';
 
 /** `sum = left · factor + right`, of any length. */
@@ -81,6 +81,37 @@ describe('OnnxSession.run', () => {
     const runs = Array.from({ length: 8 }, (_, index) => session.run({ left: row(index), right: row(1) }));
     const sums = (await Promise.all(runs)).map(({ sum }) => sum?.data[0]);
     expect(sums).toEqual([1, 4, 7, 10, 13, 16, 19, 22]);
+    session.release();
+  });
+});
+
+describe('OnnxSession.compute', () => {
+  test('outputs are inputs of later runs without being read, and stay valid until they are released', async () => {
+    const session = await open(small);
+    const [first] = (await session.compute({ left: row(1, 2), right: row(1, 1) }, ['sum'])) as [OnnxValue];
+    const [second] = (await session.compute({ left: first, right: first }, ['sum'])) as [OnnxValue];
+    expect(first.read()).toEqual(row(4, 7));
+    expect(second.read()).toEqual(row(16, 28));
+    first.release();
+    first.release();
+    expect(second.read()).toEqual(row(16, 28));
+    second.release();
+    session.release();
+  });
+
+  test('without an arena, results are the same', async () => {
+    const session = await OnnxSession.open(writeModel(small), { threads: 1, arena: false });
+    expect((await session.run({ left: row(1), right: row(1) })).sum).toEqual(row(4));
+    session.release();
+  });
+
+  test('rejects unknown outputs and tensors of another type', async () => {
+    const session = await open(small);
+    expect(await messageOf(session.compute({ left: row(1), right: row(1) }, ['difference']))).toMatch(/difference/);
+    const indices = { data: BigInt64Array.of(1n), shape: [1] };
+    expect(await messageOf(session.compute({ left: indices, right: row(1) }, ['sum']))).toMatch(/type|int64/i);
+    const flags = { data: Uint8Array.of(1), shape: [1] };
+    expect(await messageOf(session.compute({ left: flags, right: row(1) }, ['sum']))).toMatch(/type|bool/i);
     session.release();
   });
 });

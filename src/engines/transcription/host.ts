@@ -20,6 +20,13 @@ export class TranscriptionHost
 export type RecogniserOptions =
   | { readonly type: 'moonshine'; readonly threads: number }
   | {
+      readonly type: 'whisper-onnx';
+      /** Of a model of a pack. */
+      readonly folder: string;
+      readonly name: string;
+      readonly threads: number;
+    }
+  | {
       readonly type: 'whisper';
       readonly model: string;
       readonly name: string;

@@ -1,14 +1,16 @@
 import type { TranscriptionEvent, TranscriptionFacts } from '../../../core/transcription.ts';
 import { serveTasks } from '../../host/task-worker.ts';
 import type { RecogniserOptions, TranscriptionTask } from '../host.ts';
-import { openMoonshine, openWhisper } from '../recogniser.ts';
+import { openMoonshine } from '../moonshine.ts';
+import type { Recogniser } from '../recogniser.ts';
+import { openWhisper } from '../whisper-cpp/recogniser.ts';
+import { openWhisperOnnx } from '../whisper-onnx/recogniser.ts';
 import { transcribe } from './transcribe.ts';
 import { VoiceActivity } from './voice-activity.ts';
 
 /** Transcription worker process. */
 serveTasks<RecogniserOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>(async (options, { note }) => {
-  const recogniser =
-    options.type === 'moonshine' ? await openMoonshine(options.threads) : await openWhisper(options, note);
+  const recogniser = await opened(options, note);
   const voice = await VoiceActivity.open();
   return {
     facts: recogniser.facts,
@@ -16,3 +18,14 @@ serveTasks<RecogniserOptions, TranscriptionFacts, TranscriptionTask, Transcripti
     close: () => recogniser.close?.(),
   };
 });
+
+function opened(options: RecogniserOptions, note: (text: string) => void): Promise<Recogniser> {
+  switch (options.type) {
+    case 'moonshine':
+      return openMoonshine(options.threads);
+    case 'whisper-onnx':
+      return openWhisperOnnx(options.folder, options);
+    case 'whisper':
+      return openWhisper(options, note);
+  }
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Vad } from '../recogniser.ts';
+import type { Vad } from '../sherpa.ts';
 import { VoiceActivity } from './voice-activity.ts';
 
 /** Takes a window for speech where its first sample is loud, and tells a stretch once it is over. */

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { checkedWeights, weights } from '../../weights.ts';
 import type { Span } from '../cut.ts';
-import { loadSherpa, soundRate, type Vad } from '../recogniser.ts';
+import { soundRate } from '../recogniser.ts';
+import { loadSherpa, type Vad } from '../sherpa.ts';
 
 /** Window of the VAD model. */
 const windowSamples = 512;

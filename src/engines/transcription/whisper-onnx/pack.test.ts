@@ -1,0 +1,36 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { packs } from '../../../packs/catalogue.ts';
+import { earsModels, findEars } from './pack.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'parley-ears-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const [, base] = earsModels;
+
+function installed(version: string, ...folders: readonly string[]): string {
+  const folder = mkdtempSync(join(root, 'package-'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ version }));
+  for (const each of folders) mkdirSync(join(folder, each), { recursive: true });
+  return folder;
+}
+
+test('findEars: finds the folder of the model', () => {
+  const folder = installed('1.0.0', 'models/Xenova/whisper-base');
+  expect(findEars(base, () => folder)).toBe(join(folder, 'models', 'Xenova', 'whisper-base'));
+});
+
+test('findEars: says what to do if the pack is missing, incomplete or of another version', () => {
+  expect(() => findEars(base, () => undefined)).toThrow('the pack ears is not installed. Type: parley pack add ears');
+  expect(() => findEars(base, () => installed('1.0.0'))).toThrow('incomplete. Type: parley pack repair ears');
+  expect(() => findEars(base, () => installed('0.9.0'))).toThrow('the pack ears is of another version');
+});
+
+test('earsModels: each is in the catalogue', () => {
+  for (const { pack, packageName } of earsModels) {
+    const packages = packs.find(({ name }) => name === pack)?.packages['linux-x64'];
+    expect(packages?.map(({ name }) => name)).toEqual([packageName]);
+  }
+});
