@@ -30,6 +30,7 @@ const notRun: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^chmod \+x parley-[\d.]+-linux-x64 && /, 'needs a release; test/release/one-file.test.ts runs one'],
   [/^parley pull owner\/name\/file\.gguf$/, 'downloads a model'],
   [/^parley pack add \w+$/, 'downloads a pack'],
+  [/^parley pack build cuda$/, 'needs a card and a compiler; src/server/pack-build.test.ts runs it with fake ones'],
   [/^parley --showgui$/, 'opens a browser; test/live/launcher.test.ts runs it'],
 ];
 
