@@ -73,11 +73,11 @@ export class Sampler {
   }
 
   #forbid(logits: Float32Array, forbidden: readonly number[]): void {
-    const { endTokens = [], bannedTokens, logitBias } = this.options;
+    const { endTokens = [], bannedTokens, logitBias, grammar } = this.options;
     const count = endTokens.length + bannedTokens.length + forbidden.length;
     if (count === 0) return;
     // If enough others are left, no sampler sees a forbidden token. Finding the lowest logit would read the whole row.
-    const unseen = logits.length - count >= candidateLimit && logitBias.length === 0;
+    const unseen = logits.length - count >= candidateLimit && logitBias.length === 0 && !grammar;
     const low = unseen ? -Infinity : forbiddenLogit(logits);
     for (const tokens of [endTokens, bannedTokens, forbidden]) {
       // Writes past the end of the vocabulary have no effect on a typed array.
