@@ -24,6 +24,7 @@ import { serveBench } from './serve.ts';
 import { speechBench } from './speech.ts';
 import { startBench } from './start.ts';
 import { streamBench } from './stream.ts';
+import { talkBench } from './talk.ts';
 import { transcriptionBench } from './transcription.ts';
 import { voicesBench } from './voices.ts';
 
@@ -39,6 +40,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   memory: memoryBench,
   speech: speechBench,
   transcription: transcriptionBench,
+  talk: talkBench,
   image: imageBench,
   leaks: leaksBench,
   embeddings: embeddingsBench,
@@ -52,8 +54,8 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   voices: voicesBench,
 };
 
-/** Need a GPU, Chromium, the npm registry or a pack, so they run only when named. */
-const onlyByName = ['gpu', 'pages', 'composer', 'install', 'roundtrip', 'voices'];
+/** Need a GPU, Chromium, the npm registry or a pack, or keep the machine busy, so they run only when named. */
+const onlyByName = ['busy', 'gpu', 'pages', 'composer', 'install', 'roundtrip', 'voices'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -170,6 +170,11 @@ describe('observing requests', () => {
     expect(await sample('parley_http_request_queue_seconds_count', labels)).toBe(jobs);
   });
 
+  test('the numbers of threads are in the metrics', async () => {
+    expect(await sample('parley_threads', 'phase="decode"')).toBe(1);
+    expect(await sample('parley_threads', 'phase="prefill"')).toBe(1);
+  });
+
   test('a task has a span of its own', async () => {
     const { status, id } = replyOf(embedding[1]);
     expect(status).toBe(200);

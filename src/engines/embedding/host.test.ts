@@ -20,6 +20,7 @@ const options: EmbeddingOptions = {
   metadataOverrides: [],
   tensorOverrides: [],
   threads: 1,
+  fixedThreads: false,
   flashAttention: true,
   cpuLevel: 'best',
   cpuBuild: undefined,

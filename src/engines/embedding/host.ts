@@ -111,7 +111,7 @@ type GpuOptions =
   | 'mainGpu'
   | 'memoryMarginMegabytes'
   | 'failedGpuBuilds';
-type CpuOptions = 'threads' | 'flashAttention' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants';
+type CpuOptions = 'threads' | 'fixedThreads' | 'flashAttention' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants';
 type WeightOptions = 'tensorSplit' | 'splitMode' | 'loadMode' | 'metadataOverrides' | 'tensorOverrides';
 
 /** Load options, as JSON. Most of them are those of text models. */

@@ -9,6 +9,7 @@ import { Context } from '../../llama/worker/memory/context.ts';
 import { makeThreadpools, metadata, type Threadpools } from '../../llama/worker/native/native.ts';
 import type { ContextParams, Pointer } from '../../llama/worker/native/structs.ts';
 import { gpuDevices, loadWeights, readCards } from '../../llama/worker/native/weights.ts';
+import { StepThreads } from '../../llama/worker/step-threads.ts';
 import { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 import { checkedWeights, weights } from '../../weights.ts';
 import type { EmbeddingOptions } from '../host.ts';
@@ -91,20 +92,27 @@ export class PooledContexts implements Computer {
   readonly limit = batchLimit;
   readonly #contexts = new Map<Pooling, Context>();
   readonly #threadpools: Threadpools;
+  readonly #threads: StepThreads | undefined;
   #running: Context | undefined;
 
   constructor(
     private readonly model: EmbeddingModel,
     private readonly options: EmbeddingOptions,
   ) {
-    this.#threadpools = makeThreadpools(model.native, options.threads, options.threads);
+    const { threads, fixedThreads, backend } = options;
+    this.#threadpools = makeThreadpools(model.native, threads, threads);
+    const { use } = this.#threadpools;
+    const parts = { decode: threads, prefill: threads, use, send: () => {}, now: () => performance.now() };
+    this.#threads = fixedThreads || backend !== 'cpu' || threads === 1 ? undefined : new StepThreads(parts);
   }
 
   async compute(pooling: Pooling, texts: readonly Int32Array[]) {
     const context = this.#contexts.get(pooling) ?? this.#open(pooling);
     const places = fill(context, texts);
     this.#running = context;
+    this.#threads?.before(true, context.size);
     const result = await context.decode();
+    this.#threads?.after(result);
     this.#running = undefined;
     for (let sequence = 0; sequence < texts.length; sequence += 1) context.forget(sequence, 0);
     if (result === 'aborted') return undefined;

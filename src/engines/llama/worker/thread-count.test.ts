@@ -107,10 +107,10 @@ describe('ThreadCount: beside busy programs', () => {
     expect(used.get(2)).toBeLessThanOrEqual(2);
   });
 
-  test('after its end all threads are used again within half a minute', () => {
+  test('after its end all threads are used again within a minute', () => {
     const count = new ThreadCount(2);
     const { now } = steps({ cores: 2, neighbours: () => 1 }, count);
-    steps({ cores: 2 }, count, { from: now, seconds: 31 });
+    steps({ cores: 2 }, count, { from: now, seconds: 61 });
     expect(count.current).toBe(2);
   });
 
@@ -119,6 +119,28 @@ describe('ThreadCount: beside busy programs', () => {
     const { now } = steps({ cores: 2, neighbours: () => 2 }, count);
     steps({ cores: 2 }, count, { from: now, seconds: 1 });
     expect(count.current).toBe(2);
+  });
+
+  test('single steps with long pauses are enough to find the number', () => {
+    const count = new ThreadCount(2, { growing: true });
+    for (let minute = 0; minute < 3; minute += 1) {
+      const threads = count.next(16, minute * 60_000);
+      count.took(threads > 1 ? 1000 : 60, minute * 60_000 + 1000);
+    }
+    expect(count.current).toBe(1);
+  });
+
+  test('few steps now and then do not try more threads each time', () => {
+    const machine = { cores: 2, neighbours: () => 1 };
+    const count = new ThreadCount(2);
+    let now = 0;
+    let tried = 0;
+    for (let minute = 0; minute < 60; minute += 1) {
+      const { used } = steps(machine, count, { from: now, seconds: 2 });
+      tried += used.get(2) ?? 0;
+      now = (minute + 1) * 60_000;
+    }
+    expect(tried).toBeLessThan(12);
   });
 
   test('of many cores, those that are free are used', () => {

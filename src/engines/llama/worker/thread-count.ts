@@ -27,6 +27,8 @@ export class ThreadCount {
   readonly #up: Direction = { at: 0, failures: 0 };
   #raisedAt = Number.NEGATIVE_INFINITY;
   #lastStepAt = Number.NEGATIVE_INFINITY;
+  /** Time by which trials are planned: that of the steps, so that they cost no more of few steps than of many, and little of the pauses. */
+  #clock = 0;
   /** Whether the next trial goes far, to half as many or to all threads, or only to the next level; after a failure the other one. */
   #far = false;
   /** By width class, in milliseconds per token: the mean of recent steps, and what a step takes if nothing disturbs it. */
@@ -61,7 +63,7 @@ export class ThreadCount {
       0,
       this.#levels.findLastIndex((count) => count <= most),
     );
-    if (level !== this.#level) this.#settle(level, now + soonMs);
+    if (level !== this.#level) this.#settle(level, soonMs);
   }
 
   /** The number for the next step, which computes `width` tokens. */
@@ -71,7 +73,9 @@ export class ThreadCount {
     this.#stepWidth = width;
     if (now - (this.#seenAt[own] as number) > pauseMs) this.#steps[own] = 0;
     if (this.#trial >= 0 && this.#trialClass !== own) this.#trial = -1;
-    if (this.#trial < 0) this.#begin(own, now);
+    if (now > this.#lastStepAt && this.#lastStepAt >= 0) this.#clock += (now - this.#lastStepAt) * pauseShare;
+    this.#lastStepAt = now;
+    if (this.#trial < 0) this.#begin(own);
     this.#stepLevel = this.#trial >= 0 ? this.#trial : this.#level;
     return this.#levels[this.#stepLevel] as number;
   }
@@ -80,21 +84,22 @@ export class ThreadCount {
   took(milliseconds: number, now: number): void {
     const time = milliseconds / this.#stepWidth;
     this.#lastStepAt = now;
+    this.#clock += milliseconds;
     if (this.#stepLevel === this.#trial) this.#tried(time, now);
     else this.#stepped(time, now);
   }
 
-  #begin(own: number, now: number): void {
+  #begin(own: number): void {
     const steps = this.#steps[own] as number;
     const top = this.#levels.length - 1;
-    if (steps === 0) return;
+    if (this.#mean[own] === 0) return;
     if (this.#level > 0 && this.#debt > this.#bearable(own)) {
       this.#trial = this.#lower();
     } else if (steps < enoughSteps && this.#hasTried) {
       return;
-    } else if (this.#level > 0 && now >= this.#down.at) {
+    } else if (this.#level > 0 && this.#clock >= this.#down.at) {
       this.#trial = this.#lower();
-    } else if (this.#level < top && now >= this.#up.at) {
+    } else if (this.#level < top && this.#clock >= this.#up.at) {
       this.#trial = this.#far ? top : this.#level + 1;
     } else {
       return;
@@ -130,7 +135,7 @@ export class ThreadCount {
     else this.#debt *= debtLeft;
     // More threads may be free again: tried at once, but only once.
     if ((this.#mean[own] as number) < usual * relieved && steps >= enoughSteps) {
-      this.#up.at = Math.min(this.#up.at, now);
+      this.#up.at = 0;
       this.#usual[own] = this.#mean[own] as number;
     } else if (time < usual) {
       this.#usual[own] = usual + (time - usual) * 0.05;
@@ -144,15 +149,15 @@ export class ThreadCount {
     this.#seenAt[this.#trialClass] = now;
     this.#trialSteps += 1;
     this.#trialSum += time;
-    if (time > mean * faster) this.#reject(Math.max(time - mean, mean * 0.1) * this.#stepWidth, now);
-    else if (time < mean * muchFaster || this.#trialSteps === enoughTrials) this.#accept(now);
+    if (time > mean * faster) this.#reject(Math.max(time - mean, mean * 0.1) * this.#stepWidth);
+    else if (time < mean * muchFaster || this.#trialSteps === enoughTrials) this.#accept();
   }
 
-  #reject(loss: number, now: number): void {
+  #reject(loss: number): void {
     const isDown = this.#trial < this.#level;
     const direction = isDown ? this.#down : this.#up;
     direction.failures += 1;
-    direction.at = now + waitAfter(loss, direction.failures);
+    direction.at = this.#clock + waitAfter(loss, direction.failures);
     if (isDown) {
       // Fewer threads are no faster: this is how long steps take now.
       this.#debt = 0;
@@ -162,21 +167,21 @@ export class ThreadCount {
     this.#trial = -1;
   }
 
-  #accept(now: number): void {
+  #accept(): void {
     const own = this.#trialClass;
     const isDown = this.#trial < this.#level;
     const time = this.#trialSum / this.#trialSteps;
-    const soon = now + Math.max(soonSteps * time * this.#stepWidth, soonMs);
-    if (isDown && now - this.#raisedAt < doubtMs) {
+    const soon = Math.max(soonSteps * time * this.#stepWidth, soonMs);
+    if (isDown && this.#clock - this.#raisedAt < doubtMs) {
       // More threads were a mistake, and cost this much.
       this.#up.failures += 1;
-      this.#up.at = now + waitAfter(this.#debt, this.#up.failures);
+      this.#up.at = this.#clock + waitAfter(this.#debt, this.#up.failures);
     } else {
       // One slow step may have been chance.
       this.#up.failures = 0;
-      this.#up.at = soon;
+      this.#up.at = 0;
     }
-    if (!isDown) this.#raisedAt = now;
+    if (!isDown) this.#raisedAt = this.#clock;
     this.#settle(this.#trial, soon);
     this.#mean[own] = time;
     this.#usual[own] = time;
@@ -184,7 +189,8 @@ export class ThreadCount {
   }
 
   /** Times with another number say nothing any more. */
-  #settle(level: number, nextTrialAt: number): void {
+  #settle(level: number, untilTrialMs: number): void {
+    const nextTrialAt = this.#clock + untilTrialMs;
     this.#level = level;
     this.#trial = -1;
     this.#far = false;
@@ -193,6 +199,7 @@ export class ThreadCount {
     this.#down.at = nextTrialAt;
     this.#up.at = Math.max(this.#up.at, nextTrialAt);
     this.#steps.fill(0);
+    this.#mean.fill(0);
     this.#usual.fill(0);
   }
 }
@@ -206,8 +213,10 @@ interface Direction {
 
 /** Steps of a class before they are compared with others. */
 const enoughSteps = 3;
-/** After this time the machine may be another one. */
+/** After a pause of this time, the machine may be in another state. */
 const pauseMs = 2000;
+/** Share of pauses in the clock. */
+const pauseShare = 0.03;
 /** Share of the last step in the mean. */
 const meanShare = 0.25;
 /** Slower than usual, and the share of the debt that an undisturbed step leaves. */
@@ -225,9 +234,9 @@ const soonMs = 250;
 /** A number that was raised is taken back as a failure within this time. */
 const doubtMs = 30_000;
 
-/** Trials cost less than 4 % of the time, and soon much less while the machine stays as it is. */
+/** Trials cost less than 4 % of the time, and less than 2 % while the machine stays as it is. */
 function waitAfter(loss: number, failures: number): number {
-  const longest = Math.max(30_000, loss * 25);
+  const longest = failures > 2 ? Math.max(60_000, loss * 50) : Math.max(30_000, loss * 25);
   return Math.min(Math.max(1000, loss * 25 * 2 ** Math.min(failures, 12)), longest);
 }
 

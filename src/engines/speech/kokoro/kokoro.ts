@@ -6,11 +6,11 @@ import type { SpeechRequest } from '../../../core/speech.ts';
 import { OnnxSession } from '../../onnx/session.ts';
 import { widenModel } from '../../onnx/widen.ts';
 import type { KokoroOptions } from '../host.ts';
-import { readableText } from '../reading/readable.ts';
 import type { Sound, Synthesiser } from '../speak.ts';
 import { openEspeak } from './espeak.ts';
 import { kokoroParts, partName } from './pack.ts';
 import { phonemesOf } from './phonemes.ts';
+import { readableBy } from './script.ts';
 import { withPause } from './silence.ts';
 import { StyleTables, styleLength } from './styles.ts';
 import { splitPhonemes, tokensOf } from './tokens.ts';
@@ -75,9 +75,8 @@ async function readParts(folder: string): Promise<Uint8Array> {
   return Buffer.concat(parts);
 }
 
-function readable(text: string, voice: string): ReturnType<Synthesiser['readable']> {
-  const language = spokenLanguage(readBlend(voice));
-  return { text: readableText(text, language === 'en-us' || language === 'en-gb' ? language : 'other'), notes: [] };
+function readable(sent: string, voice: string): ReturnType<Synthesiser['readable']> {
+  return readableBy(spokenLanguage(readBlend(voice)), sent);
 }
 
 function unheeded({ language, instruction, voice }: SpeechRequest): readonly string[] {

@@ -295,22 +295,22 @@ export function makeThreadpools(native: Native, threads: number, batchThreads: n
     pools.set(count, made);
     return made;
   };
-  const attached: Pointer[] = [];
-  const attach = (context: Pointer, generation: Pointer | null, batch: Pointer | null): void => {
-    if (generation && batch) native.attachThreadpool(context, generation, batch);
+  const attach = (context: Pointer, generation: number, batch: number): void => {
+    const [own, ofBatch] = [pool(generation), pool(batch)];
+    if (own && ofBatch) native.attachThreadpool(context, own, ofBatch);
+    native.setThreads(context, generation, batch);
   };
+  const attached: Pointer[] = [];
+  let used: number | undefined;
   return {
     attach: (context: Pointer): void => {
       attached.push(context);
-      attach(context, pool(threads), pool(batchThreads));
+      attach(context, used ?? threads, used ?? batchThreads);
     },
     /** All attached contexts compute their next batches with so many threads. Each number has its own pool: spare threads would spin. */
     use: (count: number): void => {
-      const own = pool(count);
-      for (const context of attached) {
-        attach(context, own, own);
-        native.setThreads(context, count, count);
-      }
+      used = count;
+      for (const context of attached) attach(context, count, count);
     },
   };
 }
