@@ -12,8 +12,8 @@ const places = [
 
 export const chromiumProgram = places.find((place) => place !== undefined && existsSync(place));
 
-/** A browser without requests to the internet. */
-export async function startChromium(): Promise<Browser> {
+/** A browser without requests to the internet. `more`: further flags. */
+export async function startChromium(more: readonly string[] = []): Promise<Browser> {
   if (chromiumProgram === undefined)
     throw new Error('There is no Chromium: install the package `chromium`, or set PARLEY_CHROMIUM.');
   return chromium.launch({
@@ -28,6 +28,7 @@ export async function startChromium(): Promise<Browser> {
       '--disable-sync',
       '--use-fake-ui-for-media-stream',
       '--use-fake-device-for-media-stream',
+      ...more,
     ],
   });
 }

@@ -23,6 +23,7 @@ import { serveBench } from './serve.ts';
 import { speechBench } from './speech.ts';
 import { startBench } from './start.ts';
 import { streamBench } from './stream.ts';
+import { talkBench } from './talk.ts';
 import { transcriptionBench } from './transcription.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>>> = {
@@ -37,6 +38,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   memory: memoryBench,
   speech: speechBench,
   transcription: transcriptionBench,
+  talk: talkBench,
   image: imageBench,
   leaks: leaksBench,
   embeddings: embeddingsBench,

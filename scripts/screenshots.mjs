@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import sharp from 'sharp';
@@ -69,6 +71,15 @@ const scenes = {
       await page.getByRole('button', { name: 'Stop', exact: true }).waitFor();
       await page.getByRole('button', { name: 'Send', exact: true }).waitFor({ timeout: 90_000 });
     }
+  },
+  talk: async (page, base) => {
+    await page.goto(`${base}/#/chat`);
+    await page.getByRole('button', { name: 'Talk', exact: true }).click();
+    await page.getByText('Listening').waitFor();
+    await page.getByLabel('Message', { exact: true }).fill('Hello, who are you?');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Speak to interrupt.').waitFor({ timeout: 90_000 });
+    await page.getByText('--model').waitFor({ timeout: 30_000 });
   },
   write: async (page, base) => {
     await page.goto(`${base}/#/write`);
@@ -165,7 +176,15 @@ mkdirSync(folder, { recursive: true });
 const base = await start(['--port', '0', '--quiet'], /connect to custom endpoint at (\S+)/);
 const browser = await chromium.launch({
   executablePath: browserProgram,
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    // A microphone in a quiet room, for spoken conversations.
+    '--use-fake-ui-for-media-stream',
+    '--use-fake-device-for-media-stream',
+    `--use-file-for-fake-audio-capture=${silence()}`,
+  ],
 });
 try {
   const wanted = process.argv.slice(2);
@@ -192,6 +211,33 @@ try {
 } finally {
   await browser.close();
   for (const process of started) process.kill();
+}
+
+/** A WAV file of ten seconds without a sound. */
+function silence() {
+  const rate = 24_000;
+  const sound = Buffer.alloc(44 + 2 * 10 * rate);
+  sound.write('RIFF', 0);
+  sound.writeUInt32LE(sound.length - 8, 4);
+  sound.write('WAVEfmt ', 8);
+  for (const [at, value] of [
+    [16, 16],
+    [24, rate],
+    [28, 2 * rate],
+    [40, sound.length - 44],
+  ])
+    sound.writeUInt32LE(value, at);
+  for (const [at, value] of [
+    [20, 1],
+    [22, 1],
+    [32, 2],
+    [34, 16],
+  ])
+    sound.writeUInt16LE(value, at);
+  sound.write('data', 36);
+  const file = join(mkdtempSync(join(tmpdir(), 'parley-screenshots-')), 'silence.wav');
+  writeFileSync(file, sound);
+  return file;
 }
 
 /** The address that a program says when it is ready. */

@@ -19,7 +19,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   queue: ['core'],
   engines: ['core', 'audio', 'sampling', 'chat', 'config', 'gguf', 'grammar', 'packs', 'patterns'],
   http: ['core'],
-  protocols: ['core', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
+  protocols: ['core', 'audio', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
   store: ['core'],
   keys: ['core', 'store'],
   search: ['core', 'http', 'patterns'],

@@ -23,6 +23,7 @@ const catalogue = {
       `The prompt has ${promptTokens} tokens, and the context of ${contextSize} must have room for a reply too.`,
     'input-too-long': ({ field, tokens, mostTokens }: { field: string; tokens: number; mostTokens: number }) =>
       `${field} is too large: it has ${tokens} tokens, and this model reads at most ${mostTokens}.`,
+    'event-refused': ({ sentence }: { sentence: string; wireCode: string; field?: string }) => sentence,
     'remote-refused': ({ message }: Texts<'message'>) => message,
     'stream-number': ({ number, last }: { number: number; last: number }) =>
       `This stream has no event ${number}: its last one so far is ${last}.`,
@@ -68,6 +69,9 @@ const catalogue = {
   ...withStatus(421, {
     'host-refused': ({ host }: Texts<'host'>) =>
       `This server does not answer to the name ${host}. Start it with --allowedhosts ${host} to allow it.`,
+  }),
+  ...withStatus(426, {
+    'upgrade-required': ({ path }: Texts<'path'>) => `${path} is a WebSocket: open it with ws: or wss:.`,
   }),
   ...withStatus(429, {
     'key-rate-limited': ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>

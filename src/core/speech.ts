@@ -48,6 +48,8 @@ export interface SpeechService {
   /** Known before it is loaded: the voices of the engine, then the samples. */
   voices(): Promise<readonly Voice[]>;
   speak(request: SpeechRequest, ticket: Ticket): AsyncIterable<SpeechEvent>;
+  /** Loads the engine ahead of the first request. */
+  warm?(signal: AbortSignal): Promise<void>;
 }
 
 export interface SpeechEngine {

@@ -58,6 +58,8 @@ export interface TranscriptionFacts {
 export interface TranscriptionService {
   readonly name: string;
   transcribe(request: TranscriptionRequest, ticket: Ticket): AsyncIterable<TranscriptionEvent>;
+  /** Loads the engine ahead of the first request. */
+  warm?(signal: AbortSignal): Promise<void>;
 }
 
 export interface TranscriptionEngine {

@@ -76,6 +76,8 @@ export interface AccessRule {
   readonly legacyOpen?: boolean;
   /** Whether the key may also come as `?key=`. */
   readonly keyInQuery?: boolean;
+  /** Whether the key may also come as a subprotocol of a WebSocket. */
+  readonly keyInProtocol?: boolean;
 }
 
 export interface EndpointInfo extends AccessRule {

@@ -58,7 +58,10 @@ export function createGuard(options: GuardOptions) {
 
   const identify = (headers: IncomingHttpHeaders, endpoint?: AccessRule, target = ''): Identity | Promise<Identity> => {
     if (!keyGuards(endpoint)) return owner;
-    const sent = credentials(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
+    const sent =
+      credentials(headers) ??
+      (endpoint?.keyInProtocol ? protocolKey(headers) : undefined) ??
+      (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
     if (sent === undefined || sent === null) return nobody;
     if (matches(sent, passwords)) return owner;
     const found = options.keys?.find(sent.trim());
@@ -161,4 +164,30 @@ function basicPassword({ authorization = '' }: IncomingHttpHeaders): string | un
   const text = pair === undefined ? '' : Buffer.from(pair, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   return colon < 0 || colon === text.length - 1 ? undefined : text.slice(colon + 1);
+}
+
+const keyProtocol = 'openai-insecure-api-key.';
+/** The same for keys of any characters: base64url. Our pages use it. */
+const encodedKeyProtocol = 'parley-key.';
+const protocolsOf = (headers: IncomingHttpHeaders): readonly string[] =>
+  (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+
+/** Pages cannot set headers of a WebSocket: clients of OpenAI send the key as a subprotocol. */
+function protocolKey(headers: IncomingHttpHeaders): string | undefined {
+  const sent = protocolsOf(headers).find(isKeyProtocol);
+  if (sent?.startsWith(encodedKeyProtocol)) {
+    return Buffer.from(sent.slice(encodedKeyProtocol.length), 'base64url').toString('utf8');
+  }
+  return sent?.slice(keyProtocol.length);
+}
+
+function isKeyProtocol(name: string): boolean {
+  return name.startsWith(keyProtocol) || name.startsWith(encodedKeyProtocol);
+}
+
+/** The headers for handlers and logs. */
+export function withoutProtocolKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  if (!headers['sec-websocket-protocol']) return headers;
+  const kept = protocolsOf(headers).filter((name) => !isKeyProtocol(name));
+  return { ...headers, 'sec-websocket-protocol': kept.join(', ') };
 }

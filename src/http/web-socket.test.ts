@@ -60,6 +60,59 @@ function connectTo(world: World, path = '/ws', headers: Record<string, string> =
 }
 
 describe('WebSocket', () => {
+  test('a listener that returns a promise: gets the next message when it is settled', async () => {
+    const seen: string[] = [];
+    const latches = [latch<void>(), latch<void>()];
+    const slow = socketAt((_, socket) =>
+      socket.onMessage(async (message) => {
+        const place = seen.push(`begin ${message}`);
+        await latches[place === 1 ? 0 : 1]?.promise;
+        seen.push(`end ${message}`);
+        socket.send('handled');
+      }),
+    );
+    const world = await serve([], { sockets: [slow] });
+    const { client, opened, next } = connectTo(world);
+    await opened;
+    client.send('a');
+    client.send('b');
+    await expect.poll(() => seen).toEqual(['begin a']);
+    latches[0]?.open();
+    await next();
+    await expect.poll(() => seen).toEqual(['begin a', 'end a', 'begin b']);
+    latches[1]?.open();
+    await next();
+  });
+
+  test('a listener that rejects: the connection is closed with 1011', async () => {
+    const failing = socketAt((_, socket) => socket.onMessage(() => Promise.reject(new Error('no'))));
+    const world = await serve([], { sockets: [failing] });
+    const { client, opened, closed } = connectTo(world);
+    await opened;
+    client.send('a');
+    expect(await closed).toBe(1011);
+    expect(world.errors).toHaveLength(1);
+  });
+
+  test('written: waits while the client does not read', async () => {
+    const seen = latch<LiveSocket>();
+    const world = await serve([], { sockets: [socketAt((_, socket) => seen.open(socket))] });
+    const { client, opened } = connectTo(world);
+    await opened;
+    const socket = await seen.promise;
+    await socket.written();
+    client.pause();
+    for (let count = 0; count < 32; count += 1) socket.send(Buffer.alloc(2 ** 20));
+    let written = false;
+    const waiting = socket.written().then(() => {
+      written = true;
+    });
+    await ask(world, { path: '/' });
+    expect(written).toBe(false);
+    client.resume();
+    await waiting;
+  });
+
   test('sends and receives texts and bytes', async () => {
     const world = await serve([], { sockets: [echoing] });
     const { client, opened, next } = connectTo(world);

@@ -2,11 +2,13 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { RawData, WebSocket, WebSocketServer } from 'ws';
+import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError } from '../core/errors.ts';
+import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
 import { plainAddress } from './address.ts';
-import type { AccessRule, Call, Endpoint, Reply } from './call.ts';
+import type { AccessRule, Call, ClientKey, Endpoint, Reply } from './call.ts';
 import { errorRefusal } from './error-reply.ts';
-import type { Guard } from './guard.ts';
+import { type Guard, withoutProtocolKey } from './guard.ts';
 import { plainPath, queryOf, router } from './router.ts';
 import type { StartTimer } from './timers.ts';
 
@@ -19,6 +21,10 @@ interface UpgradeParts extends LiveSocketParts {
   /** Writes an error response on a socket without a response object, and ends it. */
   readonly refuse: (socket: Duplex, reply: Reply) => void;
   readonly webSockets?: (() => Promise<typeof import('ws')>) | undefined;
+  /** Seconds until this address may send another queued request, 0 for now. */
+  readonly tooSoon: (remoteAddress: string) => number;
+  readonly newId: () => string;
+  readonly watchExchange: WatchExchange | undefined;
   /** Settles when all earlier requests on the connection are answered. */
   readonly answered: (socket: Duplex) => Promise<void>;
 }
@@ -35,7 +41,17 @@ export function createUpgrades(parts: UpgradeParts) {
   const opening = async (): Promise<WebSocketServer> => {
     const { WebSocketServer: Server } = await webSockets();
     // `liveSocket` answers pings: those of a client that never reads must not fill the memory.
-    return new Server({ noServer: true, maxPayload: mostMessageBytes, perMessageDeflate: false, autoPong: false });
+    return new Server({
+      noServer: true,
+      maxPayload: mostMessageBytes,
+      perMessageDeflate: false,
+      autoPong: false,
+      // The first one that the endpoint knows: others may contain a key, which must not be sent back.
+      handleProtocols: (offered, { url = '' }) => {
+        const known = routes.find('GET', plainPath(url))?.protocols;
+        return [...offered].find((name) => known?.includes(name) ?? true) ?? false;
+      },
+    });
   };
 
   /**
@@ -46,9 +62,12 @@ export function createUpgrades(parts: UpgradeParts) {
     const known = /^websocket$/i.test(request.headers.upgrade ?? '');
     const path = plainPath(request.url ?? '');
     const found = known ? routes.find('GET', path) : undefined;
+    let owner: ClientKey | undefined;
     try {
       const error = found
-        ? await refusalFor(parts, request, found)
+        ? await refusalFor(parts, request, found, (key) => {
+            owner = key;
+          })
         : new AppError('not-found', { method: 'GET', path });
       if (known && !error) sockets ??= opening();
       const [server] = await Promise.all([known && !error ? sockets : undefined, answered(socket)]);
@@ -64,9 +83,12 @@ export function createUpgrades(parts: UpgradeParts) {
     }
     function begin(opened: WebSocket): void {
       try {
-        const { headers, url = '' } = request;
+        const { url = '' } = request;
+        const headers = withoutProtocolKey(request.headers);
         const remoteAddress = plainAddress(request.socket.remoteAddress);
-        found?.open({ path, query: queryOf(url), headers, remoteAddress }, liveSocket(opened, parts));
+        const call = { path, query: queryOf(url), headers, remoteAddress, ...(owner ? { key: owner } : {}) };
+        const begin = () => beginWork(parts, request, found as SocketEndpoint, call);
+        found?.open({ ...call, begin }, liveSocket(opened, parts));
       } catch (error) {
         parts.onError(error);
         opened.close(1011, 'something unexpected went wrong');
@@ -98,10 +120,36 @@ async function refusalFor(
   { guard, stopping }: Pick<UpgradeParts, 'guard' | 'stopping'>,
   { headers, url }: IncomingMessage,
   route: SocketEndpoint,
+  identified?: (key: ClientKey | undefined) => void,
 ): Promise<AppError | undefined> {
   const refused = guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route);
-  const refusedKey = refused ?? guard.refuseKey(await guard.identify(headers, route, url), route);
-  return refusedKey ?? (stopping() ? new AppError('stopping', {}) : undefined);
+  if (refused) return refused;
+  const identity = await guard.identify(headers, route, url);
+  identified?.(identity.type === 'key' ? identity.key : undefined);
+  return guard.refuseKey(identity, route) ?? (stopping() ? new AppError('stopping', {}) : undefined);
+}
+
+/** Checks the key again, which may have been removed or be over its rate, and the rate of the address. */
+async function beginWork(
+  parts: UpgradeParts,
+  request: IncomingMessage,
+  route: SocketEndpoint,
+  { path, headers, remoteAddress, key }: Omit<SocketCall, 'begin'>,
+): Promise<SocketWork> {
+  const id = parts.newId();
+  const head = { id, method: 'GET', path, family: route.family.name, endpoint: route.path, remoteAddress, headers };
+  const refused = await refusalFor(parts, request, route);
+  const retryAfterSeconds = refused ? 0 : parts.tooSoon(remoteAddress);
+  const error = refused ?? (retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined);
+  const watch = parts.watchExchange?.(head);
+  if (error) {
+    watch?.errored?.(error);
+    watch?.replied?.(error.status, {});
+    watch?.ended?.('sent');
+    throw error;
+  }
+  watch?.authorized?.(key?.name);
+  return { id, watch };
 }
 
 /** Passes the request to the server again, without its upgrade headers. */
@@ -119,11 +167,22 @@ function plainly(server: Server, request: IncomingMessage, socket: Duplex, head:
 /** A path where clients open WebSockets. */
 export interface SocketEndpoint extends AccessRule, Pick<Endpoint, 'path' | 'summary' | 'family'> {
   readonly match: 'exact' | 'ending';
+  /** The subprotocols that it knows; without a list the first that a client offers is accepted. */
+  readonly protocols?: readonly string[];
   /** Called when the connection is open. An exception closes it. */
   readonly open: (call: SocketCall, socket: LiveSocket) => void;
 }
 
-export type SocketCall = Pick<Call, 'path' | 'query' | 'headers' | 'remoteAddress'>;
+export interface SocketCall extends Pick<Call, 'path' | 'query' | 'headers' | 'remoteAddress' | 'key'> {
+  /** Begins work of this connection, as a request of its own for limits, logs and metrics. Throws if it is refused. */
+  begin(): Promise<SocketWork>;
+}
+
+export interface SocketWork {
+  readonly id: string;
+  readonly watch: ExchangeWatch | undefined;
+}
+
 export type LiveSocket = ReturnType<typeof liveSocket>;
 
 interface LiveSocketParts {
@@ -136,6 +195,8 @@ interface LiveSocketParts {
 
 /** Unsent bytes from which a client counts as slow: more than a few messages, less than a few pictures. */
 const mostBehind = 2 ** 18;
+/** How often a client that is behind is looked at. The `ws` package has no event for it. */
+const writtenMilliseconds = 20;
 /** Unsent bytes from which pings of the client are not answered. */
 const mostWaitingPongs = 16_384;
 
@@ -161,7 +222,7 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
   socket.on('error', () => undefined);
   socket.on('close', () => {
     ping.cancel();
-    ended.abort();
+    ended.abort(new Aborted('client-gone'));
   });
   const send = (message: string | Uint8Array): void => {
     if (socket.readyState !== socket.OPEN) return;
@@ -177,14 +238,41 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts) {
     sendOrDrop: (message: string | Uint8Array): void => {
       if (socket.bufferedAmount < mostBehind) send(message);
     },
+    /** Resolves when everything that was sent is written, or the client is gone: back-pressure for whoever makes the messages. */
+    written: (): Promise<void> =>
+      new Promise((resolve) => {
+        if (socket.readyState !== socket.OPEN || socket.bufferedAmount < mostBehind) return resolve();
+        const wait = parts.startTimer(writtenMilliseconds, () => {
+          const gone = socket.readyState !== socket.OPEN;
+          if (gone || socket.bufferedAmount < mostBehind) resolve();
+          else wait.restart();
+        });
+      }),
     close: (code?: number, reason?: string): void => socket.close(code, reason),
-    onMessage: (listener: (message: string | Buffer) => void): void => {
+    /** Nothing more is read from the client while a promise of the listener is pending. */
+    onMessage: (listener: (message: string | Buffer) => void | Promise<void>): void => {
+      const fail = (error: unknown): void => {
+        parts.onError(error);
+        socket.close(1011, 'something unexpected went wrong');
+      };
+      // Messages that had arrived before the pause wait for the earlier ones.
+      let waiting = 0;
+      let last: Promise<void> = Promise.resolve();
+      const handle = (data: RawData, binary: boolean): void | Promise<void> =>
+        listener(binary ? wholeOf(data) : wholeOf(data).toString('utf8'));
+      const inTurn = (work: Promise<void>): void => {
+        if (waiting++ === 0) socket.pause();
+        last = work.catch(fail).then(() => {
+          if (--waiting === 0) socket.resume();
+        });
+      };
       socket.on('message', (data: RawData, binary: boolean) => {
+        if (waiting > 0) return inTurn(last.then(() => handle(data, binary)));
         try {
-          listener(binary ? wholeOf(data) : wholeOf(data).toString('utf8'));
+          const pending = handle(data, binary);
+          if (pending) inTurn(pending);
         } catch (error) {
-          parts.onError(error);
-          socket.close(1011, 'something unexpected went wrong');
+          fail(error);
         }
       });
     },

@@ -29,6 +29,8 @@ const apiPath = /^\/(v1|api|sdapi)\//;
  */
 export function isRecorded({ method, path, family, endpoint }: ExchangeHead): boolean {
   if (silentFamilies.has(family) || silentEndpoints.has(endpoint)) return false;
+  // Each response of a spoken conversation.
+  if (family === 'realtime') return true;
   const unknown = endpoint === '' || endpoint === '/v1/';
   if (unknown) return method !== 'OPTIONS' && apiPath.test(path);
   return method === 'POST' || method === 'PUT' || method === 'PATCH' || method === 'DELETE';

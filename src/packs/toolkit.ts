@@ -71,7 +71,8 @@ export async function readToolkit(nvcc: string, environment: Environment): Promi
   const dry = await output(nvcc, ['--dryrun', '-x', 'cu', '-c', '/dev/null', '-o', '/dev/null'], environment);
   const top = /^#\$ TOP=(.+)$/m.exec(dry)?.[1];
   const root = resolve(top ?? dirname(dirname(nvcc)));
-  return { nvcc, root, version, libraries: libraryFolder(root) };
+  const own = join(root, 'bin', 'nvcc');
+  return { nvcc: existsSync(own) ? own : nvcc, root, version, libraries: libraryFolder(root) };
 }
 
 function libraryFolder(root: string): string | undefined {

@@ -9,6 +9,11 @@ import { type TaskParts, tasks } from './tasks.ts';
 /** The voices are known without loading the model. */
 export type SpeechSource = EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;
 
+/** No task, so that it takes no turn in the queue. */
+async function loaded<Engine>(source: EngineSource<Engine>, signal: AbortSignal): Promise<void> {
+  (await source.use(signal)).release();
+}
+
 export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): SpeechService {
   const { stream } = tasks(parts);
   const { name, voices, maxWords } = parts.source;
@@ -16,6 +21,7 @@ export function speechService(parts: TaskParts<SpeechEngine, SpeechSource>): Spe
     name,
     maxWords,
     voices,
+    warm: (signal) => loaded(parts.source, signal),
     speak: (request, ticket) => stream(ticket, ({ engine, signal }) => engine.speak(request, signal), { paced: true }),
   };
 }
@@ -33,6 +39,7 @@ export function transcriptionService(parts: TaskParts<TranscriptionEngine>): Tra
   const { stream } = tasks(parts);
   return {
     name: parts.source.name,
+    warm: (signal) => loaded(parts.source, signal),
     transcribe: (request, ticket) =>
       stream(ticket, async function* ({ engine, signal, wrote }) {
         let text = '';

@@ -4,7 +4,7 @@ import { defaultSampling, type Sampling, samplerStages } from '../core/sampling-
 import type { Candidates } from './candidates.ts';
 import { logprobsOf } from './logprobs.ts';
 import { Random } from './random.ts';
-import { forbiddenLogit, mixGuidance, noToken, Sampler, type SamplerOptions } from './sampler.ts';
+import { mixGuidance, noToken, Sampler, type SamplerOptions } from './sampler.ts';
 import { anyLogits, idsOf, probabilitiesOf } from './testing/candidates.ts';
 
 /** Every sampler off: what is left is a draw from the raw distribution. */
@@ -172,14 +172,19 @@ test('Sampler: banned, forbidden and end tokens are 8 below the lowest logit', (
   expect([...logits]).toEqual([-9, -9, -9, 2, -1]);
 });
 
-test('forbiddenLogit: finds the lowest logit in a vocabulary of any size', () => {
-  fc.assert(
-    fc.property(fc.array(fc.float({ min: -50, max: 50 }), { minLength: 1, maxLength: 11 }), (numbers) => {
-      const logits = Float32Array.from(numbers);
-      const lowest = Math.min(...logits.filter((logit) => !Number.isNaN(logit)), 0);
-      expect(forbiddenLogit(logits)).toBe(lowest < 0 ? lowest - 8 : 0);
-    }),
-  );
+test('Sampler: with many tokens, a ban chooses the token that a very low logit would', () => {
+  const size = 5000;
+  const row = (step: number) => Float32Array.from({ length: size }, (_, id) => Math.sin(id * (step + 1.3)) * 5);
+  const text = new Int32Array(64);
+  for (const changes of [{}, { topK: 0, minP: 0.05 }, { temperature: 0 }, { mirostat: 2 }, { nSigma: 1, topK: 0 }]) {
+    const banned = samplerOf(changes, size, { bannedTokens: [17, 4000], endTokens: [2] });
+    const lowered = samplerOf(changes, size);
+    for (let step = 0; step < 40; step += 1) {
+      const low = row(step);
+      for (const id of [17, 4000, 2]) low[id] = -13;
+      expect(banned.pick(row(step), text, step)).toBe(lowered.pick(low, text, step));
+    }
+  }
 });
 
 test('Sampler: banned tokens are 0 if no logit is negative', () => {

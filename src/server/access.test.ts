@@ -2,6 +2,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Settings } from '../config/flags.ts';
 import type { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
+import type { RealtimeParts } from '../protocols/realtime/connection.ts';
+import { realtimeSockets } from '../protocols/realtime/routes.ts';
 import { accessOf, accessTable } from './access.ts';
 import { builtApp } from './testing/built-app.ts';
 
@@ -98,7 +100,8 @@ describe('access table', () => {
   });
 
   test('access table: has a row for every socket', () => {
-    const sockets = comfySockets({} as ComfyQueue).map(({ path }) => `SOCKET ${path}`);
+    const all = [...realtimeSockets({} as RealtimeParts), ...comfySockets({} as ComfyQueue)];
+    const sockets = all.map(({ path }) => `SOCKET ${path}`);
     expect([...accessTable.keys()].filter((path) => path.startsWith('SOCKET '))).toEqual(sockets);
   });
 

@@ -22,6 +22,9 @@ const shown: AccessRule = legacy(information);
 /** Also takes the key as `?key=`: the source of an audio element cannot send a header. */
 const played = (rule: AccessRule): AccessRule => ({ ...rule, keyInQuery: true });
 
+/** Also takes the key as a subprotocol: pages cannot set the headers of a WebSocket. */
+const talked = (rule: AccessRule): AccessRule => ({ ...rule, keyInProtocol: true });
+
 /** Both forms of a path, with and without the version in front of it. */
 const bare = (...paths: readonly string[]): string[] => paths.flatMap((path) => [`/v1${path}`, path]);
 /** ComfyUI has each of its paths under `/api` too. */
@@ -88,6 +91,8 @@ const rows: readonly (Row | string)[] = [
   [making, 'POST', bare('/embeddings'), 'embeddings'],
   [reading, 'POST', bare('/chat/completions/input_tokens', '/responses/input_tokens'), 'chat'],
   [reading, 'POST', ['/v1/messages/count_tokens'], 'chat'],
+  [talked(making), 'SOCKET', bare('/realtime'), 'audio'],
+  [information, 'GET', bare('/realtime')],
   [making, 'POST', ['/audio/speech', '/audio/transcriptions', '/audio/translations'], 'audio'],
   [legacy(making), 'POST', bare('/images/generations', '/images/edits', '/images/variations'), 'images'],
   [information, 'GET', [...bare('/models', '/models/'), '/audio/voices', '/audio/models']],

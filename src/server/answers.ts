@@ -9,6 +9,7 @@ import { messagesAnswers } from '../protocols/messages/answers.ts';
 import { nativeAnswers } from '../protocols/native/answers.ts';
 import { ollamaAnswers } from '../protocols/ollama/answers.ts';
 import { openaiAnswers } from '../protocols/openai/answers.ts';
+import { realtimeAnswers } from '../protocols/realtime/answers.ts';
 import { responsesAnswers } from '../protocols/responses/answers.ts';
 import { sdapiAnswers } from '../protocols/sdapi/answers.ts';
 import { xttsAnswers } from '../protocols/xtts/answers.ts';
@@ -32,6 +33,7 @@ function inBoth(openai: string, llamacpp: string): Answer {
 export const dialectAnswers: readonly DialectAnswers[] = [
   nativeAnswers,
   openaiAnswers,
+  realtimeAnswers,
   responsesAnswers,
   messagesAnswers,
   ollamaAnswers,

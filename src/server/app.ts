@@ -1,12 +1,16 @@
 import { hostname } from 'node:os';
 import type { Refused } from '../core/errors.ts';
+import { sentencesOf } from '../engines/speech/sentences.ts';
 import type { Endpoint } from '../http/call.ts';
 import { CertificateFiles } from '../http/certificate-files.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/server.ts';
 import { routed, type SelectModel } from '../models/routed.ts';
 import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
+import { randomId } from '../protocols/dialect.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import type { RealtimeParts } from '../protocols/realtime/connection.ts';
+import { realtimeSockets } from '../protocols/realtime/routes.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
 import { withSocketAccess } from './access.ts';
 import { modelEndpoints } from './endpoints.ts';
@@ -47,7 +51,21 @@ export function createApp(parts: AppParts): App {
     modelEndpoints: unrouted,
     contextOf: (model) => modelContext(model, services),
     requestQueue: services.requestQueue,
-    server: httpServer(parts, services, endpoints),
+    server: httpServer(parts, services, endpoints, talkParts(select)),
+  };
+}
+
+/** Work of a spoken conversation selects its model as a request that names it would. */
+function talkParts(select: SelectModel<ModelContext>): RealtimeParts {
+  return {
+    newId: randomId,
+    splitSentences: sentencesOf,
+    useModel: (model, signal) => {
+      const request = { id: '', path: '/v1/realtime', query: new URLSearchParams(), headers: {}, remoteAddress: '' };
+      const body = Buffer.from(JSON.stringify({ model }));
+      const call = { ...request, method: 'POST', body, signal, authorized: true };
+      return select(call, { queued: true, modelSelection: 'any-name' });
+    },
   };
 }
 
@@ -55,11 +73,12 @@ function httpServer(
   { settings, onError, onRefused, keys, warn }: AppParts,
   { comfy, exchangeSinks, streams }: ServerServices,
   endpoints: readonly Endpoint[],
+  talk: RealtimeParts,
 ): HttpServer {
   const certificate = settings.ssl && new CertificateFiles(settings.ssl[0], settings.ssl[1]);
   const server = createHttpServer({
     endpoints,
-    sockets: withSocketAccess(comfySockets(comfy)),
+    sockets: withSocketAccess([...realtimeSockets(talk), ...comfySockets(comfy)]),
     port: settings.port,
     host: settings.host || undefined,
     tls: certificate?.pair,

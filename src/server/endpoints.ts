@@ -24,6 +24,7 @@ import { openaiEndpoints } from '../protocols/openai/routes.ts';
 import { openapiEndpoint, openapiReplies } from '../protocols/openapi/document.ts';
 import { noscriptEndpoints } from '../protocols/pages/noscript.ts';
 import { type PagesParts, pagesEndpoints } from '../protocols/pages/routes.ts';
+import { realtimeEndpoints } from '../protocols/realtime/routes.ts';
 import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
@@ -49,6 +50,7 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
       ...musicEndpoints({ family: nativeFamily, newSeed: () => randomInt(1, 1_000_000) }),
       ...openaiEndpoints,
       ...xttsEndpoints({ outputFolder: ownFolder('output') }),
+      ...realtimeEndpoints,
       ...responsesEndpoints(services.responses),
       ...messagesEndpoints({ newId: randomId }),
       ...ollamaEndpoints({

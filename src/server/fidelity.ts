@@ -17,6 +17,7 @@ import { speechFidelity } from '../protocols/openai/audio/speech.ts';
 import { transcriptionFidelities } from '../protocols/openai/audio/transcription.ts';
 import { imagesFidelity } from '../protocols/openai/images/fields.ts';
 import { openaiFidelity } from '../protocols/openai/routes.ts';
+import { realtimeFidelity } from '../protocols/realtime/fields.ts';
 import { responsesFidelity } from '../protocols/responses/fields.ts';
 import { sdapiFidelity } from '../protocols/sdapi/fields.ts';
 import { vitsFidelity, xttsFidelity } from '../protocols/xtts/routes.ts';
@@ -34,6 +35,7 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
     vitsFidelity,
   ],
   openai: [...openaiFidelity, ...imagesFidelity],
+  realtime: realtimeFidelity,
   responses: responsesFidelity,
   messages: messagesFidelity,
   ollama: ollamaFidelity,

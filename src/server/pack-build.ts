@@ -54,7 +54,7 @@ export async function buildCommand(words: readonly string[], command: BuildComma
     progress: sourceProgress(terminal, command.now),
     started: ({ toolkit, architectures, jobs }) =>
       terminal.line(
-        `Compiling llama.cpp ${engineSource.llama} for CUDA, with the toolkit ${toolkit}, for compute capability ${architectures.join(', ')}, ${jobs} files at once. On 16 cores this takes about five minutes.`,
+        `Compiling llama.cpp ${engineSource.llama} for CUDA, with the toolkit ${toolkit}, for compute capability ${architectures.join(', ')}, ${jobs === 1 ? '1 file' : `${jobs} files`} at once. On 16 cores this takes about five minutes.`,
       ),
     compiled: compileProgress(terminal),
     ...(signal && { signal }),

@@ -98,8 +98,8 @@ function whatToTry(
     ...(canBuild && !installed.includes('cuda-built') ? ['parley pack build cuda (compiles it for this card)'] : []),
     ...(lacksCuda12 ? ['the libraries of CUDA 12 (libcublas.so.12, libcudart.so.12)'] : []),
     'a newer NVIDIA driver',
-    ...(installed.includes('cuda-ext') ? [] : [`the package ${cudaExt}`]),
-    ...(inUse.includes('vulkan') ? [] : ['--usevulkan']),
+    ...(installed.includes('cuda') && !installed.includes('cuda-ext') ? [`the package ${cudaExt}`] : []),
+    ...(installed.includes('vulkan') && !inUse.includes('vulkan') ? ['--usevulkan'] : []),
     ...(inUse.includes('none') ? [] : ['--usecpu']),
   ];
   return `What may help: ${tries.join(', or ')}.`;

@@ -33,7 +33,7 @@ export async function openMicrophone(): Promise<Recording> {
   return { stream, whole, stop: () => machine.stop() };
 }
 
-function refusalOf(thrown: unknown): string {
+export function refusalOf(thrown: unknown): string {
   if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return texts.microphone.missing;
   return texts.microphone.blocked;
 }

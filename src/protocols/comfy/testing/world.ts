@@ -42,19 +42,20 @@ export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own
     const heard: Heard[] = [];
     const pictures: Buffer[] = [];
     const ended = new AbortController();
-    const listeners: ((message: string | Buffer) => void)[] = [];
+    const listeners: Parameters<LiveSocket['onMessage']>[0][] = [];
     const send = (message: string | Uint8Array): void =>
       void (typeof message === 'string' ? heard.push(JSON.parse(message)) : pictures.push(Buffer.from(message)));
     const socket: LiveSocket = {
       send,
       sendOrDrop: send,
+      written: () => Promise.resolve(),
       close: () => ended.abort(),
       onMessage: (listener) => void listeners.push(listener),
       signal: ended.signal,
     };
     prompts.hub.open({ query: new URLSearchParams(client === '' ? {} : { clientId: client }) }, socket);
     const say = (message: string | Buffer): void => {
-      for (const listener of listeners) listener(message);
+      for (const listener of listeners) void listener(message);
     };
     return { heard, pictures, say, closed: () => ended.signal.aborted, leave: () => ended.abort() };
   }

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { packs, systemOf } from '../../../../packs/catalogue.ts';
+import { findNvcc } from '../../../../packs/toolkit.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
 import { packageFolder, packageFolders, wrongVersion } from '../../../package-folder.ts';
 import {
@@ -50,6 +52,13 @@ export function openEngine(options: EngineOptions): Engine {
   return { native, media, cpuVariant: name ?? 'builtin' };
 }
 
+/** There are packages for some systems only; a CUDA compiler can make it on others. */
+export function howToGetCuda(canBuild: boolean, system: string): string {
+  const isPacked = packs.some(({ name, packages }) => name === 'cuda' && Object.hasOwn(packages, system));
+  const ways = [...(isPacked ? ['parley pack add cuda'] : []), ...(canBuild ? ['parley pack build cuda'] : [])];
+  return ways.join(', or ') || 'parley pack build cuda, which needs the CUDA toolkit of NVIDIA';
+}
+
 function openGpuAloud(native: Native, build: GpuBuild, files: BuildFiles | undefined): void {
   try {
     openGpu(native, build, files);
@@ -84,6 +93,7 @@ export function chosenBuild(
   { backend, failedGpuBuilds }: Pick<LoadOptions, 'backend' | 'failedGpuBuilds'>,
   installed: InstalledBuilds,
   outdated: readonly string[] = [],
+  canBuild = process.platform === 'linux' && findNvcc(process.env) !== undefined,
 ): { readonly build: GpuBuild; readonly files: BuildFiles } {
   const build = nextGpuBuild(backend, [...installed.keys()], failedGpuBuilds);
   const files = build && installed.get(build);
@@ -92,7 +102,7 @@ export function chosenBuild(
   const wanted = gpuBuilds[backend].flatMap((one) => packagesFor(one, process.platform, process.arch));
   const names = [...new Set(wanted)];
   const best = backend === 'auto' ? packagesFor('none', process.platform, process.arch)[0] : names[0];
-  const how = backend === 'cuda' ? 'parley pack add cuda' : `npm install ${best}@${engineVersion}`;
+  const how = backend === 'cuda' ? howToGetCuda(canBuild, systemOf(process)) : `npm install ${best}@${engineVersion}`;
   throw new Error(
     `none of the engine packages for this system is installed (${names.join(', ')}). Install one with: ${how}`,
   );

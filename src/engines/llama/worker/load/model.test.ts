@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stretchedRopeBase, withSize } from './model.ts';
+import { existingLayers, stretchedRopeBase, withSize } from './model.ts';
 
 test.each([
   ['llama ?B Q6_K', 41_234_567, 'llama 41M Q6_K'],
@@ -12,6 +12,13 @@ test.each([
   ['qwen2 1.5B Q4_K - Medium', 1_540_000_000, 'qwen2 1.5B Q4_K - Medium'],
 ])('withSize: %s with %d parameters is %s', (description, parameters, expected) => {
   expect(withSize(description, parameters)).toBe(expected);
+});
+
+test('existingLayers: no more than the model has, and the output layer', () => {
+  const shape = { architecture: 'llama', layers: 32, trainedContext: 0, sizeBytes: 1, cacheBytesPerToken: 1 };
+  expect(existingLayers(999, { shape })).toBe(33);
+  expect(existingLayers(12, { shape })).toBe(12);
+  expect(existingLayers(999, { shape: { ...shape, layers: 0 } })).toBe(999);
 });
 
 test('stretchedRopeBase: unchanged for a context within the training', () => {

@@ -34,7 +34,7 @@ export async function loadModel(
   const notes: string[] = [];
   const gpus = gpuDevices(native, options);
   const before = readCards(native, gpus);
-  const gpuLayers = gpus.length === 0 ? 0 : await chooseLayers(options, before);
+  const gpuLayers = gpus.length === 0 ? 0 : existingLayers(await chooseLayers(options, before), options);
   placed(gpuLayers);
   if (gpus.length === 0 && wantedGpu(options)) {
     notes.push(`No usable GPU was found: all layers stay on the CPU (${wantedGpu(options)} has no effect).`);
@@ -112,6 +112,11 @@ async function chooseLayers(options: LoadOptions, cards: readonly CardMemory[]):
     marginBytes: options.memoryMarginMegabytes * 2 ** 20,
     split: options.tensorSplit,
   });
+}
+
+/** `--gpulayers 999` means all of them: a share of 999 would be all of them too. */
+export function existingLayers(wanted: number, { shape }: Pick<LoadOptions, 'shape'>): number {
+  return shape.layers > 0 ? Math.min(wanted, shape.layers + 1) : wanted;
 }
 
 type Sizes = Readonly<Record<'contextSize' | 'trainedContext', number>>;

@@ -32,7 +32,9 @@ export function whyNotLoaded(path: string): string {
     koffi.load(path);
     return `${path} is no backend of this engine`;
   } catch (error) {
-    return loaderReason(error);
+    const reason = loaderReason(error);
+    // The reason names another library that is missing, but not this one.
+    return /\.(so|dll|dylib)\b/.test(reason) ? reason : `${path}: ${reason}`;
   }
 }
 

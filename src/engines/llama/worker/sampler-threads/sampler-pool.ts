@@ -7,7 +7,7 @@ import type { ThreadData, ToThread } from './sampler-thread.ts';
 import { failed, field, place, rowFields, sharedRows } from './shared-rows.ts';
 
 /** More threads than this wait for memory and not for the processor. */
-const mostThreads = 8;
+const mostThreads = 15;
 /** With fewer tokens to choose from, sampling takes less time than waking a thread. */
 const leastVocabulary = 16_000;
 /** Until a thread that does not answer counts as lost; it needs milliseconds. */
@@ -29,7 +29,7 @@ interface PoolOptions {
 export function samplerThreads(options: PoolOptions, processors = availableParallelism()): number {
   const { vocabularySize, sequences, gpuLayers } = options;
   if (gpuLayers === 0 || vocabularySize < leastVocabulary) return 0;
-  return Math.max(0, Math.min(mostThreads, sequences - 1, Math.floor(processors / 2)));
+  return Math.max(0, Math.min(mostThreads, sequences - 1, processors - 1));
 }
 
 /** Samples for several sequences at the same time. Each sampler stays on one thread, with its state. */

@@ -1,0 +1,157 @@
+import { setImmediate } from 'node:timers/promises';
+import { AppError, asAppError } from '../../core/errors.ts';
+import type { Ticket } from '../../core/ticket.ts';
+import type { LiveSocket, SocketCall } from '../../http/web-socket.ts';
+import type { DialectParts } from '../dialect.ts';
+import { transcriptionOf } from '../recording.ts';
+import { clientOf } from '../ticket.ts';
+import { decodeEvent, type Envelope, readEnvelope } from './decode.ts';
+import { encodeEvent, type ProtocolVersion } from './encode.ts';
+import type { ServerEvent } from './events.ts';
+import { respond } from './respond.ts';
+import type { SplitSentences } from './sentence-stream.ts';
+import { type Heard, type ResponseJob, Session, type SessionWork } from './session.ts';
+import { initialSettings, type SessionSettings } from './settings.ts';
+
+/** A model that is in use until it is released. */
+export interface ModelUse {
+  readonly context: DialectParts;
+  release(): void;
+}
+
+export interface RealtimeParts {
+  readonly newId: (prefix: string) => string;
+  /** The model of this name, or the default one if no model has it. */
+  readonly useModel: (name: string, signal: AbortSignal) => Promise<ModelUse>;
+  readonly splitSentences: SplitSentences;
+}
+
+/** Longer audio is taken in pieces, so that other requests are served in between: about a second. */
+const pieceBytes = 2 ** 16;
+
+export function openConnection(call: SocketCall, socket: LiveSocket, parts: RealtimeParts): void {
+  const { newId } = parts;
+  const sessionId = newId('sess_');
+  const options = { version: versionOf(call), sessionId, conversationId: newId('conv_'), newId };
+  const send = (event: ServerEvent): void => {
+    for (const message of encodeEvent(event, options)) socket.send(message);
+  };
+  const type = call.query.get('intent') === 'transcription' ? 'transcription' : 'realtime';
+  const session = new Session({
+    settings: initialSettings(call.query.get('model') ?? '', type),
+    conversationId: options.conversationId,
+    newId,
+    send,
+    work: engines(call, socket, parts, sessionId),
+  });
+  socket.signal.addEventListener('abort', () => session.close(socket.signal.reason), { once: true });
+  socket.onMessage(async (message) => {
+    let envelope: Envelope | undefined;
+    try {
+      envelope = readEnvelope(message);
+      const event = decodeEvent(envelope);
+      if (event.type !== 'append' || event.audio.length <= pieceBytes) {
+        session.receive(event);
+        return;
+      }
+      for (let at = 0; at < event.audio.length && !socket.signal.aborted; at += pieceBytes) {
+        session.receive({ type: 'append', audio: event.audio.subarray(at, at + pieceBytes) });
+        await setImmediate();
+      }
+    } catch (error) {
+      send({ type: 'error', error: asAppError(error), eventId: envelope?.eventId });
+    }
+  });
+  session.begin();
+  void warm(socket, parts, call.query.get('model') ?? '');
+}
+
+/** The beta has a header, and in pages a subprotocol. */
+function versionOf({ headers }: Pick<SocketCall, 'headers'>): ProtocolVersion {
+  const told = `${headers['openai-beta'] ?? ''},${headers['sec-websocket-protocol'] ?? ''}`;
+  return /realtime[=-]v1/.test(told) ? 'beta' : 'ga';
+}
+
+/** Loads what the conversation will need, so that its first turn does not wait for it. */
+async function warm({ signal }: LiveSocket, { useModel }: RealtimeParts, model: string): Promise<void> {
+  try {
+    const { context, release } = await useModel(model, signal);
+    try {
+      const { speech, transcription } = context.taskServices ?? {};
+      await Promise.all([speech?.warm?.(signal), transcription?.warm?.(signal)]);
+    } finally {
+      release();
+    }
+  } catch {
+    // The first turn tells what is wrong.
+  }
+}
+
+/** The engines of a connection, through their queues: one connection is one client. */
+function engines(call: SocketCall, socket: LiveSocket, parts: RealtimeParts, sessionId: string): SessionWork {
+  const { useModel, splitSentences } = parts;
+  const ticketOf = (signal: AbortSignal, more: Partial<Ticket> = {}): Ticket => ({
+    genkey: '',
+    client: clientOf(call),
+    part: sessionId,
+    weight: call.key?.weight ?? 1,
+    signal,
+    ...more,
+  });
+
+  async function transcribe(
+    recording: Uint8Array,
+    { transcription, model }: SessionSettings,
+    tell: (delta: string) => void,
+    signal: AbortSignal,
+  ): Promise<Heard> {
+    const { context, release } = await useModel(model, signal);
+    try {
+      const service = transcriptionOf(context.taskServices);
+      const request = {
+        recording,
+        language: transcription?.language,
+        translate: false,
+        prompt: transcription?.prompt ?? '',
+        temperature: 0,
+        words: false,
+        suppressNonSpeech: true,
+      };
+      let transcript = '';
+      let seconds = 0;
+      for await (const event of service.transcribe(request, ticketOf(signal))) {
+        if (event.type === 'segment') {
+          const delta = transcript === '' ? event.segment.text.trimStart() : event.segment.text;
+          transcript += delta;
+          tell(delta);
+        } else if (event.type === 'finish') seconds = event.seconds;
+      }
+      return { transcript: transcript.trim(), seconds };
+    } finally {
+      release();
+    }
+  }
+
+  async function answer(job: ResponseJob): Promise<void> {
+    // The connection itself needs the scope of audio.
+    if (call.key && !call.key.scopes.includes('chat')) throw new AppError('scope-missing', { scope: 'chat' });
+    const signal = AbortSignal.any([job.signal, socket.signal]);
+    const work = await call.begin();
+    const { id, watch } = work;
+    const { context, release } = await useModel(job.model, signal).catch((error: unknown) => {
+      watch?.errored?.(asAppError(error));
+      watch?.ended?.('failed');
+      throw error;
+    });
+    try {
+      watch?.modelSelected?.(context.modelName());
+      const ticket = ticketOf(signal, { requestId: id, watch });
+      const room = () => socket.written();
+      await respond({ ...job, signal }, { context, work, ticket, splitSentences, room });
+    } finally {
+      release();
+    }
+  }
+
+  return { transcribe, respond: answer };
+}

@@ -1,0 +1,257 @@
+import { encodeG711, g711Rate } from '../../audio/g711.ts';
+import { Resampler } from '../../audio/resample.ts';
+import type { Message } from '../../chat/messages.ts';
+import type { ChatRequest } from '../../chat/request.ts';
+import { Channel } from '../../core/channel.ts';
+import { type AppError, asAppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { SpeechService } from '../../core/speech.ts';
+import type { Ticket } from '../../core/ticket.ts';
+import type { SocketWork } from '../../http/web-socket.ts';
+import { limitTokens, readControls } from '../controls/decode.ts';
+import { type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
+import { chooseVoice, speechOf } from '../spoken-text.ts';
+import { type AudioFormat, pcmRate } from './audio-buffer.ts';
+import { messagesOf, withoutOldest } from './conversation.ts';
+import type { ResponseEnd } from './events.ts';
+import { isSpeakable, SentenceStream, type SplitSentences } from './sentence-stream.ts';
+import type { ResponseJob } from './session.ts';
+import type { ResponseSettings } from './settings.ts';
+
+export interface RespondParts {
+  readonly context: DialectParts;
+  readonly work: SocketWork;
+  readonly ticket: Ticket;
+  readonly splitSentences: SplitSentences;
+  /** Resolves when the client has read enough: audio is made no faster than it is read. */
+  readonly room: () => Promise<void>;
+}
+
+/** Writes one response: the model's text as it comes, and its speech sentence by sentence meanwhile. */
+export async function respond(job: ResponseJob, parts: RespondParts): Promise<void> {
+  const { settings, writer } = job;
+  const { work, context } = parts;
+  const { watch } = work;
+  const speech = settings.modality === 'audio' ? speechOf(context) : undefined;
+  let messages: readonly Message[] | undefined = messagesOf(settings.instructions, job.items);
+  watch?.received?.(Buffer.from(JSON.stringify({ messages })));
+  watch?.replied?.(200, {});
+  let end: ResponseEnd | undefined;
+  try {
+    while (messages) {
+      const request = chatRequest(settings, messages, context);
+      watch?.decoded?.(request);
+      const attempt: Attempt = await answer(request, job, parts, speech);
+      if (attempt.type !== 'too-long') {
+        end = attempt;
+        break;
+      }
+      messages = withoutOldest(messages);
+      end = { type: 'failed', error: attempt.error };
+    }
+  } catch (error) {
+    end = { type: 'failed', error: asAppError(error) };
+  }
+  // What a cancelled response ends with is no failure.
+  const failed = end?.type === 'failed' && !job.signal.aborted;
+  if (end?.type === 'failed' && failed) watch?.errored?.(end.error);
+  const gone = job.signal.aborted && !writer.finished;
+  writer.finish(end ?? { type: 'completed' });
+  watch?.ended?.(gone ? 'client-gone' : failed ? 'failed' : 'sent');
+}
+
+type Attempt = ResponseEnd | { readonly type: 'too-long'; readonly error: AppError };
+
+async function answer(
+  request: ChatRequest,
+  { settings, writer, signal }: ResponseJob,
+  { context, ticket, splitSentences, room }: RespondParts,
+  speech: SpeechService | undefined,
+): Promise<Attempt> {
+  const speaker = speech ? new Speaker({ speech, ticket, settings, room, writer }) : undefined;
+  const sentences = new SentenceStream(splitSentences);
+  const say = (complete: readonly string[]): void => {
+    for (const sentence of complete) speaker?.say(sentence);
+  };
+  let end: Attempt | undefined;
+  let begun = false;
+  const read = async (event: GenerationEvent): Promise<void> => {
+    switch (event.type) {
+      case 'text-delta':
+        begun = true;
+        if (speaker) say(sentences.push(event.text));
+        else writer.text(event.text);
+        break;
+      case 'tool-start':
+        begun = true;
+        say(sentences.end());
+        await speaker?.rest();
+        writer.callStart(event.id, event.name);
+        break;
+      case 'tool-delta':
+        writer.callDelta(event.json);
+        break;
+      case 'tool-end':
+        writer.callEnd();
+        break;
+      case 'finish':
+        writer.usage(event.usage);
+        end = endOf(event);
+        break;
+      case 'error': {
+        const tooLong = event.error.code === 'context-overflow' && !begun;
+        end = { type: tooLong ? 'too-long' : 'failed', error: event.error };
+        break;
+      }
+    }
+  };
+  try {
+    for await (const event of context.chat.reply(request, ticket)) {
+      if (signal.aborted) break;
+      await read(event);
+    }
+    say(sentences.end());
+    await speaker?.end();
+  } finally {
+    speaker?.stop();
+  }
+  return end ?? { type: 'completed' };
+}
+
+function endOf({ reason }: Extract<GenerationEvent, { type: 'finish' }>): ResponseEnd {
+  if (reason === 'length') return { type: 'incomplete', reason: 'max_output_tokens' };
+  return reason === 'aborted' ? { type: 'cancelled', reason: 'client_cancelled' } : { type: 'completed' };
+}
+
+function chatRequest(settings: ResponseSettings, messages: readonly Message[], context: DialectParts): ChatRequest {
+  const { temperature, maxTokens } = settings;
+  const sent = context.applyDefaults(temperature === undefined ? {} : { temperature });
+  const native = dialectControls(readControls(sent), context);
+  // A voice that is silent while the model thinks seems to be broken.
+  const { effort, budget } = reasoningControl(settings.effort ?? 'none', undefined);
+  return {
+    conversation: { messages, media: [], tools: settings.tools },
+    continueAssistantTurn: false,
+    toolChoice: settings.toolChoice,
+    parallelToolCalls: settings.parallelToolCalls,
+    output: { type: 'text' },
+    reasoning: { effort, separate: true },
+    templateVariables: {},
+    memory: '',
+    controls: {
+      ...native,
+      overflow: 'refuse',
+      reasoning: budget,
+      ...(maxTokens === 'inf' ? {} : { maxTokens: limitTokens(maxTokens, context.controlParts()) }),
+    },
+  };
+}
+
+interface SpeakerParts extends Pick<RespondParts, 'ticket' | 'room'>, Pick<ResponseJob, 'settings' | 'writer'> {
+  readonly speech: SpeechService;
+}
+
+/** Speaks the sentences of a response one after the other, while the next ones are written. */
+class Speaker {
+  readonly #sentences = new Channel<string>();
+  readonly #done: Promise<void>;
+  #error: unknown;
+  #waiting = 0;
+  #over = false;
+  #rested: () => void = () => undefined;
+
+  constructor(private readonly parts: SpeakerParts) {
+    this.#done = this.#run()
+      .catch((error: unknown) => {
+        this.#error = error;
+      })
+      .finally(() => {
+        // Also when the response was cancelled, with sentences left.
+        this.#over = true;
+        this.#rested();
+      });
+  }
+
+  say(sentence: string): void {
+    this.#waiting += 1;
+    this.#sentences.push(sentence);
+  }
+
+  /** Resolves when all sentences so far are spoken. */
+  async rest(): Promise<void> {
+    if (this.#waiting > 0 && !this.#over) {
+      await new Promise<void>((resolve) => {
+        this.#rested = resolve;
+      });
+    }
+    if (this.#error !== undefined) throw this.#error;
+  }
+
+  async end(): Promise<void> {
+    this.#sentences.end();
+    await this.#done;
+    if (this.#error !== undefined) throw this.#error;
+  }
+
+  stop(): void {
+    this.#sentences.end();
+  }
+
+  async #run(): Promise<void> {
+    const { speech, settings, writer } = this.parts;
+    const { voice } = chooseVoice(settings.voice, await speech.voices());
+    for await (const sentence of this.#sentences) {
+      if (writer.finished) return;
+      writer.sentence(sentence);
+      if (isSpeakable(sentence)) await this.#speak(sentence.trim(), voice);
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.#rested();
+    }
+  }
+
+  async #speak(text: string, voice: string): Promise<void> {
+    const { speech, settings, writer, ticket, room } = this.parts;
+    const style = { language: '', instruction: '', seed: -1, format: 'pcm', streamed: true } as const;
+    const encoder = outputEncoder(settings.outputFormat);
+    for await (const event of speech.speak({ text, voice, speed: settings.speed, ...style }, ticket)) {
+      if (writer.finished) return;
+      if (event.type === 'audio') {
+        const bytes = encoder.push(event.bytes);
+        writer.audio(bytes, event.bytes.length / (pcmRate / 500));
+        await room();
+      }
+    }
+    const rest = encoder.end();
+    if (rest.length > 0) writer.audio(rest, 0);
+  }
+}
+
+interface OutputEncoder {
+  push(pcm: Uint8Array): Uint8Array;
+  end(): Uint8Array;
+}
+
+const nothing = new Uint8Array(0);
+
+/** From PCM at 24 kHz to the format of the client. */
+function outputEncoder(format: AudioFormat): OutputEncoder {
+  if (format === 'pcm16') return { push: (pcm) => pcm, end: () => nothing };
+  const law = format === 'g711_ulaw' ? 'ulaw' : 'alaw';
+  const resampler = new Resampler(pcmRate, g711Rate);
+  const encode = (samples: Float32Array): Uint8Array =>
+    encodeG711(
+      law,
+      Int16Array.from(samples, (sample) => Math.max(-1, Math.min(1, sample)) * 32_767),
+    );
+  return {
+    push: (pcm) => {
+      const view = new DataView(pcm.buffer, pcm.byteOffset, pcm.byteLength);
+      const samples = Float32Array.from(
+        { length: pcm.length >> 1 },
+        (_, index) => view.getInt16(2 * index, true) / 32_768,
+      );
+      return encode(resampler.push(samples));
+    },
+    end: () => encode(resampler.end()),
+  };
+}

@@ -1,0 +1,175 @@
+import type { Usage } from '../../core/events.ts';
+import type { JsonObject } from '../../http/body.ts';
+import type { CallItem, Conversation, Item, ItemPart, MessageItem, Spoken } from './conversation.ts';
+import type { OutputPlace, ResponseEnd, ResponseState, ServerEvent } from './events.ts';
+import type { ResponseSettings } from './settings.ts';
+
+export interface ResponseWriterParts {
+  readonly id: string;
+  readonly settings: ResponseSettings;
+  /** Undefined if the answer is not to be part of it. */
+  readonly conversation: Conversation | undefined;
+  readonly conversationId: string;
+  readonly metadata: JsonObject | null;
+  /** Names of fields without effect. */
+  readonly ignored: readonly string[];
+  readonly newId: (prefix: string) => string;
+  readonly send: (event: ServerEvent) => void;
+}
+
+type OpenItem =
+  | { readonly kind: 'message'; readonly item: MessageItem; readonly part: ItemPart; readonly spoken: Spoken[] }
+  | { readonly kind: 'call'; readonly item: CallItem };
+
+/** Tells a client of one response: items, parts and deltas in the order of the protocol. Silent once it has finished. */
+export class ResponseWriter {
+  readonly #output: Item[] = [];
+  #open: OpenItem | undefined;
+  #end: ResponseEnd | undefined;
+  #usage: Usage | undefined;
+
+  constructor(private readonly parts: ResponseWriterParts) {}
+
+  get id(): string {
+    return this.parts.id;
+  }
+
+  get finished(): boolean {
+    return this.#end !== undefined;
+  }
+
+  begin(): void {
+    const { send, ignored } = this.parts;
+    send({ type: 'response-created', response: this.#state(), ignored });
+  }
+
+  /** Text of an answer that is not spoken. */
+  text(delta: string): void {
+    const open = this.#message();
+    if (open?.part.type !== 'text') return;
+    open.part.text += delta;
+    this.parts.send({ type: 'text-delta', ...this.#place(open.item), delta });
+  }
+
+  /** Text whose audio follows. */
+  sentence(text: string): void {
+    const open = this.#message();
+    if (open?.part.type !== 'audio') return;
+    open.part.transcript = `${open.part.transcript ?? ''}${text}`;
+    open.spoken.push({ text, milliseconds: 0 });
+    this.parts.send({ type: 'speech-text-delta', ...this.#place(open.item), delta: text });
+  }
+
+  /** Audio of the last sentence. */
+  audio(bytes: Uint8Array, milliseconds: number): void {
+    if (this.finished || this.#open?.kind !== 'message') return;
+    const last = this.#open.spoken.at(-1);
+    if (last) last.milliseconds += milliseconds;
+    this.parts.send({ type: 'audio-delta', ...this.#place(this.#open.item), bytes });
+  }
+
+  callStart(callId: string, name: string): void {
+    if (this.finished) return;
+    this.#close('completed');
+    const id = this.parts.newId('item_');
+    const item: CallItem = { type: 'call', id, status: 'in_progress', callId, name, arguments: '' };
+    this.#open = { kind: 'call', item };
+    this.#add(item);
+  }
+
+  callDelta(delta: string): void {
+    if (this.finished || this.#open?.kind !== 'call') return;
+    const { item } = this.#open;
+    item.arguments += delta;
+    this.parts.send({ type: 'arguments-delta', ...this.#place(item), callId: item.callId, delta });
+  }
+
+  callEnd(): void {
+    if (!this.finished && this.#open?.kind === 'call') this.#close('completed');
+  }
+
+  usage(usage: Usage): void {
+    this.#usage = usage;
+  }
+
+  finish(end: ResponseEnd): void {
+    if (this.finished) return;
+    this.#close(end.type === 'completed' ? 'completed' : 'incomplete');
+    this.#end = end;
+    this.parts.send({ type: 'response-done', response: this.#state(), ignored: [] });
+  }
+
+  #message(): Extract<OpenItem, { kind: 'message' }> | undefined {
+    if (this.finished) return undefined;
+    if (this.#open?.kind === 'message') return this.#open;
+    this.#close('completed');
+    const { newId, settings, send } = this.parts;
+    const spoken: Spoken[] = [];
+    const kind = settings.modality;
+    const part: ItemPart = kind === 'text' ? { type: 'text', text: '' } : { type: 'audio', transcript: '', spoken };
+    const item: MessageItem = {
+      type: 'message',
+      id: newId('item_'),
+      role: 'assistant',
+      status: 'in_progress',
+      parts: [],
+    };
+    this.#add(item);
+    item.parts.push(part);
+    send({ type: 'part-added', ...this.#place(item), kind, text: '' });
+    const open = { kind: 'message', item, part, spoken } as const;
+    this.#open = open;
+    return open;
+  }
+
+  #add(item: Item): void {
+    const { conversation, send } = this.parts;
+    this.#output.push(item);
+    send({ type: 'output-added', ...this.#place(item), item });
+    if (conversation) send({ type: 'item-added', item, previous: conversation.add(item) });
+  }
+
+  #close(status: 'completed' | 'incomplete'): void {
+    const open = this.#open;
+    if (!open) return;
+    this.#open = undefined;
+    const { send, conversation } = this.parts;
+    const { item } = open;
+    const place = this.#place(item);
+    item.status = status;
+    if (open.kind === 'call') {
+      const { callId, name, arguments: json } = open.item;
+      send({ type: 'arguments-done', ...place, callId, name, json });
+    } else if (open.part.type === 'text') {
+      const { text } = open.part;
+      send({ type: 'text-done', ...place, text });
+      send({ type: 'part-done', ...place, kind: 'text', text });
+    } else {
+      const text = open.part.transcript ?? '';
+      send({ type: 'audio-done', ...place });
+      send({ type: 'speech-text-done', ...place, text });
+      send({ type: 'part-done', ...place, kind: 'audio', text });
+    }
+    send({ type: 'output-done', ...place, item });
+    const items: readonly Item[] = conversation?.items ?? [];
+    const index = items.indexOf(item);
+    if (index !== -1) send({ type: 'item-done', item, previous: items[index - 1]?.id ?? null });
+  }
+
+  #place(item: Item): OutputPlace {
+    return { responseId: this.parts.id, itemId: item.id, outputIndex: this.#output.indexOf(item) };
+  }
+
+  #state(): ResponseState {
+    const { id, settings, conversation, conversationId, metadata } = this.parts;
+    return {
+      id,
+      settings,
+      conversationId: conversation ? conversationId : undefined,
+      metadata,
+      output: this.#output,
+      end: this.#end,
+      usage: this.#usage,
+    };
+  }
+}

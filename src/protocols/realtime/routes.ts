@@ -1,0 +1,48 @@
+import { AppError } from '../../core/errors.ts';
+import { type Family, json } from '../../http/call.ts';
+import { retryHeaders } from '../../http/error-reply.ts';
+import type { SocketEndpoint } from '../../http/web-socket.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
+import { openaiError } from '../error-codes.ts';
+import { openConnection, type RealtimeParts } from './connection.ts';
+
+const realtimeFamily: Family = {
+  name: 'realtime',
+  title: 'OpenAI Realtime API',
+  errorReply: (error) => json({ error: openaiError(error, error.message, null) }, error.status, retryHeaders(error)),
+};
+
+/** Requests without an upgrade get a reason, and the list of endpoints names the path. */
+export const realtimeEndpoints: readonly PlainEndpoint[] = ['/v1/realtime', '/realtime'].map((path) => ({
+  method: 'GET',
+  match: path === '/realtime' ? 'exact' : 'ending',
+  path,
+  queued: false,
+  summary: 'A spoken conversation over a WebSocket: audio in, audio out.',
+  family: realtimeFamily,
+  handle: (call) => {
+    const reply = realtimeFamily.errorReply(new AppError('upgrade-required', { path: call.path }));
+    return { ...reply, headers: { ...reply.headers, upgrade: 'websocket', connection: 'upgrade' } };
+  },
+}));
+
+/** Each may hold megabytes of audio and text. */
+const mostConnections = 100;
+
+/** A spoken conversation over a WebSocket. */
+export function realtimeSockets(parts: RealtimeParts): Omit<SocketEndpoint, 'access'>[] {
+  const row = { summary: 'A spoken conversation.', family: realtimeFamily, protocols: ['realtime'] };
+  let connections = 0;
+  const open: SocketEndpoint['open'] = (call, socket) => {
+    if (connections >= mostConnections) return socket.close(1013, 'too many connections; try again later');
+    connections += 1;
+    socket.signal.addEventListener('abort', () => {
+      connections -= 1;
+    });
+    openConnection(call, socket, parts);
+  };
+  return [
+    { ...row, match: 'ending', path: '/v1/realtime', open },
+    { ...row, match: 'exact', path: '/realtime', open },
+  ];
+}

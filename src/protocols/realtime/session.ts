@@ -1,0 +1,425 @@
+import { Aborted } from '../../core/abort-cause.ts';
+import { asAppError } from '../../core/errors.ts';
+import { AudioBuffer, rateOf, samplesOf, wavOf } from './audio-buffer.ts';
+import { Conversation, type Item, type ItemPart, type MessageItem, refused, truncate } from './conversation.ts';
+import type { ClientEvent, NewItem, NewPart, ResponseOptions } from './decode.ts';
+import type { ResponseEnd, ServerEvent } from './events.ts';
+import { ResponseWriter } from './response-writer.ts';
+import { changed, type ResponseSettings, type SessionSettings } from './settings.ts';
+import { VoiceActivity, type VoiceChange } from './voice-activity.ts';
+
+export interface Heard {
+  readonly transcript: string;
+  readonly seconds: number;
+}
+
+export interface ResponseJob {
+  readonly model: string;
+  readonly settings: ResponseSettings;
+  readonly items: readonly Item[];
+  readonly writer: ResponseWriter;
+  readonly signal: AbortSignal;
+}
+
+/** What engines do for a session. */
+export interface SessionWork {
+  transcribe(
+    recording: Uint8Array,
+    settings: SessionSettings,
+    tell: (delta: string) => void,
+    signal: AbortSignal,
+  ): Promise<Heard>;
+  /** Writes the response and finishes it. */
+  respond(job: ResponseJob): Promise<void>;
+}
+
+export interface SessionParts {
+  readonly settings: SessionSettings;
+  readonly conversationId: string;
+  readonly newId: (prefix: string) => string;
+  readonly send: (event: ServerEvent) => void;
+  readonly work: SessionWork;
+}
+
+/** What a client may send before it commits, and how long a turn may last. */
+const mostSeconds = 300;
+/** OpenAI refuses less, and there is no word in it. */
+const leastMs = 100;
+
+/** The state of one connection: audio, turns, conversation, and at most one response. Engines are behind `work`. */
+export class Session {
+  readonly #conversation = new Conversation();
+  readonly #closed = new AbortController();
+  /** By item. */
+  readonly #transcribing = new Map<string, Promise<void>>();
+  #settings: SessionSettings;
+  #buffer = new AudioBuffer();
+  /** Half a sample at the end of the last bytes. */
+  #odd: number | undefined;
+  /** Milliseconds of audio before the buffer began: a change of the format begins another one. */
+  #earlierMs = 0;
+  #voice: { readonly activity: VoiceActivity; readonly from: number } | undefined;
+  /** Speech that is going on. */
+  #turn: { readonly itemId: string; readonly from: number } | undefined;
+  /** The words of the turn, while it may go on. */
+  #early: { readonly stop: AbortController; readonly heard: Promise<Heard> } | undefined;
+  #active: ActiveResponse | undefined;
+  /** Turns of the user that no response was made for. */
+  #unanswered = false;
+
+  constructor(private readonly parts: SessionParts) {
+    this.#settings = parts.settings;
+    this.#listen();
+  }
+
+  begin(): void {
+    this.parts.send({ type: 'session-created', settings: this.#settings });
+    this.parts.send({ type: 'conversation-created' });
+  }
+
+  /** Throws if the event cannot be honoured; nothing has changed then. */
+  receive(event: ClientEvent): void {
+    switch (event.type) {
+      case 'update':
+        this.#update(event);
+        break;
+      case 'append':
+        this.#append(event.audio);
+        break;
+      case 'commit':
+        this.#commitAll();
+        break;
+      case 'clear':
+        this.#buffer.clear();
+        this.#turn = undefined;
+        this.#forgetEarly();
+        this.#voice?.activity.reset();
+        this.parts.send({ type: 'buffer-cleared' });
+        break;
+      case 'create-item':
+        this.#create(event.item, event.after);
+        break;
+      case 'delete-item':
+        this.#conversation.remove(event.id);
+        this.parts.send({ type: 'item-deleted', itemId: event.id });
+        break;
+      case 'retrieve-item':
+        this.parts.send({ type: 'item-retrieved', item: this.#conversation.get(event.id) });
+        break;
+      case 'truncate-item': {
+        const { id: itemId, contentIndex, audioEndMs } = event;
+        truncate(this.#conversation.get(itemId), contentIndex, audioEndMs);
+        this.parts.send({ type: 'item-truncated', itemId, contentIndex, audioEndMs });
+        break;
+      }
+      case 'respond':
+        this.#respond(event.options, event.ignored);
+        break;
+      case 'cancel': {
+        const { responseId = this.#active?.writer.id } = event;
+        if (!this.#active || responseId !== this.#active.writer.id) {
+          throw refused('There is no response to cancel.', 'response_cancel_not_active');
+        }
+        this.#cancel('client_cancelled');
+        break;
+      }
+    }
+  }
+
+  /** The client is gone: everything is aborted. */
+  close(reason?: unknown): void {
+    this.#closed.abort(reason);
+    this.#active?.stop.abort(reason);
+  }
+
+  #update({ change, ignored }: Extract<ClientEvent, { type: 'update' }>): void {
+    const before = this.#settings;
+    this.#settings = changed(before, change);
+    const { inputFormat, turnDetection } = this.#settings;
+    if (inputFormat !== before.inputFormat) {
+      this.#earlierMs = this.#milliseconds(this.#buffer.end, before);
+      this.#buffer = new AudioBuffer();
+      this.#odd = undefined;
+      this.#turn = undefined;
+    }
+    const same =
+      JSON.stringify([inputFormat, turnDetection]) === JSON.stringify([before.inputFormat, before.turnDetection]);
+    if (!same) this.#listen();
+    this.parts.send({ type: 'session-updated', settings: this.#settings, ignored });
+  }
+
+  #listen(): void {
+    const { turnDetection } = this.#settings;
+    this.#turn = undefined;
+    this.#forgetEarly();
+    this.#voice = turnDetection
+      ? { activity: new VoiceActivity({ ...turnDetection, rate: this.#rate }), from: this.#buffer.end }
+      : undefined;
+  }
+
+  get #rate(): number {
+    return rateOf(this.#settings.inputFormat);
+  }
+
+  #milliseconds(position: number, settings = this.#settings): number {
+    return Math.round(this.#earlierMs + (1000 * position) / rateOf(settings.inputFormat));
+  }
+
+  #append(audio: Buffer): void {
+    const { samples, odd } = samplesOf(this.#settings.inputFormat, audio, this.#odd);
+    if (!this.#voice && this.#buffer.length + samples.length > mostSeconds * this.#rate) {
+      const sentence = `The audio buffer is full: it holds ${mostSeconds} seconds. Commit or clear it.`;
+      throw refused(sentence, 'input_audio_buffer_full', 'audio');
+    }
+    this.#odd = odd;
+    this.#buffer.append(samples);
+    if (!this.#voice) return;
+    const { activity, from } = this.#voice;
+    for (const { type, sample } of activity.push(samples)) this.#voiceChanged(type, from + sample);
+    if (this.#turn && this.#buffer.end - this.#turn.from > mostSeconds * this.#rate) {
+      activity.reset();
+      this.#turnEnds(this.#buffer.end);
+    }
+    const kept = ((this.#settings.turnDetection?.prefixPaddingMs ?? 0) + 1000) * (this.#rate / 1000);
+    this.#buffer.dropBefore(this.#turn?.from ?? this.#buffer.end - kept);
+  }
+
+  #voiceChanged(type: VoiceChange['type'], position: number): void {
+    switch (type) {
+      case 'started':
+        this.#turnBegins(position);
+        break;
+      case 'paused':
+        this.#hearEarly(position);
+        break;
+      case 'resumed':
+        this.#forgetEarly();
+        break;
+      case 'stopped':
+        this.#turnEnds(position);
+        break;
+    }
+  }
+
+  /** Transcribes a turn that is probably over, so that its words are there when its pause is long enough. */
+  #hearEarly(position: number): void {
+    if (!this.#turn) return;
+    const stop = new AbortController();
+    const recording = wavOf(this.#buffer.slice(this.#turn.from, position), this.#rate);
+    const signal = AbortSignal.any([stop.signal, this.#closed.signal]);
+    const heard = this.parts.work.transcribe(recording, this.#settings, () => undefined, signal);
+    heard.catch(() => undefined);
+    this.#early = { stop, heard };
+  }
+
+  #forgetEarly(): void {
+    this.#early?.stop.abort();
+    this.#early = undefined;
+  }
+
+  #turnBegins(position: number): void {
+    const { turnDetection } = this.#settings;
+    const padding = ((turnDetection?.prefixPaddingMs ?? 0) * this.#rate) / 1000;
+    this.#turn = { itemId: this.parts.newId('item_'), from: Math.max(0, position - Math.round(padding)) };
+    const { itemId, from } = this.#turn;
+    this.parts.send({ type: 'speech-started', itemId, milliseconds: this.#milliseconds(from) });
+    if (turnDetection?.interruptResponse && this.#active) this.#cancel('turn_detected');
+  }
+
+  #turnEnds(position: number): void {
+    const turn = this.#turn;
+    if (!turn) return;
+    this.#turn = undefined;
+    this.parts.send({ type: 'speech-stopped', itemId: turn.itemId, milliseconds: this.#milliseconds(position) });
+    const early = this.#early?.heard;
+    this.#early = undefined;
+    const item = this.#commit(turn.itemId, this.#buffer.slice(turn.from, position), early);
+    this.#buffer.dropBefore(position);
+    void this.#transcribing.get(item.id)?.then(() => this.#turnHeard(item));
+  }
+
+  /** Noise has no words, and gets no answer. */
+  #turnHeard({ parts: [part] }: MessageItem): void {
+    const { turnDetection, type } = this.#settings;
+    if (!turnDetection?.createResponse || type !== 'realtime' || this.#closed.signal.aborted) return;
+    if (part?.type === 'audio' && part.transcript) this.#unanswered = true;
+    this.#answer();
+  }
+
+  /** Answers what was said, unless the user speaks again or a response is not over. */
+  #answer(): void {
+    if (!this.#unanswered || this.#turn || this.#active || this.#transcribing.size > 0) return;
+    this.#respond({ change: {}, conversation: 'auto', input: undefined, metadata: null }, []);
+  }
+
+  #commitAll(): void {
+    const { length, end } = this.#buffer;
+    const from = this.#turn?.from ?? end - length;
+    if (end - from < (leastMs * this.#rate) / 1000) {
+      const sentence = `The audio buffer has less than ${leastMs} ms of audio.`;
+      throw refused(sentence, 'input_audio_buffer_commit_empty');
+    }
+    const id = this.#turn?.itemId ?? this.parts.newId('item_');
+    const samples = this.#buffer.slice(from, end);
+    this.#turn = undefined;
+    this.#forgetEarly();
+    this.#voice?.activity.reset();
+    this.#buffer.clear();
+    this.#commit(id, samples);
+  }
+
+  #commit(id: string, samples: Int16Array, early?: Promise<Heard>): MessageItem {
+    const part: ItemPart = { type: 'audio', transcript: undefined };
+    const item: MessageItem = { type: 'message', id, role: 'user', status: 'completed', parts: [part] };
+    const previous = this.#conversation.add(item);
+    this.parts.send({ type: 'buffer-committed', itemId: id, previous });
+    this.#added(item, previous);
+    this.#transcribe(item, [{ index: 0, samples, early }]);
+    return item;
+  }
+
+  #added(item: Item, previous: string | null): void {
+    this.parts.send({ type: 'item-added', item, previous });
+    this.parts.send({ type: 'item-done', item, previous });
+    for (const itemId of this.#conversation.trim()) this.parts.send({ type: 'item-deleted', itemId });
+  }
+
+  #create(sent: NewItem, after: string | undefined): void {
+    const { item, audio } = this.#made(sent);
+    this.#added(item, this.#conversation.add(item, after));
+    if (item.type === 'message' && audio.length > 0) this.#transcribe(item, audio);
+  }
+
+  /** The item, and its audio that is to be transcribed. */
+  #made(sent: NewItem): { readonly item: Item; readonly audio: readonly NewAudio[] } {
+    const id = sent.id ?? this.parts.newId('item_');
+    const status = 'completed';
+    switch (sent.type) {
+      case 'message': {
+        const audio = sent.parts.flatMap((part, index) =>
+          part.type === 'audio'
+            ? { index, samples: samplesOf(this.#settings.inputFormat, part.audio, undefined).samples }
+            : [],
+        );
+        const most = mostSeconds * this.#rate;
+        if (audio.some(({ samples }) => samples.length > most)) {
+          throw refused(`An item holds at most ${mostSeconds} seconds of audio.`, 'invalid_value', 'item.content');
+        }
+        return { item: { type: 'message', id, status, role: sent.role, parts: sent.parts.map(partOf) }, audio };
+      }
+      case 'call': {
+        const callId = sent.callId ?? this.parts.newId('call_');
+        return { item: { type: 'call', id, status, callId, name: sent.name, arguments: sent.arguments }, audio: [] };
+      }
+      case 'call-output':
+        return { item: { type: 'call-output', id, status, callId: sent.callId, output: sent.output }, audio: [] };
+    }
+  }
+
+  #transcribe(item: MessageItem, audio: readonly NewAudio[]): void {
+    const work = Promise.all(audio.map((one) => this.#transcribePart(item, one))).then(() => {
+      this.#transcribing.delete(item.id);
+    });
+    this.#transcribing.set(item.id, work);
+  }
+
+  /** Never rejects. Without its words the item stays in the conversation, empty. */
+  async #transcribePart(item: MessageItem, { index, samples, early }: NewAudio): Promise<void> {
+    const { send, work } = this.parts;
+    const part = item.parts[index];
+    const place = { itemId: item.id, contentIndex: index };
+    const settings = this.#settings;
+    const tells = settings.transcription !== null && item.role === 'user';
+    const tell = (delta: string): void => {
+      if (tells) send({ type: 'transcript-delta', ...place, delta });
+    };
+    try {
+      // One that failed is tried again.
+      const known = await early?.catch(() => undefined);
+      if (known && known.transcript !== '') tell(known.transcript);
+      const heard = known ?? (await work.transcribe(wavOf(samples, this.#rate), settings, tell, this.#closed.signal));
+      if (part?.type === 'audio') part.transcript = heard.transcript;
+      if (tells) send({ type: 'transcript-done', ...place, ...heard });
+    } catch (thrown) {
+      if (part?.type === 'audio') part.transcript = '';
+      if (this.#closed.signal.aborted) return;
+      const error = asAppError(thrown);
+      if (tells) send({ type: 'transcript-failed', ...place, error });
+      else send({ type: 'error', error, eventId: undefined });
+    }
+  }
+
+  #respond(options: ResponseOptions, ignored: readonly string[]): void {
+    const { newId, send, conversationId } = this.parts;
+    if (this.#settings.type === 'transcription') {
+      throw refused('A transcription session makes no responses.', 'invalid_value', 'type');
+    }
+    if (this.#active) {
+      const sentence = `The response ${this.#active.writer.id} is not over. Wait for response.done, or cancel it.`;
+      throw refused(sentence, 'conversation_already_has_active_response');
+    }
+    const given = options.input?.map((one) =>
+      one.type === 'reference' ? this.#conversation.get(one.id, 'response.input') : this.#givenItem(one),
+    );
+    const settings = changed<ResponseSettings>(this.#settings, options.change);
+    const conversation = options.conversation === 'auto' ? this.#conversation : undefined;
+    const { metadata } = options;
+    const writer = new ResponseWriter({
+      ...{ id: newId('resp_'), settings, conversation, conversationId, metadata, ignored, newId, send },
+    });
+    const active = { writer, stop: new AbortController() };
+    this.#active = active;
+    this.#unanswered = false;
+    writer.begin();
+    void this.#run(active, settings, given);
+  }
+
+  #givenItem(sent: NewItem): Item {
+    const { item, audio } = this.#made(sent);
+    if (audio.length === 0) return item;
+    throw refused('Audio in response.input must be an item of the conversation.', 'invalid_value', 'response.input');
+  }
+
+  /** Never rejects. */
+  async #run(active: ActiveResponse, settings: ResponseSettings, given: readonly Item[] | undefined): Promise<void> {
+    const { writer, stop } = active;
+    try {
+      // The model reads what was said before.
+      while (this.#transcribing.size > 0) await Promise.all(this.#transcribing.values());
+      if (writer.finished || this.#closed.signal.aborted) return;
+      const items = given ?? [...this.#conversation.items];
+      const { model } = this.#settings;
+      await this.parts.work.respond({ model, settings, items, writer, signal: stop.signal });
+    } catch (error) {
+      writer.finish({ type: 'failed', error: asAppError(error) });
+    }
+    writer.finish({ type: 'completed' });
+    if (this.#active !== active) return;
+    this.#active = undefined;
+    if (!this.#closed.signal.aborted) this.#answer();
+  }
+
+  #cancel(reason: Extract<ResponseEnd, { type: 'cancelled' }>['reason']): void {
+    const active = this.#active;
+    this.#active = undefined;
+    active?.writer.finish({ type: 'cancelled', reason });
+    active?.stop.abort(new Aborted('cancelled'));
+  }
+}
+
+interface ActiveResponse {
+  readonly writer: ResponseWriter;
+  readonly stop: AbortController;
+}
+
+interface NewAudio {
+  readonly index: number;
+  readonly samples: Int16Array;
+  /** Its words, if they are being transcribed. */
+  readonly early?: Promise<Heard> | undefined;
+}
+
+function partOf(part: NewPart): ItemPart {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  return { type: 'audio', transcript: part.type === 'transcript' ? part.text : undefined };
+}

@@ -1,0 +1,55 @@
+import { refusalOf } from '../sound/microphone.ts';
+import { texts } from '../sound/texts.ts';
+import worklet from './capture-worklet.js?url';
+
+/** 16 bits at 24 kHz, as the protocol takes it. */
+export const sampleRate = 24_000;
+
+export interface Capture {
+  mute(muted: boolean): void;
+  stop(): void;
+}
+
+/** Opens the microphone; throws an error for people if the browser does not allow it. */
+export async function openCapture(onpiece: (samples: Int16Array) => void): Promise<Capture> {
+  if (!navigator.mediaDevices) throw new Error(texts.microphone.insecure);
+  // Without echo cancellation the voice of the server would interrupt itself.
+  const audio = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 };
+  const stream = await navigator.mediaDevices.getUserMedia({ audio }).catch((thrown: unknown) => {
+    throw new Error(refusalOf(thrown));
+  });
+  const tracks = stream.getTracks();
+  try {
+    const { context, source } = sourceOf(stream);
+    await context.audioWorklet.addModule(worklet);
+    const node = new AudioWorkletNode(context, 'capture', { numberOfOutputs: 0, channelCount: 1 });
+    node.port.onmessage = ({ data }: MessageEvent<Int16Array>) => onpiece(data);
+    source.connect(node);
+    await context.resume();
+    return {
+      mute: (muted) => {
+        for (const track of tracks) track.enabled = !muted;
+      },
+      stop: () => {
+        node.port.onmessage = null;
+        for (const track of tracks) track.stop();
+        void context.close();
+      },
+    };
+  } catch (thrown) {
+    for (const track of tracks) track.stop();
+    throw thrown;
+  }
+}
+
+/** Browsers resample well; those that refuse to do it for a microphone give their own rate, and the worklet resamples. */
+function sourceOf(stream: MediaStream): { readonly context: AudioContext; readonly source: AudioNode } {
+  const context = new AudioContext({ sampleRate });
+  try {
+    return { context, source: context.createMediaStreamSource(stream) };
+  } catch {
+    void context.close();
+    const own = new AudioContext();
+    return { context: own, source: own.createMediaStreamSource(stream) };
+  }
+}

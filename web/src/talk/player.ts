@@ -1,0 +1,81 @@
+/** What was played of an item. */
+export interface Played {
+  readonly itemId: string;
+  readonly milliseconds: number;
+}
+
+interface Piece {
+  readonly itemId: string;
+  readonly source: AudioBufferSourceNode;
+  readonly startsAt: number;
+  readonly seconds: number;
+}
+
+/** A moment, so that the next piece arrives before the one before it ends. */
+const leadSeconds = 0.06;
+
+/** Plays pieces of speech one after the other. */
+export class Player {
+  readonly #context = new AudioContext();
+  readonly #rate: number;
+  readonly #onidle: () => void;
+  #pieces: Piece[] = [];
+  /** What was played of the current item, in seconds. */
+  #played = { itemId: '', seconds: 0 };
+
+  constructor(rate: number, onidle: () => void) {
+    this.#rate = rate;
+    this.#onidle = onidle;
+  }
+
+  get playing(): boolean {
+    return this.#pieces.length > 0;
+  }
+
+  add(itemId: string, samples: Int16Array<ArrayBuffer>): void {
+    if (samples.length === 0) return;
+    // Browsers start the sound of a page only after a click, which has happened by now.
+    void this.#context.resume();
+    const buffer = this.#context.createBuffer(1, samples.length, this.#rate);
+    buffer.copyToChannel(
+      Float32Array.from(samples, (sample) => sample / 32_768),
+      0,
+    );
+    const source = this.#context.createBufferSource();
+    source.buffer = buffer;
+    source.connect(this.#context.destination);
+    const last = this.#pieces.at(-1);
+    const soonest = this.#context.currentTime + leadSeconds;
+    const startsAt = last ? Math.max(soonest, last.startsAt + last.seconds) : soonest;
+    const piece = { itemId, source, startsAt, seconds: buffer.duration };
+    this.#pieces.push(piece);
+    source.onended = () => this.#ended(piece);
+    source.start(startsAt);
+  }
+
+  /** Stops at once; returns what was heard of the item that was played, if any. */
+  stop(): Played | undefined {
+    const [current] = this.#pieces;
+    const heard = current && Math.min(current.seconds, Math.max(0, this.#context.currentTime - current.startsAt));
+    const before = current && this.#played.itemId === current.itemId ? this.#played.seconds : 0;
+    for (const { source } of this.#pieces) {
+      source.onended = null;
+      source.stop();
+    }
+    this.#pieces = [];
+    return current && { itemId: current.itemId, milliseconds: Math.floor(1000 * (before + (heard ?? 0))) };
+  }
+
+  close(): void {
+    this.stop();
+    void this.#context.close();
+  }
+
+  #ended(piece: Piece): void {
+    const { itemId, seconds } = piece;
+    const before = this.#played.itemId === itemId ? this.#played.seconds : 0;
+    this.#played = { itemId, seconds: before + seconds };
+    this.#pieces = this.#pieces.filter((other) => other !== piece);
+    if (this.#pieces.length === 0) this.#onidle();
+  }
+}

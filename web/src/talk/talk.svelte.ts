@@ -1,0 +1,208 @@
+import { addressOf } from '../api/address.ts';
+import { currentKey, requestKey } from '../api/key.svelte.ts';
+import { server } from '../app/server.svelte.ts';
+import { change, library } from '../chat/library.svelte.ts';
+import type { Turn } from '../chat/model/conversation.ts';
+import { leafOf, pathOf, withChange, withTurn } from '../chat/model/tree.ts';
+import { answeringModel } from '../chat/reply/models.svelte.ts';
+import { systemOf } from '../chat/reply/replies.svelte.ts';
+import { newId } from '../saved/id.ts';
+import { settings } from '../settings/settings.svelte.ts';
+import { type Capture, openCapture, sampleRate } from './capture.ts';
+import { base64Of, keyProtocol, readStep, type Step, samplesOf, stateAfter, type TalkState } from './events.ts';
+import { Player } from './player.ts';
+import { texts } from './texts.ts';
+
+/** The turns of the chat that the model is told at the beginning. */
+const mostTurns = 40;
+
+/** A spoken conversation in a chat: what is said on both sides becomes its messages. */
+export class Talk {
+  state = $state<TalkState | 'ended'>('connecting');
+  muted = $state(false);
+  /** Loudness of the microphone, 0 to 1. */
+  level = $state(0);
+  error = $state('');
+  readonly #chatId: string;
+  readonly #player = new Player(sampleRate, () => this.#silent());
+  /** The message of each spoken item. */
+  readonly #turns = new Map<string, string>();
+  #capture: Capture | undefined;
+  #socket: WebSocket | undefined;
+  #answering = false;
+
+  constructor(chatId: string) {
+    this.#chatId = chatId;
+  }
+
+  async start(): Promise<void> {
+    try {
+      const { llm, transcribe, tts, protected: locked } = server.features;
+      if (!llm) throw new Error(texts.noModel);
+      if (!transcribe) throw new Error(texts.noEars);
+      if (!tts) throw new Error(texts.noVoice);
+      if (locked && currentKey() === undefined && !(await requestKey())) return this.end();
+      const capture = await openCapture((samples) => this.#hear(samples));
+      if (this.state === 'ended') return capture.stop();
+      this.#capture = capture;
+      this.#connect();
+    } catch (thrown) {
+      this.#fail(thrown instanceof Error ? thrown.message : texts.failed);
+    }
+  }
+
+  end(): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.#capture?.stop();
+    this.#player.close();
+    this.#socket?.close();
+    this.level = 0;
+  }
+
+  toggleMute(): void {
+    this.muted = !this.muted;
+    this.#capture?.mute(this.muted);
+  }
+
+  /** A typed message: it is answered as a spoken one. False if it cannot be sent now. */
+  say(text: string): boolean {
+    if (this.state === 'ended' || this.state === 'connecting') return false;
+    this.interrupt();
+    this.#addTurn('user', text);
+    const content = [{ type: 'input_text', text }];
+    this.#send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
+    this.#send({ type: 'response.create' });
+    return true;
+  }
+
+  /** Stops the answer, as speaking does. */
+  interrupt(): void {
+    if (this.#answering) this.#send({ type: 'response.cancel' });
+    this.#stopPlaying();
+    if (this.state !== 'ended') this.state = 'listening';
+  }
+
+  #connect(): void {
+    const address = new URL(addressOf('v1/realtime'));
+    address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
+    const model = answeringModel();
+    if (model) address.searchParams.set('model', model);
+    const key = currentKey();
+    const socket = new WebSocket(address, ['realtime', ...(key === undefined ? [] : [keyProtocol(key)])]);
+    this.#socket = socket;
+    let opened = false;
+    socket.onopen = () => {
+      opened = true;
+      this.#introduce();
+    };
+    socket.onmessage = ({ data }: MessageEvent<unknown>) => {
+      const step = typeof data === 'string' ? readStep(data) : undefined;
+      if (step) this.#take(step);
+    };
+    socket.onclose = ({ code }) => {
+      if (this.state === 'ended') return;
+      this.#fail(code === 1001 ? texts.stopped : opened ? texts.lost : texts.refused);
+    };
+  }
+
+  /** What the model is told before the first word. */
+  #introduce(): void {
+    const chat = library.get(this.#chatId);
+    const instructions = [systemOf(chat), texts.instructions].filter((text) => text !== '').join('\n\n');
+    const output = settings.voice ? { voice: settings.voice } : {};
+    const input = { transcription: { model: 'default' }, turn_detection: { type: 'server_vad' } };
+    this.#send({ type: 'session.update', session: { type: 'realtime', instructions, audio: { input, output } } });
+    for (const { role, text } of chat ? pathOf(chat).slice(-mostTurns) : []) {
+      if (role === 'tool' || text === '') continue;
+      const content = [{ type: role === 'user' ? 'input_text' : 'output_text', text }];
+      this.#send({ type: 'conversation.item.create', item: { type: 'message', role, content } });
+    }
+  }
+
+  #send(event: object): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(event));
+  }
+
+  #hear(samples: Int16Array): void {
+    let power = 0;
+    for (const sample of samples) power += (sample / 32_768) ** 2;
+    this.level = Math.min(1, Math.sqrt(power / samples.length) * 5);
+    this.#send({ type: 'input_audio_buffer.append', audio: base64Of(samples) });
+  }
+
+  #take(step: Step): void {
+    if (this.state === 'ended') return;
+    switch (step.type) {
+      case 'speech-started':
+        this.error = '';
+        this.#stopPlaying();
+        break;
+      case 'heard':
+        if (step.text !== '') this.#addTurn('user', step.text);
+        break;
+      case 'answer-begun':
+        this.#answering = true;
+        break;
+      case 'said':
+        this.#say(step.itemId, step.text);
+        break;
+      case 'audio':
+        this.#player.add(step.itemId, samplesOf(step.base64));
+        break;
+      case 'corrected':
+        this.#correct(step.itemId, step.text);
+        break;
+      case 'answer-over':
+        this.#answering = false;
+        if (step.failed !== undefined) this.error = step.failed || texts.failed;
+        break;
+      case 'failed':
+        this.error = step.text || texts.failed;
+        break;
+    }
+    this.state = stateAfter(this.state, step, this.#player.playing);
+  }
+
+  /** All that was made so far is played. */
+  #silent(): void {
+    if (this.state === 'speaking' && !this.#answering) this.state = 'listening';
+  }
+
+  /** The model is told what was heard of its answer, and the message is cut to that. */
+  #stopPlaying(): void {
+    const played = this.#player.stop();
+    if (!played) return;
+    const { itemId: item_id, milliseconds: audio_end_ms } = played;
+    this.#send({ type: 'conversation.item.truncate', item_id, content_index: 0, audio_end_ms });
+    this.#send({ type: 'conversation.item.retrieve', item_id });
+  }
+
+  #addTurn(role: Turn['role'], text: string): string {
+    const id = newId();
+    const model = role === 'assistant' && server.model ? { model: server.model } : {};
+    change(
+      this.#chatId,
+      (chat) => withTurn(chat, { id, parent: leafOf(chat)?.id ?? null, role, text, at: Date.now(), ...model }),
+      { undoable: true },
+    );
+    return id;
+  }
+
+  #say(itemId: string, text: string): void {
+    const known = this.#turns.get(itemId);
+    if (known === undefined) this.#turns.set(itemId, this.#addTurn('assistant', text));
+    else change(this.#chatId, (chat) => withChange(chat, known, { text: `${chat.turns[known]?.text ?? ''}${text}` }));
+  }
+
+  #correct(itemId: string, text: string): void {
+    const id = this.#turns.get(itemId);
+    if (id !== undefined)
+      change(this.#chatId, (chat) => withChange(chat, id, { text: text === '' ? '…' : `${text} …` }));
+  }
+
+  #fail(text: string): void {
+    this.end();
+    this.error = text;
+  }
+}
