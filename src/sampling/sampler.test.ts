@@ -4,7 +4,7 @@ import { defaultSampling, type Sampling, samplerStages } from '../core/sampling-
 import type { Candidates } from './candidates.ts';
 import { logprobsOf } from './logprobs.ts';
 import { Random } from './random.ts';
-import { forbiddenLogit, mixGuidance, noToken, Sampler, type SamplerOptions } from './sampler.ts';
+import { mixGuidance, noToken, Sampler, type SamplerOptions } from './sampler.ts';
 import { anyLogits, idsOf, probabilitiesOf } from './testing/candidates.ts';
 
 /** Every sampler off: what is left is a draw from the raw distribution. */

@@ -122,22 +122,10 @@ export class Sampler {
 /** Well under every logit, so that a forbidden token is chosen only where nothing else is left. */
 export function forbiddenLogit(logits: Float32Array): number {
   let lowest = 0;
-  const look = (id: number): void => {
-    if ((logits[id] as number) < lowest) lowest = logits[id] as number;
-  };
-  // By fours, as in `indexOfHighest`.
-  const fours = logits.length - (logits.length % 4);
-  for (let id = 0; id < fours; id += 4) {
-    if (
-      (logits[id] as number) < lowest ||
-      (logits[id + 1] as number) < lowest ||
-      (logits[id + 2] as number) < lowest ||
-      (logits[id + 3] as number) < lowest
-    ) {
-      for (let one = id; one < id + 4; one += 1) look(one);
-    }
+  for (let id = 0; id < logits.length; id += 1) {
+    const logit = logits[id] as number;
+    if (logit < lowest) lowest = logit;
   }
-  for (let id = fours; id < logits.length; id += 1) look(id);
   return lowest < 0 ? lowest - forbiddenDepth : 0;
 }
 
