@@ -56,7 +56,7 @@ export async function openKokoro({ model, voices, espeak, threads }: KokoroOptio
 
   return {
     voices: kokoroVoices,
-    firstPiece: 90,
+    firstPiece: 50,
     readable: (text, { voice }) => readable(text, voice),
     unheeded,
     say,

@@ -12,6 +12,7 @@ describe('kokoroPhonemes', () => {
     ['f_ˈaɪ_ɚ_ɹ ˈaʊ_ɚ', 'fˈIəɹ ˈWəɹ'],
     ['(fr)_b_ˈo_(en)_', 'bˈɔ'],
     ['h_ˈaʊ\nˈɑː_ɹ', 'hˈW ˈɑɹ'],
+    ['aɪ ɹ_ˈiː_d', 'ˌI ɹˈid'],
   ])('American: %j', (ipa, phonemes) => {
     expect(kokoroPhonemes(ipa, 'en-us')).toBe(phonemes);
   });

@@ -63,8 +63,14 @@ export function kokoroPhonemes(ipa: Ipa, language: SpokenLanguage): string {
       .map((phoneme) => symbolsOf(phoneme, language))
       .join(''),
   );
+  const spoken = language === 'en-us' || language === 'en-gb' ? phonemes.map(stressedPronoun) : phonemes;
   // eSpeak links words with a second one.
-  return phonemes.join(' ').replaceAll('ɹɹ', 'ɹ');
+  return spoken.join(' ').replaceAll('ɹɹ', 'ɹ');
+}
+
+/** Without a stress, which eSpeak omits, the model swallows the word "I" at the beginning of a sentence. */
+function stressedPronoun(word: string): string {
+  return word === 'I' ? 'ˌI' : word;
 }
 
 function symbolsOf(phoneme: string, language: SpokenLanguage): string {
