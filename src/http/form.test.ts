@@ -221,3 +221,12 @@ describe('removeLeftovers', () => {
     await expect(removeLeftovers(join(parent, 'nowhere'))).resolves.toBeUndefined();
   });
 });
+
+test('form: parts after its end are ignored, and the request is answered', async () => {
+  const { endpoint: shown } = showing();
+  const place = await serve([shown]);
+  const body = `${form(field('a', '1'))}${file('f', 'f.wav', 'bytes')}`;
+  const { status, text } = await ask(place, { method: 'POST', path: '/work', headers, body });
+  expect(status).toBe(200);
+  expect(JSON.parse(text)).toMatchObject({ fields: { a: ['1'] }, files: [] });
+});

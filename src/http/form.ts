@@ -8,6 +8,7 @@ import { finished } from 'node:stream/promises';
 import { isDiskFull } from '../core/errors.ts';
 import { isAlive } from '../core/is-alive.ts';
 import type { BodyLimits, ReadBody } from './body.ts';
+import { upToFormEnd } from './form-end.ts';
 
 /** A `multipart/form-data` body: fields in memory, files on disk. */
 export interface Form {
@@ -82,6 +83,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
     defParamCharset: 'utf8',
     limits: { files: limits.files, fields: limits.fields, fieldSize: limits.fieldBytes, fieldNameSize: 1000 },
   });
+  const body = upToFormEnd(request.headers['content-type'] ?? '');
   const fields = new Map<string, string[]>();
   const files: UploadedFile[] = [];
   const written: Promise<unknown>[] = [];
@@ -92,8 +94,11 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
     const settle = (result: ReadForm): void => {
       stall.cancel();
       request.off('data', take).off('end', ended).off('close', gone);
-      request.unpipe(parser);
-      if (result.type !== 'form') parser.destroy();
+      request.unpipe(body);
+      if (result.type !== 'form') {
+        body.destroy();
+        parser.destroy();
+      }
       resolve(result);
     };
     const broken = (reason: string): void => settle({ type: 'broken', reason });
@@ -143,7 +148,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
     const stall = startTimer(stallMilliseconds, () => settle({ type: 'stalled' }));
     begin?.();
     request.on('data', take).on('end', ended).on('close', gone);
-    request.pipe(parser);
+    request.pipe(body).pipe(parser);
   });
 }
 

@@ -13,6 +13,9 @@ export interface RegistryEntryParts {
 /** Node's timers fire at once for longer times; such models are never unloaded. */
 const longestTimer = 2 ** 31 - 1;
 
+/** The latest moment that a date can be, in milliseconds since 1970. */
+const latestDate = 8.64e15;
+
 /** One model of the registry: its engine, its users, and when it is unloaded. */
 export class RegistryEntry {
   #lifecycle: Lifecycle | undefined;
@@ -223,7 +226,8 @@ export class RegistryEntry {
 
   #plan(): void {
     this.#timer?.cancel();
-    this.#expiresAt = this.parts.now() + this.#keepMs;
+    const expiresAt = this.parts.now() + this.#keepMs;
+    this.#expiresAt = expiresAt <= latestDate ? expiresAt : Number.POSITIVE_INFINITY;
     if (!this.#lifecycle || this.#leaving || this.#uses > 0 || this.#keepMs > longestTimer) return;
     this.#timer = this.parts.startTimer(this.#keepMs, () => this.#idle());
   }

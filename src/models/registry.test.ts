@@ -353,6 +353,13 @@ describe('Registry: idle time', () => {
     expect(registry.state('text', 'a')).toEqual({ type: 'unloaded' });
   });
 
+  test('a model that is kept longer than any date never expires', async () => {
+    const { registry } = fakeRegistry({ a: {} });
+    (await registry.use('text', 'a')).release();
+    registry.keepFor('text', 'a', 1e300);
+    expect(registry.expiresAt('text', 'a')).toBe(Number.POSITIVE_INFINITY);
+  });
+
   test('unload after use: applies to this load only', async () => {
     const { registry, pass } = fakeRegistry({ a: {} });
     (await registry.use('text', 'a')).release();

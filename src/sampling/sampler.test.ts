@@ -187,16 +187,6 @@ test('Sampler: with many tokens, a ban chooses the token that a very low logit w
   }
 });
 
-test('forbiddenLogit: finds the lowest logit in a vocabulary of any size', () => {
-  fc.assert(
-    fc.property(fc.array(fc.float({ min: -50, max: 50 }), { minLength: 1, maxLength: 11 }), (numbers) => {
-      const logits = Float32Array.from(numbers);
-      const lowest = Math.min(...logits.filter((logit) => !Number.isNaN(logit)), 0);
-      expect(forbiddenLogit(logits)).toBe(lowest < 0 ? lowest - 8 : 0);
-    }),
-  );
-});
-
 test('Sampler: banned tokens are 0 if no logit is negative', () => {
   const logits = Float32Array.of(5, 4);
   samplerOf({}, 2, { bannedTokens: [0] }).pick(logits, none, 0);
