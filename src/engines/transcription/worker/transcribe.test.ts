@@ -212,7 +212,9 @@ describe('transcribe: rejected before decoding', () => {
   test('unknown language', async () => {
     const { error, types } = await play({ task: { language: 'de' }, recording: broken });
     expect(error).toMatchObject({ status: 400, details: { field: 'language' } });
-    expect(error?.message).toMatch(/"de" is not possible: ear cannot do that; type parley pack add ears, or start the server with --whispermodel/);
+    expect(error?.message).toMatch(
+      /"de" is not possible: ear cannot do that; type parley pack add ears, or start the server with --whispermodel/,
+    );
     expect(types).toEqual([]);
   });
 
