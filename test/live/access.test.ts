@@ -201,12 +201,13 @@ test('a running server: opens a socket for those whom the access table lets in',
   expect(sockets.length).toBeGreaterThan(0);
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
   for (const [key, rule] of sockets) {
+    const family = key.endsWith('/realtime') ? 'openai' : 'comfy';
     for (const { name, who, headers } of everyone(rule)) {
       const all = { ...upgrade, 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==', ...headers };
       const answer = await ask('GET', key.slice('SOCKET '.length), all);
       expect([key, name, verdictOf(answer)]).toEqual([key, name, expected(rule, who)]);
       if (expected(rule, who) === 'passed') expect(answer.status).toBe(101);
-      else expect(ofFamily('comfy', answer, expected(rule, who)), answer.text).toBe(true);
+      else expect(ofFamily(family, answer, expected(rule, who)), answer.text).toBe(true);
     }
   }
 });
