@@ -48,7 +48,7 @@ export function startSampling(pid: number) {
       const [workerMegabytes, processes] = [childMegabytes, children + 1];
       // A worker that is ending has no memory any more.
       if (Number.isNaN(workerMegabytes)) return;
-      const { usedMegabytes, p99: loopDelay } = ownFigures(pid);
+      const { usedMegabytes, p99: loopDelay } = ownFigures(pid) ?? lastFigures(samples);
       samples.push({ minutes, serverMegabytes, usedMegabytes, workerMegabytes, descriptors, processes, loopDelay });
     } catch {
       // A worker ended while it was looked at.
@@ -68,13 +68,18 @@ export function startSampling(pid: number) {
 
 const figuresFile = (pid: number): string => join(tmpdir(), `parley-test-server-${pid}.json`);
 
-/** What the server measures itself; `measure-server.mjs` writes it. */
-function ownFigures(pid: number): { readonly p99: number; readonly usedMegabytes: number } {
+/** What the server measures itself; `measure-server.mjs` writes it. Undefined while it is being written, and after the end. */
+function ownFigures(pid: number): { readonly p99: number; readonly usedMegabytes: number } | undefined {
   try {
     return JSON.parse(readFileSync(figuresFile(pid), 'utf8')) as ReturnType<typeof ownFigures>;
   } catch {
-    return { p99: 0, usedMegabytes: 0 };
+    return undefined;
   }
+}
+
+function lastFigures(samples: readonly Sample[]): { readonly p99: number; readonly usedMegabytes: number } {
+  const { loopDelay: p99 = 0, usedMegabytes = 0 } = samples.at(-1) ?? {};
+  return { p99, usedMegabytes };
 }
 
 /** A table of the figures, and those that grow by more than they may. */
