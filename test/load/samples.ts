@@ -22,8 +22,8 @@ type Figure = Exclude<keyof Sample, 'minutes'>;
 
 /**
  * The most that a figure may grow in a minute, over the second half of a run. The others are only reported: the memory of the server also
- * holds garbage, of which there is more when it works faster. What is in use still grows by half a megabyte a minute after ten minutes,
- * which is compiled code; if each task left its request behind (3 KB, at 350 tasks a minute), it would be more than one. The text worker
+ * holds garbage, of which there is more when it works faster. Compiled code still grows after ten minutes; if each
+ * task left its request behind (3 KB, at 350 tasks a minute), it would be more than one. The text worker
  * starts anew with each swap, so that the sum of the workers goes up and down by a tenth.
  */
 const growthBounds: Readonly<Record<Figure, { readonly title: string; readonly most?: number }>> = {
