@@ -22,14 +22,12 @@ type Figure = Exclude<keyof Sample, 'minutes'>;
 
 /**
  * The most that a figure may grow in a minute, over the second half of a run. The others are only reported: the memory of the server also
- * holds garbage, of which there is more when it works faster. Compiled code still grows after ten minutes; if each
- * task left its request behind (3 KB, at 350 tasks a minute), it would be more than one. The text worker
- * starts anew with each swap, so that the sum of the workers goes up and down by a tenth.
+ * holds garbage, of which there is more when it works faster.
  */
 const growthBounds: Readonly<Record<Figure, { readonly title: string; readonly most?: number }>> = {
-  usedMegabytes: { title: 'memory in use by the server, MB', most: 1 },
+  usedMegabytes: { title: 'memory in use by the server, MB', most: 0.5 },
   serverMegabytes: { title: 'memory of the server, MB' },
-  workerMegabytes: { title: 'memory of the workers, MB', most: 10 },
+  workerMegabytes: { title: 'memory of the workers, MB', most: 6 },
   descriptors: { title: 'open descriptors', most: 1 },
   processes: { title: 'processes', most: 0.2 },
   loopDelay: { title: 'event loop, p99 of a second, ms' },

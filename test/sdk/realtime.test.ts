@@ -7,6 +7,7 @@ import { OpenAIRealtimeWS as BetaRealtime } from 'openai/beta/realtime/ws';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { testTls } from '../../src/http/testing/certificate.ts';
+import { eventLog } from '../../src/protocols/realtime/testing/event-log.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
 
 /** The official client opens `wss:` addresses only. */
@@ -29,27 +30,11 @@ type AnyEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** Follows all events of a client, of either version. */
 async function follow<Talk extends OpenAIRealtimeWS | BetaRealtime>(talk: Talk) {
-  const events: AnyEvent[] = [];
-  const waiting = new Set<() => void>();
-  const seen = (event: unknown): void => {
-    events.push(event as AnyEvent);
-    for (const look of [...waiting]) look();
-  };
-  (talk as OpenAIRealtimeWS).on('event', seen);
+  const { events, add, next } = eventLog<AnyEvent>();
+  (talk as OpenAIRealtimeWS).on('event', (event: unknown) => add(event as AnyEvent));
   (talk as OpenAIRealtimeWS).on('error', () => undefined);
   onTestFinished(() => talk.close());
   await new Promise((resolve) => talk.socket.once('open', resolve));
-  const next = (type: string, count = 1) =>
-    new Promise<AnyEvent>((resolve) => {
-      const look = (): void => {
-        const found = events.filter((event) => event.type === type)[count - 1];
-        if (!found) return;
-        waiting.delete(look);
-        resolve(found);
-      };
-      waiting.add(look);
-      look();
-    });
   const all = (type: string): AnyEvent[] => events.filter((event) => event.type === type);
   return { talk, next, all, events, done: async (count = 1) => (await next('response.done', count)).response as Done };
 }

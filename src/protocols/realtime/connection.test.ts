@@ -17,6 +17,7 @@ import {
 } from '../testing/doubles.ts';
 import { scriptedSpeech } from '../testing/spoken.ts';
 import { realtimeEndpoints, realtimeSockets } from './routes.ts';
+import { eventLog } from './testing/event-log.ts';
 
 interface WireEvent {
   readonly type: string;
@@ -64,28 +65,13 @@ async function connected(
   const world = await serve([], { sockets, ...server });
   const client = new WebSocket(`ws://127.0.0.1:${world.port}/v1/realtime${query}`, protocols, { headers });
   onTestFinished(() => client.terminate());
-  const events: WireEvent[] = [];
-  const waiting = new Set<() => void>();
-  client.on('message', (data) => {
-    events.push(JSON.parse(String(data)) as WireEvent);
-    for (const look of waiting) look();
-  });
+  const { events, add, next } = eventLog<WireEvent>();
+  client.on('message', (data) => add(JSON.parse(String(data)) as WireEvent));
   client.on('error', () => undefined);
   const refused = new Promise<number>((resolve) =>
     client.on('unexpected-response', (_, reply) => resolve(reply.statusCode ?? 0)),
   );
   const opened = new Promise<void>((resolve) => client.on('open', () => resolve()));
-  const next = (type: string, count = 1) =>
-    new Promise<WireEvent>((resolve) => {
-      const look = (): void => {
-        const found = events.filter((event) => event.type === type)[count - 1];
-        if (!found) return;
-        waiting.delete(look);
-        resolve(found);
-      };
-      waiting.add(look);
-      look();
-    });
   const send = (event: object): void => client.send(JSON.stringify(event));
   return { client, events, next, send, opened, refused, asked, speech, ears, world, used: () => used };
 }

@@ -195,26 +195,23 @@ export class BatchLoop {
   #sample(generations: readonly Generation[]): void {
     const elsewhere: Generation[] = [];
     const here: Generation[] = [];
-    for (const generation of generations) (this.#startChoosing(generation) ? elsewhere : here).push(generation);
+    for (const generation of generations) {
+      try {
+        (generation.startChoosing() ? elsewhere : here).push(generation);
+      } catch (error) {
+        generation.fail(asAppError(error), this.#pieces);
+        this.#active.delete(generation);
+      }
+    }
     if (elsewhere.length > 0) this.parts.samplers?.()?.go();
     for (const generation of here) this.#after(generation, 'ok');
     for (const generation of elsewhere) this.#after(generation, 'ok');
   }
 
-  #startChoosing(generation: Generation): boolean {
-    try {
-      return generation.startChoosing();
-    } catch (error) {
-      generation.fail(asAppError(error), this.#pieces);
-      return false;
-    }
-  }
-
   #after(generation: Generation, result: DecodeResult): void {
     const pieces = this.#pieces;
     try {
-      if (generation.finished) this.#active.delete(generation);
-      else if (result === 'ok') generation.advance(pieces);
+      if (result === 'ok') generation.advance(pieces);
       else if (result === 'aborted') generation.interrupt(pieces);
       else generation.fail(decodeFailure(result), pieces);
     } catch (error) {

@@ -7,6 +7,7 @@ import { writeDeafWhisper } from '../../../../test/models/whisper.ts';
 import { languageCodes } from '../../../core/languages.ts';
 import { packageFolder } from '../../package-folder.ts';
 import type { Recogniser } from '../recogniser.ts';
+import { plainTask } from '../testing/task.ts';
 import { openAddon } from './addon.ts';
 import { chooseBuild, libraryPackage } from './choose.ts';
 import type { WhisperDriver } from './driver.ts';
@@ -51,14 +52,6 @@ const drivers: readonly (readonly [string, ((model: string) => WhisperDriver | P
     ['library', libraryFolder === undefined ? undefined : (model) => openLibrary(libraryFolder, model)],
   ];
 
-const task = {
-  language: undefined,
-  translate: false,
-  prompt: '',
-  temperature: 0,
-  words: false,
-  suppressNonSpeech: false,
-} as const;
 const patient = 120_000;
 const folder = mkdtempSync(join(tmpdir(), 'parley-whisper-drivers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -83,10 +76,10 @@ describe.each(drivers)('whisper.cpp: %s', (_, open) => {
     'loads the model, and an abort rejects with its reason',
     async () => {
       const gone = new AbortController();
-      const running = recogniser.recognise(sound, { ...task, language: 'en' }, gone.signal);
+      const running = recogniser.recognise(sound, { ...plainTask, language: 'en' }, gone.signal);
       gone.abort(new Error('gone'));
       await expect(running).rejects.toThrow('gone');
-      await expect(recogniser.recognise(sound, task, gone.signal)).rejects.toThrow('gone');
+      await expect(recogniser.recognise(sound, plainTask, gone.signal)).rejects.toThrow('gone');
     },
     patient,
   );
@@ -94,7 +87,7 @@ describe.each(drivers)('whisper.cpp: %s', (_, open) => {
   test.skipIf(skipped || !real)(
     'has segments in order and a known language',
     async () => {
-      const { text, language, segments = [] } = await recogniser.recognise(sound, task, never);
+      const { text, language, segments = [] } = await recogniser.recognise(sound, plainTask, never);
       expect(languageCodes).toContain(language);
       expect(segments.map((segment) => segment.text).join('')).toBe(text);
       for (const { start, end } of segments) expect(end).toBeGreaterThanOrEqual(start);
@@ -107,7 +100,7 @@ describe.each(drivers)('whisper.cpp: %s', (_, open) => {
   test.skipIf(skipped || !real)(
     'after that, has word times on request, with a language and a prompt',
     async () => {
-      const asked = { ...task, words: true, language: 'en', prompt: 'A journey. Stations, trains.' };
+      const asked = { ...plainTask, words: true, language: 'en', prompt: 'A journey. Stations, trains.' };
       const { language, segments = [] } = await recogniser.recognise(sound, asked, never);
       expect(language).toBe('en');
       const words = segments.flatMap((segment) => segment.words ?? []);

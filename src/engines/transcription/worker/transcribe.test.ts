@@ -6,18 +6,11 @@ import type { TranscriptionEvent } from '../../../core/transcription.ts';
 import type { Span } from '../cut.ts';
 import type { TranscriptionTask } from '../host.ts';
 import type { Heard, Recogniser } from '../recogniser.ts';
+import { plainTask } from '../testing/task.ts';
 import { quietestPlace, transcribe } from './transcribe.ts';
 import type { Activity } from './voice-activity.ts';
 
 const rate = 16_000;
-const usualTask: TranscriptionTask = {
-  language: undefined,
-  translate: false,
-  prompt: '',
-  temperature: 0,
-  words: false,
-  suppressNonSpeech: false,
-};
 
 interface Scene {
   readonly seconds?: number;
@@ -76,7 +69,7 @@ async function play(scene: Scene) {
     signal: stop.signal,
     watch,
   };
-  const error = await transcribe(recording, { ...usualTask, ...task }, tools, {
+  const error = await transcribe(recording, { ...plainTask, ...task }, tools, {
     recogniser,
     voice,
     ...(scene.bufferSeconds ? { bufferSeconds: scene.bufferSeconds } : {}),
