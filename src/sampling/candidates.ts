@@ -1,4 +1,5 @@
 import { BorderSearch, RadixSort } from './float-sort.ts';
+import { rowScanFor } from './row-scan.ts';
 
 /**
  * The tokens that may come next, as parallel arrays that are reused for every token. Samplers change them in place; only the first
@@ -40,6 +41,16 @@ export class Candidates {
       this.logits[id] = Number.isNaN(logit) ? -Infinity : logit;
     }
     this.loaded(logits.length);
+  }
+
+  /** Loads those that are not below the floor. */
+  loadReaching(floor: number, logits: Float32Array): void {
+    const scan = rowScanFor(logits.length);
+    scan.load(logits);
+    const found = scan.reaching(floor);
+    this.ids.set(found.ids);
+    this.logits.set(found.logits);
+    this.loaded(found.ids.length);
   }
 
   /** Call after ids and logits were written, in the order of the ids. */
@@ -212,7 +223,7 @@ export function keepHighest(logits: Float32Array, count: number, into: Candidate
     return;
   }
   const floor = likelyFloor(logits, count, into);
-  if (floor > -Infinity) gather(logits, floor, count, into);
+  if (floor > -Infinity) into.loadReaching(floor, logits);
   // Without a floor all are loaded, including NaN, which no comparison lets through.
   if (floor === -Infinity || into.size < count) into.loadAll(logits);
   trimToHighest(into, count);
@@ -251,34 +262,4 @@ function likelyFloor(logits: Float32Array, count: number, { logits: sample, bits
   const rank = Math.ceil(expected * 1.05 + 3 * Math.sqrt(expected) + 4);
   if (rank > size) return -Infinity;
   return border.search(bits, size, rank);
-}
-
-function gather(logits: Float32Array, floor: number, count: number, into: Candidates): void {
-  const { ids } = into;
-  // If most groups of four have nothing, the branch is predicted well.
-  const sparse = count * 64 < logits.length;
-  let size = 0;
-  const fours = logits.length - (logits.length % 4);
-  for (let id = 0; id < fours; id += 4) {
-    const a = (logits[id] as number) >= floor;
-    const b = (logits[id + 1] as number) >= floor;
-    const c = (logits[id + 2] as number) >= floor;
-    const d = (logits[id + 3] as number) >= floor;
-    if (sparse && !(a || b || c || d)) continue;
-    // Written unconditionally: branches would often be mispredicted.
-    ids[size] = id;
-    size += Number(a);
-    ids[size] = id + 1;
-    size += Number(b);
-    ids[size] = id + 2;
-    size += Number(c);
-    ids[size] = id + 3;
-    size += Number(d);
-  }
-  for (let id = fours; id < logits.length; id += 1) {
-    ids[size] = id;
-    size += Number((logits[id] as number) >= floor);
-  }
-  for (let index = 0; index < size; index += 1) into.logits[index] = logits[ids[index] as number] as number;
-  into.loaded(size);
 }
