@@ -344,6 +344,26 @@ describe('write stall', () => {
     await one.closed;
     expect(one.socket.bytesRead).toBeLessThan(64 * 2 ** 20);
   });
+
+  test('write stall: holds nothing of a connection that was closed before the reply', async () => {
+    const time = handTimer();
+    const started = latch();
+    const replied = latch();
+    const work = endpoint(
+      async ({ signal }) => {
+        started.open();
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        setImmediate(() => replied.open());
+        return { status: 200, body: 'too late' };
+      },
+      { method: 'GET' },
+    );
+    const one = wire(await serve([work], { startTimer: time.startTimer, stallTimeoutSeconds: 7 })).send(get);
+    await started.promise;
+    one.socket.destroy();
+    await replied.promise;
+    expect(time.waiting()).toEqual([]);
+  });
 });
 
 function dialTls({ port }: { readonly port: number }) {

@@ -154,9 +154,12 @@ export interface WriteStallParts {
   readonly stallTimeoutMs: number;
 }
 
-/** Destroys the connection of a client that makes no progress in reading for the time-out. Runs until it is cancelled. */
+/**
+ * Destroys the connection of a client that makes no progress in reading for the time-out. Runs until it is cancelled, but not for a
+ * connection that is closed already: no event would come to cancel it.
+ */
 export function watchWrites(socket: Socket, { startTimer, stallTimeoutMs }: WriteStallParts): Timer {
-  if (stallTimeoutMs <= 0) return { restart: () => undefined, cancel: () => undefined };
+  if (stallTimeoutMs <= 0 || socket.destroyed) return { restart: () => undefined, cancel: () => undefined };
   let before = unsentBytes(socket);
   const timer = startTimer(stallTimeoutMs, () => {
     const now = unsentBytes(socket);
