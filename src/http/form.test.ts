@@ -1,11 +1,14 @@
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Call, json } from './call.ts';
-import { type FormLimits, removeLeftovers, uploadFolder } from './form.ts';
-import { ask, endpoint, latch, serve, wire } from './testing/world.ts';
+import { type FormLimits, readForm, removeLeftovers, uploadFolder } from './form.ts';
+import { ask, endpoint, handTimer, latch, serve, wire } from './testing/world.ts';
 
 const boundary = 'a-boundary';
 const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };
@@ -220,6 +223,33 @@ describe('removeLeftovers', () => {
   test('ignores a folder that cannot be read', async () => {
     await expect(removeLeftovers(join(parent, 'nowhere'))).resolves.toBeUndefined();
   });
+});
+
+test('form: one that came whole is given up at once if its client left before it was read', async () => {
+  const body = form(file('file', 'talk.wav', 'RIFF'));
+  const result = latch<string>();
+  const folder = join(tmpdir(), 'parley-test-form-never-made');
+  const server = createServer((request) => {
+    const leave = async (): Promise<string> => {
+      const closed = new Promise((resolve) => request.on('error', () => undefined).on('close', resolve));
+      client.destroy();
+      await closed;
+      expect([request.complete, request.readableEnded]).toEqual([true, false]);
+      return folder;
+    };
+    // Its timer never passes.
+    const startTimer = handTimer().startTimer;
+    readForm(request, { bytes: 1000, stallMilliseconds: 1000, startTimer, limits: {}, folder: leave }).then(
+      ({ type }) => result.open(type),
+      (error) => result.open(String(error)),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: ${headers['content-type']}\r\ncontent-length: ${body.length}\r\n\r\n`;
+  client.write(head + body);
+  expect(await result.promise).toBe('gone');
+  server.close();
 });
 
 test('form: parts after its end are ignored, and the request is answered', async () => {

@@ -76,8 +76,8 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
   const limits = { ...defaultLimits, ...reading.limits };
   // Imported on first use: most servers never need it.
   const { default: busboy } = await import('busboy');
-  // The client may have disconnected during the import, and no event follows.
-  if (request.destroyed && !request.complete) return { type: 'gone' };
+  // The client may have disconnected during the import. What was not read is lost then, and no event follows.
+  if (request.destroyed) return { type: 'gone' };
   const parser = busboy({
     headers: request.headers,
     defParamCharset: 'utf8',
@@ -109,7 +109,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
     };
     const ended = (): void => stall.cancel();
     const gone = (): void => {
-      if (!request.complete) settle({ type: 'gone' });
+      if (!request.readableEnded) settle({ type: 'gone' });
     };
 
     // An empty name is undefined, whatever the types of the parser say.
