@@ -382,6 +382,19 @@ test('BatchLoop: with a card, the pieces of a step are sent while the next one i
   expect(messages.filter(({ type }) => type === 'step')).toHaveLength(3);
 });
 
+test('BatchLoop: with a card, the first token of a reply is sent before the next step', async () => {
+  const { begin, over, messages, context } = world([], { onCard: true });
+  const sentBefore: number[] = [];
+  const compute = context.decodeNow;
+  context.decodeNow = () => {
+    sentBefore.push(messages.filter(({ type }) => type === 'step').length);
+    return compute.call(context);
+  };
+  begin({ id: 1, prompt: 5, reply: 3 });
+  await over(1);
+  expect(sentBefore).toEqual([0, 1, 1]);
+});
+
 test('BatchLoop: tokens that other threads choose are taken last', async () => {
   const order: string[] = [];
   const { begin, over } = world([], { samplers: () => ({ go: () => order.push('go') }) });

@@ -152,6 +152,8 @@ export class BatchLoop {
     }
     const startedAt = now();
     const computed = await this.#compute([reader], [], busy ? this.#chunk : context.batchCapacity);
+    // The first token of the reply does not wait until the card has been given the next step, whose new shape takes it some time.
+    if (!reader.readingPrompt) this.#flush();
     if (busy && computed >= this.#chunk) {
       this.#chunk = nextChunk(this.#chunk, now() - startedAt, context.batchCapacity);
     }

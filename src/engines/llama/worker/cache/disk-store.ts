@@ -313,7 +313,8 @@ export async function readOutline(path: string, fingerprint: string): Promise<Ou
 export async function readSnapshot(
   path: string,
   { tokens, checkpoints }: Outline,
-  allocate: (bytes: number) => Uint8Array = (bytes) => new Uint8Array(bytes),
+  // Not filled with zeros: all of it is read.
+  allocate: (bytes: number) => Uint8Array = (bytes) => Buffer.allocUnsafeSlow(bytes),
 ): Promise<Snapshot | undefined> {
   const file = await open(path, 'r');
   try {
@@ -350,14 +351,21 @@ function stateSizes(bytes: number, table: Buffer): readonly number[] | undefined
   return own < 0 ? undefined : [own, ...others];
 }
 
-/** Fills `into` from a position of the file, calling `seen` with each piece; false if the file ends before. */
+/** Fills `into` from a position of the file, calling `seen` with each piece while the next is read; false if the file ends before. */
 async function readPieces(file: FileHandle, into: Uint8Array, position: number, seen?: (piece: Uint8Array) => void) {
-  for (let start = 0; start < into.length; ) {
+  const readAt = async (start: number): Promise<Uint8Array> => {
     const piece = into.subarray(start, Math.min(start + pieceBytes, into.length));
     const { bytesRead } = await file.read(piece, 0, piece.length, position + start);
-    if (bytesRead === 0) return false;
-    seen?.(piece.subarray(0, bytesRead));
-    start += bytesRead;
+    return piece.subarray(0, bytesRead);
+  };
+  if (into.length === 0) return true;
+  let next = readAt(0);
+  for (let start = 0; start < into.length; ) {
+    const piece = await next;
+    if (piece.length === 0) return false;
+    start += piece.length;
+    if (start < into.length) next = readAt(start);
+    seen?.(piece);
   }
   return true;
 }
