@@ -4,12 +4,14 @@ import type { Sampling } from '../../../../core/sampling-fields.ts';
 import type { SamplerOptions } from '../../../../sampling/sampler.ts';
 import type { Pointer } from '../native/structs.ts';
 import type { ThreadData, ToThread } from './sampler-thread.ts';
-import { failed, field, place, rowFields, sharedRows } from './shared-rows.ts';
+import { failed, field, place, rowFields, sharedIntegers, sharedRows } from './shared-rows.ts';
 
 /** More threads than this wait for memory and not for the processor. */
 const mostThreads = 15;
 /** With fewer tokens to choose from, sampling takes less time than waking a thread. */
 const leastVocabulary = 16_000;
+/** How long the main thread looks for a token before it sleeps. */
+const awakeMs = 2;
 /** Until a thread that does not answer counts as lost; it needs milliseconds. */
 const patienceMs = 20_000;
 
@@ -35,11 +37,12 @@ export function samplerThreads(options: PoolOptions, processors = availableParal
 /** Samples for several sequences at the same time. Each sampler stays on one thread, with its state. */
 export class SamplerPool {
   readonly #threads: readonly SamplerThread[];
+  readonly #step = sharedIntegers(1);
   #samplers = 0;
   #onMain = 0;
 
   constructor(options: PoolOptions, count: number, start: (data: ThreadData) => void = startThread) {
-    this.#threads = Array.from({ length: count }, () => new SamplerThread(options, start));
+    this.#threads = Array.from({ length: count }, () => new SamplerThread(options, this.#step, start));
   }
 
   /**
@@ -69,6 +72,8 @@ export class SamplerPool {
   /** Starts what was asked for since the last step. */
   go(): void {
     for (const thread of this.#threads) thread.go();
+    Atomics.add(this.#step, 0, 1);
+    Atomics.notify(this.#step, 0);
   }
 }
 
@@ -107,14 +112,16 @@ class SamplerThread {
   samplers = 0;
   readonly #port: MessagePort;
   readonly #shared;
-  #step = 0;
+  /** Rows before this step. */
+  #before = 0;
+  /** Rows of this step. */
   #count = 0;
 
-  constructor({ vocabularySize, sequences }: PoolOptions, start: (data: ThreadData) => void) {
+  constructor({ vocabularySize, sequences }: PoolOptions, step: Int32Array, start: (data: ThreadData) => void) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     port1.unref();
-    this.#shared = sharedRows(sequences);
+    this.#shared = sharedRows(sequences, step);
     start({ port: port2, shared: this.#shared, vocabularySize });
   }
 
@@ -128,8 +135,9 @@ class SamplerThread {
   }
 
   ask(sampler: number, address: Pointer, length: number): number {
+    const { control, rows, addresses } = this.#shared;
+    if (this.#count === 0) this.#before = Atomics.load(control, place.asked);
     const row = this.#count;
-    const { rows, addresses } = this.#shared;
     rows[row * rowFields + field.sampler] = sampler;
     rows[row * rowFields + field.length] = length;
     addresses[row] = BigInt(address);
@@ -138,27 +146,36 @@ class SamplerThread {
   }
 
   go(): void {
-    if (this.#count === 0) return;
-    const { control } = this.#shared;
-    Atomics.store(control, place.count, this.#count);
+    Atomics.add(this.#shared.control, place.asked, this.#count);
     this.#count = 0;
-    this.#step += 1;
-    Atomics.store(control, place.go, this.#step);
-    Atomics.notify(control, place.go);
   }
 
   answer(row: number): number {
-    const { control, rows } = this.#shared;
-    while (Atomics.load(control, place.done) !== this.#step) {
+    if (!this.#isDone(row)) this.#await(row);
+    const token = this.#shared.rows[row * rowFields + field.token] as number;
+    if (token === failed) throw new Error('the sampler failed');
+    return token;
+  }
+
+  #isDone(row: number): boolean {
+    return ((Atomics.load(this.#shared.control, place.done) - this.#before) | 0) > row;
+  }
+
+  /** It is not long in coming: only after a while does this thread sleep, from which it would wake too late. */
+  #await(row: number): void {
+    const { control } = this.#shared;
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < awakeMs) if (this.#isDone(row)) return;
+    Atomics.store(control, place.waiting, 1);
+    for (;;) {
+      const done = Atomics.load(control, place.done);
+      if (this.#isDone(row)) break;
       if (!this.ready) throw new Error('a thread of the sampler was lost');
-      const waited = Atomics.wait(control, place.done, this.#step - 1, patienceMs);
-      if (waited !== 'timed-out') continue;
+      if (Atomics.wait(control, place.done, done, patienceMs) !== 'timed-out') continue;
       Atomics.store(control, place.ready, 0);
       throw new Error('a thread of the sampler does not answer');
     }
-    const token = rows[row * rowFields + field.token] as number;
-    if (token === failed) throw new Error('the sampler failed');
-    return token;
+    Atomics.store(control, place.waiting, 0);
   }
 }
 

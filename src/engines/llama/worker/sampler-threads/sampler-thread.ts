@@ -31,7 +31,7 @@ interface Running {
 }
 
 const { port, shared, vocabularySize } = workerData as ThreadData;
-const { control, rows, addresses } = shared;
+const { step, control, rows, addresses } = shared;
 const running = new Map<number, Running>();
 /** The library reuses its output buffer, so there are few addresses. */
 const views = new Map<bigint, Float32Array>();
@@ -71,15 +71,14 @@ function choose(row: number): number {
   );
 }
 
-let step = 0;
+let done = 0;
 Atomics.store(control, place.ready, 1);
 // The thread ends with its process.
 for (;;) {
-  Atomics.wait(control, place.go, step);
-  if (Atomics.load(control, place.go) === step) continue;
-  step += 1;
+  const seen = Atomics.load(step, 0);
+  const count = (Atomics.load(control, place.asked) - done) | 0;
+  // Messages come before the row that needs them.
   for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) take(next.message as ToThread);
-  const count = Atomics.load(control, place.count);
   for (let row = 0; row < count; row += 1) {
     let token: number = failed;
     try {
@@ -88,7 +87,9 @@ for (;;) {
       // The main thread reports it for the request.
     }
     rows[row * rowFields + field.token] = token;
+    done = (done + 1) | 0;
+    Atomics.store(control, place.done, done);
+    if (Atomics.load(control, place.waiting) === 1) Atomics.notify(control, place.done);
   }
-  Atomics.store(control, place.done, step);
-  Atomics.notify(control, place.done);
+  Atomics.wait(step, 0, seen);
 }
