@@ -17,7 +17,8 @@ const start = liveServers();
 const folder = mkdtempSync(join(tmpdir(), 'parley-test-day-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const tasksOfEach = fullRun ? 200 : 5;
+/** Growth is judged over the second half: in the first, code is compiled, and histories and caches fill. */
+const tasksOfEach = fullRun ? 400 : 5;
 const smallServer = fileURLToPath(new URL('../../src/mcp/testing/small-server.mjs', import.meta.url));
 /** Lines on the console that no sound server writes here. */
 const trouble = /unexpected|exception|unhandled|stopped in the middle|did not answer|could not/i;

@@ -100,7 +100,7 @@ test('SamplerPool: a request whose sampler fails gets an error, others go on', (
 
 test('samplerThreads: only with a card, many tokens and several sequences', () => {
   const shape = { vocabularySize: 152_000, sequences: 32, gpuLayers: 25 };
-  expect(samplerThreads(shape, 16)).toBe(15);
+  expect(samplerThreads(shape, 16)).toBe(11);
   expect(samplerThreads(shape, 4)).toBe(3);
   expect(samplerThreads({ ...shape, sequences: 1 }, 16)).toBe(0);
   expect(samplerThreads({ ...shape, gpuLayers: 0 }, 16)).toBe(0);

@@ -6,8 +6,8 @@ import type { Pointer } from '../native/structs.ts';
 import type { ThreadData, ToThread } from './sampler-thread.ts';
 import { failed, field, place, rowFields, sharedIntegers, sharedRows } from './shared-rows.ts';
 
-/** More threads than this wait for memory and not for the processor. */
-const mostThreads = 15;
+/** Waking more takes longer than they save: with 32 sequences and 152,000 tokens, 11 were ahead of 7 and of 15 (docs/performance.md). */
+const mostThreads = 11;
 /** With fewer tokens to choose from, sampling takes less time than waking a thread. */
 const leastVocabulary = 16_000;
 /** How long the main thread looks for a token before it sleeps. */
