@@ -1,12 +1,11 @@
-import { createHash } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NewerFile } from '../../../../core/file-version.ts';
 import type { StoreHealth } from '../../../../core/text-service.ts';
 import { makeFolder, privately } from '../../cache-folder.ts';
 import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from '../memory/snapshot.ts';
+import { addPart, checksumOf, pieceBytes, piecewiseChecksum, plainChecksum } from './checksum.ts';
 
 export interface DiskStoreOptions {
   readonly folder: string;
@@ -119,7 +118,7 @@ export class DiskStore implements SnapshotStore {
   async #writeFile({ parts, bytes, tokens, checkpoints }: ReturnType<typeof bodyOf>): Promise<void> {
     const { folder, fingerprint, now, processes } = this.options;
     const outline = { tokens, checkpoints };
-    const sum = await checksum(parts);
+    const sum = await checksumOf(parts);
     const id = snapshotName(sum);
     if (this.#newer.has(id)) return;
     const part = join(folder, partName(id, processes.own));
@@ -265,7 +264,7 @@ type Outline = Pick<SnapshotEntry, 'tokens' | 'checkpoints'>;
 
 const format = 'PARLEYKV';
 /** One digit. */
-const version = 1;
+const version = 2;
 const magic = `${format}${version}`;
 /** Magic, fingerprint (hex), checksum of all that follows (hex), number of tokens, number of checkpoints. */
 const headerBytes = magic.length + 64 + 64 + 8;
@@ -276,7 +275,8 @@ const keptCheckpoints = 2;
 export function bodyOf({ tokens, state, checkpoints: all }: Snapshot) {
   const checkpoints = all.slice(-keptCheckpoints);
   const table = Uint32Array.from(checkpoints.flatMap((one) => [one.index, one.state.length]));
-  const parts = [bytesOf(tokens), bytesOf(table), state, ...checkpoints.map((one) => one.state)];
+  const front = Buffer.concat([bytesOf(tokens), bytesOf(table)]);
+  const parts = [front, state, ...checkpoints.map((one) => one.state)];
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, headerBytes);
   return { tokens, checkpoints: checkpoints.map(({ index }) => index), parts, bytes };
 }
@@ -296,7 +296,7 @@ export async function readOutline(path: string, fingerprint: string): Promise<Ou
     const start = head.toString('latin1', 0, magic.length + 64);
     const found = Number(start.charAt(format.length));
     if (start.startsWith(format) && found > version) throw new NewerFile(found, version);
-    if (start !== `${magic}${fingerprint}`) return undefined;
+    if (!start.startsWith(format) || !(found >= 1) || !start.endsWith(fingerprint)) return undefined;
     const count = { tokens: head.readUInt32LE(headerBytes - 8), checkpoints: head.readUInt32LE(headerBytes - 4) };
     if (headerBytes + count.tokens * 4 + count.checkpoints * 8 > size) return undefined;
     const tokens = new Int32Array(count.tokens);
@@ -314,7 +314,7 @@ export async function readSnapshot(
   path: string,
   { tokens, checkpoints }: Outline,
   // Not filled with zeros: all of it is read.
-  allocate: (bytes: number) => Uint8Array = (bytes) => Buffer.allocUnsafeSlow(bytes),
+  allocate: (bytes: number) => Uint8Array = (bytes) => new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer),
 ): Promise<Snapshot | undefined> {
   const file = await open(path, 'r');
   try {
@@ -326,16 +326,17 @@ export async function readSnapshot(
     await readPieces(file, front, headerBytes);
     const sizes = stateSizes(size - headerBytes - front.length, front.subarray(tokens.length * 4));
     if (!sizes) return undefined;
-    const hash = createHash('sha256').update(front);
+    const sum = header.toString('latin1', 0, magic.length) === magic ? piecewiseChecksum() : plainChecksum();
+    await addPart(sum, front);
     const states: Uint8Array[] = [];
     let position = headerBytes + front.length;
     for (const bytes of sizes) {
       const state = allocate(bytes);
-      if (!(await readPieces(file, state, position, (piece) => hash.update(piece)))) return undefined;
+      if (!(await readPieces(file, state, position, (piece) => sum.add(piece)))) return undefined;
       states.push(state);
       position += bytes;
     }
-    if (hash.digest('hex') !== header.toString('latin1', magic.length + 64, magic.length + 128)) return undefined;
+    if ((await sum.digest()) !== header.toString('latin1', magic.length + 64, magic.length + 128)) return undefined;
     const [state, ...others] = states as [Uint8Array, ...Uint8Array[]];
     const stateOf = (place: number) => others[place] ?? new Uint8Array(0);
     return { tokens, state, checkpoints: checkpoints.map((index, place) => ({ index, state: stateOf(place) })) };
@@ -352,39 +353,32 @@ function stateSizes(bytes: number, table: Buffer): readonly number[] | undefined
 }
 
 /** Fills `into` from a position of the file, calling `seen` with each piece while the next is read; false if the file ends before. */
-async function readPieces(file: FileHandle, into: Uint8Array, position: number, seen?: (piece: Uint8Array) => void) {
-  const readAt = async (start: number): Promise<Uint8Array> => {
+async function readPieces(
+  file: FileHandle,
+  into: Uint8Array,
+  position: number,
+  seen?: (piece: Uint8Array) => Promise<void>,
+): Promise<boolean> {
+  const readAt = async (start: number): Promise<Uint8Array | undefined> => {
     const piece = into.subarray(start, Math.min(start + pieceBytes, into.length));
-    const { bytesRead } = await file.read(piece, 0, piece.length, position + start);
-    return piece.subarray(0, bytesRead);
+    for (let filled = 0; filled < piece.length; ) {
+      const { bytesRead } = await file.read(piece, filled, piece.length - filled, position + start + filled);
+      if (bytesRead === 0) return undefined;
+      filled += bytesRead;
+    }
+    return piece;
   };
-  if (into.length === 0) return true;
   let next = readAt(0);
   for (let start = 0; start < into.length; ) {
     const piece = await next;
-    if (piece.length === 0) return false;
+    if (!piece) return false;
     start += piece.length;
     if (start < into.length) next = readAt(start);
-    seen?.(piece);
+    await seen?.(piece);
   }
   return true;
 }
 
 function bytesOf(list: Int32Array | Uint32Array): Buffer {
   return Buffer.from(list.buffer, list.byteOffset, list.byteLength);
-}
-
-/** Bytes that are hashed or read before the event loop runs again. */
-const pieceBytes = 4 * 2 ** 20;
-
-/** The SHA-256 of all parts in hex, computed in pieces so that the event loop is not blocked. */
-export async function checksum(parts: readonly Uint8Array[]): Promise<string> {
-  const hash = createHash('sha256');
-  for (const part of parts) {
-    for (let start = 0; start < part.length; start += pieceBytes) {
-      hash.update(part.subarray(start, start + pieceBytes));
-      await nextTurn();
-    }
-  }
-  return hash.digest('hex');
 }
