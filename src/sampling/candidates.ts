@@ -28,8 +28,9 @@ export class Candidates {
     this.logits = new Float32Array(capacity);
     this.probabilities = new Float32Array(capacity);
     this.bits = new Int32Array(this.logits.buffer);
-    this.border = new BorderSearch(capacity);
-    this.#sorting = new RadixSort(capacity);
+    const { border, sorting } = workingMemory(capacity);
+    this.border = border;
+    this.#sorting = sorting;
     this.#weights = new Float64Array(capacity);
   }
 
@@ -209,6 +210,18 @@ export class Candidates {
       ids[place] = id;
     }
   }
+}
+
+const working = new Map<number, { readonly border: BorderSearch; readonly sorting: RadixSort }>();
+
+/** One for all samplers of a thread: it holds nothing between two calls, and allocating it for each request takes time. */
+function workingMemory(capacity: number) {
+  let found = working.get(capacity);
+  if (!found) {
+    found = { border: new BorderSearch(capacity), sorting: new RadixSort(capacity) };
+    working.set(capacity, found);
+  }
+  return found;
 }
 
 const sampleSize = 1024;
