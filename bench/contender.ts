@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BenchOptions } from './options.ts';
 import { freePort } from './ports.ts';
-import { childrenOf, cpuMicroseconds, peakMegabytes, residentMegabytes } from './process-figures.ts';
+import { childrenOf, cpuMicroseconds, mapsOf, megabytesTogether, peakMegabytes } from './process-figures.ts';
 import { ended, type ServerProcess, startServer } from './server-process.ts';
 
 /** A server that is measured beside another one. */
@@ -150,7 +150,7 @@ export function cpuOf({ processes }: Contender): number | undefined {
 
 export function memoryOf({ processes }: Contender): number | undefined {
   const all = processes();
-  return all.length === 0 ? undefined : all.reduce((sum, pid) => sum + residentMegabytes(pid), 0);
+  return all.length === 0 ? undefined : megabytesTogether(all.map(mapsOf));
 }
 
 /** The sum of what each of its processes held at most, at whatever moment. */
