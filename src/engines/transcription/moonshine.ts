@@ -26,6 +26,7 @@ export async function openMoonshine(threads: number): Promise<Recogniser> {
   return {
     facts: { name, languages: ['en'], translates: false },
     longestSeconds: 25,
+    missesShortSpeech: true,
     patienceMs: (seconds) => 60_000 + seconds * 4000,
     notes: ({ prompt, temperature }) => [
       ...(prompt.trim() === '' ? [] : [`prompt has no effect: ${name} takes none`]),

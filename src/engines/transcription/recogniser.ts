@@ -8,6 +8,8 @@ export interface Recogniser {
   readonly facts: TranscriptionFacts;
   /** Longest chunk that it recognises well. */
   readonly longestSeconds: number;
+  /** It may hear nothing in a short sentence between pauses; such a chunk is given to it once more without them. */
+  readonly missesShortSpeech?: boolean;
   /** Watchdog time-out of a chunk. */
   patienceMs(seconds: number): number;
   /** Fields of the request that are ignored, as sentences. */

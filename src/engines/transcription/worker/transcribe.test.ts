@@ -103,6 +103,20 @@ test('transcribe: long speech is recognised in chunks, each with its time-out', 
   expect([...starts].sort((a, b) => a - b)).toEqual(starts);
 });
 
+test.each([
+  [true, [2.8, 2]],
+  [false, [2.8]],
+])(
+  'transcribe: a chunk in which nothing is heard is tried without its margins, if that helps (%s)',
+  async (missesShortSpeech, expected) => {
+    const hear = (_: number, count: number) => ({ text: count === 1 ? ' ' : 'Hello.', language: 'en' });
+    const { events, lengths } = await play({ hear, recogniser: { missesShortSpeech } });
+    expect(lengths).toEqual(expected);
+    const texts = events.flatMap((event) => (event.type === 'segment' ? [event.segment.text.trim()] : []));
+    expect(texts.filter(Boolean)).toEqual(missesShortSpeech ? ['Hello.'] : []);
+  },
+);
+
 test('transcribe: recognises the speech with its margins', async () => {
   expect((await play({ speech: [[2, 3]] })).lengths[0]).toBeCloseTo(1.8, 5);
   expect((await play({ speech: [[9.5, 11]] })).lengths[0]).toBeCloseTo(0.9, 5);

@@ -46,15 +46,25 @@ export async function transcribe(
   });
   let language = task.language;
 
+  async function recognise({ start, end }: Span): Promise<Heard> {
+    signal.throwIfAborted();
+    const piece = recent.slice(start, end);
+    const patience = recogniser.patienceMs(piece.length / soundRate);
+    const heard = await watch.aside(patience, () => recogniser.recognise(piece, task, signal));
+    signal.throwIfAborted();
+    return heard;
+  }
+
   async function hear(chunks: readonly Chunk[]): Promise<void> {
     for (const chunk of chunks) {
-      signal.throwIfAborted();
-      const piece = recent.slice(chunk.start, chunk.end);
-      const patience = recogniser.patienceMs(piece.length / soundRate);
-      const heard = await watch.aside(patience, () => recogniser.recognise(piece, task, signal));
-      signal.throwIfAborted();
+      let { start } = chunk;
+      let heard = await recognise(chunk);
+      if (heard.text.trim() === '' && recogniser.missesShortSpeech) {
+        start = chunk.spans[0]?.start ?? start;
+        heard = await recognise({ start, end: chunk.spans.at(-1)?.end ?? chunk.end });
+      }
       language ??= heard.language;
-      for (const segment of segmentsOf(heard, chunk, task)) tell({ type: 'segment', segment });
+      for (const segment of segmentsOf(heard, { ...chunk, start }, task)) tell({ type: 'segment', segment });
       tell({ type: 'progress', fraction: Math.min(1, chunk.end / (seconds * soundRate)) });
     }
   }
