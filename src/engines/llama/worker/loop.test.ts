@@ -162,8 +162,37 @@ test('BatchLoop: reads a prompt in batches and writes a reply token by token', a
   expect(pieces()).toHaveLength(3);
 });
 
+/** Each look at it is so many milliseconds later. */
+function clock(milliseconds: number): () => number {
+  let time = 0;
+  return () => {
+    time += milliseconds;
+    return time;
+  };
+}
+
+test('BatchLoop: texts of steps that take a millisecond or two are sent together, every few milliseconds', async () => {
+  const { begin, over, messages } = world([], { now: clock(0.3) });
+  begin({ id: 1, prompt: 1, reply: 30 });
+  await over(1);
+  const sizes = messages.flatMap((message) => (message.type === 'step' ? [message.pieces.length] : []));
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(30);
+  expect(Math.max(...sizes)).toBeGreaterThan(1);
+  expect(Math.max(...sizes)).toBeLessThan(6);
+});
+
+test('BatchLoop: replies are sent before a prompt is read', async () => {
+  const { begin, over, messages, whileDecoding } = world([], { now: clock(0.01) });
+  const sent: number[] = [];
+  whileDecoding(() => sent.push(messages.flatMap((one) => (one.type === 'step' ? one.pieces : [])).length));
+  begin({ id: 1, prompt: 1, reply: 2 });
+  begin({ id: 2, prompt: 200, reply: 1 });
+  await over(2);
+  expect(sent[0]).toBe(1);
+});
+
 test('BatchLoop: decoding requests share a batch and a message', async () => {
-  const { begin, over, batches, messages } = world();
+  const { begin, over, batches, messages } = world([], { now: clock(5) });
   begin({ id: 1, prompt: 1, reply: 4 });
   begin({ id: 2, prompt: 1, reply: 4 });
   await over(2);
@@ -335,7 +364,7 @@ test('BatchLoop: a request starts at once if idle', () => {
 });
 
 test('deterministic: each request is computed alone, with one message per step', async () => {
-  const { begin, over, batches, messages, fillers } = world([], { apart: true });
+  const { begin, over, batches, messages, fillers } = world([], { apart: true, now: clock(5) });
   for (const id of [1, 3, 4]) begin({ id, prompt: 1, reply: 3 });
   await over(3);
   expect(batches).toEqual(Array(9).fill(1));

@@ -11,6 +11,8 @@ import { StepClock } from './step-times.ts';
 
 /** A smaller batch is computed faster than on another thread. A card only begins it then, which takes no time. */
 const smallBatch = { processor: 63, card: 255 };
+/** A message for each step would cost the processor more than it gives the reader where steps are shorter than this. */
+const shortStepMs = 4;
 /** Further prompts are begun in the same step only within this time. */
 const longestReadingMs = 200;
 
@@ -34,6 +36,7 @@ export class BatchLoop {
   readonly #active = new Set<Generation>();
   /** Not sent yet. */
   #pieces: Piece[] = [];
+  #sentAt = 0;
   readonly #clock: StepClock;
   readonly #between: (() => Promise<void>)[] = [];
   readonly #beginnings: (() => void)[] = [];
@@ -89,7 +92,10 @@ export class BatchLoop {
       await this.#step();
       const last = this.#active.size === 0;
       // With a card, this is done while it computes the next step.
-      if (!this.parts.onCard || last) await this.#sendAndReceive();
+      if (!this.parts.onCard || last) {
+        if (last || this.#isDue(startedAt)) this.#flush();
+        await nextTurn();
+      }
       this.#clock.ended(startedAt, last);
     }
     this.#running = false;
@@ -99,12 +105,14 @@ export class BatchLoop {
     if (this.#pieces.length === 0) return;
     this.parts.send({ type: 'step', pieces: this.#pieces });
     this.#pieces = [];
+    this.#sentAt = this.parts.now();
   }
 
-  /** Sends what the last step gave, and lets messages in: aborts, questions, requests. */
-  async #sendAndReceive(): Promise<void> {
-    this.#flush();
-    await nextTurn();
+  /** Texts of short steps are sent together; all else at once. */
+  #isDue(startedAt: number): boolean {
+    const now = this.parts.now();
+    const isLong = now - startedAt >= shortStepMs || now - this.#sentAt >= shortStepMs;
+    return isLong || this.#pieces.some(({ type }) => type !== 'text-delta');
   }
 
   /** First one token for each generation in decode, then prefill: whole batches if nothing decodes, otherwise a short chunk. */
@@ -144,8 +152,9 @@ export class BatchLoop {
 
   async #readOn(reader: Generation, busy: boolean): Promise<void> {
     const { context, now } = this.parts;
+    // Replies do not wait for a prompt.
+    this.#flush();
     if (reader.atMedium) {
-      this.#flush();
       const result = await reader.computeMedium().catch((): DecodeResult => 'failed');
       this.#after(reader, result);
       return;
@@ -188,7 +197,9 @@ export class BatchLoop {
     const { context, onCard } = this.parts;
     if (!onCard) return size <= smallBatch.processor ? context.decodeNow() : context.decode();
     const result = size <= smallBatch.card ? context.decodeNow() : await context.decode();
-    await this.#sendAndReceive();
+    // Sends what the last step gave, and lets messages in: aborts, questions, requests.
+    this.#flush();
+    await nextTurn();
     context.synchronize();
     return result;
   }
