@@ -208,6 +208,22 @@ describe('a1111Server with sd-server of stable-diffusion.cpp', () => {
     expect(asked.map(({ path }) => path).filter((path) => /progress|interrupt/.test(path))).toEqual([]);
   });
 
+  test('an unknown sampler or scheduler is reported, which it replaces silently', async () => {
+    const { server, bodies } = await sdServer();
+    expect(await draw(server, { sampler: 'Restart', scheduler: 'beta' })).toMatchObject({
+      used: { sampler: 'default', scheduler: 'automatic' },
+      notes: [
+        'There is no sampler "Restart"; default was taken.',
+        'There is no scheduler "beta"; automatic was taken.',
+      ],
+    });
+    expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({ sampler_name: 'default', scheduler: 'automatic' });
+    expect(await draw(server, { sampler: 'euler_a', scheduler: 'automatic' })).toMatchObject({
+      used: { sampler: 'euler_a', scheduler: 'automatic' },
+      notes: [],
+    });
+  });
+
   test('upscale: returns the picture as it is, to be resized', async () => {
     const { server, facts, bodies } = await sdServer();
     expect(facts.upscalers).toEqual([]);

@@ -10,6 +10,7 @@ import {
   type Progress,
   pictureBytes,
   type RemotePicture,
+  type SamplerNames,
   shortRequestMs,
   type Wait,
 } from '../drawing-server.ts';
@@ -21,16 +22,18 @@ const pollMs = 500;
 /** What the adapter needs to know of the backend. */
 interface Product {
   /**
-   * sd-server of stable-diffusion.cpp: no progress, interrupt and upscaling, LoRAs only in the field `lora`, and no empty
-   * prompt.
+   * sd-server of stable-diffusion.cpp: no progress, interrupt and upscaling, LoRAs only in the field `lora`, no empty prompt,
+   * and its default for an unknown sampler or scheduler.
    */
   readonly isSdServer: boolean;
+  readonly samplers: readonly string[];
+  readonly schedulers: readonly string[];
   readonly loras: readonly { readonly name: string; readonly file: string; readonly path: string }[];
 }
 
 /** The API of the A1111 web UI, which sd-server, KoboldCpp, Forge and SD.Next have too. */
 export function a1111Server(connection: DrawingConnection, wait: Wait): DrawingServer {
-  let product: Product = { isSdServer: false, loras: [] };
+  let product: Product = { isSdServer: false, samplers: [], schedulers: [], loras: [] };
   const post = async (path: string, body: object, signal: AbortSignal) =>
     objectAt(await connection.json('POST', `/sdapi/v1/${path}`, body, { signal, bytes: pictureBytes }));
   return {
@@ -45,7 +48,9 @@ export function a1111Server(connection: DrawingConnection, wait: Wait): DrawingS
       const watching = product.isSdServer ? undefined : watch(connection, wait, watched);
       try {
         const path = request.initial ? 'img2img' : 'txt2img';
-        return pictureIn(await post(path, bodyOf(request, product), signal), request);
+        const known = product.isSdServer ? knownNames(request, product) : undefined;
+        const body = bodyOf({ ...request, ...known?.used }, product);
+        return { ...pictureIn(await post(path, body, signal), request), ...known };
       } finally {
         done.abort();
         await watching;
@@ -87,6 +92,22 @@ function bodyOf(request: ImageRequest, product: Product): object {
     send_images: true,
     save_images: false,
   };
+}
+
+/** The sampler and scheduler, replaced by the first if the backend does not list them. */
+function knownNames({ sampler, scheduler }: SamplerNames, { samplers, schedulers }: Product) {
+  const notes: string[] = [];
+  const listed = (what: string, asked: string, all: readonly string[]): string => {
+    const [first = asked] = all;
+    if (all.includes(asked)) return asked;
+    notes.push(`There is no ${what} ${JSON.stringify(asked.slice(0, 60))}; ${first} was taken.`);
+    return first;
+  };
+  const used = {
+    sampler: listed('sampler', sampler, samplers),
+    scheduler: listed('scheduler', scheduler, schedulers),
+  };
+  return { used, notes };
 }
 
 function promptOf({ prompt, loras = [] }: ImageRequest, product: Product): object {
@@ -168,7 +189,7 @@ async function readFacts(connection: DrawingConnection): Promise<{ facts: ImageF
     }),
     loras: loras.map(({ name, file }) => ({ name, file })),
   };
-  return { facts, product: { isSdServer, loras } };
+  return { facts, product: { isSdServer, samplers: facts.samplers, schedulers: facts.schedulers, loras } };
 }
 
 /** The flags with which sd-server was started, or its own defaults. */
