@@ -218,7 +218,7 @@ describe('a1111Server with sd-server of stable-diffusion.cpp', () => {
       ],
     });
     expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({ sampler_name: 'default', scheduler: 'automatic' });
-    expect(await draw(server, { sampler: 'euler_a', scheduler: 'automatic' })).toMatchObject({
+    expect(await draw(server, { sampler: 'Euler a', scheduler: 'default' })).toMatchObject({
       used: { sampler: 'euler_a', scheduler: 'automatic' },
       notes: [],
     });

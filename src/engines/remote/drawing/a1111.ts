@@ -94,14 +94,20 @@ function bodyOf(request: ImageRequest, product: Product): object {
   };
 }
 
-/** The sampler and scheduler, replaced by the first if the backend does not list them. */
+/** Names that leave the choice to the backend. */
+const openNames = ['', 'automatic', 'default'];
+
+/** The sampler and scheduler as the backend spells them; the first, with a note, if it does not list them. */
 function knownNames({ sampler, scheduler }: SamplerNames, { samplers, schedulers }: Product) {
   const notes: string[] = [];
+  const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
   const listed = (what: string, asked: string, all: readonly string[]): string => {
     const [first = asked] = all;
-    if (all.includes(asked)) return asked;
-    notes.push(`There is no ${what} ${JSON.stringify(asked.slice(0, 60))}; ${first} was taken.`);
-    return first;
+    const found = all.find((name) => plain(name) === plain(asked));
+    if (found === undefined && !openNames.includes(plain(asked))) {
+      notes.push(`There is no ${what} ${JSON.stringify(asked.slice(0, 60))}; ${first} was taken.`);
+    }
+    return found ?? first;
   };
   const used = {
     sampler: listed('sampler', sampler, samplers),
@@ -172,7 +178,7 @@ async function readFacts(connection: DrawingConnection): Promise<{ facts: ImageF
   const sha256 = textAt(model?.sha256);
   const loras = listedLoras.flatMap((each) => {
     const lora = textAt(each.name);
-    const path = textAt(each.path) ?? lora;
+    const path = textAt(each.path) || lora;
     return lora && path ? [{ name: lora, file: path.replace(/^.*[/\\]/, ''), path }] : [];
   });
   const facts = {
