@@ -7,7 +7,13 @@ import { RemoteFailure } from './failure.ts';
 export interface RemotePicture {
   readonly bytes: Uint8Array;
   readonly seed: number;
+  /** If they may differ from those of the request. */
+  readonly used?: SamplerNames;
+  /** What differs from the request, as sentences. */
+  readonly notes?: readonly string[];
 }
+
+export type SamplerNames = Pick<ImageRequest, 'sampler' | 'scheduler'>;
 
 export type Progress = (step: number, steps: number, preview?: Uint8Array) => void;
 

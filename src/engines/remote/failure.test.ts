@@ -40,6 +40,8 @@ test('messageOf: finds the message in all known forms', () => {
   expect(messageOf('{"detail":[{"msg":"a"},{"msg":"b"}]}')).toBe('a; b');
   expect(messageOf('{"detail":{"msg":"No image model loaded."}}')).toBe('No image model loaded.');
   expect(messageOf('{"error":"RuntimeError","detail":"","errors":"model missing"}')).toBe('model missing');
+  expect(messageOf('{"error":"HTTPException","detail":"Sampler not found","errors":""}')).toBe('Sampler not found');
+  expect(messageOf('{"error":"server_error","message":"type must be number"}')).toBe('type must be number');
   expect(messageOf('  plain\n words ')).toBe('plain words');
   expect(messageOf('<html><body>Bad gateway')).toBe('');
   expect(messageOf('')).toBe('');

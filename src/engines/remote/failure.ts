@@ -60,7 +60,8 @@ export function messageOf(body: string): string {
   if (value === undefined) return plain(body);
   const { error, errors, message, detail } = objectAt(value);
   const details = listAt(detail).map((one) => textAt(objectAt(one).msg) ?? '');
-  const places = [objectAt(error).message, errors, error, message, detail, objectAt(detail).msg, details.join('; ')];
+  // Beside another message, `error` has only its type.
+  const places = [objectAt(error).message, errors, message, detail, objectAt(detail).msg, details.join('; '), error];
   return plain(places.map(textAt).find((text) => text !== undefined && text !== '') ?? '');
 }
 

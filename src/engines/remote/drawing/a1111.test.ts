@@ -85,6 +85,17 @@ describe('a1111Server.draw', () => {
     });
   });
 
+  test('the tag of a LoRA has its name, also if the request has its file', async () => {
+    const { connection, bodies } = fakeConnection({
+      '/sdapi/v1/loras': () => [{ name: 'film', path: '/l/film.safetensors' }],
+      '/sdapi/v1/txt2img': () => answered([base64(1)]),
+    });
+    const server = a1111Server(connection, unseen);
+    await server.facts();
+    await draw(server, { prompt: 'a boat', loras: [{ name: 'film.safetensors', weight: 1 }] });
+    expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({ prompt: 'a boat <lora:film:1>' });
+  });
+
   test('returns the picture with the reported or requested seed', async () => {
     const give = async (answer: object) => {
       const { connection } = fakeConnection({ '/sdapi/v1/txt2img': () => answer });
@@ -146,4 +157,78 @@ test('a1111Server.upscale: has the requested size, and rejects without a picture
   await expect(a1111Server(fakeConnection({}).connection, unseen).upscale(request, never)).rejects.toThrow(
     'gave no picture',
   );
+});
+
+describe('a1111Server with sd-server of stable-diffusion.cpp', () => {
+  const guidance = { txt_cfg: 1, img_cfg: null };
+  const defaults = { width: 1024, height: 1024, sample_params: { sample_steps: 4, guidance } };
+  const lists = {
+    '/sdcpp/v1/capabilities': () => ({ supported_modes: ['img_gen'], defaults_by_mode: { img_gen: defaults } }),
+    '/sdapi/v1/samplers': () => [{ name: 'default' }, { name: 'euler' }, { name: 'euler_a' }],
+    '/sdapi/v1/upscalers': () => ['None', 'Lanczos', 'Nearest'].map((name) => ({ name, scale: 4 })),
+    '/sdapi/v1/loras': () => [{ name: 'film', path: 'styles/film.safetensors' }],
+    '/sdapi/v1/txt2img': () => answered([base64(1)]),
+  };
+  async function sdServer(changes: Parameters<typeof fakeConnection>[0] = {}, wait = unseen) {
+    const fake = fakeConnection({ ...lists, ...changes });
+    const server = a1111Server(fake.connection, wait);
+    return { ...fake, server, facts: await server.facts() };
+  }
+
+  test('has the default steps, guidance and size of the server', async () => {
+    const { facts } = await sdServer();
+    expect(facts).toMatchObject({ nativeSize: 1024, defaults: { steps: 4, guidance: 1, size: 1024 } });
+    const none = await sdServer({ '/sdcpp/v1/capabilities': () => ({ defaults_by_mode: { img_gen: { width: 0 } } }) });
+    expect(none.facts).toMatchObject({ nativeSize: 512, defaults: { steps: 20, guidance: 7, size: 512 } });
+  });
+
+  test.each(['film', 'FILM', 'film.safetensors'])('sends the LoRA %s as a field, not as a tag', async (name) => {
+    const { server, bodies } = await sdServer();
+    await draw(server, { prompt: 'a boat', loras: [{ name, weight: 0.5 }] });
+    expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({
+      prompt: 'a boat',
+      lora: [{ path: 'styles/film.safetensors', multiplier: 0.5 }],
+    });
+  });
+
+  test('sends a space instead of an empty prompt, which it refuses', async () => {
+    const { server, bodies } = await sdServer();
+    await draw(server, { prompt: '' });
+    expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({ prompt: ' ' });
+  });
+
+  test('does not request progress and interrupts, which it does not have', async () => {
+    const slow = async () => {
+      await settle();
+      return answered([base64(1)]);
+    };
+    const { server, asked } = await sdServer({ '/sdapi/v1/txt2img': slow }, settle);
+    await draw(server);
+    await server.stop();
+    expect(asked.map(({ path }) => path).filter((path) => /progress|interrupt/.test(path))).toEqual([]);
+  });
+
+  test('an unknown sampler or scheduler is reported, which it replaces silently', async () => {
+    const { server, bodies } = await sdServer();
+    expect(await draw(server, { sampler: 'Restart', scheduler: 'beta' })).toMatchObject({
+      used: { sampler: 'default', scheduler: 'automatic' },
+      notes: [
+        'There is no sampler "Restart"; default was taken.',
+        'There is no scheduler "beta"; automatic was taken.',
+      ],
+    });
+    expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({ sampler_name: 'default', scheduler: 'automatic' });
+    expect(await draw(server, { sampler: 'Euler a', scheduler: 'default' })).toMatchObject({
+      used: { sampler: 'euler_a', scheduler: 'automatic' },
+      notes: [],
+    });
+  });
+
+  test('upscale: returns the picture as it is, to be resized', async () => {
+    const { server, facts, bodies } = await sdServer();
+    expect(facts.upscalers).toEqual([]);
+    const request = { picture: Uint8Array.of(9), upscaler: 'None', width: 20, height: 30 };
+    expect([...(await server.upscale(request, never))]).toEqual([9]);
+    expect(bodies('/sdapi/v1/extra-single-image')).toEqual([]);
+  });
 });

@@ -10,6 +10,7 @@ import {
   type Progress,
   pictureBytes,
   type RemotePicture,
+  type SamplerNames,
   shortRequestMs,
   type Wait,
 } from '../drawing-server.ts';
@@ -18,38 +19,63 @@ import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
 /** Often enough to report each step of a picture that takes seconds. */
 const pollMs = 500;
 
+/** What the adapter needs to know of the backend. */
+interface Product {
+  /**
+   * sd-server of stable-diffusion.cpp: no progress, interrupt and upscaling, LoRAs only in the field `lora`, no empty prompt,
+   * and its default for an unknown sampler or scheduler.
+   */
+  readonly isSdServer: boolean;
+  readonly samplers: readonly string[];
+  readonly schedulers: readonly string[];
+  readonly loras: readonly { readonly name: string; readonly file: string; readonly path: string }[];
+}
+
 /** The API of the A1111 web UI, which sd-server, KoboldCpp, Forge and SD.Next have too. */
 export function a1111Server(connection: DrawingConnection, wait: Wait): DrawingServer {
+  let product: Product = { isSdServer: false, samplers: [], schedulers: [], loras: [] };
   const post = async (path: string, body: object, signal: AbortSignal) =>
     objectAt(await connection.json('POST', `/sdapi/v1/${path}`, body, { signal, bytes: pictureBytes }));
   return {
-    facts: () => readFacts(connection),
+    facts: async () => {
+      const read = await readFacts(connection);
+      product = read.product;
+      return read.facts;
+    },
     draw: async (request, signal, progress) => {
       const done = new AbortController();
-      const watching = watch(connection, wait, { done: done.signal, progress, preview: request.previewEvery > 0 });
+      const watched = { done: done.signal, progress, preview: request.previewEvery > 0 };
+      const watching = product.isSdServer ? undefined : watch(connection, wait, watched);
       try {
-        return pictureIn(await post(request.initial ? 'img2img' : 'txt2img', bodyOf(request), signal), request);
+        const path = request.initial ? 'img2img' : 'txt2img';
+        const known = product.isSdServer ? knownNames(request, product) : undefined;
+        const body = bodyOf({ ...request, ...known?.used }, product);
+        return { ...pictureIn(await post(path, body, signal), request), ...known };
       } finally {
         done.abort();
         await watching;
       }
     },
     upscale: async ({ picture, upscaler, width, height }, signal) => {
+      // The caller resizes it.
+      if (product.isSdServer) return picture;
       const size = { resize_mode: 1, upscaling_resize_w: width, upscaling_resize_h: height, upscaling_crop: false };
       const body = { upscaler_1: upscaler, ...size, image: base64(picture) };
       const image = textAt((await post('extra-single-image', body, signal)).image);
       if (!image) throw drawingFailed('gave no picture');
       return Buffer.from(image, 'base64');
     },
-    stop: async () => void (await connection.json('POST', '/sdapi/v1/interrupt', {}, { milliseconds: shortRequestMs })),
+    stop: async () => {
+      if (product.isSdServer) return;
+      await connection.json('POST', '/sdapi/v1/interrupt', {}, { milliseconds: shortRequestMs });
+    },
   };
 }
 
-function bodyOf(request: ImageRequest): object {
-  const { initial, mask, clipSkip, loras = [] } = request;
-  const tags = loras.map(({ name, weight }) => ` <lora:${name}:${weight}>`).join('');
+function bodyOf(request: ImageRequest, product: Product): object {
+  const { initial, mask, clipSkip } = request;
   return {
-    prompt: `${request.prompt}${tags}`,
+    ...promptOf(request, product),
     negative_prompt: request.negativePrompt,
     width: request.width,
     height: request.height,
@@ -66,6 +92,40 @@ function bodyOf(request: ImageRequest): object {
     send_images: true,
     save_images: false,
   };
+}
+
+/** Names that leave the choice to the backend. */
+const openNames = ['', 'automatic', 'default'];
+
+/** The sampler and scheduler as the backend spells them; the first, with a note, if it does not list them. */
+function knownNames({ sampler, scheduler }: SamplerNames, { samplers, schedulers }: Product) {
+  const notes: string[] = [];
+  const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
+  const listed = (what: string, asked: string, all: readonly string[]): string => {
+    const [first = asked] = all;
+    const found = all.find((name) => plain(name) === plain(asked));
+    if (found === undefined && !openNames.includes(plain(asked))) {
+      notes.push(`There is no ${what} ${JSON.stringify(asked.slice(0, 60))}; ${first} was taken.`);
+    }
+    return found ?? first;
+  };
+  const used = {
+    sampler: listed('sampler', sampler, samplers),
+    scheduler: listed('scheduler', scheduler, schedulers),
+  };
+  return { used, notes };
+}
+
+function promptOf({ prompt, loras = [] }: ImageRequest, product: Product): object {
+  // Requests have the name or the file.
+  const listed = (asked: string) =>
+    product.loras.find(({ name, file }) => [name, file].some((each) => each.toLowerCase() === asked.toLowerCase()));
+  if (product.isSdServer) {
+    const lora = loras.map(({ name, weight }) => ({ path: listed(name)?.path ?? name, multiplier: weight }));
+    return { prompt: prompt || ' ', ...(lora.length > 0 ? { lora } : {}) };
+  }
+  const tags = loras.map(({ name, weight }) => ` <lora:${listed(name)?.name ?? name}:${weight}>`);
+  return { prompt: `${prompt}${tags.join('')}` };
 }
 
 function pictureIn({ images, info }: Readonly<Record<string, unknown>>, { seed }: ImageRequest): RemotePicture {
@@ -100,9 +160,10 @@ async function watch(
   }
 }
 
-async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
+async function readFacts(connection: DrawingConnection): Promise<{ facts: ImageFacts; product: Product }> {
   const list = async (name: string) => listAt(await found(connection, `/sdapi/v1/${name}`)).map(objectAt);
-  const [options, models, samplers, schedulers, upscalers, loras] = await Promise.all([
+  const [capabilities, options, models, samplers, schedulers, upscalers, listedLoras] = await Promise.all([
+    found(connection, '/sdcpp/v1/capabilities'),
     found(connection, '/sdapi/v1/options'),
     list('sd-models'),
     list('samplers'),
@@ -110,26 +171,45 @@ async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
     list('upscalers'),
     list('loras'),
   ]);
+  const isSdServer = 'defaults_by_mode' in objectAt(capabilities);
   const title = textAt(objectAt(options).sd_model_checkpoint) || textAt(models[0]?.title) || 'remote';
   const model = models.find((each) => textAt(each.title) === title);
   const name = textAt(model?.model_name) || title;
   const sha256 = textAt(model?.sha256);
-  return {
+  const loras = listedLoras.flatMap((each) => {
+    const lora = textAt(each.name);
+    const path = textAt(each.path) || lora;
+    return lora && path ? [{ name: lora, file: path.replace(/^.*[/\\]/, ''), path }] : [];
+  });
+  const facts = {
     name,
     title,
     path: textAt(model?.filename) || name,
     ...(sha256 && /^[0-9a-f]{64}$/i.test(sha256) && !/^8+$/.test(sha256) ? { sha256 } : {}),
-    ...drawingFacts,
+    ...(isSdServer ? sdServerDefaults(valueAt(capabilities, 'defaults_by_mode', 'img_gen')) : drawingFacts),
     samplers: names(samplers, 'Euler a'),
     schedulers: names(schedulers, 'automatic'),
     upscalers: upscalers.flatMap((each) => {
-      const upscaler = textAt(each.name);
+      const upscaler = isSdServer ? undefined : textAt(each.name);
       return upscaler ? [{ name: upscaler, scale: numberAt(each.scale) ?? 4 }] : [];
     }),
-    loras: loras.flatMap((each) => {
-      const lora = textAt(each.name);
-      return lora ? [{ name: lora, file: (textAt(each.path) ?? lora).replace(/^.*[/\\]/, '') }] : [];
-    }),
+    loras: loras.map(({ name, file }) => ({ name, file })),
+  };
+  return { facts, product: { isSdServer, samplers: facts.samplers, schedulers: facts.schedulers, loras } };
+}
+
+/** The flags with which sd-server was started, or its own defaults. */
+function sdServerDefaults(mode: unknown): typeof drawingFacts {
+  const { nativeSize, defaults } = drawingFacts;
+  const positive = (value: unknown, ifNone: number): number => Math.max(0, numberAt(value) ?? 0) || ifNone;
+  const size = Math.max(positive(valueAt(mode, 'width'), 0), positive(valueAt(mode, 'height'), 0)) || defaults.size;
+  return {
+    nativeSize: Math.max(nativeSize, size),
+    defaults: {
+      steps: positive(valueAt(mode, 'sample_params', 'sample_steps'), defaults.steps),
+      guidance: positive(valueAt(mode, 'sample_params', 'guidance', 'txt_cfg'), defaults.guidance),
+      size,
+    },
   };
 }
 

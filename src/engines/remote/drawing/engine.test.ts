@@ -73,6 +73,15 @@ describe('RemoteDrawing.draw', () => {
     expect(events[1]).toMatchObject({ index: 1, seed: 6 });
   });
 
+  test('finish has the sampler that sd-server used, and a note for an unknown one', async () => {
+    const { draw } = await world({ '/sdcpp/v1/capabilities': json({ defaults_by_mode: {} }) });
+    expect((await draw({ sampler: 'Restart', scheduler: 'automatic', count: 2 })).at(-1)).toMatchObject({
+      type: 'finish',
+      sampler: 'Heun',
+      notes: ['There is no sampler "Restart"; Heun was taken.'],
+    });
+  });
+
   test('an unreadable picture is a 502', async () => {
     const { draw, one } = await world({ '/sdapi/v1/txt2img': picture('text') });
     await expect(draw()).rejects.toMatchObject({

@@ -13,14 +13,16 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
 
   async *draw(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent> {
     const { width, height, steps, sampler, scheduler, count } = request;
+    let last: RemotePicture | undefined;
     for (let index = 0; index < count; index += 1) {
       // One at a time, so that each is sent as soon as it is complete.
       const one = { ...request, seed: (request.seed + index) % 2 ** 32, count: 1 };
       const { picture, host } = yield* this.#followed(one, signal);
       const { png } = await readPng(this.parts.asPng, picture.bytes, host);
       yield { type: 'picture', index, seed: picture.seed, png };
+      last = picture;
     }
-    yield { type: 'finish', width, height, steps, sampler, scheduler, notes: [] };
+    yield { type: 'finish', width, height, steps, ...(last?.used ?? { sampler, scheduler }), notes: last?.notes ?? [] };
   }
 
   async upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array> {
