@@ -92,6 +92,12 @@ export class Generation {
     return this.parts.slot.nextMedium !== undefined;
   }
 
+  /** Its prompt is not computed together with others: it needs other rows of logits, or must not depend on them. */
+  get readsAlone(): boolean {
+    const { slot, negative, scores } = this.parts;
+    return negative !== undefined || scores !== undefined || slot.portion !== undefined || this.atMedium;
+  }
+
   /** Computes that medium; `advance` or `interrupt` follow as after a batch. */
   async computeMedium(): Promise<DecodeResult> {
     const { slot, now } = this.parts;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AppError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
 import type { Generation } from './generation.ts';
-import { BatchLoop, bridges, type LoopParts, nextReader } from './loop.ts';
+import { BatchLoop, bridges, type LoopParts, nextReader, readTogether } from './loop.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 
@@ -218,18 +218,33 @@ test('BatchLoop: a short prompt does not wait for a long one', async () => {
   expect(pieces().flatMap((piece) => (piece.type === 'text-delta' ? [piece.text] : []))).toEqual(['2', '1']);
 });
 
-test('BatchLoop: reads several short prompts before the first of them decodes', async () => {
+test('BatchLoop: reads several short prompts together, before the first of them decodes', async () => {
   const { begin, over, batches } = world();
   for (const id of [1, 2, 3]) begin({ id, prompt: 10, reply: 2 });
   await over(3);
-  expect(batches).toEqual([10, 10, 10, 3]);
+  expect(batches).toEqual([30, 3]);
+});
+
+test('BatchLoop: reads each prompt alone if that cannot be computed together, and only one that fails is an error', async () => {
+  const { begin, over, batches, pieces } = world(['no-room', 'ok', 'failed']);
+  for (const id of [1, 2, 3]) begin({ id, prompt: 10, reply: 1 });
+  await over(3);
+  expect(batches).toEqual([30, 10, 10, 10]);
+  expect(pieces().map((piece) => (piece.type === 'text-delta' ? piece.text : piece.type))).toEqual(['1', 'error', '3']);
+});
+
+test('BatchLoop: reads prompts one by one where each must be computed alone', async () => {
+  const { begin, over, batches } = world([], { apart: true });
+  for (const id of [1, 2]) begin({ id, prompt: 10, reply: 1 });
+  await over(2);
+  expect(batches).toEqual([10, 10]);
 });
 
 test('BatchLoop: an idle sequence between two active ones gets a token, and forgets it', async () => {
   const { begin, over, batches, fillers } = world();
   for (const id of [1, 3]) begin({ id, prompt: 10, reply: 2 });
   await over(2);
-  expect(batches).toEqual([10, 10, 3]);
+  expect(batches).toEqual([20, 3]);
   expect(fillers).toEqual(['added 2', 'dropped 2']);
 });
 
@@ -449,6 +464,21 @@ test('BatchLoop: tells once in a while how long its steps took', async () => {
 const book = { name: 'book', remaining: 4000 };
 const letter = { name: 'letter', remaining: 300 };
 const question = { name: 'question', remaining: 20 };
+
+test('readTogether: the reader and the shortest others, if each can have the same share of the batch', () => {
+  const reader = (remaining: number, readsAlone = false) => ({ remaining, readsAlone });
+  const lengths = (first: number, others: readonly number[], limit: number) => {
+    const [one, ...rest] = [first, ...others].map((remaining) => reader(remaining));
+    return one && readTogether(one, [one, ...rest], limit).map(({ remaining }) => remaining);
+  };
+  expect(lengths(10, [30, 5, 20], 100)).toEqual([10, 5, 20]);
+  expect(lengths(10, [30, 5, 20], 120)).toEqual([10, 5, 20, 30]);
+  expect(lengths(60, [5], 100)).toEqual([60]);
+  expect(lengths(500, [5], 100)).toEqual([500]);
+  const [alone, other] = [reader(5, true), reader(5)];
+  expect(readTogether(alone, [alone, other], 100)).toEqual([alone]);
+  expect(readTogether(other, [alone, other], 100)).toEqual([other]);
+});
 
 test('nextReader: alternates between the oldest and the shortest', () => {
   const readers = [book, letter, question];

@@ -145,13 +145,13 @@ export class BatchLoop {
       const readers = [...this.#active].filter(({ readingPrompt, aborted }) => readingPrompt && !aborted);
       const reader = nextReader(readers, this.#turn++);
       if (!reader) return;
-      await this.#readOn(reader, busy);
+      await this.#readOn(reader, readers, busy);
       if (reader.readingPrompt || this.parts.now() - startedAt >= longestReadingMs) return;
     }
   }
 
-  async #readOn(reader: Generation, busy: boolean): Promise<void> {
-    const { context, now } = this.parts;
+  async #readOn(reader: Generation, readers: readonly Generation[], busy: boolean): Promise<void> {
+    const { context, now, apart } = this.parts;
     // Replies do not wait for a prompt.
     this.#flush();
     if (reader.atMedium) {
@@ -160,7 +160,9 @@ export class BatchLoop {
       return;
     }
     const startedAt = now();
-    const computed = await this.#compute([reader], [], busy ? this.#chunk : context.batchCapacity);
+    const limit = busy ? this.#chunk : context.batchCapacity;
+    const together = apart ? [reader] : readTogether(reader, readers, limit);
+    const computed = await this.#compute(together, [], limit);
     // The first token of the reply does not wait until the card has been given the next step, whose new shape takes it some time.
     if (!reader.readingPrompt) this.#flush();
     if (busy && computed >= this.#chunk) {
@@ -188,9 +190,16 @@ export class BatchLoop {
     threads?.after(result);
     const computedAt = now();
     if (result === 'ok') this.#sample(generations);
+    else if (isPrefill && generations.length > 1) await this.#readApart(generations, limit);
     else for (const generation of generations) this.#after(generation, result);
     this.#clock.computed(size, startedAt, computedAt);
     return size;
+  }
+
+  /** Prompts that could not be computed together: one that fails must not fail the others. */
+  async #readApart(generations: readonly Generation[], limit: number): Promise<void> {
+    for (const generation of generations) this.#after(generation, 'aborted');
+    for (const generation of generations) if (!generation.finished) await this.#compute([generation], [], limit);
   }
 
   async #decode(size: number): Promise<DecodeResult> {
@@ -259,6 +268,26 @@ export function nextReader<Reader extends { readonly remaining: number }>(
   const [oldest] = oldestFirst;
   if (!oldest || turn % 2 === 0) return oldest;
   return oldestFirst.reduce((least, reader) => (reader.remaining < least.remaining ? reader : least), oldest);
+}
+
+interface Reader {
+  readonly remaining: number;
+  /** Its prompt is not computed together with others. */
+  readonly readsAlone: boolean;
+}
+
+/** The reader, and the shortest of the others that are computed to their end in the same batch: each may take the same share of it. */
+export function readTogether<One extends Reader>(reader: One, readers: readonly One[], limit: number): readonly One[] {
+  const together = [reader];
+  if (reader.readsAlone) return together;
+  let longest = reader.remaining;
+  const others = readers.filter((other) => other !== reader && !other.readsAlone);
+  for (const other of others.sort((a, b) => a.remaining - b.remaining)) {
+    longest = Math.max(longest, other.remaining);
+    if (longest * (together.length + 1) > limit) break;
+    together.push(other);
+  }
+  return together;
 }
 
 /** A pass over the weights costs about as much as this many more rows: of a small model on the processor, or on a card. */
