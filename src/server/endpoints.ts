@@ -104,7 +104,8 @@ const sharedPaths: Readonly<Record<string, string>> = { '/completions': '/comple
 
 function withSharedPaths<Context>(endpoints: readonly ModelEndpoint<Context>[]): ModelEndpoint<Context>[] {
   return endpoints.map((endpoint) => {
-    const ours = endpoints.find(({ path }) => path === sharedPaths[endpoint.path]);
+    const shared = sharedPaths[endpoint.path];
+    const ours = shared === undefined ? undefined : endpoints.find(({ path }) => path === shared);
     return ours ? answeringBoth(endpoint, ours) : endpoint;
   });
 }
