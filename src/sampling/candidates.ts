@@ -1,4 +1,5 @@
 import { BorderSearch, RadixSort } from './float-sort.ts';
+import { onePerSize } from './one-per-size.ts';
 import { rowScanFor } from './row-scan.ts';
 
 /**
@@ -212,17 +213,11 @@ export class Candidates {
   }
 }
 
-const working = new Map<number, { readonly border: BorderSearch; readonly sorting: RadixSort }>();
-
-/** One for all samplers of a thread: it holds nothing between two calls, and allocating it for each request takes time. */
-function workingMemory(capacity: number) {
-  let found = working.get(capacity);
-  if (!found) {
-    found = { border: new BorderSearch(capacity), sorting: new RadixSort(capacity) };
-    working.set(capacity, found);
-  }
-  return found;
-}
+/** Allocating it for each request would take time. */
+const workingMemory = onePerSize((capacity) => ({
+  border: new BorderSearch(capacity),
+  sorting: new RadixSort(capacity),
+}));
 
 const sampleSize = 1024;
 

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 
-// The WebAssembly of `RowScan`, written down instruction by instruction, with the names of the text format. It is too short to be worth
-// a compiler among the dependencies.
+// The WebAssembly of `RowScan`, written down instruction by instruction, by their names in the text format (`i32.add` is `i32Add`). It is
+// too short to be worth a compiler among the dependencies.
 
 /** The logits that are looked at together: four vectors of four. */
 export const groupSize = 16;
@@ -25,41 +25,42 @@ const vector = (code: number, ...rest: number[]): number[] => [0xfd, ...unsigned
 const get = (local: number): Code => [0x20, local];
 const set = (local: number): Code => [0x21, local];
 const tee = (local: number): Code => [0x22, local];
-const branchIf = (depth: number): Code => [0x0d, depth];
-const constant = (value: number): Code => [0x41, ...signed(value)];
-const load128 = (offset: number): Code => vector(0x00, 4, offset);
-const lane = (index: number): Code => vector(0x1f, index);
+const brIf = (depth: number): Code => [0x0d, depth];
+const i32Const = (value: number): Code => [0x41, ...signed(value)];
+const v128Load = (offset: number): Code => vector(0x00, 4, offset);
+const f32x4ExtractLane = (index: number): Code => vector(0x1f, index);
 const op = {
   block: [0x02, 0x40],
   loop: [0x03, 0x40],
   end: [0x0b],
-  isZero: [0x45],
-  lessThan: [0x49],
-  trailingZeros: [0x68],
-  add: [0x6a],
-  subtract: [0x6b],
-  and: [0x71],
-  or: [0x72],
-  shiftLeft: [0x74],
-  shiftRight: [0x76],
-  storeInteger: [0x36, 2, 0],
-  loadFloat: [0x2a, 2, 0],
-  storeFloat: [0x38, 2, 0],
-  negativeInfinity: [0x43, 0, 0, 0x80, 0xff],
-  floatMaximum: [0x97],
-  splat: vector(0x13),
-  notBelow: vector(0x46),
-  either: vector(0x50),
-  anyTrue: vector(0x53),
-  laneBits: vector(0xa4),
+  i32Eqz: [0x45],
+  i32LtU: [0x49],
+  i32Ctz: [0x68],
+  i32Add: [0x6a],
+  i32Sub: [0x6b],
+  i32And: [0x71],
+  i32Or: [0x72],
+  i32Shl: [0x74],
+  i32ShrU: [0x76],
+  i32Store: [0x36, 2, 0],
+  f32Load: [0x2a, 2, 0],
+  f32Store: [0x38, 2, 0],
+  /** `f32.const -inf`. */
+  f32NegativeInfinity: [0x43, 0, 0, 0x80, 0xff],
+  f32Max: [0x97],
+  f32x4Splat: vector(0x13),
+  f32x4Ge: vector(0x46),
+  v128Or: vector(0x50),
+  v128AnyTrue: vector(0x53),
+  i32x4Bitmask: vector(0xa4),
   /** Keeps the first of the two if the second is not a number. */
-  maximum: vector(0xeb),
+  f32x4Pmax: vector(0xeb),
 } satisfies Record<string, Code>;
 
 /** To the next group; back to the beginning of the loop if there is one. */
 const nextGroup = (at: number, rowEnd: number): Code[] => [
-  ...[get(at), constant(groupSize * 4), op.add, tee(at)],
-  ...[get(rowEnd), op.lessThan, branchIf(0)],
+  ...[get(at), i32Const(groupSize * 4), op.i32Add, tee(at)],
+  ...[get(rowEnd), op.i32LtU, brIf(0)],
 ];
 
 /** (rowEnd) → the highest logit, or -Infinity. */
@@ -71,14 +72,14 @@ function highest(): Code {
       [1, i32],
       [4, v128],
     ]),
-    ...[op.negativeInfinity, op.splat, tee(a), tee(b), tee(c), set(d)],
+    ...[op.f32NegativeInfinity, op.f32x4Splat, tee(a), tee(b), tee(c), set(d)],
     op.loop,
-    ...best.flatMap((local, index) => [get(local), get(at), load128(16 * index), op.maximum, set(local)]),
+    ...best.flatMap((local, index) => [get(local), get(at), v128Load(16 * index), op.f32x4Pmax, set(local)]),
     ...nextGroup(at, rowEnd),
     op.end,
-    ...[get(a), get(b), op.maximum, get(c), op.maximum, get(d), op.maximum, set(a)],
-    ...[get(a), lane(0), get(a), lane(1), op.floatMaximum],
-    ...[get(a), lane(2), op.floatMaximum, get(a), lane(3), op.floatMaximum],
+    ...[get(a), get(b), op.f32x4Pmax, get(c), op.f32x4Pmax, get(d), op.f32x4Pmax, set(a)],
+    ...[get(a), f32x4ExtractLane(0), get(a), f32x4ExtractLane(1), op.f32Max],
+    ...[get(a), f32x4ExtractLane(2), op.f32Max, get(a), f32x4ExtractLane(3), op.f32Max],
     op.end,
   ].flat();
 }
@@ -86,34 +87,34 @@ function highest(): Code {
 /** (rowEnd, floor, ids, logits) → how many are not below the floor. Writes their ids and logits. */
 function gather(): Code {
   const [rowEnd, floor, ids, logits, at, bits, id, written, floors] = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const;
-  const reached = (index: number): Code[] => [get(at), load128(16 * index), get(floors), op.notBelow];
+  const reached = (index: number): Code[] => [get(at), v128Load(16 * index), get(floors), op.f32x4Ge];
   return [
     ...list([
       [4, i32],
       [1, v128],
     ]),
-    ...[get(floor), op.splat, set(floors)],
+    ...[get(floor), op.f32x4Splat, set(floors)],
     op.loop,
     op.block,
     // Most groups have none.
-    ...[...reached(0), ...reached(1), op.either, ...reached(2), op.either, ...reached(3), op.either],
-    ...[op.anyTrue, op.isZero, branchIf(0)],
-    ...[...reached(0), op.laneBits],
-    ...[1, 2, 3].flatMap((index) => [...reached(index), op.laneBits, constant(4 * index), op.shiftLeft, op.or]),
+    ...[...reached(0), ...reached(1), op.v128Or, ...reached(2), op.v128Or, ...reached(3), op.v128Or],
+    ...[op.v128AnyTrue, op.i32Eqz, brIf(0)],
+    ...[...reached(0), op.i32x4Bitmask],
+    ...[1, 2, 3].flatMap((index) => [...reached(index), op.i32x4Bitmask, i32Const(4 * index), op.i32Shl, op.i32Or]),
     set(bits),
     // Each of its bits, the lowest first.
     op.loop,
-    ...[get(ids), get(written), op.add],
-    ...[get(at), constant(2), op.shiftRight, get(bits), op.trailingZeros, op.add, tee(id), op.storeInteger],
-    ...[get(logits), get(written), op.add],
-    ...[get(id), constant(2), op.shiftLeft, op.loadFloat, op.storeFloat],
-    ...[get(written), constant(4), op.add, set(written)],
-    ...[get(bits), get(bits), constant(1), op.subtract, op.and, tee(bits), branchIf(0)],
+    ...[get(ids), get(written), op.i32Add],
+    ...[get(at), i32Const(2), op.i32ShrU, get(bits), op.i32Ctz, op.i32Add, tee(id), op.i32Store],
+    ...[get(logits), get(written), op.i32Add],
+    ...[get(id), i32Const(2), op.i32Shl, op.f32Load, op.f32Store],
+    ...[get(written), i32Const(4), op.i32Add, set(written)],
+    ...[get(bits), get(bits), i32Const(1), op.i32Sub, op.i32And, tee(bits), brIf(0)],
     op.end,
     op.end,
     ...nextGroup(at, rowEnd),
     op.end,
-    ...[get(written), constant(2), op.shiftRight],
+    ...[get(written), i32Const(2), op.i32ShrU],
     op.end,
   ].flat();
 }

@@ -1,3 +1,4 @@
+import { onePerSize } from './one-per-size.ts';
 import { groupSize, rowScanCode } from './row-scan-code.ts';
 
 interface Program {
@@ -54,14 +55,4 @@ export class RowScan {
   }
 }
 
-const scans = new Map<number, RowScan>();
-
-/** One for all samplers of a thread: none needs the row after its token is chosen. */
-export function rowScanFor(size: number): RowScan {
-  let scan = scans.get(size);
-  if (!scan) {
-    scan = new RowScan(size);
-    scans.set(size, scan);
-  }
-  return scan;
-}
+export const rowScanFor = onePerSize((size) => new RowScan(size));

@@ -368,13 +368,11 @@ async function readPieces(
     }
     return piece;
   };
-  let next = readAt(0);
+  let piece = await readAt(0);
   for (let start = 0; start < into.length; ) {
-    const piece = await next;
     if (!piece) return false;
     start += piece.length;
-    if (start < into.length) next = readAt(start);
-    await seen?.(piece);
+    [piece] = await Promise.all([readAt(start), seen?.(piece)]);
   }
   return true;
 }
