@@ -206,3 +206,43 @@ test('threadLevels: every number up to 14, and an eighth less at a time above', 
 test('widthClass: two classes for each doubling', () => {
   expect([1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17].map(widthClass)).toEqual([1, 2, 3, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9]);
 });
+
+describe('ThreadCount: steps that are watched', () => {
+  test('cores that others need: the number falls to those that are left at once', () => {
+    const count = new ThreadCount(8, { watched: true });
+    expect(count.next(16, 0)).toBe(8);
+    count.contended(5, 40, 40);
+    expect(count.next(16, 40)).toBe(5);
+  });
+
+  test('a trial with more threads that others disturb: the number stays, and the next trial comes later', () => {
+    const count = new ThreadCount(2, { watched: true });
+    count.next(16, 0);
+    count.contended(1, 40, 40);
+    const trials: number[] = [];
+    for (let now = 40; now < 60_000; now += 60) {
+      if (count.next(16, now) === 1) {
+        count.took(60, now + 60);
+        continue;
+      }
+      trials.push(now);
+      count.contended(1, 40, now + 40);
+    }
+    expect(count.current).toBe(1);
+    expect(trials.length).toBeGreaterThan(2);
+    expect(trials.length).toBeLessThan(12);
+  });
+
+  test('an idle machine: trials cost less than 0.3 %', () => {
+    const machine = { cores: 2 };
+    const { done } = steps(machine, new ThreadCount(2, { watched: true }));
+    expect(done).toBeGreaterThan(fixed(machine, 2) * 0.997);
+  });
+
+  test('a machine whose host lets others run in place of its cores, which it does not see: found by the time of the steps', () => {
+    const machine = { cores: 2, neighbours: () => 1 };
+    const count = new ThreadCount(2, { watched: true });
+    steps(machine, count, { seconds: 20 });
+    expect(count.current).toBe(1);
+  });
+});

@@ -9,6 +9,7 @@
 export class ThreadCount {
   readonly #levels: readonly number[];
   readonly #usualDrift: number;
+  readonly #watched: boolean;
   #level: number;
   /** The level of the running trial; -1 without one. */
   #trial = -1;
@@ -38,12 +39,18 @@ export class ThreadCount {
   readonly #steps = new Float64Array(widthClasses);
   readonly #seenAt = new Float64Array(widthClasses);
 
-  /** With `growing` widths of one class may take longer and longer: chunks of a long prompt do. */
-  constructor(most: number, { growing = false } = {}) {
+  /**
+   * With `growing` widths of one class may take longer and longer: chunks of a long prompt do. With `watched` steps other programs are
+   * noticed while the step runs (`contended`), and fewer threads are tried less often.
+   */
+  constructor(most: number, { growing = false, watched = false } = {}) {
     this.#levels = threadLevels(most);
     this.#level = this.#levels.length - 1;
     this.#stepLevel = this.#level;
     this.#usualDrift = growing ? 0.3 : 0.002;
+    this.#watched = watched;
+    this.#hasTried = watched;
+    if (watched) this.#down.at = calmMs;
   }
 
   get #most(): number {
@@ -53,6 +60,11 @@ export class ThreadCount {
   /** The number that is kept, apart from trials. */
   get current(): number {
     return this.#levels[this.#level] as number;
+  }
+
+  /** Whether the step of `next` tries more threads than are kept. */
+  get isRaising(): boolean {
+    return this.#stepLevel > this.#level;
   }
 
   /** Takes over the number of other steps on the same machine, if it has not seen the machine for a while and they have. */
@@ -87,6 +99,19 @@ export class ThreadCount {
     this.#clock += milliseconds;
     if (this.#stepLevel === this.#trial) this.#tried(time, now);
     else this.#stepped(time, now);
+  }
+
+  /** The step of `next` was given up after this time: other programs need cores of its threads, and leave so many. */
+  contended(free: number, milliseconds: number, now: number): void {
+    this.#lastStepAt = now;
+    this.#clock += milliseconds;
+    if (this.isRaising) {
+      this.#reject(milliseconds);
+      return;
+    }
+    const level = this.#levels.findLastIndex((count) => count <= Math.max(1, free));
+    this.#lowered(milliseconds);
+    this.#settle(Math.min(level, this.#level), soonMs);
   }
 
   #begin(own: number): void {
@@ -157,7 +182,7 @@ export class ThreadCount {
     const isDown = this.#trial < this.#level;
     const direction = isDown ? this.#down : this.#up;
     direction.failures += 1;
-    direction.at = this.#clock + waitAfter(loss, direction.failures);
+    direction.at = this.#clock + waitAfter(loss, direction.failures) * (isDown && this.#watched ? 4 : 1);
     if (isDown) {
       // Fewer threads are no faster: this is how long steps take now.
       this.#debt = 0;
@@ -172,20 +197,30 @@ export class ThreadCount {
     const isDown = this.#trial < this.#level;
     const time = this.#trialSum / this.#trialSteps;
     const soon = Math.max(soonSteps * time * this.#stepWidth, soonMs);
-    if (isDown && this.#clock - this.#raisedAt < doubtMs) {
+    if (isDown) this.#lowered(this.#debt);
+    else this.#raised();
+    this.#settle(this.#trial, soon);
+    this.#mean[own] = time;
+    this.#usual[own] = time;
+    this.#steps[own] = this.#trialSteps;
+  }
+
+  #raised(): void {
+    this.#up.failures = 0;
+    this.#up.at = 0;
+    this.#raisedAt = this.#clock;
+  }
+
+  #lowered(loss: number): void {
+    if (this.#clock - this.#raisedAt < doubtMs) {
       // More threads were a mistake, and cost this much.
       this.#up.failures += 1;
-      this.#up.at = this.#clock + waitAfter(this.#debt, this.#up.failures);
+      this.#up.at = this.#clock + waitAfter(loss, this.#up.failures);
     } else {
       // One slow step may have been chance.
       this.#up.failures = 0;
       this.#up.at = 0;
     }
-    if (!isDown) this.#raisedAt = this.#clock;
-    this.#settle(this.#trial, soon);
-    this.#mean[own] = time;
-    this.#usual[own] = time;
-    this.#steps[own] = this.#trialSteps;
   }
 
   /** Times with another number say nothing any more. */
@@ -214,7 +249,7 @@ interface Direction {
 /** Steps of a class before they are compared with others. */
 const enoughSteps = 3;
 /** After a pause of this time, the machine may be in another state. */
-const pauseMs = 2000;
+export const pauseMs = 2000;
 /** Share of pauses in the clock. */
 const pauseShare = 0.03;
 /** Share of the last step in the mean. */
@@ -231,6 +266,8 @@ const enoughTrials = 3;
 /** When to try again in the same direction after a success, and in the other one. */
 const soonSteps = 8;
 const soonMs = 250;
+/** Before fewer threads are tried for the first time, where others are noticed without a trial. */
+const calmMs = 2000;
 /** A number that was raised is taken back as a failure within this time. */
 const doubtMs = 30_000;
 
