@@ -55,7 +55,7 @@ test('StepThreads: a short change is not told on the console', () => {
   const { run, machine, notes, counts } = world();
   run(10);
   machine.neighbours = 1;
-  run(0.1);
+  run(1.1);
   machine.neighbours = 0;
   run(10);
   expect(counts().length).toBeGreaterThan(0);
@@ -157,6 +157,17 @@ test('StepThreads: after a pause it is not known whether the cores are free', as
   time.now += 3000;
   expect((await step(true)).isUnsure).toBe(true);
   expect((await step(false)).isUnsure).toBe(false);
+});
+
+test('StepThreads: after a slow step the next one is watched', () => {
+  const { steps, machine } = world(2, { start: () => () => {} });
+  const unsure = [30, 30, 30, 100, 30].map((took) => {
+    steps.before(false, 1);
+    machine.now += took;
+    steps.after('ok');
+    return steps.isUnsure;
+  });
+  expect(unsure).toEqual([true, false, false, false, true]);
 });
 
 test('StepThreads: where the system does not tell who waits, no step is watched', () => {

@@ -46,7 +46,7 @@ export class StepThreads {
     const threads = this.#count.next(width, now);
     if (threads !== this.#used) this.parts.use(threads);
     this.#used = threads;
-    this.#isUnsure = now - this.#endedAt > pauseMs || this.#count.isRaising;
+    this.#isUnsure = now - this.#endedAt > pauseMs || this.#count.isDoubtful;
     this.#startedAt = this.parts.now();
   }
 

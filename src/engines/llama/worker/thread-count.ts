@@ -10,6 +10,7 @@ export class ThreadCount {
   readonly #levels: readonly number[];
   readonly #usualDrift: number;
   readonly #watched: boolean;
+  readonly #soonMs: number;
   #level: number;
   /** The level of the running trial; -1 without one. */
   #trial = -1;
@@ -18,6 +19,8 @@ export class ThreadCount {
   #trialSum = 0;
   /** The first trial comes at once: the machine may be busy from the beginning. */
   #hasTried = false;
+  /** The last steps with the present number. */
+  #slowInARow = 0;
   /** Level and class of the step that is being computed. */
   #stepLevel: number;
   #stepClass = 0;
@@ -32,10 +35,10 @@ export class ThreadCount {
   #clock = 0;
   /** Whether the next trial goes far, to half as many or to all threads, or only to the next level; after a failure the other one. */
   #far = false;
-  /** By width class, in milliseconds per token: the mean of recent steps, and what a step takes if nothing disturbs it. */
-  readonly #mean = new Float64Array(widthClasses);
+  /** By width class, in milliseconds per token: the last three steps, and what a step takes if nothing disturbs it. */
+  readonly #recent = new Float64Array(widthClasses * 3);
   readonly #usual = new Float64Array(widthClasses);
-  /** How many steps the mean has, all with the present number of threads and without a long pause. */
+  /** How many steps there were with the present number of threads and without a long pause. */
   readonly #steps = new Float64Array(widthClasses);
   readonly #seenAt = new Float64Array(widthClasses);
 
@@ -49,6 +52,7 @@ export class ThreadCount {
     this.#stepLevel = this.#level;
     this.#usualDrift = growing ? 0.3 : 0.002;
     this.#watched = watched;
+    this.#soonMs = watched ? soon.watched : soon.unwatched;
     this.#hasTried = watched;
     if (watched) this.#down.at = calmMs;
   }
@@ -62,8 +66,12 @@ export class ThreadCount {
     return this.#levels[this.#level] as number;
   }
 
-  /** Whether the step of `next` tries more threads than are kept. */
-  get isRaising(): boolean {
+  /** Whether the step of `next` may be disturbed: it tries more threads than are kept, or the last one was slow. */
+  get isDoubtful(): boolean {
+    return this.#isRaising || this.#slowInARow > 0;
+  }
+
+  get #isRaising(): boolean {
     return this.#stepLevel > this.#level;
   }
 
@@ -75,7 +83,7 @@ export class ThreadCount {
       0,
       this.#levels.findLastIndex((count) => count <= most),
     );
-    if (level !== this.#level) this.#settle(level, soonMs);
+    if (level !== this.#level) this.#settle(level, this.#soonMs);
   }
 
   /** The number for the next step, which computes `width` tokens. */
@@ -105,20 +113,22 @@ export class ThreadCount {
   contended(free: number, milliseconds: number, now: number): void {
     this.#lastStepAt = now;
     this.#clock += milliseconds;
-    if (this.isRaising) {
+    if (this.#isRaising) {
       this.#reject(milliseconds);
       return;
     }
     const level = this.#levels.findLastIndex((count) => count <= Math.max(1, free));
     this.#lowered(milliseconds);
-    this.#settle(Math.min(level, this.#level), soonMs);
+    this.#settle(Math.min(level, this.#level), this.#soonMs);
   }
 
   #begin(own: number): void {
     const steps = this.#steps[own] as number;
     const top = this.#levels.length - 1;
-    if (this.#mean[own] === 0) return;
-    if (this.#level > 0 && this.#debt > this.#bearable(own)) {
+    if (this.#usual[own] === 0) return;
+    // The step after a slow one shows whether others need the cores, if it is watched.
+    const isBeingSeen = this.#watched && this.#slowInARow === 1;
+    if (this.#level > 0 && this.#debt > this.#bearable(own) && !isBeingSeen) {
       this.#trial = this.#lower();
     } else if (steps < enoughSteps && this.#hasTried) {
       return;
@@ -148,20 +158,24 @@ export class ThreadCount {
 
   #stepped(time: number, now: number): void {
     const own = this.#stepClass;
-    const [steps, mean, usual] = [this.#steps[own] as number, this.#mean[own] as number, this.#usual[own] as number];
+    const [steps, usual] = [this.#steps[own] as number, this.#usual[own] as number];
     this.#seenAt[own] = now;
     this.#steps[own] = steps + 1;
-    this.#mean[own] = steps === 0 ? time : mean + (time - mean) * meanShare;
+    if (steps === 0) this.#remember(own, time);
+    else this.#recent[own * 3 + (steps % 3)] = time;
     if (usual === 0) {
       this.#usual[own] = time;
       return;
     }
-    if (time > usual * slow) this.#debt += (time - usual) * this.#stepWidth;
+    const wasSlow = time > usual * slow;
+    this.#slowInARow = wasSlow ? this.#slowInARow + 1 : 0;
+    if (wasSlow) this.#debt += (time - usual) * this.#stepWidth;
     else this.#debt *= debtLeft;
+    const typical = this.#typical(own);
     // More threads may be free again: tried at once, but only once.
-    if ((this.#mean[own] as number) < usual * relieved && steps >= enoughSteps) {
+    if (typical < usual * relieved && steps >= enoughSteps) {
       this.#up.at = 0;
-      this.#usual[own] = this.#mean[own] as number;
+      this.#usual[own] = typical;
     } else if (time < usual) {
       this.#usual[own] = usual + (time - usual) * 0.05;
     } else {
@@ -169,13 +183,23 @@ export class ThreadCount {
     }
   }
 
+  /** The median of three, which one long interruption does not change. */
+  #typical(own: number): number {
+    const [a, b, c] = this.#recent.subarray(own * 3, own * 3 + 3) as unknown as [number, number, number];
+    return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+  }
+
+  #remember(own: number, time: number): void {
+    this.#recent.fill(time, own * 3, own * 3 + 3);
+  }
+
   #tried(time: number, now: number): void {
-    const mean = this.#mean[this.#trialClass] as number;
+    const typical = this.#typical(this.#trialClass);
     this.#seenAt[this.#trialClass] = now;
     this.#trialSteps += 1;
     this.#trialSum += time;
-    if (time > mean * faster) this.#reject(Math.max(time - mean, mean * 0.1) * this.#stepWidth);
-    else if (time < mean * muchFaster || this.#trialSteps === enoughTrials) this.#accept();
+    if (time > typical * faster) this.#reject(Math.max(time - typical, typical * 0.1) * this.#stepWidth);
+    else if (time < typical * muchFaster || this.#trialSteps === enoughTrials) this.#accept();
   }
 
   #reject(loss: number): void {
@@ -186,7 +210,7 @@ export class ThreadCount {
     if (isDown) {
       // Fewer threads are no faster: this is how long steps take now.
       this.#debt = 0;
-      this.#usual[this.#trialClass] = this.#mean[this.#trialClass] as number;
+      this.#usual[this.#trialClass] = this.#typical(this.#trialClass);
     }
     this.#far = !this.#far;
     this.#trial = -1;
@@ -196,11 +220,11 @@ export class ThreadCount {
     const own = this.#trialClass;
     const isDown = this.#trial < this.#level;
     const time = this.#trialSum / this.#trialSteps;
-    const soon = Math.max(soonSteps * time * this.#stepWidth, soonMs);
+    const pause = Math.max(soonSteps * time * this.#stepWidth, this.#soonMs);
     if (isDown) this.#lowered(this.#debt);
     else this.#raised();
-    this.#settle(this.#trial, soon);
-    this.#mean[own] = time;
+    this.#settle(this.#trial, pause);
+    this.#remember(own, time);
     this.#usual[own] = time;
     this.#steps[own] = this.#trialSteps;
   }
@@ -233,8 +257,9 @@ export class ThreadCount {
     this.#down.failures = 0;
     this.#down.at = nextTrialAt;
     this.#up.at = Math.max(this.#up.at, nextTrialAt);
+    this.#slowInARow = 0;
     this.#steps.fill(0);
-    this.#mean.fill(0);
+    this.#recent.fill(0);
     this.#usual.fill(0);
   }
 }
@@ -252,8 +277,6 @@ const enoughSteps = 3;
 export const pauseMs = 2000;
 /** Share of pauses in the clock. */
 const pauseShare = 0.03;
-/** Share of the last step in the mean. */
-const meanShare = 0.25;
 /** Slower than usual, and the share of the debt that an undisturbed step leaves. */
 const slow = 1.5;
 const debtLeft = 0.9;
@@ -263,13 +286,13 @@ const relieved = 0.8;
 const faster = 0.92;
 const muchFaster = 0.65;
 const enoughTrials = 3;
-/** When to try again in the same direction after a success, and in the other one. */
+/** When to try again in the same direction after a success, and in the other one: a trial that is watched costs little. */
 const soonSteps = 8;
-const soonMs = 250;
+const soon = { watched: 100, unwatched: 250 };
 /** Before fewer threads are tried for the first time, where others are noticed without a trial. */
 const calmMs = 2000;
 /** A number that was raised is taken back as a failure within this time. */
-const doubtMs = 30_000;
+const doubtMs = 300;
 
 /** Trials cost less than 4 % of the time, and less than 2 % while the machine stays as it is. */
 function waitAfter(loss: number, failures: number): number {
