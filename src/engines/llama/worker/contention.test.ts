@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ContentionWatch, contentionWatch, type WaitingTimes, waitingThreads } from './contention.ts';
 
-/** Three threads; `tick` lets 20 ms pass in which each waits for these milliseconds. */
+/** Three threads; `tick` lets 25 ms pass in which each waits for these milliseconds. */
 function world() {
   const waited = [0, 0, 0];
   let [now, running] = [0, true];
@@ -19,16 +19,17 @@ function world() {
   const found: number[] = [];
   const stop = watch.start((waiting) => found.push(waiting));
   const tick = (...waits: number[]) => {
-    now += 20;
+    now += 25;
     for (const [index, wait] of waits.entries()) waited[index] = (waited[index] as number) + wait;
     if (running) action();
   };
   return { tick, found, stop };
 }
 
-test('ContentionWatch: two threads wait for a core twice in a row, that is told once', () => {
+test('ContentionWatch: two threads wait for a core three times in a row, that is told once', () => {
   const { tick, found } = world();
   tick(10, 12, 0);
+  tick(10, 12, 20);
   expect(found).toEqual([]);
   tick(10, 0, 11);
   tick(10, 10, 10);
@@ -38,6 +39,7 @@ test('ContentionWatch: two threads wait for a core twice in a row, that is told 
 test('ContentionWatch: a short task of another program is not told', () => {
   const { tick, found } = world();
   for (let turn = 0; turn < 4; turn += 1) {
+    tick(15, 0, 0);
     tick(15, 0, 0);
     tick(1, 2, 0);
   }
@@ -49,7 +51,7 @@ test('ContentionWatch: what begins late, or after the step, is not told', () => 
   for (let turn = 0; turn < 10; turn += 1) late.tick(0, 0, 0);
   const over = world();
   over.stop();
-  for (const { tick } of [late, over]) for (let turn = 0; turn < 3; turn += 1) tick(20, 20, 20);
+  for (const { tick } of [late, over]) for (let turn = 0; turn < 4; turn += 1) tick(20, 20, 20);
   expect([...late.found, ...over.found]).toEqual([]);
 });
 

@@ -9,10 +9,11 @@ interface Clock {
   readonly every: (milliseconds: number, action: () => void) => () => void;
 }
 
-/** Twice in a row: a short task of the server or of a client is no reason to change anything. */
-const windowMs = 20;
+/** So many times in a row: many requests at once keep the server and its clients busy for a while, which is no reason to change anything. */
+const windows = 3;
+const windowMs = 25;
 /** A step that was undisturbed for so long is not given up. */
-const watchedMs = 200;
+const watchedMs = 250;
 /** A thread that shares its core with one other program waits half of the time. */
 const waitingShare = 0.3;
 
@@ -26,12 +27,13 @@ export class ContentionWatch {
   /** Calls `found` once with the number of threads that have to wait; not after the returned function was called. */
   start(found: (waiting: number) => void): () => void {
     const startedAt = this.clock.now();
-    let [before, readAt, previous] = [this.waitingTimes(), startedAt, 0];
+    let [before, readAt] = [this.waitingTimes(), startedAt];
+    const counts: number[] = [];
     const stop = this.clock.every(windowMs, () => {
       const [after, now] = [this.waitingTimes(), this.clock.now()];
-      const waiting = waitingThreads(before, after, now - readAt);
-      const lasting = Math.min(waiting, previous);
-      [before, readAt, previous] = [after, now, waiting];
+      counts.push(waitingThreads(before, after, now - readAt));
+      [before, readAt] = [after, now];
+      const lasting = counts.length < windows ? 0 : Math.min(...counts.slice(-windows));
       if (lasting === 0 && now - startedAt < watchedMs) return;
       stop();
       if (lasting > 0) found(lasting);
