@@ -107,9 +107,8 @@ export class DriverProcess<Load, Task, Progress> {
   #exited(how: string): void {
     if (this.#ended) return;
     this.#ended = true;
-    const error = new Error(how);
-    this.#loading?.reject(error);
-    this.#job?.reject(error);
+    this.#loading?.reject(new Error(how));
+    // The running task gets no answer: the host would give the next one to this process, which ends now.
     this.parts.died(how);
   }
 }
