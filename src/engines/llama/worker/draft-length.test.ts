@@ -22,10 +22,17 @@ test('DraftLength: after wrong drafts it is shorter, then there are longer and l
   expect(lengths(new DraftLength(8), 14, 0)).toEqual([8, 4, 2, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0]);
 });
 
-test('DraftLength: a model whose drafts are never right drafts in one step of thirty', () => {
+test('DraftLength: a model whose drafts are never right drafts in one step of a hundred', () => {
   const draft = new DraftLength(8);
-  lengths(draft, 200, 0);
-  expect(lengths(draft, 330, 0).filter((length) => length > 0).length).toBeLessThanOrEqual(11);
+  lengths(draft, 400, 0);
+  expect(lengths(draft, 400, 0).filter((length) => length > 0).length).toBeLessThanOrEqual(4);
+});
+
+test('DraftLength: begins with what the drafts of other texts have shown', () => {
+  const record = { wrongInARow: 0 };
+  lengths(new DraftLength(8, record), 300, 0);
+  expect(lengths(new DraftLength(8, record), 17, 8)).toEqual([...Array(16).fill(0), 1]);
+  expect(lengths(new DraftLength(8, record), 2, 8)).toEqual([8, 8]);
 });
 
 test('DraftLength: grows again when drafts become right', () => {

@@ -1,16 +1,28 @@
 /** Steps without drafts after several that were all wrong, at most: then the text may have changed. */
-const longestPause = 32;
+const longestPause = 128;
 /** So many wrong ones in a row are no chance. */
 const patience = 2;
+/** What other texts have shown counts as so many wrong ones at most. */
+const mostInherited = 6;
+
+/** What the drafts of all texts have shown: those for the next text begin as the last ones ended. */
+export interface DraftRecord {
+  wrongInARow: number;
+}
 
 /** How long the next draft should be: drafts cost time, and are worth it only while they are right. */
 export class DraftLength {
   #length: number;
-  #wrongInARow = 0;
-  #pause = 0;
+  #wrongInARow: number;
+  #pause: number;
 
-  constructor(private readonly most: number) {
-    this.#length = most;
+  constructor(
+    private readonly most: number,
+    private readonly record: DraftRecord = { wrongInARow: 0 },
+  ) {
+    this.#wrongInARow = Math.min(record.wrongInARow, mostInherited);
+    this.#length = Math.max(1, most >> this.#wrongInARow);
+    this.#pause = pauseAfter(this.#wrongInARow);
   }
 
   /** For one step; 0 during a pause. */
@@ -26,10 +38,15 @@ export class DraftLength {
     if (right > 0) {
       this.#wrongInARow = 0;
       this.#length = Math.min(this.most, wrong === 0 ? this.#length * 2 : right + 1);
-      return;
+    } else {
+      this.#wrongInARow += 1;
+      this.#length = Math.max(1, this.#length >> 1);
+      this.#pause = pauseAfter(this.#wrongInARow);
     }
-    this.#length = Math.max(1, this.#length >> 1);
-    this.#wrongInARow += 1;
-    if (this.#wrongInARow > patience) this.#pause = Math.min(2 ** (this.#wrongInARow - patience), longestPause);
+    this.record.wrongInARow = this.#wrongInARow;
   }
+}
+
+function pauseAfter(wrongInARow: number): number {
+  return wrongInARow > patience ? Math.min(2 ** (wrongInARow - patience), longestPause) : 0;
 }

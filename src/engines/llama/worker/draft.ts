@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { type LoadOptions, readModelFile } from '../load-options.ts';
-import { DraftLength } from './draft-length.ts';
+import { DraftLength, type DraftRecord } from './draft-length.ts';
 import { Context, contextParams } from './memory/context.ts';
 import { commonPrefix } from './memory/snapshot.ts';
 import type { Native, Threadpools } from './native/native.ts';
@@ -189,11 +189,12 @@ interface DrafterParts {
   readonly options: Pick<LoadOptions, 'draft' | 'deterministic'>;
   readonly context: Pick<Context, 'memory'>;
   readonly draft: DraftModel | undefined;
+  readonly draftRecord: DraftRecord;
 }
 
 /** Speculative decoding, if the cache can be rewound: prompt lookup first, then the draft model, which does not follow a grammar. */
 export function drafter(
-  { options, context, draft: model }: DrafterParts,
+  { options, context, draft: model, draftRecord }: DrafterParts,
   { grammar }: Pick<GenerationRequest, 'grammar'>,
   sequence: number,
 ): Drafter | undefined {
@@ -202,7 +203,7 @@ export function drafter(
   // A batch of several tokens rounds differently from single tokens.
   if (deterministic) return undefined;
   if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !guesser)) return undefined;
-  const next = new DraftLength(draft.amount);
+  const next = new DraftLength(draft.amount, draftRecord);
   return {
     propose: (tokens, length, most) => {
       const count = Math.min(most, next.next());

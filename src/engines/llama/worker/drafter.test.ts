@@ -12,7 +12,8 @@ const options = (pattern: number, deterministic = false) => {
 };
 
 function guesses(pattern: number, draft: DraftModel | undefined, tokens: Int32Array, under?: typeof grammar) {
-  const loaded = { options: options(pattern), context: { memory: 'plain' as const }, draft };
+  const draftRecord = { wrongInARow: 0 };
+  const loaded = { options: options(pattern), context: { memory: 'plain' as const }, draft, draftRecord };
   const made = drafter(loaded, { grammar: under }, 5);
   return made && [...made.propose(tokens, tokens.length, 9)];
 }
@@ -27,7 +28,8 @@ test('drafter: calls the draft model with the sequence', () => {
 });
 
 test('drafter: pauses after wrong guesses', () => {
-  const loaded = { options: options(0), context: { memory: 'plain' as const }, draft: model };
+  const draftRecord = { wrongInARow: 0 };
+  const loaded = { options: options(0), context: { memory: 'plain' as const }, draft: model, draftRecord };
   const made = drafter(loaded, { grammar: undefined }, 5);
   for (let step = 0; step < 3; step += 1) made?.result(0, made.propose(fresh, fresh.length, 9).length);
   expect(made?.propose(fresh, fresh.length, 9)).toEqual(new Int32Array(0));
@@ -43,7 +45,8 @@ test.each([
   ['where wrong guesses stay', options(2), 'state'],
   ['where a text must be rounded the same every time', options(2, true), 'plain'],
 ] as const)('drafter: none %s', (_, given, memory) => {
-  expect(drafter({ options: given, context: { memory }, draft: model }, { grammar: undefined }, 0)).toBeUndefined();
+  const loaded = { options: given, context: { memory }, draft: model, draftRecord: { wrongInARow: 0 } };
+  expect(drafter(loaded, { grammar: undefined }, 0)).toBeUndefined();
 });
 
 const draft = (tokens: number[], pattern = 2, most = 4) => [

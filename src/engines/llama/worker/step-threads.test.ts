@@ -55,7 +55,7 @@ test('StepThreads: a short change is not told on the console', () => {
   const { run, machine, notes, counts } = world();
   run(10);
   machine.neighbours = 1;
-  run(1.1);
+  run(3.1);
   machine.neighbours = 0;
   run(10);
   expect(counts().length).toBeGreaterThan(0);

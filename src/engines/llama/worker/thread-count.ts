@@ -3,8 +3,8 @@
  *
  * The threads of the library spin at a barrier after each operation. If another program runs in place of one of them, all others
  * wait for it several hundred times in a step: two threads can be twenty times slower than one. So a step that takes much longer
- * than usual is followed by one with fewer threads, and the faster number is kept. Whether more are faster again is tried from time
- * to time. Each trial is one step at first, and the time that it lost decides when the next one may be.
+ * than usual is followed by steps with fewer threads and with the present number in turn, until one of both has won. Whether more are
+ * faster again is tried from time to time. Each trial is one step at first, and the time that it lost decides when the next one may be.
  */
 export class ThreadCount {
   readonly #levels: readonly number[];
@@ -15,8 +15,15 @@ export class ThreadCount {
   /** The level of the running trial; -1 without one. */
   #trial = -1;
   #trialClass = 0;
+  #trialStartedAt = 0;
   #trialSteps = 0;
   #trialSum = 0;
+  #trialLosses = 0;
+  /** The step after one with fewer threads is computed with the present number, to compare both under the same conditions. */
+  #isComparing = false;
+  #lastTrialTime = 0;
+  /** Milliseconds that fewer threads have saved in this trial. */
+  #gain = 0;
   /** The first trial comes at once: the machine may be busy from the beginning. */
   #hasTried = false;
   /** The last steps with the present number. */
@@ -92,11 +99,11 @@ export class ThreadCount {
     this.#stepClass = own;
     this.#stepWidth = width;
     if (now - (this.#seenAt[own] as number) > pauseMs) this.#steps[own] = 0;
-    if (this.#trial >= 0 && this.#trialClass !== own) this.#trial = -1;
+    if (this.#trial >= 0 && this.#trialClass !== own) this.#endTrial();
     if (now > this.#lastStepAt && this.#lastStepAt >= 0) this.#clock += (now - this.#lastStepAt) * pauseShare;
     this.#lastStepAt = now;
     if (this.#trial < 0) this.#begin(own);
-    this.#stepLevel = this.#trial >= 0 ? this.#trial : this.#level;
+    this.#stepLevel = this.#trial >= 0 && !this.#isComparing ? this.#trial : this.#level;
     return this.#levels[this.#stepLevel] as number;
   }
 
@@ -105,8 +112,12 @@ export class ThreadCount {
     const time = milliseconds / this.#stepWidth;
     this.#lastStepAt = now;
     this.#clock += milliseconds;
-    if (this.#stepLevel === this.#trial) this.#tried(time, now);
-    else this.#stepped(time, now);
+    if (this.#stepLevel === this.#trial) {
+      this.#tried(time, now);
+    } else {
+      this.#stepped(time, now);
+      if (this.#trial >= 0) this.#compare(time);
+    }
   }
 
   /** The step of `next` was given up after this time: other programs need cores of its threads, and leave so many. */
@@ -141,8 +152,16 @@ export class ThreadCount {
     }
     this.#hasTried = true;
     this.#trialClass = own;
+    this.#trialStartedAt = this.#clock;
     this.#trialSteps = 0;
     this.#trialSum = 0;
+    this.#trialLosses = 0;
+    this.#gain = 0;
+  }
+
+  #endTrial(): void {
+    this.#trial = -1;
+    this.#isComparing = false;
   }
 
   #lower(): number {
@@ -198,8 +217,29 @@ export class ThreadCount {
     this.#seenAt[this.#trialClass] = now;
     this.#trialSteps += 1;
     this.#trialSum += time;
-    if (time > typical * faster) this.#reject(Math.max(time - typical, typical * 0.1) * this.#stepWidth);
-    else if (time < typical * muchFaster || this.#trialSteps === enoughTrials) this.#accept();
+    this.#lastTrialTime = time;
+    const isLost = time > typical * faster;
+    const loss = Math.max(time - typical, typical * 0.1) * this.#stepWidth;
+    if (this.#trial < this.#level) {
+      this.#isComparing = true;
+      if (isLost) this.#reject(loss);
+    } else if (isLost) {
+      // Chance, if the step was not given up and not very slow.
+      this.#trialLosses += 1;
+      if (!this.#watched || this.#trialLosses === 2 || time > typical * verySlow) this.#reject(loss);
+    } else if (time < typical * muchFaster || this.#trialSteps === enoughTrials) {
+      this.#accept();
+    }
+  }
+
+  /** Steps with fewer threads and with the present number, in turn: fewer must win all of them, for a while. */
+  #compare(time: number): void {
+    const saved = (time - this.#lastTrialTime) * this.#stepWidth;
+    this.#isComparing = false;
+    this.#gain += saved;
+    if (this.#lastTrialTime > time * faster) this.#reject(Math.max(-saved, 0));
+    else if (time > this.#lastTrialTime * verySlow && this.#gain > muchGainMs) this.#accept();
+    else if (this.#trialSteps >= enoughTrials && this.#clock - this.#trialStartedAt >= comparedMs) this.#accept();
   }
 
   #reject(loss: number): void {
@@ -213,7 +253,7 @@ export class ThreadCount {
       this.#usual[this.#trialClass] = this.#typical(this.#trialClass);
     }
     this.#far = !this.#far;
-    this.#trial = -1;
+    this.#endTrial();
   }
 
   #accept(): void {
@@ -251,7 +291,7 @@ export class ThreadCount {
   #settle(level: number, untilTrialMs: number): void {
     const nextTrialAt = this.#clock + untilTrialMs;
     this.#level = level;
-    this.#trial = -1;
+    this.#endTrial();
     this.#far = false;
     this.#debt = 0;
     this.#down.failures = 0;
@@ -282,10 +322,14 @@ const slow = 1.5;
 const debtLeft = 0.9;
 /** Share of the usual time below which something must have ended that took part of the processor. */
 const relieved = 0.8;
-/** Share of the time that a trial must be below; `muchFaster` once, otherwise all of `enoughTrials`. */
+/** Share of the time that a trial must be below; with more threads `muchFaster` once is enough, otherwise it takes `enoughTrials`. */
 const faster = 0.92;
 const muchFaster = 0.65;
 const enoughTrials = 3;
+/** How long fewer threads must win, unless they save very much: a machine may be disturbed for some milliseconds at any time. */
+const comparedMs = 100;
+const verySlow = 4;
+const muchGainMs = 300;
 /** When to try again in the same direction after a success, and in the other one: a trial that is watched costs little. */
 const soonSteps = 8;
 const soon = { watched: 100, unwatched: 250 };

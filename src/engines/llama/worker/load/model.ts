@@ -88,7 +88,19 @@ export async function loadModel(
     inputs: projector?.inputs ?? { image: false, audio: false },
     notes,
   };
-  return { native, vocabulary, context, projector, draft, options, contextSize, info, threadpools, gpus };
+  return {
+    native,
+    vocabulary,
+    context,
+    projector,
+    draft,
+    draftRecord: { wrongInARow: 0 },
+    options,
+    contextSize,
+    info,
+    threadpools,
+    gpus,
+  };
 }
 
 /** The flag that requests a GPU. */
