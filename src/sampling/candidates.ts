@@ -219,6 +219,9 @@ const workingMemory = onePerSize((capacity) => ({
   sorting: new RadixSort(capacity),
 }));
 
+/** For samplers that need them only during a call: those of a large vocabulary take 3 MB, which would be allocated for each request. */
+export const candidatesFor = onePerSize((capacity) => new Candidates(capacity));
+
 const sampleSize = 1024;
 
 /**

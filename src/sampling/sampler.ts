@@ -1,5 +1,5 @@
 import type { Sampling } from '../core/sampling-fields.ts';
-import { Candidates, keepHighest, trimToHighest } from './candidates.ts';
+import { Candidates, candidatesFor, keepHighest, trimToHighest } from './candidates.ts';
 import { Chain, candidateLimit } from './chain.ts';
 import { Dry, type DryBreakers } from './dry.ts';
 import { Random } from './random.ts';
@@ -34,7 +34,7 @@ const leastChecked = 64;
 
 /** Chooses the tokens of one request; holds the state of its samplers between tokens. */
 export class Sampler {
-  /** After `pick`: what was left to choose from, best first, with probabilities. */
+  /** After `pick`: what was left to choose from, best first, with probabilities. Of this sampler alone with `keepDistribution`. */
   readonly candidates: Candidates;
   readonly #repetition: Repetition;
   readonly #dry: Dry;
@@ -46,7 +46,7 @@ export class Sampler {
     private readonly options: SamplerOptions,
   ) {
     const { vocabularySize, contextSize } = options;
-    this.candidates = new Candidates(vocabularySize);
+    this.candidates = options.keepDistribution ? new Candidates(vocabularySize) : candidatesFor(vocabularySize);
     this.#repetition = new Repetition(settings, contextSize, vocabularySize);
     this.#dry = new Dry(settings, contextSize, vocabularySize, options.dryBreakers);
     // A grammar sees the best logits as the model gave them, so no penalty may come before it.
