@@ -30,6 +30,10 @@ export class Talk {
   #capture: Capture | undefined;
   #socket: WebSocket | undefined;
   #answering = false;
+  /** The answer was stopped here, and the server may not know it yet: what it still sends of it is left out. */
+  #cancelled = false;
+  /** The item that is said, until all of it was heard. */
+  #spoken: string | undefined;
 
   constructor(chatId: string) {
     this.#chatId = chatId;
@@ -54,6 +58,8 @@ export class Talk {
   end(): void {
     if (this.state === 'ended') return;
     this.state = 'ended';
+    const turn = this.#answering && this.#spoken !== undefined ? this.#turns.get(this.#spoken) : undefined;
+    if (turn !== undefined) change(this.#chatId, (chat) => withChange(chat, turn, { finish: 'stopped' }));
     this.#capture?.stop();
     this.#player.close();
     this.#socket?.close();
@@ -78,7 +84,10 @@ export class Talk {
 
   /** Stops the answer, as speaking does. */
   interrupt(): void {
-    if (this.#answering) this.#send({ type: 'response.cancel' });
+    if (this.#answering && !this.#cancelled) {
+      this.#send({ type: 'response.cancel' });
+      this.#cancelled = true;
+    }
     this.#stopPlaying();
     if (this.state !== 'ended') this.state = 'listening';
   }
@@ -145,9 +154,12 @@ export class Talk {
         this.#answering = true;
         break;
       case 'said':
+        if (this.#cancelled) return;
+        this.#spoken = step.itemId;
         this.#say(step.itemId, step.text);
         break;
       case 'audio':
+        if (this.#cancelled) return;
         this.#player.add(step.itemId, samplesOf(step.base64));
         break;
       case 'corrected':
@@ -155,6 +167,8 @@ export class Talk {
         break;
       case 'answer-over':
         this.#answering = false;
+        this.#cancelled = false;
+        if (!this.#player.playing) this.#spoken = undefined;
         if (step.failed !== undefined) this.error = step.failed || texts.failed;
         break;
       case 'failed':
@@ -166,14 +180,17 @@ export class Talk {
 
   /** All that was made so far is played. */
   #silent(): void {
-    if (this.state === 'speaking' && !this.#answering) this.state = 'listening';
+    if (this.#answering) return;
+    this.#spoken = undefined;
+    if (this.state === 'speaking') this.state = 'listening';
   }
 
   /** The model is told what was heard of its answer, and the message is cut to that. */
   #stopPlaying(): void {
-    const played = this.#player.stop();
-    if (!played) return;
-    const { itemId: item_id, milliseconds: audio_end_ms } = played;
+    const item_id = this.#spoken;
+    if (item_id === undefined) return;
+    this.#spoken = undefined;
+    const audio_end_ms = this.#player.stop(item_id);
     this.#send({ type: 'conversation.item.truncate', item_id, content_index: 0, audio_end_ms });
     this.#send({ type: 'conversation.item.retrieve', item_id });
   }
@@ -197,8 +214,7 @@ export class Talk {
 
   #correct(itemId: string, text: string): void {
     const id = this.#turns.get(itemId);
-    if (id !== undefined)
-      change(this.#chatId, (chat) => withChange(chat, id, { text: text === '' ? '…' : `${text} …` }));
+    if (id !== undefined) change(this.#chatId, (chat) => withChange(chat, id, { text, finish: 'interrupted' }));
   }
 
   #fail(text: string): void {
