@@ -50,6 +50,14 @@ async function write(from, to, input) {
     transform: { target: 'esnext' },
     external: (id) => !id.startsWith('.') && !id.startsWith(from),
     plugins: [ownAddresses(from)],
+    experimental: {
+      chunkOptimization: {
+        // What a module shares with those that it imports later stays in its file. Not done if any module awaits at its top level.
+        avoidRedundantChunkLoads: true,
+        // No other file may import a program: that would start it.
+        mergeCommonChunks: false,
+      },
+    },
   });
   await bundled.write({
     dir: to,

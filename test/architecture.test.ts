@@ -258,6 +258,11 @@ test('startup: loads no package; each is imported on first use', () => {
   expect([...loaded]).toEqual([]);
 });
 
+test('startup: no module awaits at its top level, which would split the program into more files', () => {
+  const waiting = product.filter(({ text }) => /^(?:(?:export )?(?:const|let) [^\n]*= )?await\b/m.test(text));
+  expect(waiting.map(({ path }) => path)).toEqual([]);
+});
+
 test('startup: does not load what few servers need', () => {
   const late = [
     'inspector/view.ts',
