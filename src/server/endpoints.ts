@@ -31,7 +31,7 @@ import { xttsEndpoints } from '../protocols/xtts/routes.ts';
 import { withAccess } from './access.ts';
 import { requestEndpoints } from './inspector.ts';
 import type { ModelContext } from './model-context.ts';
-import { modelFileFacts } from './model-library.ts';
+import { modelFileFacts } from './model-file-facts.ts';
 import type { ServerServices } from './services.ts';
 
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
