@@ -207,6 +207,39 @@ describe.skipIf(withoutBrowser)('Talk', () => {
     await page.context().close();
   });
 
+  test('a chat with a character: it is the character that answers', async () => {
+    const page = await open();
+    const sent: RealtimeEvent[] = [];
+    await page.routeWebSocket(/v1\/realtime/, (socket) => {
+      const tell = (type: string, more: object) => socket.send(JSON.stringify({ type, ...more }));
+      socket.onMessage((message) => {
+        const event = JSON.parse(String(message)) as RealtimeEvent;
+        sent.push(event);
+        if (event.type !== 'conversation.item.create') return;
+        tell('conversation.item.input_audio_transcription.completed', { transcript: 'Good evening.' });
+        tell('response.created', {});
+        tell('response.output_audio_transcript.delta', { item_id: 'first', delta: 'Mind the oil, {{user}}.' });
+        tell('response.done', { response: { status: 'completed' } });
+      });
+    });
+    await page.getByRole('button', { name: /^Play/ }).click();
+    const data = { name: 'Ada', description: '{{char}} mends engines for {{user}}.', first_mes: 'Come in, {{user}}.' };
+    const card = Buffer.from(JSON.stringify({ spec: 'chara_card_v3', spec_version: '3.0', data }));
+    await page
+      .getByLabel('Character cards to import')
+      .setInputFiles({ name: 'ada.json', mimeType: 'application/json', buffer: card });
+    await page.getByText('Come in, You.').waitFor();
+    await page.getByRole('button', { name: 'Talk', exact: true }).click();
+    await page.locator('article.user', { hasText: 'Good evening.' }).waitFor();
+    const answer = page.locator('article.assistant').nth(1);
+    await answer.getByText('Mind the oil, You.').waitFor();
+    expect(await answer.getAttribute('aria-label')).toBe('Ada');
+    const [update, greeting] = sent.filter(({ type }) => type !== 'input_audio_buffer.append');
+    expect(JSON.stringify(update)).toContain('Ada mends engines for You.');
+    expect(JSON.stringify(greeting)).toContain('Come in, You.');
+    await page.context().close();
+  });
+
   test('a page that may not use the microphone: says why', async () => {
     const page = await open();
     await page.addInitScript('Object.defineProperty(navigator, "mediaDevices", { value: undefined })');

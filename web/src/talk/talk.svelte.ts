@@ -1,10 +1,12 @@
 import { addressOf } from '../api/address.ts';
 import { currentKey, requestKey } from '../api/key.svelte.ts';
 import { server } from '../app/server.svelte.ts';
+import { loadCharacters, personas } from '../characters/library.svelte.ts';
 import { change, library } from '../chat/library.svelte.ts';
-import type { Turn } from '../chat/model/conversation.ts';
+import type { Chat, Turn } from '../chat/model/conversation.ts';
 import { leafOf, pathOf, withChange, withTurn } from '../chat/model/tree.ts';
 import { answeringModel } from '../chat/reply/models.svelte.ts';
+import { shownText, speakerFields } from '../chat/reply/prompt.svelte.ts';
 import { systemOf } from '../chat/reply/replies.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
@@ -46,6 +48,7 @@ export class Talk {
       if (!transcribe) throw new Error(texts.noEars);
       if (!tts) throw new Error(texts.noVoice);
       if (locked && currentKey() === undefined && !(await requestKey())) return this.end();
+      await loadCharacters();
       const capture = await openCapture((samples) => this.#hear(samples));
       if (this.state === 'ended') return capture.stop();
       this.#capture = capture;
@@ -122,7 +125,9 @@ export class Talk {
     const output = settings.voice ? { voice: settings.voice } : {};
     const input = { transcription: { model: 'default' }, turn_detection: { type: 'server_vad' } };
     this.#send({ type: 'session.update', session: { type: 'realtime', instructions, audio: { input, output } } });
-    for (const { role, text } of chat ? pathOf(chat).slice(-mostTurns) : []) {
+    for (const turn of chat ? pathOf(chat).slice(-mostTurns) : []) {
+      const { role } = turn;
+      const text = shownText(chat, turn);
       if (role === 'tool' || text === '') continue;
       const content = [{ type: role === 'user' ? 'input_text' : 'output_text', text }];
       this.#send({ type: 'conversation.item.create', item: { type: 'message', role, content } });
@@ -197,10 +202,12 @@ export class Talk {
 
   #addTurn(role: Turn['role'], text: string): string {
     const id = newId();
-    const model = role === 'assistant' && server.model ? { model: server.model } : {};
     change(
       this.#chatId,
-      (chat) => withTurn(chat, { id, parent: leafOf(chat)?.id ?? null, role, text, at: Date.now(), ...model }),
+      (chat) => {
+        const parent = leafOf(chat)?.id ?? null;
+        return withTurn(chat, { id, parent, role, text, at: Date.now(), ...speakerOf(chat, role, parent) });
+      },
       { undoable: true },
     );
     return id;
@@ -221,4 +228,12 @@ export class Talk {
     this.end();
     this.error = text;
   }
+}
+
+/** Who says it: the character and the model that speaks for it, or the persona. */
+function speakerOf(chat: Chat, role: Turn['role'], parent: string | null): Partial<Turn> {
+  if (role === 'assistant')
+    return { ...(server.model && { model: server.model }), ...speakerFields(chat, parent, undefined) };
+  const name = personas.find(chat.persona)?.name;
+  return name ? { name } : {};
 }
