@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { type LoadOptions, readModelFile } from '../load-options.ts';
+import { DraftLength } from './draft-length.ts';
 import { Context, contextParams } from './memory/context.ts';
 import { commonPrefix } from './memory/snapshot.ts';
 import type { Native, Threadpools } from './native/native.ts';
@@ -177,8 +178,12 @@ export function disagreement(model: TokenTexts, draft: TokenTexts): string | und
   return undefined;
 }
 
-/** Proposes up to `most` tokens that may follow the first `length` of `tokens`. */
-export type Drafter = (tokens: Int32Array, length: number, most: number) => Int32Array;
+export interface Drafter {
+  /** Proposes up to `most` tokens that may follow the first `length` of `tokens`. */
+  propose(tokens: Int32Array, length: number, most: number): Int32Array;
+  /** So many tokens of the last proposal were right and wrong. */
+  result(right: number, wrong: number): void;
+}
 
 interface DrafterParts {
   readonly options: Pick<LoadOptions, 'draft' | 'deterministic'>;
@@ -197,10 +202,15 @@ export function drafter(
   // A batch of several tokens rounds differently from single tokens.
   if (deterministic) return undefined;
   if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !guesser)) return undefined;
-  return (tokens, length, most) => {
-    const count = Math.min(most, draft.amount);
-    const found = draft.pattern > 0 ? lookupDraft(tokens, length, draft.pattern, count) : nothing;
-    return found.length > 0 || !guesser ? found : guesser.propose(sequence, tokens, length, count);
+  const next = new DraftLength(draft.amount);
+  return {
+    propose: (tokens, length, most) => {
+      const count = Math.min(most, next.next());
+      if (count === 0) return nothing;
+      const found = draft.pattern > 0 ? lookupDraft(tokens, length, draft.pattern, count) : nothing;
+      return found.length > 0 || !guesser ? found : guesser.propose(sequence, tokens, length, count);
+    },
+    result: (right, wrong) => next.result(right, wrong),
   };
 }
 

@@ -14,7 +14,7 @@ const options = (pattern: number, deterministic = false) => {
 function guesses(pattern: number, draft: DraftModel | undefined, tokens: Int32Array, under?: typeof grammar) {
   const loaded = { options: options(pattern), context: { memory: 'plain' as const }, draft };
   const made = drafter(loaded, { grammar: under }, 5);
-  return made && [...made(tokens, tokens.length, 9)];
+  return made && [...made.propose(tokens, tokens.length, 9)];
 }
 
 test('drafter: prompt lookup first, then the draft model', () => {
@@ -24,6 +24,13 @@ test('drafter: prompt lookup first, then the draft model', () => {
 
 test('drafter: calls the draft model with the sequence', () => {
   expect(guesses(0, model, repeating)).toEqual([5, 7]);
+});
+
+test('drafter: pauses after wrong guesses', () => {
+  const loaded = { options: options(0), context: { memory: 'plain' as const }, draft: model };
+  const made = drafter(loaded, { grammar: undefined }, 5);
+  for (let step = 0; step < 3; step += 1) made?.result(0, made.propose(fresh, fresh.length, 9).length);
+  expect(made?.propose(fresh, fresh.length, 9)).toEqual(new Int32Array(0));
 });
 
 test('drafter: no draft model with a grammar', () => {

@@ -59,6 +59,8 @@ export class Generation {
   #firstTokenAt: number | undefined;
   /** `startChoosing` has settled this batch. */
   #settled = false;
+  /** `startChoosing` has asked for the next token. */
+  #asked = false;
   /** Logits after the negative prompt, if they were computed in a separate batch. */
   #steeredFrom: Float32Array | undefined;
   readonly #history: TextHistory;
@@ -135,7 +137,9 @@ export class Generation {
     this.#settled = true;
     const place = this.#placeOfLogits();
     if (place === undefined || this.aborted || plan.maxTokens === 0 || budget?.forced !== undefined) return false;
-    sampler.ask(slot.context.logitsAddress(place), slot.length, output.forbidden);
+    // Only what follows the last certain token: guesses are chosen after it, one by one.
+    sampler.ask(slot.context.logitsAddress(place - slot.guessed), slot.length - slot.guessed, output.forbidden);
+    this.#asked = true;
     return true;
   }
 
@@ -195,6 +199,7 @@ export class Generation {
     }
     this.#drafted.accepted += right;
     this.#drafted.rejected += guesses.length - right;
+    this.parts.draft?.result(right, guesses.length - right);
     if (guesses.length > 0 && !this.finished) slot.dropWrong();
   }
 
@@ -205,7 +210,7 @@ export class Generation {
     const most = Math.min(room, plan.maxTokens - this.#chosen - 1, slot.tokens.length - slot.length - 1);
     if (most <= 0) return;
     const { tokens, length } = this.#history.upTo(slot.length);
-    slot.guess(draft(tokens, length, most).slice());
+    slot.guess(draft.propose(tokens, length, most).slice());
   }
 
   /** The batch was aborted. */
@@ -224,7 +229,7 @@ export class Generation {
     const { slot, negative, sampler, budget, output, request } = this.parts;
     const forced = budget?.forced;
     if (forced !== undefined && request.logprobs === undefined) return forced;
-    if (sampler instanceof ThreadSampler) return sampler.answer();
+    if (sampler instanceof ThreadSampler) return this.#chooseElsewhere(sampler, place);
     const logits = slot.context.logits(place);
     if (negative) {
       const scale = request.guidance?.scale ?? 1;
@@ -233,6 +238,16 @@ export class Generation {
     const { tokens, length } = this.#history.upTo(slot.length);
     const picked = sampler.pick(logits, tokens, length, output.forbidden);
     return forced ?? picked;
+  }
+
+  #chooseElsewhere(sampler: ThreadSampler, place: number): number {
+    const { slot, output } = this.parts;
+    if (!this.#asked) {
+      sampler.ask(slot.context.logitsAddress(place), slot.length, output.forbidden);
+      sampler.go();
+    }
+    this.#asked = false;
+    return sampler.answer();
   }
 
   #take(token: number, pieces: Piece[]): void {

@@ -233,6 +233,25 @@ test('BatchLoop: reads each prompt alone if that cannot be computed together, an
   expect(pieces().map((piece) => (piece.type === 'text-delta' ? piece.text : piece.type))).toEqual(['1', 'error', '3']);
 });
 
+test('BatchLoop: prompts that are given up because other programs need the cores are read again, together', async () => {
+  let isFirst = true;
+  const threads = {
+    isUnsure: true,
+    before: () => {},
+    after: () => {},
+    watch: (context: Pick<Context, 'decode' | 'abortDecode'>) => {
+      if (isFirst) context.abortDecode();
+      isFirst = false;
+      return context.decode();
+    },
+  };
+  const { begin, over, batches, pieces } = world([], { threads });
+  for (const id of [1, 2, 3]) begin({ id, prompt: 10, reply: 1 });
+  await over(3);
+  expect(batches).toEqual([30, 30]);
+  expect(pieces().map((piece) => (piece.type === 'text-delta' ? piece.text : piece.type))).toEqual(['1', '2', '3']);
+});
+
 test('BatchLoop: reads prompts one by one where each must be computed alone', async () => {
   const { begin, over, batches } = world([], { apart: true });
   for (const id of [1, 2]) begin({ id, prompt: 10, reply: 1 });

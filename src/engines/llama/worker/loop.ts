@@ -28,7 +28,7 @@ export interface LoopParts {
   readonly onCard?: boolean;
   readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
   /** Missing where the number of threads is fixed. */
-  readonly threads?: Pick<StepThreads, 'before' | 'after'> | undefined;
+  readonly threads?: Pick<StepThreads, 'before' | 'after' | 'isUnsure' | 'watch'> | undefined;
 }
 
 /** The loop of the worker: fills a batch with the next tokens of every generation, computes it, and lets each sample. */
@@ -190,7 +190,7 @@ export class BatchLoop {
     threads?.after(result);
     const computedAt = now();
     if (result === 'ok') this.#sample(generations);
-    else if (isPrefill && generations.length > 1) await this.#readApart(generations, limit);
+    else if (isPrefill && generations.length > 1 && result !== 'aborted') await this.#readApart(generations, limit);
     else for (const generation of generations) this.#after(generation, result);
     this.#clock.computed(size, startedAt, computedAt);
     return size;
@@ -203,8 +203,11 @@ export class BatchLoop {
   }
 
   async #decode(size: number): Promise<DecodeResult> {
-    const { context, onCard } = this.parts;
-    if (!onCard) return size <= smallBatch.processor ? context.decodeNow() : context.decode();
+    const { context, onCard, threads } = this.parts;
+    if (!onCard) {
+      if (size <= smallBatch.processor && !threads?.isUnsure) return context.decodeNow();
+      return threads ? threads.watch(context) : context.decode();
+    }
     const result = size <= smallBatch.card ? context.decodeNow() : await context.decode();
     // Sends what the last step gave, and lets messages in: aborts, questions, requests.
     this.#flush();

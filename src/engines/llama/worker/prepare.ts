@@ -176,7 +176,7 @@ function createGeneration(worker: WorkerContext, planned: Planned, slot: Slot): 
     keepDistribution: request.logprobs !== undefined,
   };
   // What needs more than its own row of logits and its text is sampled on the main thread.
-  const alone = !grammar && !draft && !negative && !scores && planned.spans.length === 0;
+  const alone = !grammar && !negative && !scores && planned.spans.length === 0;
   const pool = alone && request.logprobs === undefined ? samplerPool(worker) : undefined;
   const onThread = pool?.sampler(request.sampling, options, slot.tokens);
   return new Generation({

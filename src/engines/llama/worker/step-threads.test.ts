@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import type { FromWorker } from '../messages.ts';
+import type { ContentionWatch } from './contention.ts';
 import type { Loaded } from './load/model.ts';
 import { StepThreads, stepThreads } from './step-threads.ts';
 
-function world(threads = 2) {
+function world(threads = 2, contention?: Pick<ContentionWatch, 'start'>) {
   const sent: FromWorker[] = [];
   const used: number[] = [];
   const machine = { now: 0, neighbours: 0 };
-  const parts = { decode: threads, prefill: threads, now: () => machine.now };
+  const parts = { decode: threads, prefill: threads, now: () => machine.now, contention };
   const steps = new StepThreads({
     ...parts,
     send: (message) => sent.push(message),
@@ -54,7 +55,7 @@ test('StepThreads: a short change is not told on the console', () => {
   const { run, machine, notes, counts } = world();
   run(10);
   machine.neighbours = 1;
-  run(0.1);
+  run(1.1);
   machine.neighbours = 0;
   run(10);
   expect(counts().length).toBeGreaterThan(0);
@@ -98,4 +99,79 @@ test('stepThreads: only where threads compute, their number may change, and ther
   expect(made({ tensorOverrides: [{ pattern: 'ffn', buffer: 'CPU' }] }, 13)).toBeDefined();
   expect(made({ fixedThreads: true })).toBeUndefined();
   expect(made({ threads: 1, batchThreads: 1 })).toBeUndefined();
+});
+
+/** A machine that tells whether threads wait: a neighbour needs a core while a step with two threads runs. */
+function watched() {
+  const machine = { busy: false, aborts: 0 };
+  const {
+    steps,
+    machine: time,
+    used,
+  } = world(2, {
+    start: (found) => {
+      if (machine.busy) found(1);
+      return () => {};
+    },
+  });
+  const step = async (isPrefill: boolean) => {
+    steps.before(isPrefill, 100);
+    const { isUnsure } = steps;
+    const aborted = machine.aborts;
+    const result = await steps.watch({
+      decode: async () => (machine.aborts > aborted ? 'aborted' : 'ok'),
+      abortDecode: () => {
+        machine.aborts += 1;
+      },
+    });
+    time.now += machine.aborts > aborted ? 40 : 100 / (used.at(-1) as number);
+    steps.after(machine.aborts > aborted ? 'aborted' : result);
+    return { threads: used.at(-1), isUnsure, gaveUp: machine.aborts > aborted };
+  };
+  return { machine, time, step };
+}
+
+test('StepThreads: a step whose threads wait for cores is given up, and computed again with as many as have one', async () => {
+  const { machine, step } = watched();
+  machine.busy = true;
+  expect(await step(true)).toMatchObject({ threads: 2, gaveUp: true });
+  expect(await step(true)).toMatchObject({ threads: 1, gaveUp: false });
+  expect(await step(false)).toMatchObject({ threads: 1, gaveUp: false });
+});
+
+test('StepThreads: more threads are tried again later, in steps that are watched', async () => {
+  const { machine, step } = watched();
+  machine.busy = true;
+  for (let count = 0; count < 10; count += 1) await step(true);
+  machine.busy = false;
+  const later = [];
+  for (let count = 0; count < 200; count += 1) later.push(await step(true));
+  expect(later.find(({ threads }) => threads === 2)).toMatchObject({ isUnsure: true });
+  expect(later.at(-1)).toMatchObject({ threads: 2, isUnsure: false });
+});
+
+test('StepThreads: after a pause it is not known whether the cores are free', async () => {
+  const { time, step } = watched();
+  expect((await step(true)).isUnsure).toBe(true);
+  expect((await step(true)).isUnsure).toBe(false);
+  time.now += 3000;
+  expect((await step(true)).isUnsure).toBe(true);
+  expect((await step(false)).isUnsure).toBe(false);
+});
+
+test('StepThreads: after a slow step the next one is watched', () => {
+  const { steps, machine } = world(2, { start: () => () => {} });
+  const unsure = [30, 30, 30, 100, 30].map((took) => {
+    steps.before(false, 1);
+    machine.now += took;
+    steps.after('ok');
+    return steps.isUnsure;
+  });
+  expect(unsure).toEqual([true, false, false, false, true]);
+});
+
+test('StepThreads: where the system does not tell who waits, no step is watched', () => {
+  const { steps } = world();
+  steps.before(true, 100);
+  expect(steps.isUnsure).toBe(false);
 });

@@ -1,7 +1,8 @@
 import type { FromWorker } from '../messages.ts';
+import { type ContentionWatch, contentionWatch } from './contention.ts';
 import type { Loaded } from './load/model.ts';
-import type { DecodeResult } from './memory/context.ts';
-import { ThreadCount } from './thread-count.ts';
+import type { Context, DecodeResult } from './memory/context.ts';
+import { pauseMs, ThreadCount } from './thread-count.ts';
 
 interface StepThreadsParts {
   /** The most threads, for replies and for prompts. */
@@ -9,6 +10,8 @@ interface StepThreadsParts {
   readonly prefill: number;
   /** Sets the number for the next step. */
   readonly use: (threads: number) => void;
+  /** Missing where the system does not tell whether threads wait for a core. */
+  readonly contention?: Pick<ContentionWatch, 'start'> | undefined;
   readonly send: (message: FromWorker) => void;
   readonly now: () => number;
 }
@@ -22,10 +25,15 @@ export class StepThreads {
   #count: ThreadCount;
   #used = 0;
   #startedAt = 0;
+  #endedAt = Number.NEGATIVE_INFINITY;
+  #isUnsure = false;
+  /** How many threads of the step had to wait, if that is why it was given up. */
+  #waiting = 0;
 
   constructor(private readonly parts: StepThreadsParts) {
-    this.#decode = new ThreadCount(parts.decode);
-    this.#prefill = new ThreadCount(parts.prefill, { growing: true });
+    const watched = parts.contention !== undefined;
+    this.#decode = new ThreadCount(parts.decode, { watched });
+    this.#prefill = new ThreadCount(parts.prefill, { growing: true, watched });
     this.#count = this.#decode;
     this.#reports = new Report(parts);
   }
@@ -38,14 +46,41 @@ export class StepThreads {
     const threads = this.#count.next(width, now);
     if (threads !== this.#used) this.parts.use(threads);
     this.#used = threads;
+    this.#isUnsure = now - this.#endedAt > pauseMs || this.#count.isDoubtful;
     this.#startedAt = this.parts.now();
   }
 
-  /** Right after it. An aborted step says nothing about its time. */
+  /** Whether the step should be computed by `watch`, however small it is: nobody knows if its threads will have a core each. */
+  get isUnsure(): boolean {
+    return this.#isUnsure && this.parts.contention !== undefined && this.#used > 1;
+  }
+
+  /** Computes the step on another thread, and gives it up if other programs run in place of its threads: fewer will be faster. */
+  async watch(context: Pick<Context, 'decode' | 'abortDecode'>): Promise<DecodeResult> {
+    const { contention } = this.parts;
+    if (!contention || this.#used === 1) return context.decode();
+    const running = context.decode();
+    const stop = contention.start((waiting) => {
+      this.#waiting = waiting;
+      context.abortDecode();
+    });
+    try {
+      return await running;
+    } finally {
+      stop();
+    }
+  }
+
+  /** Right after it. A step that was aborted by somebody says nothing about its time. */
   after(result: DecodeResult): void {
-    if (result !== 'ok') return;
     const now = this.parts.now();
-    this.#count.took(now - this.#startedAt, now);
+    const milliseconds = now - this.#startedAt;
+    const waiting = this.#waiting;
+    this.#waiting = 0;
+    this.#endedAt = now;
+    if (result === 'ok') this.#count.took(milliseconds, now);
+    else if (result === 'aborted' && waiting > 0) this.#count.contended(this.#used - waiting, milliseconds, now);
+    else return;
     this.#reports.update(this.#decode.current, this.#prefill.current, now);
   }
 }
@@ -126,5 +161,7 @@ export function stepThreads(
   const { threads: decode, batchThreads: prefill, fixedThreads } = options;
   const isOnGpu = info.gpuLayers > info.layers && options.tensorOverrides.length === 0;
   if (fixedThreads || isOnGpu || Math.max(decode, prefill) === 1) return undefined;
-  return new StepThreads({ decode, prefill, send, now, use: threadpools.use });
+  // With layers on a card, its driver decides who waits.
+  const contention = info.gpuLayers === 0 ? contentionWatch(now) : undefined;
+  return new StepThreads({ decode, prefill, send, now, use: threadpools.use, contention });
 }

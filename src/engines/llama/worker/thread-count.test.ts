@@ -66,6 +66,37 @@ describe('ThreadCount: on an idle machine', () => {
     expect(done).toBeGreaterThan(undisturbed * 0.98);
   });
 
+  test.each([
+    { share: 0.02, factor: 6 },
+    { share: 0.01, factor: 12 },
+    { share: 0.05, factor: 4 },
+  ])('interruptions of $factor times a step, $share of all, cost less than 3 %', ({ share, factor }) => {
+    const next = random(7);
+    const noise = () => (next() < share ? factor : 0.9 + 0.2 * next());
+    const machine = { cores: 2, noise };
+    const undisturbed = fixed(machine, 2, 300);
+    for (const watched of [false, true]) {
+      const { done } = steps(machine, new ThreadCount(2, { watched }), { seconds: 300 });
+      expect(done).toBeGreaterThan(undisturbed * 0.97);
+    }
+  });
+
+  test('short replies after pauses, each disturbed in its first steps: most are computed with all threads', () => {
+    const count = new ThreadCount(2, { watched: true });
+    let now = 0;
+    const used = { one: 0, two: 0 };
+    for (let reply = 0; reply < 40; reply += 1, now += 3000) {
+      for (let step = 0; step < 128; step += 1) {
+        const threads = count.next(1, now);
+        if (reply > 0) used[threads === 1 ? 'one' : 'two'] += 1;
+        const took = threads === 1 ? 6.4 : step < 6 ? 14 : 3.3;
+        now += took;
+        count.took(took, now);
+      }
+    }
+    expect(used.two / (used.one + used.two)).toBeGreaterThan(0.7);
+  });
+
   test('a single very slow step lowers the number for less than a second', () => {
     const count = new ThreadCount(2);
     const once = { cores: 2, neighbours: (now: number) => (now > 10_000 && now < 10_030 ? 1 : 0) };
@@ -98,13 +129,13 @@ describe('ThreadCount: beside busy programs', () => {
     expect(done).toBeGreaterThan(fixed(machine, 1) * 0.9);
   });
 
-  test('one that starts later is noticed after one slow step', () => {
+  test('one that starts later is noticed after two slow steps', () => {
     const count = new ThreadCount(2);
     const { now } = steps({ cores: 2 }, count, { seconds: 10 });
     const { used } = steps({ cores: 2, neighbours: () => 1 }, count, { from: now, seconds: 5 });
     expect(count.current).toBe(1);
-    // The second one is the trial whether it was chance.
-    expect(used.get(2)).toBeLessThanOrEqual(2);
+    // One could be chance; the third one is the trial whether it was.
+    expect(used.get(2)).toBeLessThanOrEqual(3);
   });
 
   test('after its end all threads are used again within a minute', () => {
@@ -205,4 +236,44 @@ test('threadLevels: every number up to 14, and an eighth less at a time above', 
 
 test('widthClass: two classes for each doubling', () => {
   expect([1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17].map(widthClass)).toEqual([1, 2, 3, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9]);
+});
+
+describe('ThreadCount: steps that are watched', () => {
+  test('cores that others need: the number falls to those that are left at once', () => {
+    const count = new ThreadCount(8, { watched: true });
+    expect(count.next(16, 0)).toBe(8);
+    count.contended(5, 40, 40);
+    expect(count.next(16, 40)).toBe(5);
+  });
+
+  test('a trial with more threads that others disturb: the number stays, and the next trial comes later', () => {
+    const count = new ThreadCount(2, { watched: true });
+    count.next(16, 0);
+    count.contended(1, 40, 40);
+    const trials: number[] = [];
+    for (let now = 40; now < 60_000; now += 60) {
+      if (count.next(16, now) === 1) {
+        count.took(60, now + 60);
+        continue;
+      }
+      trials.push(now);
+      count.contended(1, 40, now + 40);
+    }
+    expect(count.current).toBe(1);
+    expect(trials.length).toBeGreaterThan(2);
+    expect(trials.length).toBeLessThan(12);
+  });
+
+  test('an idle machine: trials cost less than 0.3 %', () => {
+    const machine = { cores: 2 };
+    const { done } = steps(machine, new ThreadCount(2, { watched: true }));
+    expect(done).toBeGreaterThan(fixed(machine, 2) * 0.997);
+  });
+
+  test('a machine whose host lets others run in place of its cores, which it does not see: found by the time of the steps', () => {
+    const machine = { cores: 2, neighbours: () => 1 };
+    const count = new ThreadCount(2, { watched: true });
+    steps(machine, count, { seconds: 20 });
+    expect(count.current).toBe(1);
+  });
 });

@@ -9,6 +9,8 @@
 export class ThreadCount {
   readonly #levels: readonly number[];
   readonly #usualDrift: number;
+  readonly #watched: boolean;
+  readonly #soonMs: number;
   #level: number;
   /** The level of the running trial; -1 without one. */
   #trial = -1;
@@ -17,6 +19,8 @@ export class ThreadCount {
   #trialSum = 0;
   /** The first trial comes at once: the machine may be busy from the beginning. */
   #hasTried = false;
+  /** The last steps with the present number. */
+  #slowInARow = 0;
   /** Level and class of the step that is being computed. */
   #stepLevel: number;
   #stepClass = 0;
@@ -31,19 +35,26 @@ export class ThreadCount {
   #clock = 0;
   /** Whether the next trial goes far, to half as many or to all threads, or only to the next level; after a failure the other one. */
   #far = false;
-  /** By width class, in milliseconds per token: the mean of recent steps, and what a step takes if nothing disturbs it. */
-  readonly #mean = new Float64Array(widthClasses);
+  /** By width class, in milliseconds per token: the last three steps, and what a step takes if nothing disturbs it. */
+  readonly #recent = new Float64Array(widthClasses * 3);
   readonly #usual = new Float64Array(widthClasses);
-  /** How many steps the mean has, all with the present number of threads and without a long pause. */
+  /** How many steps there were with the present number of threads and without a long pause. */
   readonly #steps = new Float64Array(widthClasses);
   readonly #seenAt = new Float64Array(widthClasses);
 
-  /** With `growing` widths of one class may take longer and longer: chunks of a long prompt do. */
-  constructor(most: number, { growing = false } = {}) {
+  /**
+   * With `growing` widths of one class may take longer and longer: chunks of a long prompt do. With `watched` steps other programs are
+   * noticed while the step runs (`contended`), and fewer threads are tried less often.
+   */
+  constructor(most: number, { growing = false, watched = false } = {}) {
     this.#levels = threadLevels(most);
     this.#level = this.#levels.length - 1;
     this.#stepLevel = this.#level;
     this.#usualDrift = growing ? 0.3 : 0.002;
+    this.#watched = watched;
+    this.#soonMs = watched ? soon.watched : soon.unwatched;
+    this.#hasTried = watched;
+    if (watched) this.#down.at = calmMs;
   }
 
   get #most(): number {
@@ -55,6 +66,15 @@ export class ThreadCount {
     return this.#levels[this.#level] as number;
   }
 
+  /** Whether the step of `next` may be disturbed: it tries more threads than are kept, or the last one was slow. */
+  get isDoubtful(): boolean {
+    return this.#isRaising || this.#slowInARow > 0;
+  }
+
+  get #isRaising(): boolean {
+    return this.#stepLevel > this.#level;
+  }
+
   /** Takes over the number of other steps on the same machine, if it has not seen the machine for a while and they have. */
   follow(other: ThreadCount, now: number): void {
     if (now - this.#lastStepAt <= pauseMs || now - other.#lastStepAt > pauseMs) return;
@@ -63,7 +83,7 @@ export class ThreadCount {
       0,
       this.#levels.findLastIndex((count) => count <= most),
     );
-    if (level !== this.#level) this.#settle(level, soonMs);
+    if (level !== this.#level) this.#settle(level, this.#soonMs);
   }
 
   /** The number for the next step, which computes `width` tokens. */
@@ -89,11 +109,26 @@ export class ThreadCount {
     else this.#stepped(time, now);
   }
 
+  /** The step of `next` was given up after this time: other programs need cores of its threads, and leave so many. */
+  contended(free: number, milliseconds: number, now: number): void {
+    this.#lastStepAt = now;
+    this.#clock += milliseconds;
+    if (this.#isRaising) {
+      this.#reject(milliseconds);
+      return;
+    }
+    const level = this.#levels.findLastIndex((count) => count <= Math.max(1, free));
+    this.#lowered(milliseconds);
+    this.#settle(Math.min(level, this.#level), this.#soonMs);
+  }
+
   #begin(own: number): void {
     const steps = this.#steps[own] as number;
     const top = this.#levels.length - 1;
-    if (this.#mean[own] === 0) return;
-    if (this.#level > 0 && this.#debt > this.#bearable(own)) {
+    if (this.#usual[own] === 0) return;
+    // The step after a slow one shows whether others need the cores, if it is watched.
+    const isBeingSeen = this.#watched && this.#slowInARow === 1;
+    if (this.#level > 0 && this.#debt > this.#bearable(own) && !isBeingSeen) {
       this.#trial = this.#lower();
     } else if (steps < enoughSteps && this.#hasTried) {
       return;
@@ -123,20 +158,24 @@ export class ThreadCount {
 
   #stepped(time: number, now: number): void {
     const own = this.#stepClass;
-    const [steps, mean, usual] = [this.#steps[own] as number, this.#mean[own] as number, this.#usual[own] as number];
+    const [steps, usual] = [this.#steps[own] as number, this.#usual[own] as number];
     this.#seenAt[own] = now;
     this.#steps[own] = steps + 1;
-    this.#mean[own] = steps === 0 ? time : mean + (time - mean) * meanShare;
+    if (steps === 0) this.#remember(own, time);
+    else this.#recent[own * 3 + (steps % 3)] = time;
     if (usual === 0) {
       this.#usual[own] = time;
       return;
     }
-    if (time > usual * slow) this.#debt += (time - usual) * this.#stepWidth;
+    const wasSlow = time > usual * slow;
+    this.#slowInARow = wasSlow ? this.#slowInARow + 1 : 0;
+    if (wasSlow) this.#debt += (time - usual) * this.#stepWidth;
     else this.#debt *= debtLeft;
+    const typical = this.#typical(own);
     // More threads may be free again: tried at once, but only once.
-    if ((this.#mean[own] as number) < usual * relieved && steps >= enoughSteps) {
+    if (typical < usual * relieved && steps >= enoughSteps) {
       this.#up.at = 0;
-      this.#usual[own] = this.#mean[own] as number;
+      this.#usual[own] = typical;
     } else if (time < usual) {
       this.#usual[own] = usual + (time - usual) * 0.05;
     } else {
@@ -144,24 +183,34 @@ export class ThreadCount {
     }
   }
 
+  /** The median of three, which one long interruption does not change. */
+  #typical(own: number): number {
+    const [a, b, c] = this.#recent.subarray(own * 3, own * 3 + 3) as unknown as [number, number, number];
+    return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+  }
+
+  #remember(own: number, time: number): void {
+    this.#recent.fill(time, own * 3, own * 3 + 3);
+  }
+
   #tried(time: number, now: number): void {
-    const mean = this.#mean[this.#trialClass] as number;
+    const typical = this.#typical(this.#trialClass);
     this.#seenAt[this.#trialClass] = now;
     this.#trialSteps += 1;
     this.#trialSum += time;
-    if (time > mean * faster) this.#reject(Math.max(time - mean, mean * 0.1) * this.#stepWidth);
-    else if (time < mean * muchFaster || this.#trialSteps === enoughTrials) this.#accept();
+    if (time > typical * faster) this.#reject(Math.max(time - typical, typical * 0.1) * this.#stepWidth);
+    else if (time < typical * muchFaster || this.#trialSteps === enoughTrials) this.#accept();
   }
 
   #reject(loss: number): void {
     const isDown = this.#trial < this.#level;
     const direction = isDown ? this.#down : this.#up;
     direction.failures += 1;
-    direction.at = this.#clock + waitAfter(loss, direction.failures);
+    direction.at = this.#clock + waitAfter(loss, direction.failures) * (isDown && this.#watched ? 4 : 1);
     if (isDown) {
       // Fewer threads are no faster: this is how long steps take now.
       this.#debt = 0;
-      this.#usual[this.#trialClass] = this.#mean[this.#trialClass] as number;
+      this.#usual[this.#trialClass] = this.#typical(this.#trialClass);
     }
     this.#far = !this.#far;
     this.#trial = -1;
@@ -171,21 +220,31 @@ export class ThreadCount {
     const own = this.#trialClass;
     const isDown = this.#trial < this.#level;
     const time = this.#trialSum / this.#trialSteps;
-    const soon = Math.max(soonSteps * time * this.#stepWidth, soonMs);
-    if (isDown && this.#clock - this.#raisedAt < doubtMs) {
+    const pause = Math.max(soonSteps * time * this.#stepWidth, this.#soonMs);
+    if (isDown) this.#lowered(this.#debt);
+    else this.#raised();
+    this.#settle(this.#trial, pause);
+    this.#remember(own, time);
+    this.#usual[own] = time;
+    this.#steps[own] = this.#trialSteps;
+  }
+
+  #raised(): void {
+    this.#up.failures = 0;
+    this.#up.at = 0;
+    this.#raisedAt = this.#clock;
+  }
+
+  #lowered(loss: number): void {
+    if (this.#clock - this.#raisedAt < doubtMs) {
       // More threads were a mistake, and cost this much.
       this.#up.failures += 1;
-      this.#up.at = this.#clock + waitAfter(this.#debt, this.#up.failures);
+      this.#up.at = this.#clock + waitAfter(loss, this.#up.failures);
     } else {
       // One slow step may have been chance.
       this.#up.failures = 0;
       this.#up.at = 0;
     }
-    if (!isDown) this.#raisedAt = this.#clock;
-    this.#settle(this.#trial, soon);
-    this.#mean[own] = time;
-    this.#usual[own] = time;
-    this.#steps[own] = this.#trialSteps;
   }
 
   /** Times with another number say nothing any more. */
@@ -198,8 +257,9 @@ export class ThreadCount {
     this.#down.failures = 0;
     this.#down.at = nextTrialAt;
     this.#up.at = Math.max(this.#up.at, nextTrialAt);
+    this.#slowInARow = 0;
     this.#steps.fill(0);
-    this.#mean.fill(0);
+    this.#recent.fill(0);
     this.#usual.fill(0);
   }
 }
@@ -214,11 +274,9 @@ interface Direction {
 /** Steps of a class before they are compared with others. */
 const enoughSteps = 3;
 /** After a pause of this time, the machine may be in another state. */
-const pauseMs = 2000;
+export const pauseMs = 2000;
 /** Share of pauses in the clock. */
 const pauseShare = 0.03;
-/** Share of the last step in the mean. */
-const meanShare = 0.25;
 /** Slower than usual, and the share of the debt that an undisturbed step leaves. */
 const slow = 1.5;
 const debtLeft = 0.9;
@@ -228,11 +286,13 @@ const relieved = 0.8;
 const faster = 0.92;
 const muchFaster = 0.65;
 const enoughTrials = 3;
-/** When to try again in the same direction after a success, and in the other one. */
+/** When to try again in the same direction after a success, and in the other one: a trial that is watched costs little. */
 const soonSteps = 8;
-const soonMs = 250;
+const soon = { watched: 100, unwatched: 250 };
+/** Before fewer threads are tried for the first time, where others are noticed without a trial. */
+const calmMs = 2000;
 /** A number that was raised is taken back as a failure within this time. */
-const doubtMs = 30_000;
+const doubtMs = 300;
 
 /** Trials cost less than 4 % of the time, and less than 2 % while the machine stays as it is. */
 function waitAfter(loss: number, failures: number): number {

@@ -70,6 +70,34 @@ describe('SamplerPool: chooses the tokens that one thread would choose', () => {
   });
 });
 
+test('SamplerPool: a second question in one step leaves the answers to others on the same thread', () => {
+  const options = { vocabularySize, contextSize, seed: 3, logitBias: [], bannedTokens: [] };
+  const settings = { ...defaultSampling, temperature: 0.9 };
+  const texts = [1, 2].map(() => new Int32Array(new SharedArrayBuffer(contextSize * 4)));
+  const here = texts.map(() => new Sampler(settings, options));
+  const all = pool(1);
+  // The main thread takes every second one.
+  const [, drafting, , waiting] = [0, 0, 1, 1].map((text) => all.sampler(settings, options, texts[text] as Int32Array));
+  for (let step = 0; step < 6; step += 2) {
+    const rows = [logitsOf(step), logitsOf(step + 10), logitsOf(step + 1)] as const;
+    drafting?.ask(rows[0].pointer, step, []);
+    waiting?.ask(rows[1].pointer, step, []);
+    all.go();
+    const first = drafting?.answer() as number;
+    (texts[0] as Int32Array)[step] = first;
+    drafting?.ask(rows[2].pointer, step + 1, []);
+    drafting?.go();
+    const answers = [first, drafting?.answer(), waiting?.answer()];
+    const [one, two] = here as [Sampler, Sampler];
+    const picks = [one.pick(logitsOf(step).logits, texts[0] as Int32Array, step)];
+    picks.push(one.pick(logitsOf(step + 1).logits, texts[0] as Int32Array, step + 1));
+    picks.push(two.pick(logitsOf(step + 10).logits, texts[1] as Int32Array, step));
+    expect(answers).toEqual(picks);
+    for (const text of texts) text[step] = 1;
+    for (const text of texts) text[step + 1] = 2;
+  }
+});
+
 test('SamplerPool: the main thread takes its share, and a sampler that leaves makes room', () => {
   const options = { vocabularySize, contextSize, seed: 1, logitBias: [], bannedTokens: [] };
   const text = new Int32Array(new SharedArrayBuffer(contextSize * 4));

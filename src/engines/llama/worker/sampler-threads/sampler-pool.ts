@@ -61,7 +61,8 @@ export class SamplerPool {
       return undefined;
     }
     this.#samplers += 1;
-    return new ThreadSampler(thread, this.#samplers, settings, options, history);
+    thread.send({ type: 'add', id: this.#samplers, settings, options, history });
+    return new ThreadSampler(thread, this.#samplers, () => this.go());
   }
 
   leave(sampler: ThreadSampler | undefined): void {
@@ -80,26 +81,33 @@ export class SamplerPool {
 /** The sampler of one request, on another thread: asked in each step, and answers after `go`. */
 export class ThreadSampler {
   #row = 0;
+  #answer: number | undefined;
 
   constructor(
     private readonly thread: SamplerThread,
     private readonly id: number,
-    settings: Sampling,
-    options: SamplerOptions,
-    history: Int32Array,
+    /** Starts all that was asked for. */
+    readonly go: () => void,
   ) {
     thread.samplers += 1;
-    thread.send({ type: 'add', id, settings, options, history });
   }
 
   ask(logits: Pointer, length: number, forbidden: readonly number[]): void {
     if (forbidden.length > 0) this.thread.send({ type: 'forbid', id: this.id, tokens: forbidden });
-    this.#row = this.thread.ask(this.id, logits, length);
+    this.#row = this.thread.ask(this, this.id, logits, length);
+    this.#answer = undefined;
+  }
+
+  /** Keeps the answer, whose row is needed for another question. */
+  keep(): void {
+    this.#answer ??= this.thread.answer(this.#row);
   }
 
   /** Waits for the token: the thread has begun long before. */
   answer(): number {
-    return this.thread.answer(this.#row);
+    this.keep();
+    if (this.#answer === failed) throw new Error('the sampler failed');
+    return this.#answer as number;
   }
 
   remove(): void {
@@ -116,6 +124,8 @@ class SamplerThread {
   #before = 0;
   /** Rows of this step. */
   #count = 0;
+  /** Who has them. */
+  readonly #asking: ThreadSampler[] = [];
 
   constructor({ vocabularySize, sequences }: PoolOptions, step: Int32Array, start: (data: ThreadData) => void) {
     const { port1, port2 } = new MessageChannel();
@@ -134,9 +144,13 @@ class SamplerThread {
     this.#port.postMessage(message);
   }
 
-  ask(sampler: number, address: Pointer, length: number): number {
+  ask(asking: ThreadSampler, sampler: number, address: Pointer, length: number): number {
     const { control, rows, addresses } = this.#shared;
-    if (this.#count === 0) this.#before = Atomics.load(control, place.asked);
+    if (this.#count === 0) {
+      for (const one of this.#asking.splice(0)) one.keep();
+      this.#before = Atomics.load(control, place.asked);
+    }
+    this.#asking.push(asking);
     const row = this.#count;
     rows[row * rowFields + field.sampler] = sampler;
     rows[row * rowFields + field.length] = length;
@@ -152,9 +166,7 @@ class SamplerThread {
 
   answer(row: number): number {
     if (!this.#isDone(row)) this.#await(row);
-    const token = this.#shared.rows[row * rowFields + field.token] as number;
-    if (token === failed) throw new Error('the sampler failed');
-    return token;
+    return this.#shared.rows[row * rowFields + field.token] as number;
   }
 
   #isDone(row: number): boolean {

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { ContentionWatch, contentionWatch, type WaitingTimes, waitingThreads } from './contention.ts';
+
+/** Three threads; `tick` lets 20 ms pass in which each waits for these milliseconds. */
+function world() {
+  const waited = [0, 0, 0];
+  let [now, running] = [0, true];
+  let action = () => {};
+  const times = (): WaitingTimes => new Map(waited.map((time, index) => [String(index), time]));
+  const watch = new ContentionWatch(times, {
+    now: () => now,
+    every: (_, called) => {
+      action = called;
+      return () => {
+        running = false;
+      };
+    },
+  });
+  const found: number[] = [];
+  const stop = watch.start((waiting) => found.push(waiting));
+  const tick = (...waits: number[]) => {
+    now += 20;
+    for (const [index, wait] of waits.entries()) waited[index] = (waited[index] as number) + wait;
+    if (running) action();
+  };
+  return { tick, found, stop };
+}
+
+test('ContentionWatch: two threads wait for a core twice in a row, that is told once', () => {
+  const { tick, found } = world();
+  tick(10, 12, 0);
+  expect(found).toEqual([]);
+  tick(10, 0, 11);
+  tick(10, 10, 10);
+  expect(found).toEqual([2]);
+});
+
+test('ContentionWatch: a short task of another program is not told', () => {
+  const { tick, found } = world();
+  for (let turn = 0; turn < 4; turn += 1) {
+    tick(15, 0, 0);
+    tick(1, 2, 0);
+  }
+  expect(found).toEqual([]);
+});
+
+test('ContentionWatch: what begins late, or after the step, is not told', () => {
+  const late = world();
+  for (let turn = 0; turn < 10; turn += 1) late.tick(0, 0, 0);
+  const over = world();
+  over.stop();
+  for (const { tick } of [late, over]) for (let turn = 0; turn < 3; turn += 1) tick(20, 20, 20);
+  expect([...late.found, ...over.found]).toEqual([]);
+});
+
+test('waitingThreads: a new thread has not waited yet, and a thread may be gone', () => {
+  const before = new Map([
+    ['1', 100],
+    ['2', 0],
+  ]);
+  const after = new Map([
+    ['1', 115],
+    ['3', 50],
+  ]);
+  expect(waitingThreads(before, after, 20)).toBe(1);
+});
+
+test.skipIf(process.platform !== 'linux')('contentionWatch: Linux tells how long the threads of a process wait', () => {
+  const stop = contentionWatch(() => 0)?.start(() => {});
+  expect(stop).toBeTypeOf('function');
+  stop?.();
+});

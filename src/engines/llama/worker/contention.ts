@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** How long each thread has waited for a core so far, in milliseconds, by its id. */
+export type WaitingTimes = ReadonlyMap<string, number>;
+
+interface Clock {
+  readonly now: () => number;
+  /** Calls `action` at intervals until the returned function is called. */
+  readonly every: (milliseconds: number, action: () => void) => () => void;
+}
+
+/** Twice in a row: a short task of the server or of a client is no reason to change anything. */
+const windowMs = 20;
+/** A step that was undisturbed for so long is not given up. */
+const watchedMs = 200;
+/** A thread that shares its core with one other program waits half of the time. */
+const waitingShare = 0.3;
+
+/** Tells whether other programs run in place of the threads of this process, while they run. */
+export class ContentionWatch {
+  constructor(
+    private readonly waitingTimes: () => WaitingTimes,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Calls `found` once with the number of threads that have to wait; not after the returned function was called. */
+  start(found: (waiting: number) => void): () => void {
+    const startedAt = this.clock.now();
+    let [before, readAt, previous] = [this.waitingTimes(), startedAt, 0];
+    const stop = this.clock.every(windowMs, () => {
+      const [after, now] = [this.waitingTimes(), this.clock.now()];
+      const waiting = waitingThreads(before, after, now - readAt);
+      const lasting = Math.min(waiting, previous);
+      [before, readAt, previous] = [after, now, waiting];
+      if (lasting === 0 && now - startedAt < watchedMs) return;
+      stop();
+      if (lasting > 0) found(lasting);
+    });
+    return stop;
+  }
+}
+
+/** The number of threads that waited for a core for much of this time. */
+export function waitingThreads(before: WaitingTimes, after: WaitingTimes, milliseconds: number): number {
+  let count = 0;
+  for (const [thread, time] of after) {
+    if (time - (before.get(thread) ?? time) > milliseconds * waitingShare) count += 1;
+  }
+  return count;
+}
+
+/** Only Linux tells how long threads wait. The main thread is left out: it computes nothing while a step is watched. */
+export function contentionWatch(now: () => number): ContentionWatch | undefined {
+  const read = (): WaitingTimes => {
+    const threads = readdirSync('/proc/self/task').filter((thread) => thread !== String(process.pid));
+    return new Map(threads.flatMap((thread) => waitingTime(thread) ?? []));
+  };
+  try {
+    read();
+  } catch {
+    return undefined;
+  }
+  const every = (milliseconds: number, action: () => void) => {
+    const timer = setInterval(action, milliseconds);
+    return () => clearInterval(timer);
+  };
+  return new ContentionWatch(read, { now, every });
+}
+
+/** Nanoseconds on a core, nanoseconds of waiting for one, and how often it got one. A thread may be gone meanwhile. */
+function waitingTime(thread: string): [[string, number]] | undefined {
+  try {
+    const [, waited] = readFileSync(`/proc/self/task/${thread}/schedstat`, 'utf8').split(' ');
+    return [[thread, Number(waited) / 1e6]];
+  } catch {
+    return undefined;
+  }
+}
