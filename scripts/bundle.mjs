@@ -50,12 +50,22 @@ async function write(from, to, input) {
     transform: { target: 'esnext' },
     external: (id) => !id.startsWith('.') && !id.startsWith(from),
     plugins: [ownAddresses(from)],
+    experimental: {
+      chunkOptimization: {
+        // What a module shares with those that it imports later stays in its file. Not done if any module awaits at its top level.
+        avoidRedundantChunkLoads: true,
+        // No other file may import a program: that would start it.
+        mergeCommonChunks: false,
+      },
+    },
   });
   await bundled.write({
     dir: to,
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'parts/[name]-[hash].js',
+    // Node reads all of it at the start, and comments are a tenth.
+    comments: { jsdoc: false },
     // Small modules that nearly all programs share: one file instead of dozens.
     codeSplitting: { groups: [{ name: 'core', test: /[\\/]src[\\/]core[\\/]/ }] },
   });

@@ -26,7 +26,7 @@ const commandNames: readonly CommandName[] = ['models', 'pull', 'pack', 'keys', 
 /** Tells why the program cannot start. An object in a log of objects. */
 let fail = (sentence: string): void => console.error(sentence);
 
-await main(process.argv.slice(2)).catch((error: unknown) => {
+void main(process.argv.slice(2)).catch((error: unknown) => {
   fail(error instanceof Error ? error.message : String(error));
   process.exit(error instanceof StartError ? error.exitCode : 1);
 });

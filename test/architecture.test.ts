@@ -238,9 +238,10 @@ describe('files', () => {
   });
 });
 
-test('startup: loads no package; each is imported on first use', () => {
+/** What these modules load by static imports: modules, and packages with one that imports them. */
+function startup(...from: readonly string[]) {
   const loaded = new Map<string, string>();
-  const reached = new Set(['main.ts', 'server/model-modes.ts']);
+  const reached = new Set(from);
   for (const path of reached) {
     const { text } = files.find((file) => file.path === path) ?? { text: '' };
     for (const [, from = ''] of text.matchAll(/(?:^|\n)(?:import|export)\s+(?!type\b)[^'";]*?from\s+'([^']+)'/g)) {
@@ -248,8 +249,31 @@ test('startup: loads no package; each is imported on first use', () => {
       else if (!from.startsWith('node:')) loaded.set(from, path);
     }
   }
+  return { reached, loaded };
+}
+
+test('startup: loads no package; each is imported on first use', () => {
+  const { reached, loaded } = startup('main.ts', 'server/model-modes.ts', 'server/app.ts');
   expect(reached.size).toBeGreaterThan(50);
   expect([...loaded]).toEqual([]);
+});
+
+test('startup: no module awaits at its top level, which would split the program into more files', () => {
+  const waiting = product.filter(({ text }) => /^(?:(?:export )?(?:const|let) [^\n]*= )?await\b/m.test(text));
+  expect(waiting.map(({ path }) => path)).toEqual([]);
+});
+
+test('startup: does not load what few servers need', () => {
+  const late = [
+    'inspector/view.ts',
+    'protocols/comfy/prompt.ts',
+    'protocols/openapi/document.ts',
+    'protocols/realtime/connection.ts',
+    'server/answers.ts',
+    'server/replay-dialects.ts',
+  ];
+  expect(late.filter((path) => !files.some((file) => file.path === path))).toEqual([]);
+  expect(late.filter((path) => startup('server/app.ts').reached.has(path))).toEqual([]);
 });
 
 /** Packages that run native code, by name or scope; a fault in one ends the process that loaded it. */

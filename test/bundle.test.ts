@@ -44,6 +44,16 @@ console.log((await import('./later.ts')).later);`,
   expect(run('main.js')).toEqual(['ab', 'later']);
 });
 
+test('bundle: what a module shares with one that it imports later stays in its file', async () => {
+  const { files, run } = await joined('shared', {
+    'main.ts': `import { a } from './a.ts'; void import('./later.ts').then(({ later }) => console.log(a, later));`,
+    'a.ts': `export const a = 'a';`,
+    'later.ts': `import { a } from './a.ts'; export const later = 'later' + a;`,
+  });
+  expect(run('main.js')).toEqual(['a latera']);
+  expect(files).toHaveLength(2);
+});
+
 test('bundle: import.meta.url of a module keeps its original location', async () => {
   const { to, run } = await joined('addresses', {
     'main.ts': `import { own } from './deep/down/a.ts'; console.log(own); console.log(import.meta.url);

@@ -59,6 +59,61 @@ function connectTo(world: World, path = '/ws', headers: Record<string, string> =
   };
 }
 
+describe('WebSocket: an endpoint that loads', () => {
+  test('messages sent before it is loaded: are answered after that', async () => {
+    const gate = latch<void>();
+    const world = await serve([], { sockets: [{ ...echoing, load: () => gate.promise }] });
+    const client = connect(world.port, '127.0.0.1');
+    onTestFinished(() => void client.destroy());
+    const received: Buffer[] = [];
+    const answered = new Promise<string>((resolve) =>
+      client.on('data', (data) => {
+        received.push(data);
+        const all = Buffer.concat(received).toString('latin1');
+        if (all.includes('two')) resolve(all);
+      }),
+    );
+    // Frames of a hasty client, with a mask of zeros.
+    const frame = (text: string) =>
+      Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
+    client.write(Buffer.concat([Buffer.from(upgradeHead), frame('one'), frame('two')]));
+    await expect.poll(() => client.bytesWritten).toBeGreaterThan(0);
+    expect(received).toEqual([]);
+    gate.open();
+    expect(await answered).toMatch(/^HTTP\/1\.1 101 [\s\S]*one[\s\S]*two/);
+  });
+
+  test('a client that leaves meanwhile: is no error', async () => {
+    const [began, gate] = [latch(), latch()];
+    const load = () => {
+      began.open();
+      return gate.promise;
+    };
+    const world = await serve([echo], { sockets: [{ ...echoing, load }] });
+    const client = connect(world.port, '127.0.0.1');
+    client.on('error', () => undefined).write(upgradeHead);
+    await began.promise;
+    client.resetAndDestroy();
+    expect((await ask(world, { method: 'POST', path: '/work', body: 'x' })).status).toBe(200);
+    gate.open();
+    // The server closes when it has seen the end of every connection, this one included.
+    await world.close();
+    expect(world.errors).toEqual([]);
+  });
+
+  test('a load that fails: is refused, and the next connection tries again', async () => {
+    let times = 0;
+    const load = async (): Promise<void> => {
+      times += 1;
+      if (times === 1) throw new Error('too many open files');
+    };
+    const world = await serve([], { sockets: [{ ...echoing, load }] });
+    expect(await connectTo(world).refused).toBe(500);
+    await connectTo(world).opened;
+    expect(times).toBe(2);
+  });
+});
+
 describe('WebSocket', () => {
   test('a listener that returns a promise: gets the next message when it is settled', async () => {
     const seen: string[] = [];

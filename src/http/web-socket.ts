@@ -70,7 +70,8 @@ export function createUpgrades(parts: UpgradeParts) {
           })
         : new AppError('not-found', { method: 'GET', path });
       if (known && !error) sockets ??= opening();
-      const [server] = await Promise.all([known && !error ? sockets : undefined, answered(socket)]);
+      const loaded = known && !error ? found?.load?.() : undefined;
+      const [server] = await Promise.all([known && !error ? sockets : undefined, loaded, answered(socket)]);
       if (socket.destroyed) return;
       if (!known) plainly(listener, request, socket, head);
       else if (error) refuse(socket, found ? found.family.errorReply(error) : errorRefusal(error));
@@ -169,6 +170,8 @@ export interface SocketEndpoint extends AccessRule, Pick<Endpoint, 'path' | 'sum
   readonly match: 'exact' | 'ending';
   /** The subprotocols that it knows; without a list the first that a client offers is accepted. */
   readonly protocols?: readonly string[];
+  /** Loads what `open` needs, before the connection is accepted: no message can arrive meanwhile. */
+  readonly load?: () => Promise<void>;
   /** Called when the connection is open. An exception closes it. */
   readonly open: (call: SocketCall, socket: LiveSocket) => void;
 }

@@ -6,17 +6,15 @@ import type { DialectParts } from '../protocols/dialect.ts';
 import { bodyOf, decodedPath, endpointRow, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { fidelityOf, honoured, readFields, readName } from '../protocols/fields.ts';
 import type { RequestRecord } from './record.ts';
-import { redactor } from './redact.ts';
-import { type ReplayDialect, replay, showingOf } from './replay.ts';
+import type { ReplayDialect } from './replay.ts';
 import type { RequestStore } from './store.ts';
-import { detailOf, summaryOf } from './view.ts';
 
 interface InspectorParts<Context> {
   readonly store: RequestStore;
   readonly access: AdminAccess;
-  readonly dialects: readonly ReplayDialect<Context>[];
+  readonly dialects: () => Promise<readonly ReplayDialect<Context>[]>;
   /** How the fields of all endpoints are handled. */
-  readonly fidelities: readonly EndpointFidelity[];
+  readonly fidelities: () => Promise<readonly EndpointFidelity[]>;
   /** Passwords and keys of the settings. */
   readonly secrets: readonly string[];
 }
@@ -30,7 +28,10 @@ export const inspectorFidelity: readonly EndpointFidelity[] = [
   fidelityOf('Inspector', `POST ${path}/{id}/replay`, replayFields),
 ];
 
-/** What `--inspect` keeps, for administrators. Everything that they get passes the redactor. */
+/**
+ * What `--inspect` keeps, for administrators. Everything that they get passes the redactor. What makes the replies is loaded
+ * on first use.
+ */
 export function inspectorEndpoints<Context extends DialectParts>({
   store,
   access,
@@ -42,8 +43,10 @@ export function inspectorEndpoints<Context extends DialectParts>({
   const allowed = (call: Call): void => {
     if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
   };
-  const shown = (value: unknown, records: readonly RequestRecord[]): Reply =>
-    json(redactor([...secrets, ...records.flatMap((record) => record.secrets)])(value));
+  const shown = async (value: unknown, records: readonly RequestRecord[]): Promise<Reply> => {
+    const { redactor } = await import('./redact.ts');
+    return json(redactor([...secrets, ...records.flatMap((record) => record.secrets)])(value));
+  };
   const found = (call: Call): { readonly record: RequestRecord; readonly action: string | undefined } => {
     allowed(call);
     const [id = '', ...rest] = call.path.slice(call.path.lastIndexOf(`${path}/`) + path.length + 1).split('/');
@@ -53,8 +56,9 @@ export function inspectorEndpoints<Context extends DialectParts>({
   };
   const notFound = ({ method, path: sent }: Call) => new AppError('not-found', { method, path: sent });
   return [
-    row(path, 'The last requests that --inspect keeps, the newest first.', (call) => {
+    row(path, 'The last requests that --inspect keeps, the newest first.', async (call) => {
       allowed(call);
+      const { summaryOf } = await import('./view.ts');
       const records = store.list();
       return shown({ keeps: store.count, requests: records.map(summaryOf) }, records);
     }),
@@ -71,15 +75,16 @@ export function inspectorEndpoints<Context extends DialectParts>({
     row(
       `${path}/`,
       `A request that --inspect keeps (${path}/{id}): body, neutral request, prompt, events, response and timings.`,
-      (call) => {
+      async (call) => {
         const { record, action } = found(call);
         if (action !== undefined) throw notFound(call);
-        const shows = dialects.map((dialect) => {
+        const [{ showingOf }, { detailOf }] = await Promise.all([import('./replay.ts'), import('./view.ts')]);
+        const shows = (await dialects()).map((dialect) => {
           const showing = showingOf(record, dialect);
           const reason = showing.type === 'impossible' ? { reason: showing.reason } : {};
           return { name: dialect.name, title: dialect.title, shows: showing.type, ...reason };
         });
-        return shown({ ...detailOf(record, fidelities), dialects: shows }, [record]);
+        return shown({ ...detailOf(record, await fidelities()), dialects: shows }, [record]);
       },
       { match: 'prefix' },
     ),
@@ -90,11 +95,13 @@ export function inspectorEndpoints<Context extends DialectParts>({
         const { record, action } = found(call);
         if (action !== 'replay') throw notFound(call);
         const { as } = readFields(replayFields, await bodyOf(call));
-        const dialect = dialects.find(({ name }) => name === as);
+        const known = await dialects();
+        const dialect = known.find(({ name }) => name === as);
         if (!dialect) {
-          const expected = `one of ${dialects.map(({ name }) => name).join(', ')}`;
+          const expected = `one of ${known.map(({ name }) => name).join(', ')}`;
           throw new AppError('invalid-field', { field: 'as', expected });
         }
+        const { replay } = await import('./replay.ts');
         return shown(await replay(record, dialect, context, call.signal), [record]);
       },
       { method: 'POST', match: 'prefix' },

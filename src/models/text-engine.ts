@@ -9,7 +9,7 @@ import { spawnChild } from '../engines/host/child.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
 import { type LoadOptions, loadOptions, type ModelFile } from '../engines/llama/load-options.ts';
-import { findNvcc } from '../packs/toolkit.ts';
+import { hasCudaCompiler } from '../packs/toolkit.ts';
 import type { BatchingSettings } from '../queue/batching.ts';
 import { engineTimer, type HostedEngine } from './lifecycle.ts';
 
@@ -61,7 +61,7 @@ export function createTextEngine(
 export function knownBuilds({ note }: Pick<LlamaObserver, 'note'>) {
   return {
     gpuBuilds: [...installedBuilds((sentence) => note?.(`Not used: ${sentence}`)).keys()],
-    canBuild: process.platform === 'linux' && findNvcc(process.env) !== undefined,
+    canBuild: hasCudaCompiler,
   };
 }
 

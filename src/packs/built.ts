@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { checkVersion, versionKey } from '../core/file-version.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { cudaSource, type Pack, type PackPackage } from './catalogue.ts';
-import { packageFolder } from './install.ts';
+import { packageFolder } from './folder.ts';
 
 /** Made on this machine by `parley pack build cuda`; it has the form of an installed package. */
 export const builtPackage: PackPackage = {

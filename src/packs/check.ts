@@ -1,5 +1,5 @@
 import { type Pack, type PackPackage, packs, systemOf } from './catalogue.ts';
-import { packageFolder } from './install.ts';
+import { packageFolder } from './folder.ts';
 import { checkPackage, type PackageState } from './manifest.ts';
 
 export interface CheckParts {

@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { packed } from '../library/testing/archive.ts';
 import type { PackPackage } from './catalogue.ts';
-import { packageFolder, placePackage, removePackage, stagePackage } from './install.ts';
+import { packageFolder } from './folder.ts';
+import { placePackage, removePackage, stagePackage } from './install.ts';
 import { checkPackage } from './manifest.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-packs-'));

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { DownloadError, type DownloadParts, download, fileHash, readIntegrity } from '../library/download.ts';
 import { readArchive } from '../library/tar.ts';
 import type { PackPackage } from './catalogue.ts';
+import { packageFolder } from './folder.ts';
 import { checkPackage, type Files, writeManifest } from './manifest.ts';
 
 export interface InstallParts extends DownloadParts {
@@ -142,8 +143,4 @@ async function unpack(archive: string, target: string): Promise<Files> {
     files[path.split(sep).join('/')] = { bytes, sha256: hash.digest('hex') };
   }
   return files;
-}
-
-export function packageFolder(packsFolder: string, name: string): string {
-  return join(packsFolder, 'node_modules', name);
 }

@@ -33,10 +33,22 @@ export function findNvcc(environment: Environment, root = '/usr/local'): string 
   const homes = [environment.CUDA_HOME, environment.CUDA_PATH].filter((home) => home !== undefined && home !== '');
   const toolkits = listed(root)
     .filter((name) => /^cuda(-\d[\d.]*)?$/.test(name))
-    .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+    .sort(laterFirst)
     .map((name) => join(root, name));
   const inFolders = [...homes, ...toolkits].map((home) => join(home as string, 'bin', 'nvcc')).find(existsSync);
   return onPath('nvcc', environment) ?? inFolders;
+}
+
+/** By the numbers in the names: `cuda-12.10` is later than `cuda-12.4`. */
+function laterFirst(a: string, b: string): number {
+  const [left, right] = [a, b].map((name) => (name.match(/\d+/g) ?? []).map(Number)) as [number[], number[]];
+  const differs = left.findIndex((number, index) => number !== right[index]);
+  return differs === -1 ? right.length - left.length : (right[differs] ?? -1) - (left[differs] as number);
+}
+
+/** Whether a CUDA library can be compiled on this machine. */
+export function hasCudaCompiler(): boolean {
+  return process.platform === 'linux' && findNvcc(process.env) !== undefined;
 }
 
 function onPath(name: string, { PATH = '' }: Environment): string | undefined {

@@ -21,7 +21,7 @@ import { nativeEndpoints } from '../protocols/native/routes.ts';
 import { answeringProbes, ollamaEndpoints } from '../protocols/ollama/routes.ts';
 import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from '../protocols/openai/routes.ts';
-import { openapiEndpoint, openapiReplies } from '../protocols/openapi/document.ts';
+import { openapiEndpoint, openapiReplies } from '../protocols/openapi/routes.ts';
 import { noscriptEndpoints } from '../protocols/pages/noscript.ts';
 import { type PagesParts, pagesEndpoints } from '../protocols/pages/routes.ts';
 import { realtimeEndpoints } from '../protocols/realtime/routes.ts';
@@ -29,11 +29,9 @@ import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
 import { withAccess } from './access.ts';
-import { dialectAnswers } from './answers.ts';
-import { fidelityByPage, smallEndpoints } from './fidelity.ts';
 import { requestEndpoints } from './inspector.ts';
 import type { ModelContext } from './model-context.ts';
-import { modelFileFacts } from './model-library.ts';
+import { modelFileFacts } from './model-file-facts.ts';
 import type { ServerServices } from './services.ts';
 
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
@@ -72,7 +70,7 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
         fileFacts: modelFileFacts(),
         availableBytes,
       }),
-      ...requestEndpoints(services, Object.values(fidelityByPage).flat()),
+      ...requestEndpoints(services, fieldTables),
       ...mcpEndpoints({ tools, product }),
       ...mcpAdminEndpoints({ access: admin, tools, editor: services.toolEditor }),
       ...aboutEndpoints({ product, endpoints: () => endpoints }),
@@ -81,18 +79,26 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
   return endpoints;
 }
 
+/** Loaded on first use: few clients read about the API. */
+async function fieldTables() {
+  const { fidelityByPage } = await import('./fidelity.ts');
+  return Object.values(fidelityByPage).flat();
+}
+
 /** Documentation of the API and the pages, generated from the tables of endpoints and fields. */
 function aboutEndpoints({ product, endpoints }: Pick<PagesParts, 'product' | 'endpoints'>) {
-  const tables = Object.values(fidelityByPage).flat();
-  const apiDocument = openapiReplies({
-    product,
-    endpoints,
-    fidelities: [...tables, ...smallEndpoints],
-    answers: dialectAnswers,
+  const apiDocument = openapiReplies(async () => {
+    const [{ openapiDocument }, { dialectAnswers: answers }, { smallEndpoints }, tables] = await Promise.all([
+      import('../protocols/openapi/document.ts'),
+      import('./answers.ts'),
+      import('./fidelity.ts'),
+      fieldTables(),
+    ]);
+    return openapiDocument({ product, endpoints: endpoints(), fidelities: [...tables, ...smallEndpoints], answers });
   });
   const pages = pagesEndpoints({ product, endpoints, apiDocument: () => apiDocument('.') });
   return [
-    fidelityEndpoint(tables),
+    fidelityEndpoint(fieldTables),
     openapiEndpoint(apiDocument, fidelityFamily),
     ...noscriptEndpoints,
     ...pages.map((page) => (page.path === '/' ? answeringProbes(page) : page)),

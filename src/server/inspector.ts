@@ -3,18 +3,17 @@ import type { EndpointFidelity } from '../core/fidelity.ts';
 import { inspectorEndpoints } from '../inspector/routes.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import type { ModelContext } from './model-context.ts';
-import { replayDialects } from './replay-dialects.ts';
 import type { ServerServices } from './services.ts';
 
 /** The endpoints of the translation inspector. */
 export function requestEndpoints(
   { settings, admin, inspected }: Pick<ServerServices, 'settings' | 'admin' | 'inspected'>,
-  fidelities: readonly EndpointFidelity[],
+  fidelities: () => Promise<readonly EndpointFidelity[]>,
 ): ModelEndpoint<ModelContext>[] {
   return inspectorEndpoints({
     store: inspected,
     access: admin,
-    dialects: replayDialects(),
+    dialects: async () => (await import('./replay-dialects.ts')).replayDialects(),
     fidelities,
     secrets: secretsOf(settings, process.env),
   });

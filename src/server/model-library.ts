@@ -1,15 +1,13 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
-import type { LibraryModel, ModelDownload, ModelFileFacts, ModelLibrary } from '../core/models-view.ts';
-import { numberOf, readGguf } from '../gguf/gguf.ts';
-import { quantizationOf } from '../gguf/quantization.ts';
+import type { LibraryModel, ModelDownload, ModelLibrary } from '../core/models-view.ts';
 import { DownloadError, type DownloadParts } from '../library/download.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
 import { pull, readSource, type Source } from '../library/pull.ts';
 import { adminFiles, isModelFile } from '../models/admin-options.ts';
+import { modelFileFacts } from './model-file-facts.ts';
 import { askNpm } from './npm-package.ts';
 
 export interface LibraryParts {
@@ -132,29 +130,4 @@ async function* reported(work: (progress: DownloadParts['progress']) => Promise<
     if (latest) yield latest;
   }
   await running;
-}
-
-/** Reads headers of model files, each once until it changes. Undefined for a file that is no model. */
-export function modelFileFacts(): (path: string) => Promise<ModelFileFacts | undefined> {
-  const known = new Map<string, { readonly version: string; readonly facts: Promise<ModelFileFacts | undefined> }>();
-  return async (path) => {
-    const { size, mtimeMs } = (await stat(path).catch(() => undefined)) ?? {};
-    if (size === undefined) return undefined;
-    const version = `${size} ${mtimeMs}`;
-    const found = known.get(path);
-    if (found?.version === version) return found.facts;
-    const facts = readFacts(path).catch(() => undefined);
-    known.set(path, { version, facts });
-    return facts;
-  };
-}
-
-async function readFacts(path: string): Promise<ModelFileFacts> {
-  const header = await readGguf(path);
-  return {
-    bytes: header.fileSize,
-    parameters: header.tensors.reduce((sum, { elements }) => sum + elements, 0),
-    quantization: quantizationOf(header),
-    context: numberOf(header, `${header.architecture}.context_length`),
-  };
 }

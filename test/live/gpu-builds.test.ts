@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { builtPackage, factsFile, libraryName } from '../../src/packs/built.ts';
 import { systemOf } from '../../src/packs/catalogue.ts';
-import { packageFolder } from '../../src/packs/install.ts';
+import { packageFolder } from '../../src/packs/folder.ts';
 import { runProgram } from './program.ts';
 
 const packs = mkdtempSync(join(tmpdir(), 'parley-gpu-builds-'));

@@ -2,7 +2,6 @@
 
 declare const Bare: { readonly argv: readonly string[]; exit(code: number): never };
 
-await import(Bare.argv[2] ?? '');
-Bare.exit(0);
+void import(Bare.argv[2] ?? '').then(() => Bare.exit(0));
 
 export {};

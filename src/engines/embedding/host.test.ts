@@ -124,7 +124,7 @@ test('EmbeddingHost: an abort stops the task with its reason', async () => {
 describe('EmbeddingHost: restart', () => {
   const exit = { code: null, signal: null, lastLines: [] } as const;
   const startOver = (ended: ChildExit, before: EmbeddingOptions, installed: readonly GpuBuild[] = []) =>
-    startsOver(ended, before, { installed, canBuild: false })?.options;
+    startsOver(ended, before, { installed, canBuild: () => false })?.options;
 
   test('uses the next lower CPU build after an illegal instruction', () => {
     const next = startOver({ ...exit, signal: 'SIGILL' }, options);

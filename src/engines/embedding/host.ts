@@ -26,7 +26,10 @@ export class EmbeddingHost
   extends TaskEngine<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>
   implements EmbeddingEngine
 {
-  constructor(parts: Omit<Parts, 'startsOver' | 'loadReason'>, known: Known = { installed: [], canBuild: false }) {
+  constructor(
+    parts: Omit<Parts, 'startsOver' | 'loadReason'>,
+    known: Known = { installed: [], canBuild: () => false },
+  ) {
     super({
       ...parts,
       startsOver: (exit, options) => {

@@ -64,7 +64,7 @@ describe('gpuFailure', () => {
 
 describe('GPU messages', () => {
   const failure = 'the driver is too old';
-  const known = { installed: ['cuda', 'vulkan', 'none'], canBuild: false } as const;
+  const known = { installed: ['cuda', 'vulkan', 'none'], canBuild: () => false } as const;
 
   test('fallBackNote: reason, fallback and what may help', () => {
     expect(fallBackNote('cuda', failure, 'vulkan', known)).toBe(
@@ -88,7 +88,7 @@ describe('GPU messages', () => {
   });
 
   test('fallBackNote: recommends compiling where a CUDA compiler is, unless that was done', () => {
-    const compiler = { ...known, canBuild: true };
+    const compiler = { ...known, canBuild: () => true };
     expect(fallBackNote('cuda', failure, 'none', compiler)).toContain('What may help: parley pack build cuda');
     const done = { ...compiler, installed: ['cuda-built', 'none'] } as const;
     expect(fallBackNote('cuda-built', failure, 'none', done)).not.toContain('pack build');

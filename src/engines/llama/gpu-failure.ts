@@ -54,8 +54,8 @@ const title: Readonly<Record<GpuBuild, string>> = {
 /** What is known of the machine, for advice. */
 export interface Known {
   readonly installed: readonly GpuBuild[];
-  /** Whether there is a CUDA compiler. */
-  readonly canBuild: boolean;
+  /** Whether there is a CUDA compiler. Looked for only when something has failed. */
+  readonly canBuild: () => boolean;
 }
 
 /** A sentence for the console if a build cannot be used and another one can. Advice comes with the last CUDA build. */
@@ -95,7 +95,7 @@ function whatToTry(
   if (!isCuda(failed)) return 'A newer graphics driver may help; --usecpu uses the processor alone.';
   const lacksCuda12 = /\.so\.12\b.*cannot open/.test(reason);
   const tries = [
-    ...(canBuild && !installed.includes('cuda-built') ? ['parley pack build cuda (compiles it for this card)'] : []),
+    ...(!installed.includes('cuda-built') && canBuild() ? ['parley pack build cuda (compiles it for this card)'] : []),
     ...(lacksCuda12 ? ['the libraries of CUDA 12 (libcublas.so.12, libcudart.so.12)'] : []),
     'a newer NVIDIA driver',
     ...(installed.includes('cuda') && !installed.includes('cuda-ext') ? [`the package ${cudaExt}`] : []),

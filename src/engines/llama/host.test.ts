@@ -436,7 +436,10 @@ describe('LlamaHost: unusable GPU', () => {
   });
 
   test('with a backend flag: names the reason of every build that was tried', () => {
-    const { host, worker } = world({ gpuBuilds: ['cuda', 'cuda-ext', 'none'], canBuild: true }, { backend: 'cuda' });
+    const { host, worker } = world(
+      { gpuBuilds: ['cuda', 'cuda-ext', 'none'], canBuild: () => true },
+      { backend: 'cuda' },
+    );
     worker().exit(death);
     const missing = 'libcublas.so.12: cannot open shared object file: No such file or directory';
     worker().say({ type: 'load-failed', reason: null });

@@ -21,7 +21,7 @@ import { EngineProcess, type EngineProcessParts } from '../host/engine-process.t
 import { howItDied } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
 import type { TaskObserver } from '../host/task-engine.ts';
-import { type FailedBuild, failedForGood, loadReason } from './gpu-failure.ts';
+import { type FailedBuild, failedForGood, type Known, loadReason } from './gpu-failure.ts';
 import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
 import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
 import { failedBuild, startOver } from './start-over.ts';
@@ -31,8 +31,7 @@ type ProcessParts = Pick<EngineProcessParts<ToWorker, FromWorker>, 'spawn' | 'en
 export interface LlamaHostParts extends ProcessParts {
   /** The installed builds of the engine. */
   readonly gpuBuilds?: readonly GpuBuild[];
-  /** Whether a CUDA build can be compiled here. */
-  readonly canBuild?: boolean;
+  readonly canBuild?: Known['canBuild'];
   readonly observer?: LlamaObserver;
 }
 
@@ -248,7 +247,7 @@ export class LlamaHost implements TextEngine {
   #workerFacts() {
     return {
       installed: this.parts.gpuBuilds ?? [],
-      canBuild: this.parts.canBuild ?? false,
+      canBuild: this.parts.canBuild ?? (() => false),
       gpuLayers: this.#gpuLayers,
       hasWorked: this.#model !== undefined,
     };

@@ -1,44 +1,17 @@
 import { freemem, totalmem } from 'node:os';
-import { AppError, type ErrorCode } from '../../core/errors.ts';
+import { AppError } from '../../core/errors.ts';
 import type { ImageFacts } from '../../core/image.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
-import { type Call, type Family, json } from '../../http/call.ts';
-import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import { type Call, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { ignoredIn } from '../dialect.ts';
 import { bodyOf, decodedPath, type ModelEndpoint } from '../endpoint.ts';
-import { isObject, readFields } from '../fields.ts';
-import { factsFor, imageOf, networksOf, type PictureParts } from '../pictures/request.ts';
-import { clientOf } from '../ticket.ts';
-import { dropFields, freeFidelity, interruptFields, type PromptFields, promptFields } from './fields.ts';
-import { annotatedName, upload, view } from './files.ts';
-import { type GraphProblem, GraphRefusal, type NodeErrors, readGraph } from './graph.ts';
-import { objectInfo } from './object-info.ts';
+import { readFields } from '../fields.ts';
+import { factsFor, networksOf, type PictureParts } from '../pictures/request.ts';
+import { comfyFamily } from './errors.ts';
+import { dropFields, freeFidelity, interruptFields } from './fields.ts';
+import { upload, view } from './files.ts';
 import { type ComfyQueue, features } from './queue.ts';
-import { runPlan } from './run.ts';
-import { walkGraph } from './walk.ts';
-
-const comfyFamily: Family = {
-  name: 'comfy',
-  title: 'ComfyUI API',
-  errorReply(error) {
-    const type = types[error.code] ?? (error.status >= 500 ? 'server_error' : 'invalid_request');
-    const body = { ...refusalBody({ type, message: error.message, details: '' }), ...busyDetail(error) };
-    return json(body, error.status, retryHeaders(error));
-  },
-};
-
-const types: Partial<Record<ErrorCode, string>> = {
-  'invalid-json': 'invalid_prompt',
-  'invalid-field': 'invalid_prompt',
-  'not-found': 'not_found',
-  'missing-parameter': 'not_found',
-  'model-missing': 'no_model',
-};
-
-function refusalBody({ type, message, details, extra_info = {} }: GraphProblem, nodeErrors: NodeErrors = {}): object {
-  return { error: { type, message, details, extra_info }, node_errors: nodeErrors };
-}
 
 type Own = ModelEndpoint<PictureParts>;
 type Services = Pick<PictureParts, 'editor' | 'product'> & { readonly prompts: ComfyQueue };
@@ -51,9 +24,12 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
     ...{ modelSelection: 'any-name', family: comfyFamily, summary, handle, ...more },
   });
   const get = (path: string, summary: string, value: (call: Call, facts: ImageFacts | undefined) => unknown): Own =>
-    post(path, summary, (call, { taskServices }) => json(value(call, factsFor(call, taskServices?.image?.facts))), {
-      method: 'GET',
-    });
+    post(
+      path,
+      summary,
+      async (call, { taskServices }) => json(await value(call, factsFor(call, taskServices?.image?.facts))),
+      { method: 'GET' },
+    );
   const drop = (path: string, summary: string, remove: (ids?: readonly string[]) => void): Own =>
     post(path, summary, async (call) => {
       const { clear, delete: ids } = readFields(dropFields, await bodyOf(call, 'object'));
@@ -61,10 +37,17 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
       else if (ids) remove(ids);
       return json({});
     });
-  const classes = ({ authorized }: Call, facts: ImageFacts | undefined) =>
-    objectInfo(facts, authorized ? prompts.files.sent() : []);
+  const classes = async ({ authorized }: Call, facts: ImageFacts | undefined) => {
+    const { objectInfo } = await import('./object-info.ts');
+    return objectInfo(facts, authorized ? prompts.files.sent() : []);
+  };
+  // Most servers never get a graph.
+  const takePrompt: Own['handle'] = async (call, parts) => {
+    const { queuePrompt } = await import('./prompt.ts');
+    return queuePrompt(call, parts, prompts);
+  };
   const endpoints = [
-    post('/prompt', 'Put a graph into the queue.', (call, parts) => takePrompt(call, parts, prompts), { queued: true }),
+    post('/prompt', 'Put a graph into the queue.', takePrompt, { queued: true }),
     get('/prompt', 'Number of remaining prompts.', () => ({ exec_info: { queue_remaining: prompts.remaining } })),
     get('/queue', 'Running and waiting prompts.', () => prompts.queue()),
     drop('/queue', 'Remove waiting prompts.', (ids) => prompts.dropPending(ids)),
@@ -84,9 +67,9 @@ export function comfyEndpoints({ prompts, editor, product }: Services): Own[] {
     post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), { form: {} }),
     post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, store, 'mask'), { form: {} }),
     get('/object_info', 'The classes of nodes.', classes),
-    get('/object_info/', 'One class of nodes.', (call, facts) => {
+    get('/object_info/', 'One class of nodes.', async (call, facts) => {
       const name = lastPart(call.path);
-      const all = classes(call, facts);
+      const all = await classes(call, facts);
       return Object.hasOwn(all, name) ? { [name]: all[name] } : {};
     }),
     get('/system_stats', 'Memory and devices of the machine.', () => systemStats(product)),
@@ -129,54 +112,6 @@ export function comfySockets(prompts: ComfyQueue): Omit<SocketEndpoint, 'access'
     family: comfyFamily,
     open: (call, socket) => prompts.hub.open(call, socket),
   }));
-}
-
-/** Validates a graph and puts it into the queue. */
-async function takePrompt(call: Call, parts: PictureParts, prompts: ComfyQueue) {
-  const fields = readFields(promptFields, await bodyOf(call, 'object'));
-  try {
-    return json(queuePrompt(call, fields, parts, prompts));
-  } catch (error) {
-    if (error instanceof GraphRefusal) return json(refusalBody(error.problem, error.nodeErrors), 400);
-    throw error;
-  }
-}
-
-function queuePrompt(call: Call, fields: PromptFields, parts: PictureParts, prompts: ComfyQueue): object {
-  const nodes = readGraph(fields.prompt);
-  const hasFile = (name: string): boolean => {
-    const place = annotatedName(name, 'input');
-    return place !== undefined && prompts.files.get(place) !== undefined;
-  };
-  const loras = parts.taskServices?.image?.facts.loras?.map(({ file }) => file);
-  const { plan, nodeErrors } = walkGraph(nodes, { hasFile, loras, targets: fields.partial_execution_targets });
-  const image = imageOf(parts.taskServices);
-  const wanted = fields.prompt_id;
-  const id = wanted && wanted.length <= 200 && !prompts.has(wanted) ? wanted : prompts.newId();
-  const texts = pictureTexts(fields);
-  const number = prompts.add({
-    id,
-    fields,
-    nodes,
-    outputs: plan.outputs.map((output) => output.id),
-    owner: { client: clientOf(call), part: fields.client_id ?? '', requestId: call.id, watch: call.watch },
-    image,
-    bytes: call.body.length,
-    run: (running, turn) => runPlan(plan, running, { ...parts, image, turn, prompts, texts }),
-  });
-  return { prompt_id: id, number, node_errors: nodeErrors };
-}
-
-/** Longer texts are left out of the pictures. */
-const longestText = 2 ** 20;
-
-/** The graph and `extra_pnginfo`, which go into the pictures. */
-function pictureTexts({ prompt, extra_data: extra }: PromptFields): Readonly<Record<string, string>> {
-  const more = isObject(extra.extra_pnginfo) ? extra.extra_pnginfo : {};
-  const texts = Object.entries({ prompt, ...more }).map(
-    ([name, value]) => [name, JSON.stringify(value) ?? ''] as const,
-  );
-  return Object.fromEntries(texts.filter(([, text]) => text.length <= longestText));
 }
 
 const noNames = (): readonly string[] => [];

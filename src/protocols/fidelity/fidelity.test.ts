@@ -41,7 +41,7 @@ test('fillFields: throws without markers', () => {
 });
 
 test('fidelityEndpoint: returns the tables', async () => {
-  const { handle } = fidelityEndpoint([endpoint]);
+  const { handle } = fidelityEndpoint(async () => [endpoint]);
   const reply = await handle(callOf('/api/extra/fidelity', ''), undefined);
   expect('body' in reply && JSON.parse(String(reply.body))).toEqual({
     handling: expect.objectContaining({ honoured: 'It does what it says.' }),

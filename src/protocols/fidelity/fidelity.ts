@@ -19,11 +19,10 @@ const handlings: Readonly<Record<Handling, string>> = {
 };
 
 /** The field tables of all endpoints, as decoders and documentation use them. */
-export function fidelityEndpoint(endpoints: readonly EndpointFidelity[]): PlainEndpoint {
-  const reply = json({ handling: handlings, endpoints });
+export function fidelityEndpoint(tables: () => Promise<readonly EndpointFidelity[]>): PlainEndpoint {
   const summary = 'Which fields of each API are honoured, approximated, ignored or refused.';
   const get = endpointRow({ method: 'GET', match: 'ending', queued: false, family: fidelityFamily });
-  return get('/api/extra/fidelity', summary, () => reply);
+  return get('/api/extra/fidelity', summary, async () => json({ handling: handlings, endpoints: await tables() }));
 }
 
 /** Replaces everything between the two markers of a documentation page by the tables of its endpoints. */

@@ -1,7 +1,6 @@
 import type { EndpointFidelity, JsonSchema } from '../../core/fidelity.ts';
-import { type Family, json, type Reply } from '../../http/call.ts';
 import type { DialectAnswers } from '../answers.ts';
-import { type EndpointShape, endpointRow, type ListedEndpoint, type PlainEndpoint } from '../endpoint.ts';
+import type { EndpointShape, ListedEndpoint } from '../endpoint.ts';
 import { requestExamples } from './content.ts';
 import { responsesWith } from './responses.ts';
 
@@ -11,26 +10,6 @@ interface DocumentParts {
   /** The field tables of all endpoints. */
   readonly fidelities: readonly EndpointFidelity[];
   readonly answers: readonly DialectAnswers[];
-}
-
-/** Replies with the document; `server` is the address of the server relative to that of the document, for proxies. */
-type OpenapiReply = (server: string) => Reply;
-
-/** The document is built for the first request. */
-export function openapiReplies({
-  endpoints,
-  ...parts
-}: Omit<DocumentParts, 'endpoints'> & { readonly endpoints: () => readonly ListedEndpoint[] }): OpenapiReply {
-  let document: object | undefined;
-  return (server) => {
-    document ??= openapiDocument({ ...parts, endpoints: endpoints() });
-    return json({ ...document, servers: [{ url: server }] });
-  };
-}
-
-export function openapiEndpoint(reply: OpenapiReply, family: Family): PlainEndpoint {
-  const get = endpointRow({ method: 'GET', match: 'ending', queued: false, family });
-  return get('/api/openapi.json', 'The description of this server as OpenAPI 3.1.', () => reply('..'));
 }
 
 /** Pages are for people; all other families are in the document. */

@@ -41,7 +41,7 @@ function pages(extra: readonly Listed[] = [odd], folder = web): Listed[] {
   const parts: PagesParts = {
     product: { name: 'Parley', version: '0.1.0' },
     endpoints: () => all,
-    apiDocument: () => json({ openapi: '3.1.0' }),
+    apiDocument: async () => json({ openapi: '3.1.0' }),
     web: folder,
   };
   all.push(...withAccess(pagesEndpoints(parts)), ...extra);

@@ -12,7 +12,7 @@ export interface PagesParts {
   /** Every endpoint of the server, including these pages. */
   readonly endpoints: () => readonly ListedEndpoint[];
   /** The OpenAPI document. */
-  readonly apiDocument: () => Reply;
+  readonly apiDocument: () => Promise<Reply>;
   /** Folder of the built web client. */
   readonly web?: string;
 }

@@ -4,7 +4,7 @@ import { retryHeaders } from '../../http/error-reply.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
-import { openConnection, type RealtimeParts } from './connection.ts';
+import type { openConnection, RealtimeParts } from './connection.ts';
 
 const realtimeFamily: Family = {
   name: 'realtime',
@@ -29,9 +29,13 @@ export const realtimeEndpoints: readonly PlainEndpoint[] = ['/v1/realtime', '/re
 /** Each may hold megabytes of audio and text. */
 const mostConnections = 100;
 
-/** A spoken conversation over a WebSocket. */
+/** A spoken conversation over a WebSocket. Its code is loaded for the first one. */
 export function realtimeSockets(parts: RealtimeParts): Omit<SocketEndpoint, 'access'>[] {
   const row = { summary: 'A spoken conversation.', family: realtimeFamily, protocols: ['realtime'] };
+  let connect: typeof openConnection | undefined;
+  const load = async (): Promise<void> => {
+    connect = (await import('./connection.ts')).openConnection;
+  };
   let connections = 0;
   const open: SocketEndpoint['open'] = (call, socket) => {
     if (connections >= mostConnections) return socket.close(1013, 'too many connections; try again later');
@@ -39,10 +43,10 @@ export function realtimeSockets(parts: RealtimeParts): Omit<SocketEndpoint, 'acc
     socket.signal.addEventListener('abort', () => {
       connections -= 1;
     });
-    openConnection(call, socket, parts);
+    connect?.(call, socket, parts);
   };
   return [
-    { ...row, match: 'ending', path: '/v1/realtime', open },
-    { ...row, match: 'exact', path: '/realtime', open },
+    { ...row, match: 'ending', path: '/v1/realtime', load, open },
+    { ...row, match: 'exact', path: '/realtime', load, open },
   ];
 }

@@ -29,6 +29,10 @@ describe('readStep', () => {
     ],
   ])('%j: is %j', (event, expected) => expect(step(event)).toEqual(expected));
 
+  test('an answer that was over before it could be stopped: is no failure', () => {
+    expect(step({ type: 'error', error: { code: 'response_cancel_not_active', message: 'No.' } })).toBeUndefined();
+  });
+
   test('other events and no JSON: are nothing', () => {
     expect([step({ type: 'rate_limits.updated' }), readStep('?'), readStep('null')]).toEqual([
       undefined,

@@ -45,7 +45,7 @@ export function readStep(message: string): Step | undefined {
     case 'response.done':
       return answerOver(fieldsOf(event.response));
     case 'error':
-      return { type: 'failed', text: textOf(fieldsOf(event.error).message) };
+      return failed(fieldsOf(event.error));
     default:
       return undefined;
   }
@@ -59,6 +59,11 @@ function corrected({ id, content }: Fields): Step {
 function answerOver({ status, status_details: details }: Fields): Step {
   if (status !== 'failed') return { type: 'answer-over' };
   return { type: 'answer-over', failed: textOf(fieldsOf(fieldsOf(details).error).message) };
+}
+
+/** An answer that was over before it could be stopped is no failure. */
+function failed({ code, message }: Fields): Step | undefined {
+  return code === 'response_cancel_not_active' ? undefined : { type: 'failed', text: textOf(message) };
 }
 
 function parsed(message: string): Fields {

@@ -1,9 +1,3 @@
-/** What was played of an item. */
-export interface Played {
-  readonly itemId: string;
-  readonly milliseconds: number;
-}
-
 interface Piece {
   readonly itemId: string;
   readonly source: AudioBufferSourceNode;
@@ -53,22 +47,28 @@ export class Player {
     source.start(startsAt);
   }
 
-  /** Stops at once; returns what was heard of the item that was played, if any. */
-  stop(): Played | undefined {
-    const [current] = this.#pieces;
-    const heard = current && Math.min(current.seconds, Math.max(0, this.#context.currentTime - current.startsAt));
-    const before = current && this.#played.itemId === current.itemId ? this.#played.seconds : 0;
+  /** Stops at once; returns how much of this item was heard, in milliseconds. */
+  stop(itemId: string): number {
+    // Between two sentences there may be no piece at all.
+    const current = this.#pieces.find((piece) => piece.itemId === itemId);
+    const { currentTime, outputLatency = 0 } = this.#context;
+    const heard = current ? Math.min(current.seconds, Math.max(0, currentTime - outputLatency - current.startsAt)) : 0;
+    const before = this.#played.itemId === itemId ? this.#played.seconds : 0;
+    this.#silence();
+    return Math.floor(1000 * (before + heard));
+  }
+
+  close(): void {
+    this.#silence();
+    void this.#context.close();
+  }
+
+  #silence(): void {
     for (const { source } of this.#pieces) {
       source.onended = null;
       source.stop();
     }
     this.#pieces = [];
-    return current && { itemId: current.itemId, milliseconds: Math.floor(1000 * (before + (heard ?? 0))) };
-  }
-
-  close(): void {
-    this.stop();
-    void this.#context.close();
   }
 
   #ended(piece: Piece): void {

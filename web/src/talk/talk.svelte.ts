@@ -1,10 +1,12 @@
 import { addressOf } from '../api/address.ts';
 import { currentKey, requestKey } from '../api/key.svelte.ts';
 import { server } from '../app/server.svelte.ts';
+import { loadCharacters, personas } from '../characters/library.svelte.ts';
 import { change, library } from '../chat/library.svelte.ts';
-import type { Turn } from '../chat/model/conversation.ts';
+import type { Chat, Turn } from '../chat/model/conversation.ts';
 import { leafOf, pathOf, withChange, withTurn } from '../chat/model/tree.ts';
 import { answeringModel } from '../chat/reply/models.svelte.ts';
+import { shownText, speakerFields } from '../chat/reply/prompt.svelte.ts';
 import { systemOf } from '../chat/reply/replies.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
@@ -30,6 +32,10 @@ export class Talk {
   #capture: Capture | undefined;
   #socket: WebSocket | undefined;
   #answering = false;
+  /** The answer was stopped here, and the server may not know it yet: what it still sends of it is left out. */
+  #cancelled = false;
+  /** The item that is said, until all of it was heard. */
+  #spoken: string | undefined;
 
   constructor(chatId: string) {
     this.#chatId = chatId;
@@ -42,6 +48,7 @@ export class Talk {
       if (!transcribe) throw new Error(texts.noEars);
       if (!tts) throw new Error(texts.noVoice);
       if (locked && currentKey() === undefined && !(await requestKey())) return this.end();
+      await loadCharacters();
       const capture = await openCapture((samples) => this.#hear(samples));
       if (this.state === 'ended') return capture.stop();
       this.#capture = capture;
@@ -54,6 +61,8 @@ export class Talk {
   end(): void {
     if (this.state === 'ended') return;
     this.state = 'ended';
+    const turn = this.#answering && this.#spoken !== undefined ? this.#turns.get(this.#spoken) : undefined;
+    if (turn !== undefined) change(this.#chatId, (chat) => withChange(chat, turn, { finish: 'stopped' }));
     this.#capture?.stop();
     this.#player.close();
     this.#socket?.close();
@@ -78,7 +87,10 @@ export class Talk {
 
   /** Stops the answer, as speaking does. */
   interrupt(): void {
-    if (this.#answering) this.#send({ type: 'response.cancel' });
+    if (this.#answering && !this.#cancelled) {
+      this.#send({ type: 'response.cancel' });
+      this.#cancelled = true;
+    }
     this.#stopPlaying();
     if (this.state !== 'ended') this.state = 'listening';
   }
@@ -113,7 +125,9 @@ export class Talk {
     const output = settings.voice ? { voice: settings.voice } : {};
     const input = { transcription: { model: 'default' }, turn_detection: { type: 'server_vad' } };
     this.#send({ type: 'session.update', session: { type: 'realtime', instructions, audio: { input, output } } });
-    for (const { role, text } of chat ? pathOf(chat).slice(-mostTurns) : []) {
+    for (const turn of chat ? pathOf(chat).slice(-mostTurns) : []) {
+      const { role } = turn;
+      const text = shownText(chat, turn);
       if (role === 'tool' || text === '') continue;
       const content = [{ type: role === 'user' ? 'input_text' : 'output_text', text }];
       this.#send({ type: 'conversation.item.create', item: { type: 'message', role, content } });
@@ -145,9 +159,12 @@ export class Talk {
         this.#answering = true;
         break;
       case 'said':
+        if (this.#cancelled) return;
+        this.#spoken = step.itemId;
         this.#say(step.itemId, step.text);
         break;
       case 'audio':
+        if (this.#cancelled) return;
         this.#player.add(step.itemId, samplesOf(step.base64));
         break;
       case 'corrected':
@@ -155,6 +172,8 @@ export class Talk {
         break;
       case 'answer-over':
         this.#answering = false;
+        this.#cancelled = false;
+        if (!this.#player.playing) this.#spoken = undefined;
         if (step.failed !== undefined) this.error = step.failed || texts.failed;
         break;
       case 'failed':
@@ -166,24 +185,29 @@ export class Talk {
 
   /** All that was made so far is played. */
   #silent(): void {
-    if (this.state === 'speaking' && !this.#answering) this.state = 'listening';
+    if (this.#answering) return;
+    this.#spoken = undefined;
+    if (this.state === 'speaking') this.state = 'listening';
   }
 
   /** The model is told what was heard of its answer, and the message is cut to that. */
   #stopPlaying(): void {
-    const played = this.#player.stop();
-    if (!played) return;
-    const { itemId: item_id, milliseconds: audio_end_ms } = played;
+    const item_id = this.#spoken;
+    if (item_id === undefined) return;
+    this.#spoken = undefined;
+    const audio_end_ms = this.#player.stop(item_id);
     this.#send({ type: 'conversation.item.truncate', item_id, content_index: 0, audio_end_ms });
     this.#send({ type: 'conversation.item.retrieve', item_id });
   }
 
   #addTurn(role: Turn['role'], text: string): string {
     const id = newId();
-    const model = role === 'assistant' && server.model ? { model: server.model } : {};
     change(
       this.#chatId,
-      (chat) => withTurn(chat, { id, parent: leafOf(chat)?.id ?? null, role, text, at: Date.now(), ...model }),
+      (chat) => {
+        const parent = leafOf(chat)?.id ?? null;
+        return withTurn(chat, { id, parent, role, text, at: Date.now(), ...speakerOf(chat, role, parent) });
+      },
       { undoable: true },
     );
     return id;
@@ -197,12 +221,19 @@ export class Talk {
 
   #correct(itemId: string, text: string): void {
     const id = this.#turns.get(itemId);
-    if (id !== undefined)
-      change(this.#chatId, (chat) => withChange(chat, id, { text: text === '' ? '…' : `${text} …` }));
+    if (id !== undefined) change(this.#chatId, (chat) => withChange(chat, id, { text, finish: 'interrupted' }));
   }
 
   #fail(text: string): void {
     this.end();
     this.error = text;
   }
+}
+
+/** Who says it: the character and the model that speaks for it, or the persona. */
+function speakerOf(chat: Chat, role: Turn['role'], parent: string | null): Partial<Turn> {
+  if (role === 'assistant')
+    return { ...(server.model && { model: server.model }), ...speakerFields(chat, parent, undefined) };
+  const name = personas.find(chat.persona)?.name;
+  return name ? { name } : {};
 }

@@ -15,6 +15,7 @@ export const texts = {
     listening: 'Say something.',
     speaking: 'Speak to interrupt.',
     muted: 'Switch it on to go on.',
+    deaf: 'The microphone is off.',
   },
   mute: 'Switch the microphone off',
   unmute: 'Switch the microphone on',

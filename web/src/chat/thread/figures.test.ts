@@ -18,7 +18,16 @@ test.each([
   ['stopped', /^Stopped\.$/],
   ['abort', /^Stopped\.$/],
   ['stop', /^$/],
+  ['interrupted', /^Interrupted\.$/],
   [undefined, /^$/],
 ])('finishText: %j becomes %s', (finish, words) => {
-  expect(finishText(finish)).toMatch(words);
+  expect(finishText(finish, true)).toMatch(words);
+});
+
+test('finishText: in the middle of a chat only an interruption is shown', () => {
+  expect(['length', 'stopped', 'interrupted'].map((finish) => finishText(finish, false))).toEqual([
+    '',
+    '',
+    'Interrupted.',
+  ]);
 });

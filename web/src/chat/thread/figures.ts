@@ -10,8 +10,10 @@ export function statisticsLine({ tokens, perSecond, firstTokenMs }: Statistics):
   return [figures.tokens(tokens), figures.speed(speed), ...latency].join(' · ');
 }
 
-/** Why a reply ended, if it is worth showing. */
-export function finishText(finish: string | undefined): string {
+/** Why a reply ended, if it is worth showing. In the middle of a chat it is mostly known. */
+export function finishText(finish: string | undefined, last: boolean): string {
+  if (finish === 'interrupted') return figures.interrupted;
+  if (!last) return '';
   if (finish === 'length') return figures.lengthReached;
   return finish === 'stopped' || finish === 'abort' ? figures.stopped : '';
 }

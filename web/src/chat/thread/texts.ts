@@ -71,6 +71,7 @@ export const texts = {
     firstToken: (seconds: string) => `first token after ${seconds} s`,
     lengthReached: 'Reply length limit reached. Press Continue for more.',
     stopped: 'Stopped.',
+    interrupted: 'Interrupted.',
   },
   spoken: { code: '(code)' },
 } as const;

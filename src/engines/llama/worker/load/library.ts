@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packs, systemOf } from '../../../../packs/catalogue.ts';
-import { findNvcc } from '../../../../packs/toolkit.ts';
+import { hasCudaCompiler } from '../../../../packs/toolkit.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
 import { packageFolder, packageFolders, wrongVersion } from '../../../package-folder.ts';
 import {
@@ -93,7 +93,7 @@ export function chosenBuild(
   { backend, failedGpuBuilds }: Pick<LoadOptions, 'backend' | 'failedGpuBuilds'>,
   installed: InstalledBuilds,
   outdated: readonly string[] = [],
-  canBuild = process.platform === 'linux' && findNvcc(process.env) !== undefined,
+  canBuild = hasCudaCompiler,
 ): { readonly build: GpuBuild; readonly files: BuildFiles } {
   const build = nextGpuBuild(backend, [...installed.keys()], failedGpuBuilds);
   const files = build && installed.get(build);
@@ -102,7 +102,7 @@ export function chosenBuild(
   const wanted = gpuBuilds[backend].flatMap((one) => packagesFor(one, process.platform, process.arch));
   const names = [...new Set(wanted)];
   const best = backend === 'auto' ? packagesFor('none', process.platform, process.arch)[0] : names[0];
-  const how = backend === 'cuda' ? howToGetCuda(canBuild, systemOf(process)) : `npm install ${best}@${engineVersion}`;
+  const how = backend === 'cuda' ? howToGetCuda(canBuild(), systemOf(process)) : `npm install ${best}@${engineVersion}`;
   throw new Error(
     `none of the engine packages for this system is installed (${names.join(', ')}). Install one with: ${how}`,
   );
