@@ -283,16 +283,16 @@ interface QueueSettings {
   readonly multiuser: number;
   readonly parallelRequests: number;
   /** A speech-to-text, image, text-to-speech or embeddings model is loaded beside the text model. */
-  readonly taskModels: boolean;
+  readonly hasTaskModels: () => boolean;
 }
 
 /** How many requests are accepted at once, including running ones. */
-export function maxQueuedRequests({ multiuser, parallelRequests, taskModels }: QueueSettings): number {
+export function maxQueuedRequests({ multiuser, parallelRequests, hasTaskModels }: QueueSettings): number {
   // The default never limits the batch size.
   const standard = Math.max(10, parallelRequests);
   if (multiuser > 1) return multiuser;
   if (multiuser === 1) return standard;
-  if (taskModels) return 2;
+  if (hasTaskModels()) return 2;
   return parallelRequests > 1 ? standard : 1;
 }
 

@@ -89,7 +89,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
       return maxQueuedRequests({
         multiuser,
         parallelRequests: parallelrequests,
-        taskModels: parts.hasTaskModels?.() ?? false,
+        hasTaskModels: parts.hasTaskModels ?? (() => false),
       });
     },
   });
