@@ -181,6 +181,16 @@ test('BatchLoop: texts of steps that take a millisecond or two are sent together
   expect(Math.max(...sizes)).toBeLessThan(6);
 });
 
+test('BatchLoop: if the server has no core of its own, texts of steps up to ten milliseconds are sent together', async () => {
+  const counted = async (sharesCores: boolean) => {
+    const { begin, over, messages } = world([], { now: clock(1), sharesCores });
+    begin({ id: 1, prompt: 1, reply: 30 });
+    await over(1);
+    return messages.filter(({ type }) => type === 'step').length;
+  };
+  expect(await counted(true)).toBeLessThan(await counted(false));
+});
+
 test('BatchLoop: replies are sent before a prompt is read', async () => {
   const { begin, over, messages, whileDecoding } = world([], { now: clock(0.01) });
   const sent: number[] = [];

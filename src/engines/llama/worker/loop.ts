@@ -11,8 +11,11 @@ import { StepClock } from './step-times.ts';
 
 /** A smaller batch is computed faster than on another thread. A card only begins it then, which takes no time. */
 const smallBatch = { processor: 63, card: 255 };
-/** A message for each step would cost the processor more than it gives the reader where steps are shorter than this. */
-const shortStepMs = 4;
+/**
+ * A message for each step would cost the processor more than it gives the reader where steps are shorter than this: while the server and its
+ * client have a core of the worker, all its threads wait.
+ */
+const shortStepMs = { sharing: 10, alone: 4 };
 /** Further prompts are begun in the same step only within this time. */
 const longestReadingMs = 200;
 
@@ -26,6 +29,8 @@ export interface LoopParts {
   readonly apart?: boolean;
   /** Layers are on a card: a decode returns before it is computed, and a pass over the weights costs as much as many rows. */
   readonly onCard?: boolean;
+  /** Its threads need all cores, so that the server has none of its own. */
+  readonly sharesCores?: boolean;
   readonly samplers?: () => Pick<SamplerPool, 'go'> | undefined;
   /** Missing where the number of threads is fixed. */
   readonly threads?: Pick<StepThreads, 'before' | 'after' | 'isUnsure' | 'watch'> | undefined;
@@ -111,7 +116,8 @@ export class BatchLoop {
   /** Texts of short steps are sent together; all else at once. */
   #isDue(startedAt: number): boolean {
     const now = this.parts.now();
-    const isLong = now - startedAt >= shortStepMs || now - this.#sentAt >= shortStepMs;
+    const short = this.parts.sharesCores ? shortStepMs.sharing : shortStepMs.alone;
+    const isLong = now - startedAt >= short || now - this.#sentAt >= short;
     return isLong || this.#pieces.some(({ type }) => type !== 'text-delta');
   }
 

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { plainError } from '../../../core/errors.ts';
 import type { CacheReport } from '../../../core/text-service.ts';
@@ -123,6 +124,7 @@ async function serve(loaded: Loaded) {
     now,
     apart: options.deterministic,
     onCard: loaded.info.gpuLayers > 0,
+    sharesCores: options.threads >= availableParallelism(),
     samplers: () => worker.samplers,
     threads: stepThreads(loaded, send, now),
   });

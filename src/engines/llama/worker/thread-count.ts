@@ -26,8 +26,8 @@ export class ThreadCount {
   #gain = 0;
   /** The first trial comes at once: the machine may be busy from the beginning. */
   #hasTried = false;
-  /** The last steps with the present number. */
-  #slowInARow = 0;
+  /** Slow steps have cost so much that the next one is watched before fewer threads are tried. */
+  #isSuspicious = false;
   /** Level and class of the step that is being computed. */
   #stepLevel: number;
   #stepClass = 0;
@@ -73,9 +73,9 @@ export class ThreadCount {
     return this.#levels[this.#level] as number;
   }
 
-  /** Whether the step of `next` may be disturbed: it tries more threads than are kept, or the last one was slow. */
+  /** Whether the step of `next` should be watched: it tries more threads than are kept, or steps were so slow that others may need the cores. */
   get isDoubtful(): boolean {
-    return this.#isRaising || this.#slowInARow > 0;
+    return this.#isRaising || this.#isSuspicious;
   }
 
   get #isRaising(): boolean {
@@ -137,9 +137,11 @@ export class ThreadCount {
     const steps = this.#steps[own] as number;
     const top = this.#levels.length - 1;
     if (this.#usual[own] === 0) return;
-    // The step after a slow one shows whether others need the cores, if it is watched.
-    const isBeingSeen = this.#watched && this.#slowInARow === 1;
-    if (this.#level > 0 && this.#debt > this.#bearable(own) && !isBeingSeen) {
+    if (this.#level > 0 && this.#debt > this.#bearable(own)) {
+      if (this.#watched && !this.#isSuspicious) {
+        this.#isSuspicious = true;
+        return;
+      }
       this.#trial = this.#lower();
     } else if (steps < enoughSteps && this.#hasTried) {
       return;
@@ -187,9 +189,9 @@ export class ThreadCount {
       return;
     }
     const wasSlow = time > usual * slow;
-    this.#slowInARow = wasSlow ? this.#slowInARow + 1 : 0;
     if (wasSlow) this.#debt += (time - usual) * this.#stepWidth;
     else this.#debt *= debtLeft;
+    if (this.#isSuspicious && !wasSlow) this.#calm();
     const typical = this.#typical(own);
     // More threads may be free again: tried at once, but only once.
     if (typical < usual * relieved && steps >= enoughSteps) {
@@ -200,6 +202,13 @@ export class ThreadCount {
     } else {
       this.#usual[own] = usual + (Math.min(time, usual * slow) - usual) * this.#usualDrift;
     }
+  }
+
+  /** The step that was watched was not slow. */
+  #calm(): void {
+    this.#isSuspicious = false;
+    this.#debt = 0;
+    this.#down.failures += 1;
   }
 
   /** The median of three, which one long interruption does not change. */
@@ -249,6 +258,7 @@ export class ThreadCount {
     direction.at = this.#clock + waitAfter(loss, direction.failures) * (isDown && this.#watched ? 4 : 1);
     if (isDown) {
       // Fewer threads are no faster: this is how long steps take now.
+      this.#isSuspicious = false;
       this.#debt = 0;
       this.#usual[this.#trialClass] = this.#typical(this.#trialClass);
     }
@@ -297,7 +307,7 @@ export class ThreadCount {
     this.#down.failures = 0;
     this.#down.at = nextTrialAt;
     this.#up.at = Math.max(this.#up.at, nextTrialAt);
-    this.#slowInARow = 0;
+    this.#isSuspicious = false;
     this.#steps.fill(0);
     this.#recent.fill(0);
     this.#usual.fill(0);
