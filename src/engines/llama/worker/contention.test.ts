@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ContentionWatch, contentionWatch, type WaitingTimes, waitingThreads } from './contention.ts';
 
-/** Three threads; `tick` lets 25 ms pass in which each waits for these milliseconds. */
+/** Three threads, after the first 25 ms; `tick` lets 25 ms more pass in which each waits for these milliseconds. */
 function world() {
   const waited = [0, 0, 0];
   let [now, running] = [0, true];
@@ -23,6 +23,7 @@ function world() {
     for (const [index, wait] of waits.entries()) waited[index] = (waited[index] as number) + wait;
     if (running) action();
   };
+  tick(20, 20, 20);
   return { tick, found, stop };
 }
 

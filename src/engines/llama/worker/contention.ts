@@ -27,11 +27,12 @@ export class ContentionWatch {
   /** Calls `found` once with the number of threads that have to wait; not after the returned function was called. */
   start(found: (waiting: number) => void): () => void {
     const startedAt = this.clock.now();
-    let [before, readAt] = [this.waitingTimes(), startedAt];
+    // Nothing is read for a step that is over before.
+    let [before, readAt]: [WaitingTimes | undefined, number] = [undefined, startedAt];
     const counts: number[] = [];
     const stop = this.clock.every(windowMs, () => {
       const [after, now] = [this.waitingTimes(), this.clock.now()];
-      counts.push(waitingThreads(before, after, now - readAt));
+      if (before) counts.push(waitingThreads(before, after, now - readAt));
       [before, readAt] = [after, now];
       const lasting = counts.length < windows ? 0 : Math.min(...counts.slice(-windows));
       if (lasting === 0 && now - startedAt < watchedMs) return;

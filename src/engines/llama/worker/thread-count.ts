@@ -26,8 +26,9 @@ export class ThreadCount {
   #gain = 0;
   /** The first trial comes at once: the machine may be busy from the beginning. */
   #hasTried = false;
-  /** Slow steps have cost so much that the next one is watched before fewer threads are tried. */
-  #isSuspicious = false;
+  /** Steps that are left to watch: after more threads, and after slow steps, before fewer are tried. */
+  #toWatch = 0;
+  #wereSlow = false;
   /** Level and class of the step that is being computed. */
   #stepLevel: number;
   #stepClass = 0;
@@ -73,9 +74,9 @@ export class ThreadCount {
     return this.#levels[this.#level] as number;
   }
 
-  /** Whether the step of `next` should be watched: it tries more threads than are kept, or steps were so slow that others may need the cores. */
+  /** Whether the step of `next` should be watched: it has more threads than were kept until now, or steps were so slow that others may need the cores. */
   get isDoubtful(): boolean {
-    return this.#isRaising || this.#isSuspicious;
+    return this.#isRaising || this.#toWatch > 0;
   }
 
   get #isRaising(): boolean {
@@ -138,8 +139,10 @@ export class ThreadCount {
     const top = this.#levels.length - 1;
     if (this.#usual[own] === 0) return;
     if (this.#level > 0 && this.#debt > this.#bearable(own)) {
-      if (this.#watched && !this.#isSuspicious) {
-        this.#isSuspicious = true;
+      if (this.#watched && this.#toWatch === 0) {
+        this.#toWatch = stepsToWatch;
+        this.#wereSlow = true;
+        this.#debt = 0;
         return;
       }
       this.#trial = this.#lower();
@@ -191,7 +194,7 @@ export class ThreadCount {
     const wasSlow = time > usual * slow;
     if (wasSlow) this.#debt += (time - usual) * this.#stepWidth;
     else this.#debt *= debtLeft;
-    if (this.#isSuspicious && !wasSlow) this.#calm();
+    if (this.#toWatch > 0) this.#seen();
     const typical = this.#typical(own);
     // More threads may be free again: tried at once, but only once.
     if (typical < usual * relieved && steps >= enoughSteps) {
@@ -204,10 +207,11 @@ export class ThreadCount {
     }
   }
 
-  /** The step that was watched was not slow. */
-  #calm(): void {
-    this.#isSuspicious = false;
-    this.#debt = 0;
+  /** A step that was watched is over, and was not given up. */
+  #seen(): void {
+    this.#toWatch -= 1;
+    if (this.#toWatch > 0 || !this.#wereSlow) return;
+    this.#wereSlow = false;
     this.#down.failures += 1;
   }
 
@@ -258,7 +262,7 @@ export class ThreadCount {
     direction.at = this.#clock + waitAfter(loss, direction.failures) * (isDown && this.#watched ? 4 : 1);
     if (isDown) {
       // Fewer threads are no faster: this is how long steps take now.
-      this.#isSuspicious = false;
+      this.#toWatch = 0;
       this.#debt = 0;
       this.#usual[this.#trialClass] = this.#typical(this.#trialClass);
     }
@@ -274,6 +278,7 @@ export class ThreadCount {
     if (isDown) this.#lowered(this.#debt);
     else this.#raised();
     this.#settle(this.#trial, pause);
+    if (!isDown && this.#watched) this.#toWatch = stepsToWatch;
     this.#remember(own, time);
     this.#usual[own] = time;
     this.#steps[own] = this.#trialSteps;
@@ -307,7 +312,8 @@ export class ThreadCount {
     this.#down.failures = 0;
     this.#down.at = nextTrialAt;
     this.#up.at = Math.max(this.#up.at, nextTrialAt);
-    this.#isSuspicious = false;
+    this.#toWatch = 0;
+    this.#wereSlow = false;
     this.#steps.fill(0);
     this.#recent.fill(0);
     this.#usual.fill(0);
@@ -343,6 +349,8 @@ const muchGainMs = 300;
 /** When to try again in the same direction after a success, and in the other one: a trial that is watched costs little. */
 const soonSteps = 8;
 const soon = { watched: 100, unwatched: 250 };
+/** The scheduler may let all threads share one core for a second, and then not for a few steps. */
+const stepsToWatch = 12;
 /** Before fewer threads are tried for the first time, where others are noticed without a trial. */
 const calmMs = 2000;
 /** A number that was raised is taken back as a failure within this time. */
