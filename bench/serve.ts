@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { compared } from './compare.ts';
 import { type Contender, cpuOf, memoryOf, startContenders } from './contender.ts';
 import { nonsense } from './nonsense.ts';
@@ -8,6 +9,7 @@ import { type StreamedText, streamCompletion } from './text-stream.ts';
 
 export const concurrencies = [1, 2, 4, 8, 16] as const;
 const promptWords = 40;
+const restMs = 300;
 
 /** One wave of equal requests that are sent at the same moment. */
 interface Wave {
@@ -32,6 +34,8 @@ export async function serveBench(options: BenchOptions): Promise<Row[]> {
       for (let round = 0; round <= rounds; round += 1) {
         // Who goes first changes, so that neither always meets the machine as the other left it.
         for (const contender of round % 2 === 0 ? contenders : [...contenders].reverse()) {
+          // The threads of the other one look for work for a while after its last step.
+          await wait(restMs);
           const wave = await oneWave(contender, { streams, replyTokens, number: round * 100 + streams });
           if (round > 0) waves.get(contender.name)?.push(wave);
         }
