@@ -5,6 +5,7 @@ import { defineConfig } from 'vitest/config';
 /** Tests of the repository itself, which start no server. */
 const serverless = [
   'test/architecture.test.ts',
+  'test/packaging.test.ts',
   'test/bundle.test.ts',
   'test/docs/**/*.test.ts',
   'test/lock-file.test.ts',
