@@ -6,8 +6,8 @@ import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 import type { SamplerPool } from './sampler-threads/sampler-pool.ts';
-import type { StepThreads } from './step-threads.ts';
 import { StepClock } from './step-times.ts';
+import type { StepThreads } from './threads/step-threads.ts';
 
 /** A smaller batch is computed faster than on another thread. A card only begins it then, which takes no time. */
 const smallBatch = { processor: 63, card: 255 };

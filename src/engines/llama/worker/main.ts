@@ -13,7 +13,7 @@ import { Slot } from './memory/slot.ts';
 import { GpuBuildError } from './native/cuda-libraries.ts';
 import { NativeLoadError, readCards } from './native/weights.ts';
 import { beginGeneration, type ReadingRequests, type WorkerContext } from './prepare.ts';
-import { stepThreads } from './step-threads.ts';
+import { stepThreads } from './threads/step-threads.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
 let serving: Awaited<ReturnType<typeof serve>> | undefined;

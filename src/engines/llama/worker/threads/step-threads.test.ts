@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { FromWorker } from '../messages.ts';
+import type { FromWorker } from '../../messages.ts';
+import type { Loaded } from '../load/model.ts';
 import type { ContentionWatch } from './contention.ts';
-import type { Loaded } from './load/model.ts';
 import { StepThreads, stepThreads } from './step-threads.ts';
 
 function world(threads = 2, contention?: Pick<ContentionWatch, 'start'>) {

@@ -1,3 +1,5 @@
+import { Trial, type Verdict } from './trial.ts';
+
 /**
  * Finds the number of threads with which steps are fastest, from how long they take.
  *
@@ -12,18 +14,7 @@ export class ThreadCount {
   readonly #watched: boolean;
   readonly #soonMs: number;
   #level: number;
-  /** The level of the running trial; -1 without one. */
-  #trial = -1;
-  #trialClass = 0;
-  #trialStartedAt = 0;
-  #trialSteps = 0;
-  #trialSum = 0;
-  #trialLosses = 0;
-  /** The step after one with fewer threads is computed with the present number, to compare both under the same conditions. */
-  #isComparing = false;
-  #lastTrialTime = 0;
-  /** Milliseconds that fewer threads have saved in this trial. */
-  #gain = 0;
+  #trial: Trial | undefined;
   /** The first trial comes at once: the machine may be busy from the beginning. */
   #hasTried = false;
   /** Steps that are left to watch: after more threads, and after slow steps, before fewer are tried. */
@@ -100,11 +91,11 @@ export class ThreadCount {
     this.#stepClass = own;
     this.#stepWidth = width;
     if (now - (this.#seenAt[own] as number) > pauseMs) this.#steps[own] = 0;
-    if (this.#trial >= 0 && this.#trialClass !== own) this.#endTrial();
+    if (this.#trial?.widthClass !== own) this.#trial = undefined;
     if (now > this.#lastStepAt && this.#lastStepAt >= 0) this.#clock += (now - this.#lastStepAt) * pauseShare;
     this.#lastStepAt = now;
-    if (this.#trial < 0) this.#begin(own);
-    this.#stepLevel = this.#trial >= 0 && !this.#isComparing ? this.#trial : this.#level;
+    this.#trial ??= this.#begin(own);
+    this.#stepLevel = this.#trial && !this.#trial.isComparing ? this.#trial.level : this.#level;
     return this.#levels[this.#stepLevel] as number;
   }
 
@@ -113,20 +104,27 @@ export class ThreadCount {
     const time = milliseconds / this.#stepWidth;
     this.#lastStepAt = now;
     this.#clock += milliseconds;
-    if (this.#stepLevel === this.#trial) {
-      this.#tried(time, now);
+    const trial = this.#trial;
+    if (trial && !trial.isComparing) {
+      this.#seenAt[trial.widthClass] = now;
+      this.#judge(trial, trial.tried(time, this.#typical(trial.widthClass), this.#stepWidth));
     } else {
       this.#stepped(time, now);
-      if (this.#trial >= 0) this.#compare(time);
+      if (trial) this.#judge(trial, trial.compared(time, this.#stepWidth, this.#clock));
     }
+  }
+
+  #judge(trial: Trial, verdict: Verdict): void {
+    if (verdict === 'won') this.#accept(trial);
+    else if (verdict) this.#reject(trial, verdict.loss);
   }
 
   /** The step of `next` was given up after this time: other programs need cores of its threads, and leave so many. */
   contended(free: number, milliseconds: number, now: number): void {
     this.#lastStepAt = now;
     this.#clock += milliseconds;
-    if (this.#isRaising) {
-      this.#reject(milliseconds);
+    if (this.#trial && this.#isRaising) {
+      this.#reject(this.#trial, milliseconds);
       return;
     }
     const level = this.#levels.findLastIndex((count) => count <= Math.max(1, free));
@@ -134,39 +132,28 @@ export class ThreadCount {
     this.#settle(Math.min(level, this.#level), this.#soonMs);
   }
 
-  #begin(own: number): void {
-    const steps = this.#steps[own] as number;
-    const top = this.#levels.length - 1;
-    if (this.#usual[own] === 0) return;
-    if (this.#level > 0 && this.#debt > this.#bearable(own)) {
-      if (this.#watched && this.#toWatch === 0) {
-        this.#toWatch = stepsToWatch;
-        this.#wereSlow = true;
-        this.#debt = 0;
-        return;
-      }
-      this.#trial = this.#lower();
-    } else if (steps < enoughSteps && this.#hasTried) {
-      return;
-    } else if (this.#level > 0 && this.#clock >= this.#down.at) {
-      this.#trial = this.#lower();
-    } else if (this.#level < top && this.#clock >= this.#up.at) {
-      this.#trial = this.#far ? top : this.#level + 1;
-    } else {
-      return;
-    }
+  #begin(own: number): Trial | undefined {
+    const level = this.#levelToTry(own);
+    if (level === undefined) return undefined;
     this.#hasTried = true;
-    this.#trialClass = own;
-    this.#trialStartedAt = this.#clock;
-    this.#trialSteps = 0;
-    this.#trialSum = 0;
-    this.#trialLosses = 0;
-    this.#gain = 0;
+    const [isDown, startedAt] = [level < this.#level, this.#clock];
+    return new Trial({ level, widthClass: own, isDown, watched: this.#watched, startedAt });
   }
 
-  #endTrial(): void {
-    this.#trial = -1;
-    this.#isComparing = false;
+  #levelToTry(own: number): number | undefined {
+    const top = this.#levels.length - 1;
+    if (this.#usual[own] === 0) return undefined;
+    if (this.#level > 0 && this.#debt > this.#bearable(own)) {
+      if (!this.#watched || this.#toWatch > 0) return this.#lower();
+      this.#toWatch = stepsToWatch;
+      this.#wereSlow = true;
+      this.#debt = 0;
+      return undefined;
+    }
+    if ((this.#steps[own] as number) < enoughSteps && this.#hasTried) return undefined;
+    if (this.#level > 0 && this.#clock >= this.#down.at) return this.#lower();
+    if (this.#level === top || this.#clock < this.#up.at) return undefined;
+    return this.#far ? top : this.#level + 1;
   }
 
   #lower(): number {
@@ -225,38 +212,7 @@ export class ThreadCount {
     this.#recent.fill(time, own * 3, own * 3 + 3);
   }
 
-  #tried(time: number, now: number): void {
-    const typical = this.#typical(this.#trialClass);
-    this.#seenAt[this.#trialClass] = now;
-    this.#trialSteps += 1;
-    this.#trialSum += time;
-    this.#lastTrialTime = time;
-    const isLost = time > typical * faster;
-    const loss = Math.max(time - typical, typical * 0.1) * this.#stepWidth;
-    if (this.#trial < this.#level) {
-      this.#isComparing = true;
-      if (isLost) this.#reject(loss);
-    } else if (isLost) {
-      // Chance, if the step was not given up and not very slow.
-      this.#trialLosses += 1;
-      if (!this.#watched || this.#trialLosses === 2 || time > typical * verySlow) this.#reject(loss);
-    } else if (time < typical * muchFaster || this.#trialSteps === enoughTrials) {
-      this.#accept();
-    }
-  }
-
-  /** Steps with fewer threads and with the present number, in turn: fewer must win all of them, for a while. */
-  #compare(time: number): void {
-    const saved = (time - this.#lastTrialTime) * this.#stepWidth;
-    this.#isComparing = false;
-    this.#gain += saved;
-    if (this.#lastTrialTime > time * faster) this.#reject(Math.max(-saved, 0));
-    else if (time > this.#lastTrialTime * verySlow && this.#gain > muchGainMs) this.#accept();
-    else if (this.#trialSteps >= enoughTrials && this.#clock - this.#trialStartedAt >= comparedMs) this.#accept();
-  }
-
-  #reject(loss: number): void {
-    const isDown = this.#trial < this.#level;
+  #reject({ isDown, widthClass: own }: Trial, loss: number): void {
     const direction = isDown ? this.#down : this.#up;
     direction.failures += 1;
     direction.at = this.#clock + waitAfter(loss, direction.failures) * (isDown && this.#watched ? 4 : 1);
@@ -264,24 +220,21 @@ export class ThreadCount {
       // Fewer threads are no faster: this is how long steps take now.
       this.#toWatch = 0;
       this.#debt = 0;
-      this.#usual[this.#trialClass] = this.#typical(this.#trialClass);
+      this.#usual[own] = this.#typical(own);
     }
     this.#far = !this.#far;
-    this.#endTrial();
+    this.#trial = undefined;
   }
 
-  #accept(): void {
-    const own = this.#trialClass;
-    const isDown = this.#trial < this.#level;
-    const time = this.#trialSum / this.#trialSteps;
-    const pause = Math.max(soonSteps * time * this.#stepWidth, this.#soonMs);
+  #accept({ isDown, level, widthClass: own, meanTime, steps }: Trial): void {
+    const pause = Math.max(soonSteps * meanTime * this.#stepWidth, this.#soonMs);
     if (isDown) this.#lowered(this.#debt);
     else this.#raised();
-    this.#settle(this.#trial, pause);
+    this.#settle(level, pause);
     if (!isDown && this.#watched) this.#toWatch = stepsToWatch;
-    this.#remember(own, time);
-    this.#usual[own] = time;
-    this.#steps[own] = this.#trialSteps;
+    this.#remember(own, meanTime);
+    this.#usual[own] = meanTime;
+    this.#steps[own] = steps;
   }
 
   #raised(): void {
@@ -306,7 +259,7 @@ export class ThreadCount {
   #settle(level: number, untilTrialMs: number): void {
     const nextTrialAt = this.#clock + untilTrialMs;
     this.#level = level;
-    this.#endTrial();
+    this.#trial = undefined;
     this.#far = false;
     this.#debt = 0;
     this.#down.failures = 0;
@@ -338,14 +291,6 @@ const slow = 1.5;
 const debtLeft = 0.9;
 /** Share of the usual time below which something must have ended that took part of the processor. */
 const relieved = 0.8;
-/** Share of the time that a trial must be below; with more threads `muchFaster` once is enough, otherwise it takes `enoughTrials`. */
-const faster = 0.92;
-const muchFaster = 0.65;
-const enoughTrials = 3;
-/** How long fewer threads must win, unless they save very much: a machine may be disturbed for some milliseconds at any time. */
-const comparedMs = 100;
-const verySlow = 4;
-const muchGainMs = 300;
 /** When to try again in the same direction after a success, and in the other one: a trial that is watched costs little. */
 const soonSteps = 8;
 const soon = { watched: 100, unwatched: 250 };

@@ -1,7 +1,7 @@
-import type { FromWorker } from '../messages.ts';
+import type { FromWorker } from '../../messages.ts';
+import type { Loaded } from '../load/model.ts';
+import type { Context, DecodeResult } from '../memory/context.ts';
 import { type ContentionWatch, contentionWatch } from './contention.ts';
-import type { Loaded } from './load/model.ts';
-import type { Context, DecodeResult } from './memory/context.ts';
 import { pauseMs, ThreadCount } from './thread-count.ts';
 
 interface StepThreadsParts {
