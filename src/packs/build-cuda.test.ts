@@ -13,7 +13,7 @@ import {
   workFolder,
 } from './build-cuda.ts';
 import { builtLibrary, builtPackage, builtProblem, runsOn } from './built.ts';
-import { packageFolder } from './folder.ts';
+import { packageFolder } from './catalogue.ts';
 import { checkPackage } from './manifest.ts';
 import { type FakeProgram, fakeToolkit, versionLines } from './testing/fake-toolkit.ts';
 

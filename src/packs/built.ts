@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkVersion, versionKey } from '../core/file-version.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
-import { cudaSource, type Pack, type PackPackage } from './catalogue.ts';
-import { packageFolder } from './folder.ts';
+import { cudaSource, type Pack, type PackPackage, packageFolder } from './catalogue.ts';
 
 /** Made on this machine by `parley pack build cuda`; it has the form of an installed package. */
 export const builtPackage: PackPackage = {

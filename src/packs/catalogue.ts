@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 /** A package that a pack is made of: one version, checked by its hash. */
 export interface PackPackage {
   readonly name: string;
@@ -161,4 +163,9 @@ export const packs: readonly Pack[] = [
 
 export function systemOf({ platform, arch }: Pick<NodeJS.Process, 'platform' | 'arch'>): string {
   return `${platform}-${arch}`;
+}
+
+/** Where a package is installed in the folder of the packs. */
+export function packageFolder(packsFolder: string, name: string): string {
+  return join(packsFolder, 'node_modules', name);
 }

@@ -1,5 +1,4 @@
-import { type Pack, type PackPackage, packs, systemOf } from './catalogue.ts';
-import { packageFolder } from './folder.ts';
+import { type Pack, type PackPackage, packageFolder, packs, systemOf } from './catalogue.ts';
 import { checkPackage, type PackageState } from './manifest.ts';
 
 export interface CheckParts {

@@ -13,8 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { packed } from '../library/testing/archive.ts';
-import type { PackPackage } from './catalogue.ts';
-import { packageFolder } from './folder.ts';
+import { type PackPackage, packageFolder } from './catalogue.ts';
 import { placePackage, removePackage, stagePackage } from './install.ts';
 import { checkPackage } from './manifest.ts';
 

@@ -5,8 +5,7 @@ import { dirname, join, normalize, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DownloadError, type DownloadParts, download, fileHash, readIntegrity } from '../library/download.ts';
 import { readArchive } from '../library/tar.ts';
-import type { PackPackage } from './catalogue.ts';
-import { packageFolder } from './folder.ts';
+import { type PackPackage, packageFolder } from './catalogue.ts';
 import { checkPackage, type Files, writeManifest } from './manifest.ts';
 
 export interface InstallParts extends DownloadParts {

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { builtPackage, factsFile, libraryName } from '../../src/packs/built.ts';
-import { systemOf } from '../../src/packs/catalogue.ts';
-import { packageFolder } from '../../src/packs/folder.ts';
+import { packageFolder, systemOf } from '../../src/packs/catalogue.ts';
 import { runProgram } from './program.ts';
 
 const packs = mkdtempSync(join(tmpdir(), 'parley-gpu-builds-'));

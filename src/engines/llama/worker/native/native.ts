@@ -284,10 +284,10 @@ export function variantName(path: string): string {
 export type Threadpools = ReturnType<typeof makeThreadpools>;
 
 /**
- * How long threads look for the next step before they sleep, in units of 131,072 looks: some milliseconds. The library's default of 50
- * keeps a core of an x64 processor busy for up to 0.3 s after each reply, because its pause between two looks is long.
+ * How long threads spin until the next step before they sleep, in units of 131,072 rounds: some milliseconds. The library's default of
+ * 50 keeps a core of an x64 processor busy for up to 0.3 s after each reply, because its pause instruction takes long.
  */
-const lookingFor = process.arch === 'x64' ? 2 : 50;
+const poll = process.arch === 'x64' ? 2 : 50;
 
 /** Persistent thread pools for contexts that do not compute at the same time: without them, each decode creates its threads (−40 %). */
 export function makeThreadpools(native: Native, threads: number, batchThreads: number) {
@@ -297,9 +297,7 @@ export function makeThreadpools(native: Native, threads: number, batchThreads: n
   const pool = (count: number): Pointer | null => {
     const known = pools.get(count);
     if (known !== undefined) return known;
-    const made = create
-      ? native.threadpoolNew(create, { ...native.threadpoolDefaults(count), poll: lookingFor })
-      : null;
+    const made = create ? native.threadpoolNew(create, { ...native.threadpoolDefaults(count), poll }) : null;
     pools.set(count, made);
     return made;
   };

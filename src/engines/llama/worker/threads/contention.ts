@@ -52,29 +52,32 @@ export function waitingThreads(before: WaitingTimes, after: WaitingTimes, millis
   return count;
 }
 
-/** Only Linux tells how long threads wait. The main thread is left out: it computes nothing while a step is watched. */
+/** Undefined where the system does not tell how long threads wait: only Linux does. */
 export function contentionWatch(now: () => number): ContentionWatch | undefined {
-  const read = (): WaitingTimes => {
-    const threads = readdirSync('/proc/self/task').filter((thread) => thread !== String(process.pid));
-    return new Map(threads.flatMap((thread) => waitingTime(thread) ?? []));
-  };
-  try {
-    read();
-  } catch {
-    return undefined;
-  }
+  const main = String(process.pid);
+  if (waitingTime(main) === undefined) return undefined;
   const every = (milliseconds: number, action: () => void) => {
     const timer = setInterval(action, milliseconds);
     return () => clearInterval(timer);
   };
-  return new ContentionWatch(read, { now, every });
+  return new ContentionWatch(() => waitingTimes(main), { now, every });
 }
 
-/** Nanoseconds on a core, nanoseconds of waiting for one, and how often it got one. A thread may be gone meanwhile. */
-function waitingTime(thread: string): [[string, number]] | undefined {
+/** Those of all threads but the main one, which computes nothing while a step is watched. */
+function waitingTimes(main: string): WaitingTimes {
+  const times = new Map<string, number>();
+  for (const thread of readdirSync('/proc/self/task')) {
+    const time = thread === main ? undefined : waitingTime(thread);
+    if (time !== undefined) times.set(thread, time);
+  }
+  return times;
+}
+
+/** The file has nanoseconds on a core, nanoseconds of waiting for one, and how often it got one. A thread may be gone meanwhile. */
+function waitingTime(thread: string): number | undefined {
   try {
     const [, waited] = readFileSync(`/proc/self/task/${thread}/schedstat`, 'utf8').split(' ');
-    return [[thread, Number(waited) / 1e6]];
+    return Number(waited) / 1e6;
   } catch {
     return undefined;
   }
