@@ -23,7 +23,8 @@ import {
 import { readMedia } from './media/projector.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
 import type { Slot } from './memory/slot.ts';
-import { chooseSlot, commonPrefix, planReuse } from './memory/snapshot.ts';
+import { chooseSlot } from './memory/slot-choice.ts';
+import { commonPrefix, planReuse } from './memory/snapshot.ts';
 import { SamplerPool, samplerThreads } from './sampler-threads/sampler-pool.ts';
 import { OutputText } from './text/output-text.ts';
 import { type MarkedTokens, type PromptPlan, planPrompt } from './text/prompt.ts';

@@ -5,15 +5,13 @@ import type { StatesAction } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Exclusively } from '../media/projector.ts';
 import type { Slot } from '../memory/slot.ts';
+import { chooseSlot, isSameChat, type KeptText } from '../memory/slot-choice.ts';
 import {
   type CacheLimits,
   type Coverage,
-  chooseSlot,
   chooseSnapshot,
   commonPrefix,
   isCovered,
-  isSameChat,
-  type KeptText,
   outlineOf,
   overLimit,
   type Snapshot,

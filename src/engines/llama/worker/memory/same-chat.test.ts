@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { commonPrefix, isSameChat } from './snapshot.ts';
+import { isSameChat } from './slot-choice.ts';
+import { commonPrefix } from './snapshot.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const join = (...parts: Int32Array[]) => Int32Array.from(parts.flatMap((part) => [...part]));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooseSlot, type SlotView } from './snapshot.ts';
+import { chooseSlot, type SlotView } from './slot-choice.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const join = (...parts: Int32Array[]) => Int32Array.from(parts.flatMap((part) => [...part]));
@@ -80,9 +80,9 @@ describe('chooseSlot: eviction', () => {
 });
 
 describe('chooseSlot: with many slots', () => {
-  const used = (count: number, changes: Record<number, Partial<SlotView>> = {}) =>
+  const used = (count: number, changes: Record<number, Partial<SlotView>> = {}, length = 600) =>
     Array.from({ length: count }, (_, index) => ({
-      ...slot(range(index * 1000, index * 1000 + 100), 100 - index),
+      ...slot(range(index * 1000, index * 1000 + length), 100 - index),
       ...changes[index],
     }));
   const chosen = (slots: readonly SlotView[]) => {
@@ -92,29 +92,82 @@ describe('chooseSlot: with many slots', () => {
 
   test('takes an old slot beside a busy one', () => {
     // The higher the index, the older: the recent quarter is 0 to 3.
-    expect(chosen(used(16, { 12: { busy: true } }))).toBe(11);
+    expect(chosen(used(16, { 12: { busy: true } }))).toBe(13);
   });
 
   test('never a recently used one beside a busy one', () => {
     expect(chosen(used(16, { 1: { busy: true } }))).toBe(4);
   });
 
-  test('requests that begin together get slots that follow each other, wave after wave', () => {
-    const slots = used(32);
+  test('a recently used one beside a busy one if its text is short', () => {
+    expect(chosen(used(16, { 1: { busy: true } }, 300))).toBe(2);
+  });
+
+  test('of four slots, a long text is kept although it is beside a busy one', () => {
+    expect(chosen(used(4, { 1: { busy: true } }))).toBe(3);
+  });
+
+  test('the beginning of the longest row for a request that comes alone', () => {
+    const recent = { usedAt: 500 };
+    expect(chosen(used(16, { 3: recent, 4: recent, 5: recent, 6: recent }))).toBe(7);
+  });
+
+  const random = (seed: number) => {
+    let state = seed;
+    return () => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+      return state / 2 ** 31;
+    };
+  };
+  const passes = (indices: readonly number[]) => indices.filter((index) => !indices.includes(index - 1)).length;
+
+  /** Requests that begin and end, with texts of this length. */
+  function traffic(slots: SlotView[], length: number) {
+    const busy: number[] = [];
     let time = 1000;
-    for (let wave = 0; wave < 6; wave += 1) {
-      const taken: number[] = [];
-      for (let request = 0; request < 12; request += 1) {
+    return {
+      busy,
+      begin() {
         const index = chosen(slots) as number;
-        taken.push(index);
         slots[index] = { ...(slots[index] as SlotView), busy: true };
-      }
-      expect(Math.max(...taken) - Math.min(...taken)).toBeLessThan(14);
-      // They end in another order.
-      for (const index of taken.sort((a, b) => (a % 5) - (b % 5))) {
+        busy.push(index);
+      },
+      end(place: number) {
+        const [index = 0] = busy.splice(place, 1);
         time += 1;
-        slots[index] = slot(range(time * 1000, time * 1000 + 100), time);
+        slots[index] = slot(range(time * 1000, time * 1000 + length), time);
+      },
+    };
+  }
+
+  test.each([
+    { count: 8, length: 300, most: 1 },
+    { count: 16, length: 300, most: 1 },
+    { count: 16, length: 2000, most: 1.3 },
+    { count: 32, length: 2000, most: 1.05 },
+  ])(
+    'waves of 1 to 12 requests in $count slots with texts of $length tokens: $most passes',
+    ({ count, length, most }) => {
+      const next = random(3);
+      const { busy, begin, end } = traffic(used(count), length);
+      let sum = 0;
+      for (let wave = 0; wave < 60; wave += 1) {
+        const requests = 1 + Math.floor(next() * Math.min(count, 12));
+        for (let request = 0; request < requests; request += 1) begin();
+        if (wave >= 10) sum += passes(busy);
+        while (busy.length > 0) end(Math.floor(next() * busy.length));
       }
+      expect(sum / 50).toBeLessThanOrEqual(most);
+    },
+  );
+
+  test.each([8, 16, 32])('%i slots, a quarter of them busy, short texts that come and go: one pass', (count) => {
+    const next = random(4);
+    const { busy, begin, end } = traffic(used(count), 300);
+    for (let request = 0; request < 200; request += 1) {
+      if (busy.length >= count / 4) end(Math.floor(next() * busy.length));
+      begin();
+      if (request > 50) expect(passes(busy)).toBe(1);
     }
   });
 });

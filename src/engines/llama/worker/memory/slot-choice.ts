@@ -1,0 +1,121 @@
+import { commonPrefix } from './snapshot.ts';
+
+/** A cached text: a prompt of the length `asked`, and the reply. */
+export interface KeptText {
+  readonly cached: Int32Array;
+  readonly asked: number;
+}
+
+/** So few tokens are computed again without a noticeable delay. */
+const little = 32;
+const nearlyAll = 0.9;
+const passageLength = 24;
+
+/**
+ * Whether a prompt continues the cached chat, and not another one with the same system prompt: then only the reply or the last words
+ * differ, or a line near the top, and a later passage matches.
+ */
+export function isSameChat({ cached, asked }: KeptText, wanted: Int32Array, common: number): boolean {
+  if (common === 0) return false;
+  if (cached.length - common <= little) return true;
+  const end = Math.min(asked, cached.length);
+  if (common >= nearlyAll * end) return true;
+  const start = common + Math.floor((end - common - passageLength) / 2);
+  return start >= common && stands(cached.subarray(start, start + passageLength), wanted.subarray(common));
+}
+
+function stands(passage: Int32Array, text: Int32Array): boolean {
+  const [first = -1] = passage;
+  for (let at = text.indexOf(first); at !== -1; at = text.indexOf(first, at + 1)) {
+    if (passage.every((token, index) => token === text[at + index])) return true;
+  }
+  return false;
+}
+
+export interface SlotView extends KeptText {
+  readonly busy: boolean;
+  /** 0 for never. */
+  readonly usedAt: number;
+  /** How many of its first tokens would stay after a rewind to `index`. */
+  reach(index: number): number;
+}
+
+/** With so few slots, idle ones between busy ones cost little (see `bridges`): the oldest is taken for a request that comes alone. */
+const fewSlots = 5;
+
+/** Shorter prefixes are computed as fast as copied. */
+const worthCopying = 64;
+
+/** Reading so many tokens again costs less than a pass of their own in each step of a reply. */
+const shortText = 512;
+
+/**
+ * The best slot for a prompt. A chat continues in its own slot. Anything else, such as a side task with the same system prompt, gets
+ * an empty slot or one that was not used for long, and copies the common prefix (`copyFrom`): that is far faster than computing it.
+ * `atHand` tokens of the prompt then need no computing.
+ */
+export function chooseSlot<View extends SlotView>(slots: readonly View[], wanted: Int32Array, canCopy: boolean) {
+  const measured = slots.map((slot, index) => {
+    const common = commonPrefix(slot.cached, wanted);
+    return { slot, index, common, kept: slot.reach(Math.min(common, wanted.length - 1)) };
+  });
+  const free = measured.filter(({ slot }) => !slot.busy);
+  const own = mostKept(free.filter(({ slot, common }) => isSameChat(slot, wanted, common)));
+  const source = canCopy ? mostKept(measured) : undefined;
+  if (own && (!source || own.kept >= source.kept)) return { slot: own.slot, copyFrom: undefined, atHand: own.kept };
+  const busy = measured.filter(({ slot }) => slot.busy).map(({ index }) => index);
+  const replaced = replacedText(free, busy);
+  if (!replaced) return undefined;
+  const copied = source && source.slot !== replaced.slot && source.kept >= Math.max(worthCopying, replaced.kept + 1);
+  return copied
+    ? { slot: replaced.slot, copyFrom: source.slot, atHand: source.kept }
+    : { slot: replaced.slot, copyFrom: undefined, atHand: replaced.kept };
+}
+
+interface Place {
+  readonly slot: SlotView;
+  readonly index: number;
+}
+
+/**
+ * The free slot whose text is lost least, and which makes few passes: sequences that follow each other are computed in one. So it is
+ * the nearest to those at work. If there is none, it is one that many others follow, for the requests that come next.
+ */
+function replacedText<One extends Place>(free: readonly One[], busy: readonly number[]): One | undefined {
+  const oldestFirst = byAge(free);
+  const isFew = free.length + busy.length <= fewSlots;
+  // The most recently used quarter is kept.
+  const old = oldestFirst.slice(0, isFew ? 1 : Math.ceil(free.length * 0.75));
+  if (busy.length === 0) return isFew ? old[0] : beforeMost(old);
+  const distance = ({ index }: One) => Math.min(...busy.map((other) => Math.abs(other - index)));
+  const joins = ({ index }: One) => busy.includes(index - 1) && busy.includes(index + 1);
+  const candidates = oldestFirst.filter((one) => old.includes(one) || one.slot.cached.length <= shortText);
+  return lowest(candidates, (one) => (joins(one) ? 0 : distance(one)));
+}
+
+/** Empty ones first, then the least recently used. */
+function byAge<One extends Place>(free: readonly One[]): One[] {
+  const age = ({ slot: { cached, usedAt } }: One): number => (cached.length === 0 ? -1 : usedAt);
+  return [...free].sort((a, b) => age(a) - age(b));
+}
+
+/** The one that begins the longest row. */
+function beforeMost<One extends Place>(list: readonly One[]): One | undefined {
+  const indices = new Set(list.map(({ index }) => index));
+  const followers = ({ index }: One): number => {
+    let end = index;
+    while (indices.has(end + 1)) end += 1;
+    return end - index;
+  };
+  const upwards = [...list].sort((a, b) => a.index - b.index);
+  return lowest(upwards, (one) => -followers(one));
+}
+
+/** The first of those with the lowest cost. */
+function lowest<One>(list: readonly One[], cost: (one: One) => number): One | undefined {
+  return [...list].sort((a, b) => cost(a) - cost(b))[0];
+}
+
+function mostKept<Measured extends { readonly kept: number }>(list: readonly Measured[]): Measured | undefined {
+  return list.reduce<Measured | undefined>((best, one) => (best && best.kept >= one.kept ? best : one), undefined);
+}
