@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AppError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
 import type { Generation } from './generation.ts';
-import { BatchLoop, bridges, type LoopParts, nextReader, readTogether } from './loop.ts';
+import { BatchLoop, type LoopParts, nextReader, readTogether } from './loop.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 
@@ -518,26 +518,3 @@ test('nextReader: the oldest of equally long ones', () =>
   expect(nextReader([letter, { ...letter, name: 'later' }], 1)?.name).toBe('letter'));
 
 test('nextReader: undefined without prompts', () => expect(nextReader([], 1)).toBeUndefined());
-
-const slots = (...lengths: number[]) => lengths.map((computed, sequence) => ({ sequence, computed, capacity: 100 }));
-
-/** Which sequences take a token along while these write. */
-function taken(all: ReturnType<typeof slots>, ...writing: number[]): number[] {
-  const chosen = all.filter(({ sequence }) => writing.includes(sequence));
-  return bridges(chosen, all).map(({ sequence }) => sequence);
-}
-
-test('bridges: closes a short gap between two active slots', () => {
-  expect(taken(slots(9, 0, 0, 9, 0), 0, 3)).toEqual([1, 2]);
-  expect(taken(slots(9, 5, 9, 9, 5, 9), 0, 2, 3, 5)).toEqual([1, 4]);
-});
-
-test('bridges: no long gap, nothing before the first or after the last active slot', () => {
-  expect(taken(slots(9, 0, 0, 0, 0, 9), 0, 5)).toEqual([]);
-  expect(taken(slots(0, 0, 9, 0), 2)).toEqual([]);
-  expect(taken(slots(9, 9, 9), 0, 1, 2)).toEqual([]);
-});
-
-test('bridges: no slot longer than all active ones', () => expect(taken(slots(9, 10, 9), 0, 2)).toEqual([]));
-
-test('bridges: no slot without room', () => expect(taken(slots(100, 100, 9), 0, 2)).toEqual([]));

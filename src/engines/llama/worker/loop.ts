@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
+import { Fillers } from './fillers.ts';
 import type { Generation } from './generation.ts';
 import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
@@ -43,6 +44,7 @@ export class BatchLoop {
   #pieces: Piece[] = [];
   #sentAt = 0;
   readonly #clock: StepClock;
+  readonly #fillers: Fillers<Slot>;
   readonly #between: (() => Promise<void>)[] = [];
   readonly #beginnings: (() => void)[] = [];
   #running = false;
@@ -51,6 +53,7 @@ export class BatchLoop {
 
   constructor(private readonly parts: LoopParts) {
     this.#clock = new StepClock((times) => parts.send({ type: 'step-times', times }), parts.now);
+    this.#fillers = new Fillers(parts.slots, parts.onCard === true);
   }
 
   add(generation: Generation): void {
@@ -130,13 +133,12 @@ export class BatchLoop {
   }
 
   async #write(writers: readonly Generation[]): Promise<void> {
-    const { context, slots, apart, onCard } = this.parts;
+    const { context, apart } = this.parts;
     if (apart) {
       for (const writer of writers) await this.#compute([writer], [], context.batchCapacity);
       return;
     }
-    const writing = writers.map(({ slot }) => slot);
-    const idle = bridges(writing, slots, onCard ? longestGap.card : longestGap.processor);
+    const idle = this.#fillers.next(writers.map(({ slot }) => slot));
     try {
       await this.#compute(writers, idle, context.batchCapacity);
     } finally {
@@ -195,6 +197,7 @@ export class BatchLoop {
     const result = await this.#decode(size);
     threads?.after(result);
     const computedAt = now();
+    if (!isPrefill && result === 'ok') this.#fillers.took(computedAt - startedAt, size);
     if (result === 'ok') this.#sample(generations);
     else if (isPrefill && generations.length > 1 && result !== 'aborted') await this.#readApart(generations, limit);
     else for (const generation of generations) this.#after(generation, result);
@@ -297,35 +300,4 @@ export function readTogether<One extends Reader>(reader: One, readers: readonly 
     together.push(other);
   }
   return together;
-}
-
-/** A pass over the weights costs about as much as this many more rows: of a small model on the processor, or on a card. */
-const longestGap = { processor: 3, card: 12 };
-
-/**
- * The idle slots that should compute a filler token: the library computes only consecutive sequences in one pass over the weights.
- * None is longer than all that write, because attention over a long text would cost more than it saves.
- */
-export function bridges<Neighbour extends Pick<Slot, 'sequence' | 'computed' | 'capacity'>>(
-  writing: readonly Neighbour[],
-  all: readonly Neighbour[],
-  longest = longestGap.processor,
-): Neighbour[] {
-  const longestText = Math.max(...writing.map(({ computed }) => computed));
-  const found: Neighbour[] = [];
-  let gap: Neighbour[] = [];
-  let begun = false;
-  for (const slot of [...all].sort((a, b) => a.sequence - b.sequence)) {
-    if (!writing.includes(slot)) {
-      gap.push(slot);
-      continue;
-    }
-    const worth = begun && gap.length <= longest;
-    if (worth && gap.every(({ computed, capacity }) => computed <= longestText && computed < capacity)) {
-      found.push(...gap);
-    }
-    begun = true;
-    gap = [];
-  }
-  return found;
 }
