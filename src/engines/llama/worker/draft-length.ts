@@ -2,6 +2,8 @@
 const longestPause = 128;
 /** So many wrong ones in a row are no chance. */
 const patience = 2;
+/** Rows that many processors compute together (see `Fillers`): the last certain token and its draft should fill such blocks. */
+const blockOfRows = 4;
 /** What other texts have shown counts as so many wrong ones at most. */
 const mostInherited = 6;
 
@@ -21,7 +23,7 @@ export class DraftLength {
     private readonly record: DraftRecord = { wrongInARow: 0 },
   ) {
     this.#wrongInARow = Math.min(record.wrongInARow, mostInherited);
-    this.#length = Math.max(1, most >> this.#wrongInARow);
+    this.#length = this.#whole(most >> this.#wrongInARow);
     this.#pause = pauseAfter(this.#wrongInARow);
   }
 
@@ -37,13 +39,20 @@ export class DraftLength {
     if (right + wrong === 0) return;
     if (right > 0) {
       this.#wrongInARow = 0;
-      this.#length = Math.min(this.most, wrong === 0 ? this.#length * 2 : right + 1);
+      this.#length = this.#whole(wrong === 0 ? this.#length * 2 : right + 1);
     } else {
       this.#wrongInARow += 1;
-      this.#length = Math.max(1, this.#length >> 1);
+      this.#length = this.#length >> 1 || 1;
       this.#pause = pauseAfter(this.#wrongInARow);
     }
     this.record.wrongInARow = this.#wrongInARow;
+  }
+
+  /** About so many tokens, which fill whole blocks together with the token before them. */
+  #whole(length: number): number {
+    if (length < 2 || this.most < blockOfRows - 1) return Math.max(1, Math.min(length, this.most));
+    const blocks = Math.min(Math.round((length + 1) / blockOfRows), Math.floor((this.most + 1) / blockOfRows));
+    return Math.max(1, blocks) * blockOfRows - 1;
   }
 }
 
