@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bridges, Fillers } from './fillers.ts';
 
-const slots = (...lengths: number[]) => lengths.map((computed, sequence) => ({ sequence, computed, capacity: 100 }));
+const slots = (...lengths: number[]) => lengths.map((computed, sequence) => ({ sequence, computed, capacity: 1000 }));
 
 /** Which sequences take a token along while these write. */
 function taken(all: ReturnType<typeof slots>, ...writing: number[]): number[] {
@@ -20,9 +20,12 @@ test('bridges: no long gap, nothing before the first or after the last active sl
   expect(taken(slots(9, 9, 9), 0, 1, 2)).toEqual([]);
 });
 
-test('bridges: no slot longer than all active ones', () => expect(taken(slots(9, 10, 9), 0, 2)).toEqual([]));
+test('bridges: no slot much longer than all active ones', () => {
+  expect(taken(slots(9, 100, 9), 0, 2)).toEqual([1]);
+  expect(taken(slots(9, 300, 9), 0, 2)).toEqual([]);
+});
 
-test('bridges: no slot without room', () => expect(taken(slots(100, 100, 9), 0, 2)).toEqual([]));
+test('bridges: no slot without room', () => expect(taken(slots(1000, 1000, 9), 0, 2)).toEqual([]));
 
 describe('Fillers: a row more beside those that write', () => {
   /** What steps of so many rows take: in blocks of four, the others one by one. */
@@ -73,7 +76,7 @@ describe('Fillers: a row more beside those that write', () => {
   test('not on a card', () => expect(new Set(rows(3, 100, inBlocks, true))).toEqual(new Set([3])));
 
   test('not with a long idle text, which attention would have to read', () => {
-    const all = slots(9, 9, 9, 50);
+    const all = slots(9, 9, 9, 300);
     const fillers = new Fillers(all, false);
     for (let step = 0; step < 40; step += 1) expect(fillers.next(all.slice(0, 3))).toEqual([]);
   });

@@ -78,7 +78,7 @@ function median(values: readonly number[]): number {
 
 /**
  * The idle slots between those that write: the library computes only consecutive sequences in one pass over the weights.
- * None is longer than all that write, because attention over a long text would cost more than it saves.
+ * None is much longer than all that write, because attention over a long text would cost more than it saves.
  */
 export function bridges<One extends Place>(
   writing: readonly One[],
@@ -108,6 +108,10 @@ function neighbour<One extends Place>(together: readonly One[], all: readonly On
   return all.find((one) => (one.sequence === first - 1 || one.sequence === last + 1) && costsLittle(one, together));
 }
 
+/** Attention reads as many cells for each row as the longest text of the batch has, in steps of so many. */
+const cellsAtOnce = 256;
+
 function costsLittle({ computed, capacity }: Place, writing: readonly Place[]): boolean {
-  return computed < capacity && computed <= Math.max(...writing.map((one) => one.computed));
+  const longest = Math.max(...writing.map((one) => one.computed));
+  return computed < capacity && Math.floor(computed / cellsAtOnce) <= Math.floor(longest / cellsAtOnce);
 }
