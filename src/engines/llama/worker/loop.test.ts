@@ -181,14 +181,19 @@ test('BatchLoop: texts of steps that take a millisecond or two are sent together
   expect(Math.max(...sizes)).toBeLessThan(6);
 });
 
-test('BatchLoop: if the server has no core of its own, texts of steps up to ten milliseconds are sent together', async () => {
-  const counted = async (sharesCores: boolean) => {
-    const { begin, over, messages } = world([], { now: clock(1), sharesCores });
+test('BatchLoop: if the server has no core of its own, more texts are sent together, but none waits longer than 25 ms', async () => {
+  const moments = async (sharesCores: boolean) => {
+    const now = clock(1);
+    const sent: number[] = [];
+    const { begin, over } = world([], { now, sharesCores, send: () => sent.push(now()) });
     begin({ id: 1, prompt: 1, reply: 30 });
     await over(1);
-    return messages.filter(({ type }) => type === 'step').length;
+    return sent;
   };
-  expect(await counted(true)).toBeLessThan(await counted(false));
+  const [shared, alone] = [await moments(true), await moments(false)];
+  expect(shared.length).toBeLessThan(alone.length);
+  const waits = shared.slice(1).map((moment, index) => moment - (shared[index] as number));
+  expect(Math.max(...waits)).toBeLessThanOrEqual(26);
 });
 
 test('BatchLoop: replies are sent before a prompt is read', async () => {

@@ -13,10 +13,10 @@ import type { StepThreads } from './threads/step-threads.ts';
 /** A smaller batch is computed faster than on another thread. A card only begins it then, which takes no time. */
 const smallBatch = { processor: 63, card: 255 };
 /**
- * A message for each step would cost the processor more than it gives the reader where steps are shorter than this: while the server and its
- * client have a core of the worker, all its threads wait.
+ * Texts of short steps are sent together, so that none waits longer than this: a message for each step would cost the processor more than
+ * it gives the reader. While the server and its client have a core of the worker, all its threads wait.
  */
-const shortStepMs = { sharing: 10, alone: 4 };
+const longestWaitMs = { sharing: 25, alone: 6 };
 /** Further prompts are begun in the same step only within this time. */
 const longestReadingMs = 200;
 
@@ -116,12 +116,12 @@ export class BatchLoop {
     this.#sentAt = this.parts.now();
   }
 
-  /** Texts of short steps are sent together; all else at once. */
+  /** Texts wait for those of the next step if that is expected in time; all else is sent at once. */
   #isDue(startedAt: number): boolean {
     const now = this.parts.now();
-    const short = this.parts.sharesCores ? shortStepMs.sharing : shortStepMs.alone;
-    const isLong = now - startedAt >= short || now - this.#sentAt >= short;
-    return isLong || this.#pieces.some(({ type }) => type !== 'text-delta');
+    const nextAt = now + (now - startedAt);
+    const longest = this.parts.sharesCores ? longestWaitMs.sharing : longestWaitMs.alone;
+    return nextAt - this.#sentAt > longest || this.#pieces.some(({ type }) => type !== 'text-delta');
   }
 
   /** First one token for each generation in decode, then prefill: whole batches if nothing decodes, otherwise a short chunk. */
