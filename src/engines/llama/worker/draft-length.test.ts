@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DraftLength } from './draft-length.ts';
 
 /** The lengths of the next drafts, of which at most `right` tokens are right. */
@@ -10,16 +10,16 @@ function lengths(draft: DraftLength, steps: number, right: number): number[] {
   });
 }
 
-test('DraftLength: stays near the most while drafts are right, and fills blocks of four with the token before it', () => {
-  expect(lengths(new DraftLength(8), 4, 8)).toEqual([7, 7, 7, 7]);
+test('DraftLength: stays at the most while drafts are right', () => {
+  expect(lengths(new DraftLength(8), 4, 8)).toEqual([8, 8, 8, 8]);
 });
 
 test('DraftLength: follows what is right, one token further', () => {
-  expect(lengths(new DraftLength(8), 4, 2)).toEqual([7, 3, 3, 3]);
+  expect(lengths(new DraftLength(8), 4, 2)).toEqual([8, 3, 3, 3]);
 });
 
 test('DraftLength: after wrong drafts it is shorter, then there are longer and longer pauses', () => {
-  expect(lengths(new DraftLength(8), 14, 0)).toEqual([7, 3, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0]);
+  expect(lengths(new DraftLength(8), 14, 0)).toEqual([8, 4, 2, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0]);
 });
 
 test('DraftLength: a model whose drafts are never right drafts in one step of a hundred', () => {
@@ -32,28 +32,44 @@ test('DraftLength: begins with what the drafts of other texts have shown', () =>
   const record = { wrongInARow: 0 };
   lengths(new DraftLength(8, record), 300, 0);
   expect(lengths(new DraftLength(8, record), 17, 8)).toEqual([...Array(16).fill(0), 1]);
-  expect(lengths(new DraftLength(8, record), 2, 8)).toEqual([7, 7]);
+  expect(lengths(new DraftLength(8, record), 2, 8)).toEqual([8, 8]);
 });
 
 test('DraftLength: grows again when drafts become right', () => {
   const draft = new DraftLength(8);
   lengths(draft, 6, 0);
-  expect(lengths(draft, 9, 8)).toEqual([0, 0, 0, 0, 1, 3, 7, 7, 7]);
+  expect(lengths(draft, 9, 8)).toEqual([0, 0, 0, 0, 1, 2, 4, 8, 8]);
 });
 
 test('DraftLength: a step for which there was no draft changes nothing', () => {
   const draft = new DraftLength(8);
   for (let step = 0; step < 5; step += 1) draft.result(0, 0);
-  expect(draft.next()).toBe(7);
+  expect(draft.next()).toBe(8);
 });
 
-test.each([
-  [1, 1],
-  [2, 2],
-  [3, 3],
-  [5, 3],
-  [7, 7],
-  [16, 15],
-])('DraftLength: of at most %i tokens it drafts %i', (most, length) => {
-  expect(lengths(new DraftLength(most), 3, most)).toEqual([length, length, length]);
+describe('DraftLength: in blocks of four rows, of which one is the token before the draft', () => {
+  const inBlocks = (most: number) => new DraftLength(most, undefined, 4);
+
+  test.each([
+    [1, 1],
+    [2, 2],
+    [3, 3],
+    [4, 3],
+    [7, 7],
+    [8, 7],
+    [16, 15],
+  ])('of at most %i tokens it drafts %i', (most, length) => {
+    expect(lengths(inBlocks(most), 3, most)).toEqual([length, length, length]);
+  });
+
+  test('follows what is right in whole blocks', () => {
+    expect(lengths(inBlocks(16), 4, 2)).toEqual([15, 3, 3, 3]);
+    expect(lengths(inBlocks(16), 4, 6)).toEqual([15, 7, 7, 7]);
+  });
+
+  test('after wrong drafts it is shorter, and grows again when they become right', () => {
+    const draft = inBlocks(8);
+    expect(lengths(draft, 6, 0)).toEqual([7, 3, 1, 0, 0, 1]);
+    expect(lengths(draft, 8, 8)).toEqual([0, 0, 0, 0, 1, 3, 7, 7]);
+  });
 });

@@ -2,8 +2,6 @@
 const longestPause = 128;
 /** So many wrong ones in a row are no chance. */
 const patience = 2;
-/** Rows that many processors compute together (see `Fillers`): the last certain token and its draft should fill such blocks. */
-const blockOfRows = 4;
 /** What other texts have shown counts as so many wrong ones at most. */
 const mostInherited = 6;
 
@@ -21,6 +19,8 @@ export class DraftLength {
   constructor(
     private readonly most: number,
     private readonly record: DraftRecord = { wrongInARow: 0 },
+    /** Rows that are computed together: the last certain token and its draft should fill such blocks. */
+    private readonly blockOfRows = 1,
   ) {
     this.#wrongInARow = Math.min(record.wrongInARow, mostInherited);
     this.#length = this.#whole(most >> this.#wrongInARow);
@@ -50,8 +50,9 @@ export class DraftLength {
 
   /** About so many tokens, which fill whole blocks together with the token before them. */
   #whole(length: number): number {
-    if (length < 2 || this.most < blockOfRows - 1) return Math.max(1, Math.min(length, this.most));
-    const blocks = Math.min(Math.round((length + 1) / blockOfRows), Math.floor((this.most + 1) / blockOfRows));
+    const { most, blockOfRows } = this;
+    if (length < 2 || most < blockOfRows - 1) return Math.max(1, Math.min(length, most));
+    const blocks = Math.min(Math.round((length + 1) / blockOfRows), Math.floor((most + 1) / blockOfRows));
     return Math.max(1, blocks) * blockOfRows - 1;
   }
 }

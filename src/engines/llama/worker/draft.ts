@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import type { GenerationRequest } from '../../../core/request.ts';
-import { type LoadOptions, readModelFile } from '../load-options.ts';
+import { type LoadedModel, type LoadOptions, readModelFile } from '../load-options.ts';
 import { DraftLength, type DraftRecord } from './draft-length.ts';
+import { blockOfRows } from './fillers.ts';
 import { Context, contextParams } from './memory/context.ts';
 import { commonPrefix } from './memory/snapshot.ts';
 import type { Native, Threadpools } from './native/native.ts';
@@ -190,11 +191,12 @@ interface DrafterParts {
   readonly context: Pick<Context, 'memory'>;
   readonly draft: DraftModel | undefined;
   readonly draftRecord: DraftRecord;
+  readonly info: Pick<LoadedModel, 'gpuLayers'>;
 }
 
 /** Speculative decoding, if the cache can be rewound: prompt lookup first, then the draft model, which does not follow a grammar. */
 export function drafter(
-  { options, context, draft: model, draftRecord }: DrafterParts,
+  { options, context, draft: model, draftRecord, info }: DrafterParts,
   { grammar }: Pick<GenerationRequest, 'grammar'>,
   sequence: number,
 ): Drafter | undefined {
@@ -203,7 +205,7 @@ export function drafter(
   // A batch of several tokens rounds differently from single tokens.
   if (deterministic) return undefined;
   if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !guesser)) return undefined;
-  const next = new DraftLength(draft.amount, draftRecord);
+  const next = new DraftLength(draft.amount, draftRecord, info.gpuLayers > 0 ? 1 : blockOfRows);
   return {
     propose: (tokens, length, most) => {
       const count = Math.min(most, next.next());

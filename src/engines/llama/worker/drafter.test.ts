@@ -7,13 +7,14 @@ const grammar = { gbnf: 'root ::= "a"', retainState: false };
 const repeating = Int32Array.of(1, 2, 3, 1, 2);
 const fresh = Int32Array.of(1, 2, 3, 4, 5);
 
+const info = { gpuLayers: 0 };
 const options = (pattern: number, deterministic = false) => {
   return { draft: { amount: 2, pattern, model: undefined }, deterministic };
 };
 
 function guesses(pattern: number, draft: DraftModel | undefined, tokens: Int32Array, under?: typeof grammar) {
   const draftRecord = { wrongInARow: 0 };
-  const loaded = { options: options(pattern), context: { memory: 'plain' as const }, draft, draftRecord };
+  const loaded = { options: options(pattern), context: { memory: 'plain' as const }, draft, draftRecord, info };
   const made = drafter(loaded, { grammar: under }, 5);
   return made && [...made.propose(tokens, tokens.length, 9)];
 }
@@ -29,7 +30,7 @@ test('drafter: calls the draft model with the sequence', () => {
 
 test('drafter: pauses after wrong guesses', () => {
   const draftRecord = { wrongInARow: 0 };
-  const loaded = { options: options(0), context: { memory: 'plain' as const }, draft: model, draftRecord };
+  const loaded = { options: options(0), context: { memory: 'plain' as const }, draft: model, draftRecord, info };
   const made = drafter(loaded, { grammar: undefined }, 5);
   for (let step = 0; step < 3; step += 1) made?.result(0, made.propose(fresh, fresh.length, 9).length);
   expect(made?.propose(fresh, fresh.length, 9)).toEqual(new Int32Array(0));
@@ -45,7 +46,7 @@ test.each([
   ['where wrong guesses stay', options(2), 'state'],
   ['where a text must be rounded the same every time', options(2, true), 'plain'],
 ] as const)('drafter: none %s', (_, given, memory) => {
-  const loaded = { options: given, context: { memory }, draft: model, draftRecord: { wrongInARow: 0 } };
+  const loaded = { options: given, context: { memory }, draft: model, draftRecord: { wrongInARow: 0 }, info };
   expect(drafter(loaded, { grammar: undefined }, 0)).toBeUndefined();
 });
 
@@ -74,4 +75,16 @@ test('lookupDraft: at most `most` tokens, which occur in the text', () => {
       },
     ),
   );
+});
+
+test.each([
+  [0, 3],
+  [20, 4],
+])('drafter: with %i layers on a card a draft has %i of at most 4 tokens', (gpuLayers, length) => {
+  const draft = { amount: 4, pattern: 2, model: undefined };
+  const draftRecord = { wrongInARow: 0 };
+  const loaded = { options: { draft, deterministic: false }, context: { memory: 'plain' as const }, draft: undefined };
+  const made = drafter({ ...loaded, draftRecord, info: { gpuLayers } }, { grammar: undefined }, 5);
+  const tokens = Int32Array.of(1, 2, 3, 4, 5, 6, 1, 2);
+  expect(made?.propose(tokens, tokens.length, 9)).toHaveLength(length);
 });

@@ -4,7 +4,7 @@ import type { Slot } from './memory/slot.ts';
 const longestGap = { processor: 3, card: 12 };
 
 /** Many processors have kernels for so many rows of a batch; the library computes the rows that are left one by one. */
-const blockOfRows = 4;
+export const blockOfRows = 4;
 
 type Place = Pick<Slot, 'sequence' | 'computed' | 'capacity'>;
 
