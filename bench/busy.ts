@@ -15,6 +15,8 @@ const promptWords = 8;
 /** More than any machine makes in one wave. */
 const replyTokens = 900;
 const waveMs = { quick: 4000, full: 10_000 };
+/** The threads of the server before look for work for a while after their last step. */
+const restMs = 300;
 /** A server that has not read all prompts until then is measured as it is. */
 const promptsMs = 60_000;
 
@@ -65,7 +67,7 @@ async function beside(
   const rounds = quick ? 2 : 5;
   const waves = new Map<string, Wave[]>([...servers.keys()].map((name) => [name, []]));
   const busy = Array.from({ length: neighbours }, () =>
-    startNeighbour((rounds + 1) * servers.size * (promptsMs + milliseconds)),
+    startNeighbour((rounds + 1) * servers.size * (promptsMs + milliseconds + restMs)),
   );
   try {
     // One round more than counted: the first one compiles code, and its neighbours are new.
@@ -73,6 +75,7 @@ async function beside(
       // Who goes first changes, but none goes twice in a row: it may not have noticed yet that its clients are gone.
       const first = round % servers.size;
       for (const [name, server] of [...[...servers].slice(first), ...[...servers].slice(0, first)]) {
+        await wait(restMs);
         const measured = await wave(server, neighbours * 100 + round, milliseconds);
         if (round > 0) waves.get(name)?.push(measured);
       }
