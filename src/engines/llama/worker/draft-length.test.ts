@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { DraftLength } from './draft-length.ts';
 
 /** The lengths of the next drafts, of which at most `right` tokens are right. */
-function lengths(draft: DraftLength, steps: number, right: number): number[] {
+function lengths(draft: DraftLength, steps: number, right: number, streams = 1): number[] {
   return Array.from({ length: steps }, () => {
-    const length = draft.next();
+    const length = draft.next(streams);
     draft.result(Math.min(right, length), Math.max(0, length - right));
     return length;
   });
@@ -69,7 +69,42 @@ describe('DraftLength: in blocks of four rows, of which one is the token before 
 
   test('after wrong drafts it is shorter, and grows again when they become right', () => {
     const draft = inBlocks(8);
-    expect(lengths(draft, 6, 0)).toEqual([7, 3, 1, 0, 0, 1]);
+    expect(lengths(draft, 6, 0)).toEqual([7, 3, 3, 0, 0, 1]);
     expect(lengths(draft, 8, 8)).toEqual([0, 0, 0, 0, 1, 3, 7, 7]);
+  });
+});
+
+describe('DraftLength: beside other texts, where drafted tokens need a pass of their own', () => {
+  test('a draft goes on while as many tokens are right as there are texts', () => {
+    expect(lengths(new DraftLength(8), 4, 3, 3)).toEqual([8, 4, 4, 4]);
+  });
+
+  test('fewer right tokens soon lead to long pauses', () => {
+    expect(lengths(new DraftLength(8), 40, 1, 2).filter((length) => length > 0).length).toBeLessThan(5);
+  });
+
+  test('no drafts with more texts than half of a draft has tokens', () => {
+    expect(lengths(new DraftLength(4), 3, 4, 3)).toEqual([0, 0, 0]);
+    expect(lengths(new DraftLength(8), 3, 8, 5)).toEqual([0, 0, 0]);
+  });
+
+  test('after a pause a draft is as long as it must be to be worth it, and grows from there', () => {
+    const draft = new DraftLength(8);
+    lengths(draft, 40, 0, 2);
+    expect(
+      lengths(draft, 200, 8, 2)
+        .filter((length) => length > 0)
+        .slice(0, 3),
+    ).toEqual([2, 4, 8]);
+  });
+
+  test('alone again, it goes on as before', () => {
+    const draft = new DraftLength(4);
+    lengths(draft, 20, 4, 3);
+    expect(lengths(draft, 2, 4)).toEqual([4, 4]);
+  });
+
+  test('the draft itself fills blocks, because the token before it is in another pass', () => {
+    expect(lengths(new DraftLength(4, undefined, 4), 2, 4, 2)).toEqual([4, 4]);
   });
 });

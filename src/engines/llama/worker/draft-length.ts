@@ -10,50 +10,61 @@ export interface DraftRecord {
   wrongInARow: number;
 }
 
-/** How long the next draft should be: drafts cost time, and are worth it only while they are right. */
+/**
+ * How long the next draft should be: drafts cost time, and are worth it only while they are right. Beside other texts the drafted tokens
+ * need a pass of their own, so that a draft is worth as many right tokens as there are texts.
+ */
 export class DraftLength {
   #length: number;
   #wrongInARow: number;
   #pause: number;
+  /** How many texts were computed together with the last draft. */
+  #streams = 1;
 
   constructor(
     private readonly most: number,
     private readonly record: DraftRecord = { wrongInARow: 0 },
-    /** Rows that are computed together: the last certain token and its draft should fill such blocks. */
+    /** Rows that are computed together: a draft should fill such blocks. */
     private readonly blockOfRows = 1,
   ) {
     this.#wrongInARow = Math.min(record.wrongInARow, mostInherited);
-    this.#length = this.#whole(most >> this.#wrongInARow);
+    this.#length = Math.max(1, most >> this.#wrongInARow);
     this.#pause = pauseAfter(this.#wrongInARow);
   }
 
-  /** For one step; 0 during a pause. */
-  next(): number {
-    if (this.#pause === 0) return this.#length;
-    this.#pause -= 1;
-    return 0;
+  /** For one step with so many texts; 0 during a pause, and if there are so many texts that hardly any draft would be worth it. */
+  next(streams = 1): number {
+    if (streams > 1 && streams * 2 > this.most) return 0;
+    this.#streams = streams;
+    if (this.#pause > 0) {
+      this.#pause -= 1;
+      return 0;
+    }
+    // Alone, the token before the draft is in the same pass.
+    if (streams === 1) return this.#whole(this.#length + 1, this.most + 1) - 1;
+    return this.#whole(Math.max(this.#length, streams), this.most);
   }
 
   /** So many tokens of the last draft were right and wrong. */
   result(right: number, wrong: number): void {
     if (right + wrong === 0) return;
-    if (right > 0) {
+    if (right >= this.#streams) {
       this.#wrongInARow = 0;
-      this.#length = this.#whole(wrong === 0 ? this.#length * 2 : right + 1);
+      this.#length = Math.min(this.most, wrong === 0 ? Math.max(right, this.#length) * 2 : right + 1);
     } else {
-      this.#wrongInARow += 1;
-      this.#length = this.#length >> 1 || 1;
+      this.#wrongInARow += this.#streams;
+      this.#length = Math.max(1, this.#length >> 1);
       this.#pause = pauseAfter(this.#wrongInARow);
     }
     this.record.wrongInARow = this.#wrongInARow;
   }
 
-  /** About so many tokens, which fill whole blocks together with the token before them. */
-  #whole(length: number): number {
-    const { most, blockOfRows } = this;
-    if (length < 2 || most < blockOfRows - 1) return Math.max(1, Math.min(length, most));
-    const blocks = Math.min(Math.round((length + 1) / blockOfRows), Math.floor((most + 1) / blockOfRows));
-    return Math.max(1, blocks) * blockOfRows - 1;
+  /** About so many rows, in whole blocks; fewer than two are no block. */
+  #whole(rows: number, most: number): number {
+    const { blockOfRows } = this;
+    if (rows <= 2 || most < blockOfRows) return Math.min(rows, most);
+    const blocks = Math.min(Math.round(rows / blockOfRows), Math.floor(most / blockOfRows));
+    return Math.max(1, blocks) * blockOfRows;
   }
 }
 

@@ -180,8 +180,8 @@ export function disagreement(model: TokenTexts, draft: TokenTexts): string | und
 }
 
 export interface Drafter {
-  /** Proposes up to `most` tokens that may follow the first `length` of `tokens`. */
-  propose(tokens: Int32Array, length: number, most: number): Int32Array;
+  /** Proposes up to `most` tokens that may follow the first `length` of `tokens`, in a step with so many texts. */
+  propose(tokens: Int32Array, length: number, most: number, streams: number): Int32Array;
   /** So many tokens of the last proposal were right and wrong. */
   result(right: number, wrong: number): void;
 }
@@ -207,8 +207,8 @@ export function drafter(
   if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !guesser)) return undefined;
   const next = new DraftLength(draft.amount, draftRecord, info.gpuLayers > 0 ? 1 : blockOfRows);
   return {
-    propose: (tokens, length, most) => {
-      const count = Math.min(most, next.next());
+    propose: (tokens, length, most, streams) => {
+      const count = Math.min(most, next.next(streams));
       if (count === 0) return nothing;
       const found = draft.pattern > 0 ? lookupDraft(tokens, length, draft.pattern, count) : nothing;
       return found.length > 0 || !guesser ? found : guesser.propose(sequence, tokens, length, count);

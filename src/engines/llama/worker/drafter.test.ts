@@ -16,7 +16,7 @@ function guesses(pattern: number, draft: DraftModel | undefined, tokens: Int32Ar
   const draftRecord = { wrongInARow: 0 };
   const loaded = { options: options(pattern), context: { memory: 'plain' as const }, draft, draftRecord, info };
   const made = drafter(loaded, { grammar: under }, 5);
-  return made && [...made.propose(tokens, tokens.length, 9)];
+  return made && [...made.propose(tokens, tokens.length, 9, 1)];
 }
 
 test('drafter: prompt lookup first, then the draft model', () => {
@@ -32,8 +32,8 @@ test('drafter: pauses after wrong guesses', () => {
   const draftRecord = { wrongInARow: 0 };
   const loaded = { options: options(0), context: { memory: 'plain' as const }, draft: model, draftRecord, info };
   const made = drafter(loaded, { grammar: undefined }, 5);
-  for (let step = 0; step < 3; step += 1) made?.result(0, made.propose(fresh, fresh.length, 9).length);
-  expect(made?.propose(fresh, fresh.length, 9)).toEqual(new Int32Array(0));
+  for (let step = 0; step < 3; step += 1) made?.result(0, made.propose(fresh, fresh.length, 9, 1).length);
+  expect(made?.propose(fresh, fresh.length, 9, 1)).toEqual(new Int32Array(0));
 });
 
 test('drafter: no draft model with a grammar', () => {
@@ -86,5 +86,5 @@ test.each([
   const loaded = { options: { draft, deterministic: false }, context: { memory: 'plain' as const }, draft: undefined };
   const made = drafter({ ...loaded, draftRecord, info: { gpuLayers } }, { grammar: undefined }, 5);
   const tokens = Int32Array.of(1, 2, 3, 4, 5, 6, 1, 2);
-  expect(made?.propose(tokens, tokens.length, 9)).toHaveLength(length);
+  expect(made?.propose(tokens, tokens.length, 9, 1)).toHaveLength(length);
 });

@@ -108,13 +108,13 @@ export class Generation {
     return medium ? slot.computeMedium(medium) : 'ok';
   }
 
-  /** Adds its next tokens to the batch. */
-  fill(limit: number): void {
+  /** Adds its next tokens to the batch, in which there are so many texts. */
+  fill(limit: number, streams: number): void {
     const { slot, negative, scores, now } = this.parts;
     const room = scores && this.readingPrompt ? Math.min(limit, scores.rowsAtOnce) : limit;
     this.#firstDecodeAt ??= now();
     if (!negative) {
-      if (slot.remaining === 1) this.#guess(room - 1);
+      if (slot.remaining === 1) this.#guess(room - 1, streams);
       slot.fill(room);
       return;
     }
@@ -204,13 +204,13 @@ export class Generation {
   }
 
   /** Adds drafted tokens, never beyond the limit or the context. */
-  #guess(room: number): void {
+  #guess(room: number, streams: number): void {
     const { slot, draft, plan } = this.parts;
     if (!draft) return;
     const most = Math.min(room, plan.maxTokens - this.#chosen - 1, slot.tokens.length - slot.length - 1);
     if (most <= 0) return;
     const { tokens, length } = this.#history.upTo(slot.length);
-    slot.guess(draft.propose(tokens, length, most).slice());
+    slot.guess(draft.propose(tokens, length, most, streams).slice());
   }
 
   /** The batch was aborted. */

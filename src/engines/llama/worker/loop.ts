@@ -185,7 +185,10 @@ export class BatchLoop {
     context.clearBatch();
     const share = Math.floor(context.batchCapacity / (generations.length + idle.length));
     const parts = [
-      ...generations.map((one) => ({ slot: one.slot, fill: () => one.fill(Math.min(limit, share)) })),
+      ...generations.map((one) => ({
+        slot: one.slot,
+        fill: () => one.fill(Math.min(limit, share), generations.length),
+      })),
       ...idle.map((slot) => ({ slot, fill: () => slot.addFiller() })),
     ];
     // The library computes sequences in one pass only in ascending order.
