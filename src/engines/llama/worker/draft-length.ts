@@ -59,7 +59,7 @@ export class DraftLength {
     this.record.wrongInARow = this.#wrongInARow;
   }
 
-  /** About so many rows, in whole blocks; fewer than two are no block. */
+  /** About so many rows, in whole blocks; one or two stay as they are. */
   #whole(rows: number, most: number): number {
     const { blockOfRows } = this;
     if (rows <= 2 || most < blockOfRows) return Math.min(rows, most);

@@ -40,7 +40,7 @@ export interface SlotView extends KeptText {
   reach(index: number): number;
 }
 
-/** With so few slots, idle ones between busy ones cost little (see `bridges`): the oldest is taken for a request that comes alone. */
+/** With so few slots, idle ones between busy ones cost little (see `bridges`), so that no text is lost while there is an empty one. */
 const fewSlots = 5;
 
 /** Shorter prefixes are computed as fast as copied. */
@@ -89,7 +89,9 @@ function replacedText<One extends Place>(free: readonly One[], busy: readonly nu
   if (busy.length === 0) return isFew ? old[0] : beforeMost(old);
   const distance = ({ index }: One) => Math.min(...busy.map((other) => Math.abs(other - index)));
   const joins = ({ index }: One) => busy.includes(index - 1) && busy.includes(index + 1);
-  const candidates = oldestFirst.filter((one) => old.includes(one) || one.slot.cached.length <= shortText);
+  const hasEmpty = oldestFirst[0]?.slot.cached.length === 0;
+  const lengthToLose = isFew && hasEmpty ? 0 : shortText;
+  const candidates = oldestFirst.filter((one) => old.includes(one) || one.slot.cached.length <= lengthToLose);
   return lowest(candidates, (one) => (joins(one) ? 0 : distance(one)));
 }
 
