@@ -176,7 +176,7 @@ export const generationFlags = flagTable({
     tab: 'Loaded Files',
     min: 0,
   }).help(
-    'The most tokens to draft per step. On the processor drafts have 3, 7, 11, … tokens: rows are fastest in blocks of four.',
+    'The most tokens to draft per step. On the processor drafts have 3, 7, 11, … tokens, because it computes tokens in blocks of four. No drafts while more requests than half of this number run at the same time.',
   ),
   draftgpulayers: integer('LAYERS', 999, {
     label: 'Draft GPU layers',

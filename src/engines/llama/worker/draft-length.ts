@@ -52,6 +52,7 @@ export class DraftLength {
       this.#wrongInARow = 0;
       this.#length = Math.min(this.most, wrong === 0 ? Math.max(right, this.#length) * 2 : right + 1);
     } else {
+      // Each of the other texts has waited for it.
       this.#wrongInARow += this.#streams;
       this.#length = Math.max(1, this.#length >> 1);
       this.#pause = pauseAfter(this.#wrongInARow);

@@ -112,7 +112,7 @@ describe('chooseSlot: with many slots', () => {
     expect(chosen(used(4, { 0: { busy: true } }, 300))).toBe(1);
   });
 
-  test('the beginning of the longest row for a request that comes alone', () => {
+  test('the beginning of the longest run for a request that comes alone', () => {
     const recent = { usedAt: 500 };
     expect(chosen(used(16, { 3: recent, 4: recent, 5: recent, 6: recent }))).toBe(7);
   });

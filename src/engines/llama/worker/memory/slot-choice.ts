@@ -64,7 +64,7 @@ export function chooseSlot<View extends SlotView>(slots: readonly View[], wanted
   const source = canCopy ? mostKept(measured) : undefined;
   if (own && (!source || own.kept >= source.kept)) return { slot: own.slot, copyFrom: undefined, atHand: own.kept };
   const busy = measured.filter(({ slot }) => slot.busy).map(({ index }) => index);
-  const replaced = replacedText(free, busy);
+  const replaced = slotToReplace(free, busy);
   if (!replaced) return undefined;
   const copied = source && source.slot !== replaced.slot && source.kept >= Math.max(worthCopying, replaced.kept + 1);
   return copied
@@ -81,12 +81,12 @@ interface Place {
  * The free slot whose text is lost least, and which makes few passes: sequences that follow each other are computed in one. So it is
  * the nearest to those at work. If there is none, it is one that many others follow, for the requests that come next.
  */
-function replacedText<One extends Place>(free: readonly One[], busy: readonly number[]): One | undefined {
+function slotToReplace<One extends Place>(free: readonly One[], busy: readonly number[]): One | undefined {
   const oldestFirst = byAge(free);
   const isFew = free.length + busy.length <= fewSlots;
   // The most recently used quarter is kept.
   const old = oldestFirst.slice(0, isFew ? 1 : Math.ceil(free.length * 0.75));
-  if (busy.length === 0) return isFew ? old[0] : beforeMost(old);
+  if (busy.length === 0) return isFew ? old[0] : startOfLongestRun(old);
   const distance = ({ index }: One) => Math.min(...busy.map((other) => Math.abs(other - index)));
   const joins = ({ index }: One) => busy.includes(index - 1) && busy.includes(index + 1);
   const hasEmpty = oldestFirst[0]?.slot.cached.length === 0;
@@ -101,8 +101,8 @@ function byAge<One extends Place>(free: readonly One[]): One[] {
   return [...free].sort((a, b) => age(a) - age(b));
 }
 
-/** The one that begins the longest row. */
-function beforeMost<One extends Place>(list: readonly One[]): One | undefined {
+/** The one that begins the longest run of slots that follow each other. */
+function startOfLongestRun<One extends Place>(list: readonly One[]): One | undefined {
   const indices = new Set(list.map(({ index }) => index));
   const followers = ({ index }: One): number => {
     let end = index;
