@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
-import { Fillers } from './fillers.ts';
+import { bridges, longestGap } from './fillers.ts';
 import type { Generation } from './generation.ts';
 import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
@@ -44,7 +44,6 @@ export class BatchLoop {
   #pieces: Piece[] = [];
   #sentAt = 0;
   readonly #clock: StepClock;
-  readonly #fillers: Fillers<Slot>;
   readonly #between: (() => Promise<void>)[] = [];
   readonly #beginnings: (() => void)[] = [];
   #running = false;
@@ -53,7 +52,6 @@ export class BatchLoop {
 
   constructor(private readonly parts: LoopParts) {
     this.#clock = new StepClock((times) => parts.send({ type: 'step-times', times }), parts.now);
-    this.#fillers = new Fillers(parts.slots, parts.onCard === true);
   }
 
   add(generation: Generation): void {
@@ -133,12 +131,13 @@ export class BatchLoop {
   }
 
   async #write(writers: readonly Generation[]): Promise<void> {
-    const { context, apart } = this.parts;
+    const { context, slots, apart, onCard } = this.parts;
     if (apart) {
       for (const writer of writers) await this.#compute([writer], [], context.batchCapacity);
       return;
     }
-    const idle = this.#fillers.next(writers.map(({ slot }) => slot));
+    const writing = writers.map(({ slot }) => slot);
+    const idle = bridges(writing, slots, onCard ? longestGap.card : longestGap.processor);
     try {
       await this.#compute(writers, idle, context.batchCapacity);
     } finally {
@@ -200,7 +199,6 @@ export class BatchLoop {
     const result = await this.#decode(size);
     threads?.after(result);
     const computedAt = now();
-    if (!isPrefill && result === 'ok') this.#fillers.took(computedAt - startedAt, size);
     if (result === 'ok') this.#sample(generations);
     else if (isPrefill && generations.length > 1 && result !== 'aborted') await this.#readApart(generations, limit);
     else for (const generation of generations) this.#after(generation, result);
