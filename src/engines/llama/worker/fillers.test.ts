@@ -20,9 +20,6 @@ test('bridges: no long gap, nothing before the first or after the last active sl
   expect(taken(slots(9, 9, 9), 0, 1, 2)).toEqual([]);
 });
 
-test('bridges: no slot much longer than all active ones', () => {
-  expect(taken(slots(9, 100, 9), 0, 2)).toEqual([1]);
-  expect(taken(slots(9, 300, 9), 0, 2)).toEqual([]);
-});
+test('bridges: no slot longer than all active ones', () => expect(taken(slots(9, 10, 9), 0, 2)).toEqual([]));
 
 test('bridges: no slot without room', () => expect(taken(slots(1000, 1000, 9), 0, 2)).toEqual([]));

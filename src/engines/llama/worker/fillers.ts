@@ -10,7 +10,7 @@ type Place = Pick<Slot, 'sequence' | 'computed' | 'capacity'>;
 
 /**
  * The idle slots between those that write: the library computes only consecutive sequences in one pass over the weights.
- * None is much longer than all that write, because attention over a long text would cost more than it saves.
+ * None is longer than all that write, because attention over a long text would cost more than it saves.
  */
 export function bridges<One extends Place>(
   writing: readonly One[],
@@ -32,10 +32,6 @@ export function bridges<One extends Place>(
   return found;
 }
 
-/** Attention reads as many cells for each row as the longest text of the batch has, in steps of so many. */
-const cellsAtOnce = 256;
-
 function costsLittle({ computed, capacity }: Place, writing: readonly Place[]): boolean {
-  const longest = Math.max(...writing.map((one) => one.computed));
-  return computed < capacity && Math.floor(computed / cellsAtOnce) <= Math.floor(longest / cellsAtOnce);
+  return computed < capacity && computed <= Math.max(...writing.map((one) => one.computed));
 }
