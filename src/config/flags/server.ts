@@ -7,7 +7,9 @@ export const mainFlags = flagTable({
     tab: 'Loaded Files',
     defaultText: 'the built-in model',
     holds: 'file',
-  }).help('Text model to load (GGUF). Also the first positional argument. Only the first file is loaded.'),
+  }).help(
+    'Text model to load: a GGUF file. On the command line the flag may be left out. Of several files only the first is loaded.',
+  ),
   config: text('FILE', '', { scope: 'server', saved: false }).help(
     'Read settings from a .kcpps or .kcppt file. Command-line flags override the file.',
   ),

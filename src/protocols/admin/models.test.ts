@@ -85,6 +85,19 @@ describe('/api/extra/models', () => {
     });
   });
 
+  test('a text model is listed as an embedding model only while it is loaded as one, also during a switch to it', async () => {
+    const list = [
+      held('text', 'mini', { type: 'leaving' }),
+      held('text', 'next', { type: 'loading', progress: 0.2 }),
+      held('embedding', 'next', { type: 'unloaded' }),
+      held('embedding', 'mini', { type: 'ready' }),
+      held('embedding', 'minilm', { type: 'unloaded' }),
+    ];
+    const { models } = await ask(path, { list });
+    const embeddings = models.filter(({ kind }: { kind: string }) => kind === 'embedding');
+    expect(embeddings.map(({ name }: { name: string }) => name)).toEqual(['mini', 'minilm']);
+  });
+
   test.each<[World, object[]]>([
     [{ state: { type: 'none' } }, []],
     [

@@ -154,9 +154,13 @@ function measures(known: TextModel | undefined, file: ModelFileFacts | undefined
   };
 }
 
-/** Models of the other kinds, each name once per kind. */
+/** Models of the other kinds, each name once per kind. A text model is listed as another kind only while it is loaded as one. */
 function taskModels({ memory }: ModelStatusServices): readonly ModelStatus[] {
-  const others = (memory?.list() ?? []).filter(({ kind }) => kind !== 'text');
+  const held = memory?.list() ?? [];
+  const textNames = new Set(held.flatMap(({ kind, name }) => (kind === 'text' ? [name] : [])));
+  const others = held.filter(
+    ({ kind, name, state }) => kind !== 'text' && !(state.type === 'unloaded' && textNames.has(name)),
+  );
   return others.map((one) => ({
     id: null,
     name: one.name,

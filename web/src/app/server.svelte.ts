@@ -1,5 +1,6 @@
 import { read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
+import { currentKey } from '../api/key.svelte.ts';
 import type { ModelsAnswer } from '../models/status.ts';
 
 /** The program that serves this page; another one may serve the same API. */
@@ -72,6 +73,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 export async function refreshServer(): Promise<void> {
   clearTimeout(timer);
   try {
+    if (server.state === 'locked' && (await isStillLocked())) return plan();
     const [features, model, context, performance, models] = await Promise.all([
       read<Features>('api/extra/version', { background: true }),
       read<{ result: string }>('api/v1/model', { background: true }),
@@ -92,6 +94,15 @@ export async function refreshServer(): Promise<void> {
   } catch (thrown) {
     server.state = thrown instanceof Failure && thrown.status === 401 ? 'locked' : 'unreachable';
   }
+  plan();
+}
+
+/** Without a key the other calls would only fail, and browsers write each failure to their console. */
+async function isStillLocked(): Promise<boolean> {
+  return currentKey() === undefined && (await read<Features>('api/extra/version', { background: true })).protected;
+}
+
+function plan(): void {
   clearTimeout(timer);
   const isChanging = server.models?.models.some(({ state }) => state === 'loading' || state === 'unloading');
   const pause = server.performance.loading || isChanging ? often : seldom;

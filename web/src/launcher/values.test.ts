@@ -5,6 +5,7 @@ import {
   bytesText,
   changedCount,
   countText,
+  factsText,
   isDefault,
   isSwitchList,
   nameOf,
@@ -95,4 +96,9 @@ test('shellLine: quotes words for a shell', () => {
 test('nameOf: returns the file name on any system', () => {
   expect(nameOf('/home/me/a.gguf')).toBe('a.gguf');
   expect(nameOf('C:\\models\\b.gguf')).toBe('b.gguf');
+});
+
+test('factsText: limits and default as sentences', () => {
+  expect(factsText(['from 256 to 524288', 'default: 16384'])).toBe('From 256 to 524288. Default: 16384.');
+  expect(factsText([])).toBe('');
 });

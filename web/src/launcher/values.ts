@@ -61,3 +61,8 @@ export function shellLine(words: readonly string[]): string {
 export function nameOf(path: string): string {
   return path.split(/[/\\]/).at(-1) ?? path;
 }
+
+/** Limits and default of a setting as sentences: `From 256 to 524288. Default: 16384.` */
+export function factsText(facts: readonly string[]): string {
+  return facts.map((fact) => `${fact.charAt(0).toUpperCase()}${fact.slice(1)}.`).join(' ');
+}

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Chat } from '../chat/model/conversation.ts';
 import { emptyChat, renamed, withTurn } from '../chat/model/tree.ts';
 import { newPassage, newStory, type Story } from '../story/story.ts';
-import { foldersOf, type Item, itemGroups, itemsOf, matchingItems, neighbour } from './items.ts';
+import { foldersOf, foundPassage, type Item, itemGroups, itemsOf, matchingItems, neighbour } from './items.ts';
 
 function chat(title: string, text = '', fields: Partial<Chat> = {}): Chat {
   const said = withTurn(emptyChat(title, 0), { id: 't', parent: null, role: 'user', text, at: 0 });
@@ -40,6 +40,19 @@ describe('matchingItems', () => {
   test('returns all items of a kind for an empty query', () => {
     expect(matchingItems(items, '  ')).toHaveLength(3);
     expect(titles(matchingItems(items, '', 'story'))).toEqual(['Bergen']);
+  });
+});
+
+describe('foundPassage', () => {
+  const [found] = itemsOf([chat('Bread', `${'Flour. '.repeat(20)}How long\n does rye bake?`)], []) as [Item];
+
+  test('is the text around the first word that the title lacks', () => {
+    expect(foundPassage(found, 'bread RYE')).toBe('… Flour. How long does rye bake?');
+    expect(foundPassage(found, 'flour')).toBe(`${'Flour. '.repeat(13)}…`);
+  });
+
+  test('is undefined if the title has all words', () => {
+    expect(foundPassage(found, 'bread')).toBeUndefined();
   });
 });
 

@@ -67,7 +67,7 @@ function textsIn({ source }: Item): Iterable<string> {
 /** Items of this kind that contain all words in their title, folder or text. */
 export function matchingItems(items: readonly Item[], query: string, kind?: ItemKind): Item[] {
   const ofKind = kind === undefined ? [...items] : items.filter((item) => item.kind === kind);
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(query);
   if (words.length === 0) return ofKind;
   return ofKind.filter((item) => {
     const title = `${item.title}\n${item.folder}`.toLowerCase();
@@ -80,6 +80,37 @@ export function matchingItems(items: readonly Item[], query: string, kind?: Item
     }
     return false;
   });
+}
+
+/** How much of a text is shown around what was found. */
+const before = 24;
+const around = 90;
+
+/** The passage in which the search was found; undefined if the title or the folder says it all. */
+export function foundPassage(item: Item, query: string): string | undefined {
+  const title = `${item.title}\n${item.folder}`.toLowerCase();
+  const missing = wordsOf(query).filter((word) => !title.includes(word));
+  for (const word of missing) {
+    for (const text of textsIn(item)) {
+      const at = text.toLowerCase().indexOf(word);
+      if (at < 0) continue;
+      const start = at <= before ? 0 : wordStart(text, at - before, at);
+      const end = Math.min(text.length, start + around);
+      const passage = text.slice(start, end).replaceAll(/\s+/g, ' ').trim();
+      return `${start > 0 ? '… ' : ''}${passage}${end < text.length ? ' …' : ''}`;
+    }
+  }
+  return undefined;
+}
+
+/** The first beginning of a word from `from` on, at most `to`. */
+function wordStart(text: string, from: number, to: number): number {
+  const space = /\s/.exec(text.slice(from, to));
+  return space ? from + space.index + 1 : from;
+}
+
+function wordsOf(query: string): string[] {
+  return query.toLowerCase().split(/\s+/).filter(Boolean);
 }
 
 /** Pinned items, folders by name, then the others by age; the newest first. */

@@ -12,7 +12,7 @@ export const texts = {
   },
   new: {
     label: 'New',
-    more: 'New of another kind',
+    more: 'Choose what to create',
     chat: 'Chat',
     character: 'Character chat',
     story: 'Story',

@@ -13,6 +13,7 @@ export const texts = {
   button: {
     model: 'Model',
     none: 'No model',
+    unreachable: 'server not responding',
     label: (names: string, state: string) => `Model: ${names} (${state})`,
   },
   kinds: {
@@ -72,7 +73,7 @@ export const texts = {
     folder: 'admin folder',
     load: 'Switch',
     loadLabel: (name: string) => `Switch to ${name}`,
-    initial: 'Back to the first model',
+    initial: 'Back to the model from the start',
     unload: 'Run without a text model',
     adminOff: 'To switch and download models here, start the server with',
     adminFlags: '--admin --admindir FOLDER',

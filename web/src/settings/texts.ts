@@ -32,7 +32,8 @@ export const texts = {
     messages: 'Messages',
     sendKey: 'Send messages with',
     sendKeys: { enter: 'Enter', ctrlEnter: 'Ctrl+Enter' },
-    sendKeyHelp: 'The other one starts a new line. On touch screens, Enter always starts a new line.',
+    sendKeyHelp:
+      'The other key starts a new line: Shift+Enter, or Enter. On touch screens, Enter always starts a new line.',
     modelTitles: 'Chat titles by the model',
     modelTitlesHelp:
       'The model writes a title after the first reply. Otherwise, and with the built-in model, the first message is the title.',
@@ -41,7 +42,7 @@ export const texts = {
     speech: 'Speech',
     readAloud: 'Read replies aloud',
     voice: 'Voice',
-    noSpeech: 'Start the server with a speech model to have replies read aloud.',
+    noSpeech: 'This server has no speech model, so it cannot read replies aloud.',
   },
   replies: {
     length: 'Reply length',
@@ -170,7 +171,7 @@ export const texts = {
     fileName: 'Parley presets',
   },
   builtIn: {
-    default: ['Server defaults', 'Nothing is set.'],
+    default: ['Server defaults', 'Every sampler as the server has it.'],
     precise: ['Precise', 'Low temperature, for facts and code.'],
     balanced: ['Balanced', 'Min-P only.'],
     creative: ['Creative', 'High temperature with XTC and DRY.'],
@@ -222,6 +223,6 @@ export const texts = {
       'The model, the network and all other server settings are in the launcher. Stop the server, then start it with',
     inClone: 'in a clone:',
     api: 'API reference',
-    unknown: 'The server does not say which program it is.',
+    unknown: 'The server does not report its version.',
   },
 } as const;

@@ -1,3 +1,4 @@
+import { closeAudio } from './close-audio.ts';
 import { openMicrophone } from './microphone.ts';
 
 /** Recording from the microphone; one at a time. */
@@ -48,6 +49,6 @@ function meter(stream: MediaStream): () => void {
   look();
   return () => {
     cancelAnimationFrame(frame);
-    void context.close();
+    closeAudio(context);
   };
 }

@@ -21,9 +21,27 @@ export function actionText(kind: ActionKind, typed: string): string {
   const text = typed.trim();
   if (kind === 'story' || text === '') return text;
   if (kind === 'say') return `You say "${text.replace(/^["“]|["”]$/g, '')}"`;
-  const sentence = /^you\b/i.test(text) ? text : `You ${text.replace(/^I\s+/i, '')}`;
+  const addressed = inSecondPerson(text);
+  const sentence = /^you\b/i.test(addressed) ? addressed : `You ${addressed}`;
   const begun = sentence.charAt(0).toUpperCase() + sentence.slice(1);
   return /[.!?…"”]$/.test(begun) ? begun : `${begun}.`;
+}
+
+const secondPerson: Readonly<Record<string, string>> = {
+  I: 'you',
+  'I am': 'you are',
+  "I'm": "you're",
+  'I was': 'you were',
+  me: 'you',
+  my: 'your',
+  myself: 'yourself',
+};
+
+/** The first person becomes the second, except in quotations. "Mine" is left alone: in adventures it is a place. */
+function inSecondPerson(text: string): string {
+  return text.replace(/^i\b/, 'I').replace(/"[^"]*"|“[^”]*”|\b(?:I (?:am|was)|I['’]m|I|me|my|myself)\b/g, (match) => {
+    return secondPerson[match.replace('’', "'")] ?? match;
+  });
 }
 
 /** The separator between the end of a story and added text: empty if either side already has white space or punctuation. */

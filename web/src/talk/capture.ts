@@ -1,3 +1,4 @@
+import { closeAudio } from '../sound/close-audio.ts';
 import { refusalOf } from '../sound/microphone.ts';
 import { texts } from '../sound/texts.ts';
 import worklet from './capture-worklet.js?url';
@@ -33,7 +34,7 @@ export async function openCapture(onpiece: (samples: Int16Array) => void): Promi
       stop: () => {
         node.port.onmessage = null;
         for (const track of tracks) track.stop();
-        void context.close();
+        closeAudio(context);
       },
     };
   } catch (thrown) {
@@ -48,7 +49,7 @@ function sourceOf(stream: MediaStream): { readonly context: AudioContext; readon
   try {
     return { context, source: context.createMediaStreamSource(stream) };
   } catch {
-    void context.close();
+    closeAudio(context);
     const own = new AudioContext();
     return { context: own, source: own.createMediaStreamSource(stream) };
   }

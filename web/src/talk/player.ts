@@ -1,3 +1,5 @@
+import { closeAudio } from '../sound/close-audio.ts';
+
 interface Piece {
   readonly itemId: string;
   readonly source: AudioBufferSourceNode;
@@ -60,7 +62,7 @@ export class Player {
 
   close(): void {
     this.#silence();
-    void this.#context.close();
+    closeAudio(this.#context);
   }
 
   #silence(): void {

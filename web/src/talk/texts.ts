@@ -14,7 +14,7 @@ export const texts = {
   hints: {
     listening: 'Say something.',
     speaking: 'Speak to interrupt.',
-    muted: 'Switch it on to go on.',
+    muted: 'Switch it on to continue.',
     deaf: 'The microphone is off.',
   },
   mute: 'Switch the microphone off',
@@ -24,7 +24,7 @@ export const texts = {
   retry: 'Try again',
   noEars: 'This server has no speech-to-text model. Start it with --whispermodel FILE.',
   noVoice: 'This server has no voice. Start it with --ttsmodel FILE.',
-  noModel: 'No model is loaded that could answer.',
+  noModel: 'No text model is loaded. Load one first.',
   refused: 'The server refused the connection. Check the password, and whether the server is running.',
   lost: 'The connection to the server was lost.',
   stopped: 'The server is stopping.',

@@ -4,9 +4,9 @@ import { gaugeOf } from './gauge.ts';
 describe('gaugeOf', () => {
   const parts = { memory: 40, world: 0, note: 0, text: 400 };
 
-  test('counts the tokens of each part and of the reply', () => {
+  test('counts the tokens of each part; the percentage leaves out the reserve for the reply', () => {
     const gauge = gaugeOf(parts, { context: 1000, reply: 100, charactersPerToken: 4 });
-    expect(gauge?.percent).toBe(21);
+    expect(gauge?.percent).toBe(11);
     expect(gauge?.sentence).toBe('About 110 of 1,000 tokens, 100 reserved for the reply');
     expect(gauge?.parts.map(({ name, tokens, percent }) => [name, tokens, percent])).toEqual([
       ['memory', 10, 1],

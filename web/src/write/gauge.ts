@@ -3,7 +3,7 @@ import { texts } from './texts.ts';
 
 export interface Gauge {
   readonly parts: readonly { name: string; label: string; tokens: number; percent: number }[];
-  /** Percentage of used and reserved tokens. */
+  /** Share of the context that the next request uses, without what is reserved for the reply: as the chat page has it. */
   readonly percent: number;
   readonly sentence: string;
 }
@@ -35,7 +35,7 @@ export function gaugeOf(
   const whole = Math.max(context, used + kept);
   return {
     parts: all.map((part) => ({ ...part, percent: (100 * part.tokens) / whole })),
-    percent: Math.min(100, Math.round((100 * (used + kept)) / context)),
+    percent: Math.min(100, Math.round((100 * used) / context)),
     sentence: texts.gauge.sentence(used.toLocaleString('en'), context.toLocaleString('en'), kept.toLocaleString('en')),
   };
 }

@@ -25,8 +25,10 @@ describe('attachmentOf: image', () => {
     });
   });
 
-  test('is rejected without vision, naming the flag', async () => {
-    await expect(attachmentOf(file('cat.png', 'image/png'), none)).rejects.toThrow(/Can't attach cat\.png: .*--mmproj/);
+  test('is rejected without vision, naming what to do', async () => {
+    await expect(attachmentOf(file('cat.png', 'image/png'), none)).rejects.toThrow(
+      /Can't attach cat\.png: .*Switch to a vision model/,
+    );
   });
 });
 

@@ -1,8 +1,8 @@
 /** Errors of attached files. */
 export const texts = {
   refused: (name: string, reason: string) => `Can't attach ${name}: ${reason}`,
-  noVision: 'this model does not accept images. Load a model with a projector (--mmproj).',
-  noAudio: 'neither audio input nor speech recognition is available.',
+  noVision: 'this model cannot see images. Switch to a vision model.',
+  noAudio: 'this model cannot hear audio, and the server has no speech recognition.',
   noText: 'it contains no text.',
   onlyScans: 'it contains no text, probably only scanned pages.',
   binary: 'it is not a text file.',
