@@ -32,8 +32,10 @@ export const texts = {
     messages: 'Messages',
     sendKey: 'Send messages with',
     sendKeys: { enter: 'Enter', ctrlEnter: 'Ctrl+Enter' },
-    sendKeyHelp:
-      'The other key starts a new line: Shift+Enter, or Enter. On touch screens, Enter always starts a new line.',
+    sendKeyHelp: {
+      enter: 'Shift+Enter starts a new line. On touch screens, Enter does.',
+      'ctrl-enter': 'Enter starts a new line.',
+    },
     modelTitles: 'Chat titles by the model',
     modelTitlesHelp:
       'The model writes a title after the first reply. Otherwise, and with the built-in model, the first message is the title.',
