@@ -77,6 +77,9 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
     await page.getByRole('searchbox').fill('last night');
     await entry(page, 'Bread').waitFor({ state: 'detached' });
     await entry(page, 'Lighthouse').waitFor();
+    await entry(page, 'Lighthouse')
+      .getByText(/last night/i)
+      .waitFor();
     await page.getByRole('searchbox').fill('');
     await button(page, 'Chats').first().click();
     await entry(page, 'Lighthouse').waitFor({ state: 'detached' });
@@ -219,7 +222,7 @@ describe.skipIf(withoutBrowser)('list and composer', () => {
     await list().click();
     await page.getByRole('dialog', { name: 'Chats and stories' }).waitFor();
     expect(await barriers(page)).toEqual([]);
-    await button(page, 'New of another kind').click();
+    await button(page, 'Choose what to create').click();
     await page.getByRole('menuitem', { name: 'Adventure' }).click();
     await page.getByRole('radio', { name: /^Adventure/ }).waitFor();
     await expect.poll(() => page.getByRole('radio', { name: /^Adventure/ }).isChecked()).toBe(true);
