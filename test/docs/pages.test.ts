@@ -64,10 +64,17 @@ test.each(pages)('%s: its links lead to files and headings that exist', (page) =
   expect(broken.map(([link]) => link)).toEqual([]);
 });
 
-test('README.md: every flag of Parley that it names exists', () => {
-  const text = read('README.md').replaceAll(/`np[mx] [^`]*`/g, '');
+test('README.md and the guide: every flag of Parley that they name exists', () => {
+  const text = ['README.md', 'docs/guide.md']
+    .map(read)
+    .join('\n')
+    .replaceAll(/`np[mx] [^`]*`/g, '');
   const names = [...text.matchAll(/(?<=[`\s])--[a-z][a-z-]*/g)].map(([name]) => name);
   expect(names.length).toBeGreaterThan(50);
   const ofOthers = ['--package', '--help'];
   expect(names.filter((name) => !flagByName.has(name) && !ofOthers.includes(name))).toEqual([]);
+});
+
+test('README.md: has at most 1,200 words', () => {
+  expect(read('README.md').split(/\s+/).length).toBeLessThanOrEqual(1200);
 });
