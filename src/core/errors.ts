@@ -36,7 +36,8 @@ const catalogue = {
       'Only an administrator may see this. Start the server with --admin, and send the key of --adminpassword if it has one.',
     'scope-missing': ({ scope }: Texts<'scope'>) => `This key may not be used here: it lacks the scope ${scope}.`,
     'origin-refused': ({ origin }: Texts<'origin'>) =>
-      `Pages from ${origin} may not call this server. Start it with --allowedorigins ${origin} to let them.`,
+      `${origin === 'null' ? 'Pages without an origin (local files, sandboxed frames)' : `Pages from ${origin}`} may not call ` +
+      `this server. Start it with --allowedorigins ${origin} to let them.`,
   }),
   ...withStatus(404, {
     'not-found': ({ method, path }: Texts<'method' | 'path'>) => `There is no ${method} ${path} on this server.`,
