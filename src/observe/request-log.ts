@@ -133,7 +133,8 @@ export class RequestLog {
     this.#tokens += 1;
     if (!this.options.terminal.interactive) return;
     const now = this.options.now().getTime();
-    if (now - this.#statusAt < statusEveryMs) return;
+    // Either way: the clock may be set back.
+    if (Math.abs(now - this.#statusAt) < statusEveryMs) return;
     this.#statusAt = now;
     this.options.terminal.status(`Generating (${this.#tokens} / ${this.#maxTokens} tokens)`);
   }

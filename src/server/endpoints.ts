@@ -54,7 +54,7 @@ export function modelEndpoints(services: ServerServices): readonly (ModelEndpoin
         ...messagesEndpoints({ newId: randomId }),
         ...ollamaEndpoints({
           modelFile: describeModelFile,
-          now: () => Date.now(),
+          now: () => performance.now(),
           download: (name, call) => (mayAdminister(admin, call) ? library?.download(name, call.signal) : undefined),
         }),
         ...llamacppEndpoints,
