@@ -226,13 +226,16 @@ export const parleyFlags = flagTable({
   allowedhosts: list('text', 'NAME', {
     label: 'Allowed hosts',
     scope: 'server',
-    defaultText: 'loopback names, IP addresses, the name of this machine and, with --host, those that containers have for it',
+    defaultText:
+      'loopback names, IP addresses, the name of this machine and, with --host, those that containers have for it',
   }).help('Additional host names for which the server answers. Not needed with a password.'),
   allowedorigins: list('text', 'ORIGIN', {
     label: 'Allowed origins',
     scope: 'server',
     defaultText: 'own pages, pages on this machine and https://lite.koboldai.net',
-  }).help('Additional origins (web pages) that may call the server; null allows local files, * allows all. Not needed with a password, except for pages with which the browser sends saved credentials.'),
+  }).help(
+    'Additional origins (web pages) that may call the server; null allows local files, * allows all. Not needed with a password, except for pages with which the browser sends saved credentials.',
+  ),
   legacyopenpaths: toggle({ label: 'Legacy open paths' }).help(
     'Leave open, despite a password, the endpoints that KoboldCpp leaves open and whose clients send no key: images (/sdapi, ComfyUI, /v1/images), xtts-api-server speech (/tts_to_audio, /tts_stream, /set_tts_settings), /slots and /metrics. Other origins still may not call them.',
   ),
